@@ -10,7 +10,16 @@
 namespace unisono {
 
 // Collective operations. Names are MPI's without the prefix, in lower case.
-enum class Operation : std::uint8_t { barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall };
+enum class Operation : std::uint8_t {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  gather,
+  scatter,
+  allgather,
+  alltoall
+};
 inline constexpr int operation_count = 8;
 
 std::string_view name(Operation operation);
@@ -27,24 +36,52 @@ constexpr bool is_rooted(Operation operation) {
 }
 // Does the operation move one block per rank (as opposed to one vector, or nothing)?
 constexpr bool is_block_operation(Operation operation) {
-  return operation == Operation::gather || operation == Operation::scatter || operation == Operation::allgather ||
-         operation == Operation::alltoall;
+  return operation == Operation::gather || operation == Operation::scatter ||
+         operation == Operation::allgather || operation == Operation::alltoall;
 }
 
-// What one element of a predefined datatype is, for Unisono's own reduction kernels. `other` is every predefined type
-// that only the host MPI reduces (long double, pairs such as MPI_LONG_DOUBLE_INT, ...); `derived` every type that the
-// program made.
+// What one element of a predefined datatype is, for Unisono's own reduction kernels. `other` is every
+// predefined type that only the host MPI reduces (long double, pairs such as MPI_LONG_DOUBLE_INT, ...);
+// `derived` every type that the program made.
 enum class ElementType : std::uint8_t {
-  int8, uint8, int16, uint16, int32, uint32, int64, uint64,
-  float32, float64, complex64, complex128, bool8, logical32,
-  byte, float_int, double_int, int_int,
-  other, derived
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  complex64,
+  complex128,
+  bool8,
+  logical32,
+  byte,
+  float_int,
+  double_int,
+  int_int,
+  other,
+  derived
 };
 
-// Predefined operators. `host` is every operator that only the host MPI can apply (user-defined ones, and what Unisono
-// has no kernel for).
+// Predefined operators. `host` is every operator that only the host MPI can apply (user-defined ones, and
+// what Unisono has no kernel for).
 enum class ReduceOp : std::uint8_t {
-  sum, prod, min, max, land, lor, lxor, band, bor, bxor, minloc, maxloc, host
+  sum,
+  prod,
+  min,
+  max,
+  land,
+  lor,
+  lxor,
+  band,
+  bor,
+  bxor,
+  minloc,
+  maxloc,
+  host
 };
 
 std::string_view name(ReduceOp op);

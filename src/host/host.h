@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core needs from the MPI below, as one interface. The adapter (host/mpi) implements it once per ABI family,
-// host/fake implements it with ranks as threads of one process. Nothing else in the core knows an MPI.
+// What the core needs from the MPI below, as one interface. The adapter (host/mpi) implements it once per ABI
+// family, host/fake implements it with ranks as threads of one process. Nothing else in the core knows an
+// MPI.
 //
-// Every function that can fail returns the host's own error code, `success` (0) on success; such a code goes back to the
-// program through call_error_handler. Handles are the host's own, widened to 64 bits; they are owned by whoever created
-// them (comm_split -> comm_free).
+// Every function that can fail returns the host's own error code, `success` (0) on success; such a code goes
+// back to the program through call_error_handler. Handles are the host's own, widened to 64 bits; they are
+// owned by whoever created them (comm_split -> comm_free).
 #pragma once
 
 #include <cstddef>
@@ -52,7 +53,8 @@ class Host {
   virtual int comm_rank(Comm comm) = 0;
   virtual int comm_size(Comm comm) = 0;
   virtual bool is_intercommunicator(Comm comm) = 0;
-  // Collective over `parent`; ranks with equal color form a communicator, ordered by key. Errors return on it.
+  // Collective over `parent`; ranks with equal color form a communicator, ordered by key. Errors return on
+  // it.
   virtual int comm_split(Comm parent, int color, int key, Comm* created) = 0;
   virtual int comm_free(Comm* comm) = 0;
   // For every rank of `from` in order: its rank in `to`, or no_rank.
@@ -63,12 +65,13 @@ class Host {
   virtual std::string comm_name(Comm comm) = 0;
 
   // --- Messages of bytes (on communicators that the core made by comm_split) ---
-  virtual int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm, Request* request) = 0;
+  virtual int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
+                    Request* request) = 0;
   virtual int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) = 0;
   // On completion frees the request and sets *is_done; also makes progress.
   virtual int test(Request* request, bool* is_done) = 0;
-  // Tests `count` requests; completed ones are freed, their indices written to `completed` (room for count), their number to
-  // *completed_count.
+  // Tests `count` requests; completed ones are freed, their indices written to `completed` (room for count),
+  // their number to *completed_count.
   virtual int test_some(int count, Request* requests, int* completed_count, int* completed) = 0;
   // Makes the host MPI progress whatever is pending; never blocks.
   virtual void progress() = 0;
@@ -85,8 +88,10 @@ class Host {
   // --- Data ---
   virtual int type_info(Datatype type, TypeInfo* info) = 0;
   // `packed` holds exactly count * size_bytes bytes.
-  virtual int pack(const void* data, std::size_t count, Datatype type, void* packed, std::size_t packed_bytes) = 0;
-  virtual int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count, Datatype type) = 0;
+  virtual int pack(const void* data, std::size_t count, Datatype type, void* packed,
+                   std::size_t packed_bytes) = 0;
+  virtual int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
+                     Datatype type) = 0;
   virtual ReduceOp reduce_op(Op op) = 0;
   virtual bool is_commutative(Op op) = 0;
   // inout = in op inout, element by element, in the datatype's memory layout.

@@ -10,9 +10,10 @@
 
 namespace unisono::runtime {
 
-// One blocking collective call as the program made it. Counts and types are as MPI defines them for the operation:
-// bcast and reductions use send_count/send_type (bcast: send_buffer == recv_buffer == the buffer); on ranks where MPI says an
-// argument is not significant the wrapper leaves it zero. `is_in_place`: the program gave MPI_IN_PLACE.
+// One blocking collective call as the program made it. Counts and types are as MPI defines them for the
+// operation: bcast and reductions use send_count/send_type (bcast: send_buffer == recv_buffer == the buffer);
+// on ranks where MPI says an argument is not significant the wrapper leaves it zero. `is_in_place`: the
+// program gave MPI_IN_PLACE.
 struct Call {
   Operation operation = Operation::barrier;
   bool is_in_place = false;
@@ -29,29 +30,30 @@ struct Call {
 
 enum class Outcome : std::uint8_t {
   done,    // finished; *error is what the MPI function returns
-  native,  // not taken: the wrapper calls the host MPI's own collective, on all ranks alike, then native_finished()
+  native,  // not taken: the wrapper calls the host MPI's own collective, on all ranks alike, then
+           // native_finished()
 };
 
-// After the host's MPI_Init has succeeded, on every process, once. Collective over the world. Never fails: what cannot be set up
-// makes later calls native, with a reason.
+// After the host's MPI_Init has succeeded, on every process, once. Collective over the world. Never fails:
+// what cannot be set up makes later calls native, with a reason.
 void start(host::Host& host);
 
 // True between start() and finish(); wrappers pass straight through otherwise.
 bool is_running();
 
-// Takes one collective call. The arguments have been checked as far as MPI's own rules go (the wrapper sends invalid ones to the
-// host). Thread-safe for different communicators, as MPI demands.
+// Takes one collective call. The arguments have been checked as far as MPI's own rules go (the wrapper sends
+// invalid ones to the host). Thread-safe for different communicators, as MPI demands.
 Outcome collective(const Call& call, int* error);
 
 // Bookkeeping for a call that `collective` left to the host: the wrapper says how long it took, seconds.
 void native_finished(const Call& call, double seconds);
 
-// Switches interception off and on again at run time, on all ranks alike, between collectives (benchmarks use it). Exported to
-// programs as unisono_set_enabled (include/unisono/unisono.h).
+// Switches interception off and on again at run time, on all ranks alike, between collectives (benchmarks use
+// it). Exported to programs as unisono_set_enabled (include/unisono/unisono.h).
 void set_enabled(bool is_enabled);
 
-// Before the host's MPI_Finalize (or from COMM_SELF's delete callback, whichever comes first). Collective over the world: gathers the records, writes
-// the report on rank 0, frees what the core holds.
+// Before the host's MPI_Finalize (or from COMM_SELF's delete callback, whichever comes first). Collective
+// over the world: gathers the records, writes the report on rank 0, frees what the core holds.
 void finish();
 
 }  // namespace unisono::runtime

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An algorithm is one descriptor and one pure function. The descriptor is the only place where its name,
+// group, legality, parameters, sentence and source stand; commands, docs, tables and tests read it from the
+// registry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/types.h"
+#include "schedule/program.h"
+
+namespace unisono::algorithms {
+
+struct ParameterSpec {
+  std::string_view name;  // "segment", "window", "degree", "buffers" ...
+  std::string_view unit;  // "bytes", "pieces", "" ...
+  std::int64_t low, high, standard;
+  std::string_view help;
+};
+
+// Values by name; what is not set has the descriptor's standard value.
+class Parameters {
+ public:
+  Parameters() = default;
+  std::int64_t get(
+      std::string_view name) const;  // aborts on a name that was neither set nor given a standard value
+  void set(std::string_view name, std::int64_t value);
+  const std::vector<std::pair<std::string, std::int64_t>>& values() const { return values_; }
+  bool operator==(const Parameters&) const = default;
+
+ private:
+  std::vector<std::pair<std::string, std::int64_t>> values_;
+};
+
+// When an algorithm may run. The registry enforces it whatever a table or a user asks for.
+struct Legality {
+  bool needs_power_of_two = false;  // number of ranks (of nodes, for the inter-node level of a composition)
+  bool needs_commutative = false;
+  bool needs_one_node = false;       // all ranks share memory
+  bool needs_several_nodes = false;  // two-level: at least two nodes, at least one with more than one rank
+  bool needs_consecutive = false;    // every node holds consecutive ranks
+  bool needs_consecutive_unless_commutative = false;
+  bool needs_shared_memory = false;
+  bool needs_single_copy = false;
+  std::int64_t max_bytes =
+      0;  // largest message on one rank's side, bytes; 0: no limit. (Block operations: one block.)
+};
+
+struct Descriptor {
+  std::string name;
+  Operation operation;
+  std::string_view group;  // "flat", "tree", "ring", "exchange", "shared", "two-level"
+  std::string sentence;    // one sentence for people
+  std::string source;      // row code and section, "A5, figure 3.1"
+  Legality legality;
+  std::vector<ParameterSpec> parameters;
+  std::function<schedule::Program(const schedule::Problem&, const Parameters&)> build;
+};
+
+// All algorithms, in the order of operation and name.
+const std::vector<Descriptor>& registry();
+const Descriptor* find(Operation operation, std::string_view name);
+// The standard values of a descriptor, overridden by `chosen` (clamped to the ranges).
+Parameters with_standards(const Descriptor& descriptor, const Parameters& chosen = {});
+// Empty where the algorithm may run on this problem with messages of `bytes`; otherwise why not, as a clause
+// ("needs a power of two ranks, there are 6").
+std::string why_illegal(const Descriptor& descriptor, const schedule::Problem& problem, std::int64_t bytes,
+                        bool has_shared_memory, bool has_single_copy);
+
+// At namespace scope in an algorithm's file: adds descriptors to the registry.
+struct Registration {
+  explicit Registration(std::vector<Descriptor> (*make)());
+};
+
+}  // namespace unisono::algorithms

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiles programs to flat steps with predecessors, and runs them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/host.h"
+#include "schedule/program.h"
+#include "shm/slice.h"
+
+namespace unisono::schedule {
+
+// A program of one rank, ready to run any number of times with any count. Immutable after compile();
+// size_bytes() counts against the cache's bound.
+class Compiled;
+std::shared_ptr<const Compiled> compile(const Problem& problem, const Program& program);
+std::size_t size_bytes(const Compiled& compiled);
+
+// Where a schedule runs.
+struct Ground {
+  host::Host* host = nullptr;
+  host::Comm comm{};                  // the private world
+  const int* rank_in_comm = nullptr;  // communicator's rank -> rank in `comm`
+  int tag_base = 0;                   // tags [tag_base, tag_base + tag_count) belong to this communicator
+  shm::Slice* slice = nullptr;        // null where the program has no node steps
+};
+inline constexpr int tag_count = 1 << 12;
+
+// What a schedule works on in one call.
+struct Data {
+  const void* input = nullptr;
+  void* output = nullptr;     // null where it is not significant: the executor backs it with scratch memory
+                              // where the program writes to it
+  std::int64_t elements = 0;  // N of the unit
+  std::size_t element_bytes = 1;
+  shm::Combine combine;  // reductions
+};
+
+// Runs blocking. Returns host::success or the host's error code. `arena` is the communicator's own memory,
+// kept between calls.
+class Executor {
+ public:
+  Executor();
+  ~Executor();
+  int run(const Compiled& compiled, const Ground& ground, const Data& data);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace unisono::schedule

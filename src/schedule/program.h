@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an algorithm writes: references, steps, stages, programs. docs/architecture.md, "Programs", explains
+// each idea.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/types.h"
+#include "patterns/layout.h"
+
+namespace unisono::schedule {
+
+// Which blocks belong to which rank in a block operation. Empty: rank i owns block i. A two-level composition
+// runs an algorithm among leaders, whose blocks are runs of uneven length: rank i then owns [starts[i],
+// starts[i+1]).
+struct Blocks {
+  std::shared_ptr<const std::vector<std::int64_t>> starts;
+  std::int64_t first(int rank) const { return starts ? (*starts)[rank] : rank; }
+  std::int64_t last(int rank) const { return starts ? (*starts)[rank + 1] : rank + 1; }
+};
+
+// What one rank is asked to do. Everything but `rank` and `is_in_place` is the same on all ranks.
+struct Problem {
+  Operation operation = Operation::barrier;
+  int size = 1;
+  int rank = 0;
+  int root = 0;                                    // rooted operations; 0 otherwise
+  bool is_commutative = true;                      // reductions: may the operator's operands be exchanged?
+  bool is_in_place = false;                        // this rank gave MPI_IN_PLACE
+  std::shared_ptr<const patterns::Layout> layout;  // of `size` ranks; never null
+  Blocks blocks;
+};
+
+enum class Place : std::uint8_t { input, output, scratch, shared, remote_input, remote_output };
+
+// A count-free range of elements: with N elements in the unit, [floor(first*N/parts), floor(last*N/parts)) of
+// `place`, cut into the stage's pieces, and of each piece the part [sub_first, sub_last) of sub_parts.
+// shared: the range only gives the length; the bytes lie in the slot of the current piece, in lane `lane`, at
+// the sub-range's offset within the piece; `owner` is the local rank whose area it is (mode own; 0 in mode
+// common). remote_*: the same elements in local rank `owner`'s buffer, read through single copy after that
+// rank's `expose`.
+struct Ref {
+  Place place = Place::output;
+  std::int64_t first = 0;
+  std::int64_t last = 1;
+  std::int32_t parts = 1;
+  std::int32_t sub_first = 0;
+  std::int32_t sub_last = 1;
+  std::int32_t sub_parts = 1;
+  std::int32_t owner = 0;
+  std::int32_t lane = 0;
+
+  bool operator==(const Ref&) const = default;
+
+  // The same elements elsewhere, or a part of every piece.
+  Ref in(Place other) const {
+    Ref r = *this;
+    r.place = other;
+    return r;
+  }
+  Ref in_slot_of(int local_owner, int in_lane = 0) const {
+    Ref r = in(Place::shared);
+    r.owner = local_owner;
+    r.lane = in_lane;
+    return r;
+  }
+  Ref sub(int index, int count) const {
+    Ref r = *this;
+    r.sub_first = index;
+    r.sub_last = index + 1;
+    r.sub_parts = count;
+    return r;
+  }
+  // Moved by whole units (a second, third ... vector, or block) behind the first.
+  Ref shifted(std::int64_t units) const {
+    Ref r = *this;
+    r.first += units * parts;
+    r.last += units * parts;
+    return r;
+  }
+};
+
+// The whole vector; part i of p (or the run [i, j) of p); block i (or the run [i, j)).
+inline Ref whole(Place place) {
+  return {.place = place};
+}
+inline Ref part(Place place, std::int64_t i, int p) {
+  return {.place = place, .first = i, .last = i + 1, .parts = p};
+}
+inline Ref parts(Place place, std::int64_t i, std::int64_t j, int p) {
+  return {.place = place, .first = i, .last = j, .parts = p};
+}
+inline Ref block(Place place, std::int64_t i) {
+  return {.place = place, .first = i, .last = i + 1};
+}
+inline Ref blocks(Place place, std::int64_t i, std::int64_t j) {
+  return {.place = place, .first = i, .last = j};
+}
+
+enum class StepKind : std::uint8_t {
+  send,         // left -> peer (a rank of the communicator)
+  recv,         // peer -> into
+  copy,         // left -> into; put (A1) where into is shared, get (A1) where left is shared or remote
+  reduce,       // into = left op right; into may be left or right, or apart from both
+  signal,       // own flag = base + piece*ticks + tick
+  await,        // until local rank peer's flag >= base + piece*ticks + tick
+  await_all,    // the same for all local ranks
+  await_space,  // until the piece's slot may be overwritten
+  expose,  // publishes the addresses of this rank's buffers to the node (before a signal; after await_space)
+  node_barrier,    // fused, all local ranks
+  node_bcast,      // fused: local rank peer's `into` -> every local rank's `into`
+  node_reduce,     // fused: into at local rank peer = left of local rank 0 op 1 op 2 ...
+  node_allreduce,  // fused: into everywhere = left of local rank 0 op 1 op 2 ...
+  node_allgather,  // fused: left of local rank l -> everybody's `into`, at l * (length of left)
+};
+
+struct Step {
+  StepKind kind = StepKind::copy;
+  std::int32_t peer = -1;
+  std::int32_t tick = 0;
+  Ref into, left, right;
+};
+
+// Takes the steps of one round, in program order.
+class Writer {
+ public:
+  explicit Writer(std::vector<Step>* steps) : steps_(steps) {}
+
+  void send(const Ref& what, int to) { add({.kind = StepKind::send, .peer = to, .left = what}); }
+  void recv(const Ref& into, int from) { add({.kind = StepKind::recv, .peer = from, .into = into}); }
+  void copy(const Ref& into, const Ref& from) { add({.kind = StepKind::copy, .into = into, .left = from}); }
+  void reduce(const Ref& into, const Ref& left, const Ref& right) {
+    add({.kind = StepKind::reduce, .into = into, .left = left, .right = right});
+  }
+  void signal(int tick) { add({.kind = StepKind::signal, .tick = tick}); }
+  void await(int local_rank, int tick) { add({.kind = StepKind::await, .peer = local_rank, .tick = tick}); }
+  void await_all(int tick) { add({.kind = StepKind::await_all, .tick = tick}); }
+  void await_space() { add({.kind = StepKind::await_space}); }
+  void expose() { add({.kind = StepKind::expose}); }
+  void node_barrier() { add({.kind = StepKind::node_barrier}); }
+  void node_bcast(const Ref& data, int local_root) {
+    add({.kind = StepKind::node_bcast, .peer = local_root, .into = data, .left = data});
+  }
+  void node_reduce(const Ref& into, const Ref& from, int local_root) {
+    add({.kind = StepKind::node_reduce, .peer = local_root, .into = into, .left = from});
+  }
+  void node_allreduce(const Ref& into, const Ref& from) {
+    add({.kind = StepKind::node_allreduce, .into = into, .left = from});
+  }
+  void node_allgather(const Ref& into, const Ref& from) {
+    add({.kind = StepKind::node_allgather, .into = into, .left = from});
+  }
+
+ private:
+  void add(const Step& step) { steps_->push_back(step); }
+  std::vector<Step>* steps_;
+};
+
+enum class SharedMode : std::uint8_t { none, own, common };
+
+// A run of rounds that is cut into pieces in one way. All members but `rounds` and `write` are the same on
+// all ranks of the stage (node stages: of the node).
+struct Stage {
+  int rounds = 0;
+  std::function<void(int round, Writer& writer)>
+      write;  // pure: may be asked for any round, any number of times
+
+  // The longest reference of the stage, `extent` of `extent_parts` units: how many pieces a segment size
+  // makes.
+  std::int64_t extent = 1;
+  std::int32_t extent_parts = 1;
+  std::int64_t segment_bytes = 0;  // 0: one piece (unless a slot is smaller)
+  int window = 2;                  // pieces of one step that may be under way at a time
+
+  // Channel use (architecture.md, "The node's shared memory"); mode none: the stage has no channel.
+  SharedMode shared = SharedMode::none;
+  int ticks = 0;
+  int buffers = 2;  // slots
+  int lanes = 1;    // equal parts of a slot
+};
+
+struct Program {
+  std::vector<Stage> stages;
+  std::int64_t scratch = 0;  // extent of scratch, `scratch` of `scratch_parts` units
+  std::int32_t scratch_parts = 1;
+};
+
+}  // namespace unisono::schedule

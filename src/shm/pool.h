@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One anonymous shared segment per node and job. Who shares a node is proved by mapping the segment, not by a
+// host's name. Nothing is left behind when the job ends, however it ends: the segment has no name (memfd
+// passed through /proc/PID/fd; where /proc refuses, shm_open and unlink at once).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/host.h"
+
+namespace unisono::shm {
+
+struct PoolOptions {
+  std::size_t capacity_bytes = std::size_t{1}
+                               << 30;  // most that the communicators of a node may take together
+  bool use_memfd = true;
+  bool use_single_copy = true;
+};
+
+class Pool {
+ public:
+  // Collective over `comm` (the private world). Never fails as a whole: where no memory is to be had, every
+  // rank is a node of its own and why_unavailable() says why.
+  static std::unique_ptr<Pool> create(host::Host& host, host::Comm comm, const PoolOptions& options);
+  ~Pool();
+
+  const std::vector<int>& node_labels()
+      const;  // rank of comm -> label; equal labels share the pool. The same on all ranks
+  const std::vector<std::string>& host_names() const;  // rank -> host name, for reports
+  bool is_available() const;                           // this rank's node has a pool
+  const std::string& why_unavailable() const;
+  bool has_single_copy() const;  // every rank of this node can read every other's memory (probed)
+  const std::vector<int>& process_ids() const;  // rank of comm -> process id (meaningful on the same node)
+
+  // Cores that this node's ranks may use: the union of their affinity masks, limited by the cgroup's quota
+  // (rounded up), at least 1.
+  int usable_cores() const;
+
+  // Takes `bytes` from the node's pool, zero-filled and cache-line aligned: its offset, or -1 where the pool
+  // is full. One rank of a group allocates and tells the others, who turn the offset into their own address.
+  std::int64_t allocate(std::size_t bytes);
+  void release(std::int64_t offset);
+  void* address(std::int64_t offset) const;
+
+ private:
+  Pool();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace unisono::shm

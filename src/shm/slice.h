@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One communicator's part of the node's pool, as one rank sees it: channels (flags and areas) for pieces, and
+// fused operations for small messages. docs/architecture.md, "The node's shared memory". A1, A2
+// (sections 2.4, 2.5); G2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/types.h"
+#include "shm/wait.h"
+
+namespace unisono::shm {
+
+inline constexpr int channel_count = 3;
+inline constexpr std::size_t cache_line_bytes = 64;
+
+// How much a slice takes, so that all ranks of a node compute the same.
+struct SliceShape {
+  int local_size = 1;
+  std::size_t area_bytes = 0;     // per rank and channel; a multiple of the page size
+  std::size_t ring_lines = 1024;  // fused ring, per rank; a power of two, at least 256
+  std::size_t bytes() const;      // the whole slice
+};
+
+// Addresses that a rank publishes for single copy.
+struct Exposure {
+  std::uint64_t input = 0;
+  std::uint64_t output = 0;
+};
+
+// Applies an operator for the fused reductions: into = left op right, `count` elements (into may be left or
+// right).
+struct Combine {
+  void (*call)(const void* context, void* into, const void* left, const void* right,
+               std::size_t count) = nullptr;
+  const void* context = nullptr;
+  std::size_t element_bytes = 1;
+};
+
+class Slice {
+ public:
+  // `memory` is zero-filled, shared by the node's ranks, cache-line aligned, shape.bytes() long, and outlives
+  // the slice (the pool owns it). `process_ids` of the local ranks, for single copy; may be null where single
+  // copy is not used.
+  Slice(void* memory, const SliceShape& shape, int local_rank, const WaitConfig& wait,
+        const int* process_ids = nullptr);
+  ~Slice();
+
+  int local_size() const { return shape_.local_size; }
+  int local_rank() const { return local_rank_; }
+  const SliceShape& shape() const { return shape_; }
+  const WaitConfig& wait_config() const { return wait_; }
+  void set_wait_config(const WaitConfig& wait);
+
+  // --- Channels ---
+  // A stage begins and ends its use of a channel on every local rank, in the same order on all. `begin`
+  // returns the tick that the channel's flags stand at; `end` advances it by pieces * ticks and stores the
+  // own flag at that value. Geometry is (mode, buffers, slot bytes): where it differs from the use before,
+  // all earlier uses must be finished before a slot is written: space_tick() takes care of that.
+  struct Use {
+    int channel = 0;
+    bool is_common = false;
+    int buffers = 2;
+    std::size_t slot_bytes = 0;
+    int lanes = 1;
+    std::size_t lane_bytes = 0;
+    std::int64_t pieces = 1;
+    int ticks = 1;
+    std::uint64_t base_tick = 0;   // flags at the start of this call
+    std::uint64_t base_piece = 0;  // pieces that went through the channel since the geometry last changed:
+                                   // slot = (base_piece + s) % buffers
+    std::uint64_t epoch_tick = 0;  // base tick at which the geometry last changed
+  };
+  // Slot and lane sizes for a stage's wish, the same on all local ranks: fills slot_bytes and lane_bytes.
+  // lane_bytes is a multiple of 64.
+  Use plan(int channel, bool is_common, int buffers, int lanes) const;
+  void begin(Use* use, std::int64_t pieces, int ticks);
+  void end(const Use& use);
+
+  std::uint64_t flag(int channel, int local_rank) const;  // acquire
+  void set_flag(int channel, std::uint64_t tick);  // own flag; release; wakes futex sleepers in that policy
+  // Have all local ranks' flags reached `tick`? Remembers what it has seen, so that it costs nothing once
+  // they have.
+  bool all_reached(int channel, std::uint64_t tick);
+  // The tick that all flags must have reached before piece `piece` of this use may be written.
+  static std::uint64_t space_tick(const Use& use, std::int64_t piece);
+  char* slot(const Use& use, std::int64_t piece, int owner, int lane);
+
+  void expose(const Use& use, std::int64_t piece, const Exposure& exposure);
+  Exposure exposed(const Use& use, std::int64_t piece, int owner) const;
+  // Single copy from another local rank's memory (process_vm_readv). False on failure (errno is set); proved
+  // possible at set-up by probe_single_copy.
+  bool read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const;
+
+  // --- Fused operations: blocking, all local ranks call them in the same order ---
+  // Largest message of one rank in bytes: bcast, reduce, allreduce, and one block of allgather.
+  std::size_t fused_max_bytes() const;
+  void barrier();
+  void bcast(void* data, std::size_t bytes, int local_root);
+  void reduce(void* into, const void* from, std::size_t count, const Combine& combine, int local_root);
+  void allreduce(void* into, const void* from, std::size_t count, const Combine& combine);
+  void allgather(void* into, const void* from,
+                 std::size_t bytes);  // rank l's block at into + l*bytes; from may be that place
+
+ private:
+  struct State;
+  SliceShape shape_;
+  int local_rank_;
+  WaitConfig wait_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace unisono::shm

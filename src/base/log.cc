@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+namespace unisono::log {
+namespace {
+
+std::atomic<Level> current_level{Level::warning};
+
+void say(std::string_view message) {
+  std::string line = "unisono: ";
+  line += message;
+  line += '\n';
+  // One write, so that lines of several ranks do not mix. Nothing sensible is left to do where it fails.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace
+
+void set_level(Level level) {
+  current_level = level;
+}
+
+Level level_from_name(std::string_view name) {
+  if (name == "quiet") return Level::quiet;
+  return name == "info" ? Level::info : Level::warning;
+}
+
+void info(std::string_view message) {
+  if (current_level >= Level::info) say(message);
+}
+
+void warning(std::string_view message) {
+  if (current_level >= Level::warning) say(message);
+}
+
+void warning_once(const std::string& message) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(message).second) warning(message);
+}
+
+}  // namespace unisono::log

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/options.h"
+
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+extern char** environ;
+
+namespace unisono {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return text;
+}
+
+OptionSpec flag(std::string_view name, std::string_view environment, std::string_view group,
+                std::string_view help, bool Options::*member) {
+  return {name,
+          environment,
+          "bool",
+          group,
+          help,
+          [member](const Options& o) { return std::string(o.*member ? "1" : "0"); },
+          [member](Options& o, std::string_view value) -> std::string {
+            for (std::string_view yes : {"1", "yes", "on", "true"}) {
+              if (value == yes) return o.*member = true, "";
+            }
+            for (std::string_view no : {"0", "no", "off", "false"}) {
+              if (value == no) return o.*member = false, "";
+            }
+            return "takes 1 or 0 (or on, off, yes, no)";
+          }};
+}
+
+OptionSpec text(std::string_view name, std::string_view environment, std::string_view group,
+                std::string_view help, std::string Options::*member) {
+  return {
+      name,
+      environment,
+      "text",
+      group,
+      help,
+      [member](const Options& o) { return o.*member; },
+      [member](Options& o, std::string_view value) { return o.*member = std::string(value), std::string(); }};
+}
+
+OptionSpec choice(std::string_view name, std::string_view environment, std::string_view choices,
+                  std::string_view group, std::string_view help, std::string Options::*member) {
+  OptionSpec spec = text(name, environment, group, help, member);
+  spec.type = choices;
+  spec.set = [member, choices](Options& o, std::string_view value) -> std::string {
+    for (std::string_view rest = choices; !rest.empty();) {
+      const std::size_t bar = rest.find('|');
+      if (rest.substr(0, bar) == value) return o.*member = std::string(value), "";
+      rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
+    }
+    return "takes one of " + std::string(choices);
+  };
+  return spec;
+}
+
+OptionSpec number(std::string_view name, std::string_view environment, std::string_view type,
+                  std::string_view group, std::string_view help, std::int64_t low, std::int64_t high,
+                  std::int64_t Options::*member) {
+  const bool is_bytes = type == "bytes";
+  return {name,
+          environment,
+          type,
+          group,
+          help,
+          [member, is_bytes](const Options& o) {
+            return is_bytes ? bytes_to_text(o.*member) : std::to_string(o.*member);
+          },
+          [=](Options& o, std::string_view value) -> std::string {
+            const std::int64_t n = bytes_from_text(value);
+            if (n < low || n > high) {
+              return "takes " + std::string(is_bytes ? "a size" : "a whole number") + " from " +
+                     bytes_to_text(low) + " to " + bytes_to_text(high);
+            }
+            return o.*member = n, "";
+          }};
+}
+
+std::vector<OptionSpec> make_option_list() {
+  constexpr std::int64_t kib = 1024, mib = kib * kib, gib = kib * mib;
+  return {
+      flag("enable", "UNISONO_ENABLE", "general",
+           "Take collectives at all; 0 passes every call straight to the MPI.", &Options::is_enabled),
+      text("algorithm", "UNISONO_ALGORITHM", "decision",
+           "Force algorithms: OPERATION:ALGORITHM, with parameters in brackets, several separated by commas, "
+           "for example "
+           "allreduce:ring(segment=64K),bcast:native. What is illegal or unknown is refused with a warning.",
+           &Options::algorithm),
+      text("report", "UNISONO_REPORT", "general",
+           "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error.",
+           &Options::report),
+      choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
+             &Options::log),
+      choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex", "shared memory",
+             "How ranks of a node wait for each other; auto: yield where ranks share cores, else pause.",
+             &Options::wait),
+      flag("shared_memory", "UNISONO_SHARED_MEMORY", "shared memory",
+           "Use shared memory inside nodes; 0 treats every rank as a node of its own.",
+           &Options::use_shared_memory),
+      flag("single_copy", "UNISONO_SINGLE_COPY", "shared memory",
+           "Let ranks read each other's memory (process_vm_readv) where the kernel allows it.",
+           &Options::use_single_copy),
+      choice("segment", "UNISONO_SEGMENT", "memfd|shm_open", "shared memory",
+             "What the node's pool is made of; memfd falls back to shm_open by itself where it cannot be "
+             "shared.",
+             &Options::segment),
+      number("pool_bytes", "UNISONO_POOL_BYTES", "bytes", "shared memory",
+             "Most shared memory that all communicators of a node may take together.", mib, 1024 * gib,
+             &Options::pool_bytes),
+      number("channel_bytes", "UNISONO_CHANNEL_BYTES", "bytes", "shared memory",
+             "Shared buffer of a communicator on one node, for each of its channels.", 64 * kib, gib,
+             &Options::channel_bytes),
+      number("cache_bytes", "UNISONO_CACHE_BYTES", "bytes", "general",
+             "Most memory for the schedules that a communicator keeps.", 64 * kib, 16 * gib,
+             &Options::cache_bytes),
+      number("cores", "UNISONO_CORES", "integer", "shared memory",
+             "Cores that the ranks of a node may use; 0: from their affinity masks and the cgroup's quota.",
+             0, 1 << 20, &Options::cores),
+  };
+}
+
+void set_option(Options& options, const OptionSpec& spec, std::string_view value, std::string_view where,
+                std::vector<std::string>* warnings) {
+  const std::string problem = spec.set(options, value);
+  if (!problem.empty()) {
+    warnings->push_back(std::string(where) + " '" + std::string(value) + "' is ignored: it " + problem);
+  }
+}
+
+void apply_lines(Options& options, std::string_view text, std::string_view where,
+                 std::vector<std::string>* warnings) {
+  for (int line_number = 1; !text.empty(); ++line_number) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const std::string place = std::string(where) + " line " + std::to_string(line_number);
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos) {
+      warnings->push_back(place + " is ignored: it is not of the form 'key = value'");
+      continue;
+    }
+    const std::string_view key = trimmed(line.substr(0, equals));
+    bool is_known = false;
+    for (const OptionSpec& spec : option_list()) {
+      if (spec.name != key) continue;
+      is_known = true;
+      set_option(options, spec, trimmed(line.substr(equals + 1)), place + ": " + std::string(key), warnings);
+    }
+    if (!is_known) warnings->push_back(place + " is ignored: there is no option '" + std::string(key) + "'");
+  }
+}
+
+std::string configuration_file(bool* is_explicit) {
+  const char* given = std::getenv("UNISONO_CONFIG");
+  *is_explicit = given != nullptr && *given != 0;
+  if (*is_explicit) return given;
+  const char* base = std::getenv("XDG_CONFIG_HOME");
+  if (base != nullptr && *base != 0) return std::string(base) + "/unisono/unisono.conf";
+  const char* home = std::getenv("HOME");
+  return home != nullptr ? std::string(home) + "/.config/unisono/unisono.conf" : std::string();
+}
+
+// Variables that others than this list read (the command line, the shim): no reason for a warning.
+bool is_known_variable(std::string_view name) {
+  for (std::string_view other : {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY"}) {
+    if (name == other) return true;
+  }
+  for (const OptionSpec& spec : option_list()) {
+    if (spec.environment == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& option_list() {
+  static const std::vector<OptionSpec> list = make_option_list();
+  return list;
+}
+
+Options read_options(std::vector<std::string>* warnings) {
+  Options options;
+  bool is_explicit = false;
+  const std::string path = configuration_file(&is_explicit);
+  if (!path.empty()) {
+    std::ifstream file(path);
+    if (file) {
+      const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+      apply_lines(options, content, path, warnings);
+    } else if (is_explicit) {
+      warnings->push_back("the configuration file " + path + " (UNISONO_CONFIG) cannot be read");
+    }
+  }
+  for (const OptionSpec& spec : option_list()) {
+    const char* value = std::getenv(std::string(spec.environment).c_str());
+    if (value != nullptr) set_option(options, spec, trimmed(value), spec.environment, warnings);
+  }
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view entry = *variable;
+    if (entry.rfind("UNISONO_", 0) != 0) continue;
+    const std::string_view variable_name = entry.substr(0, entry.find('='));
+    if (!is_known_variable(variable_name)) {
+      warnings->push_back("there is no option " + std::string(variable_name) +
+                          "; 'unisono options' lists them");
+    }
+  }
+  return options;
+}
+
+std::string to_text(const Options& options) {
+  std::string text;
+  for (const OptionSpec& spec : option_list())
+    text += std::string(spec.name) + " = " + spec.get(options) + "\n";
+  return text;
+}
+
+Options options_from_text(std::string_view text, std::vector<std::string>* warnings) {
+  Options options;
+  apply_lines(options, text, "options", warnings);
+  return options;
+}
+
+std::int64_t bytes_from_text(std::string_view text) {
+  text = trimmed(text);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return -1;
+  std::string unit;
+  for (const char* c = end; c != text.data() + text.size(); ++c) unit += static_cast<char>(std::toupper(*c));
+  int shift = 0;
+  for (const auto& [letter, bits] : {std::pair{'K', 10}, {'M', 20}, {'G', 30}, {'T', 40}}) {
+    if (unit == std::string(1, letter) || unit == std::string{letter, 'B'} ||
+        unit == std::string{letter, 'I', 'B'})
+      shift = bits;
+  }
+  if (shift == 0 && !unit.empty() && unit != "B") return -1;
+  if (value > (INT64_MAX >> shift)) return -1;
+  return value << shift;
+}
+
+std::string bytes_to_text(std::int64_t bytes) {
+  for (const auto& [letter, bits] : {std::pair{'T', 40}, {'G', 30}, {'M', 20}, {'K', 10}}) {
+    const std::int64_t unit = std::int64_t{1} << bits;
+    if (bytes >= unit && bytes % unit == 0) return std::to_string(bytes >> bits) + letter;
+  }
+  return std::to_string(bytes);
+}
+
+}  // namespace unisono

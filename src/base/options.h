@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one list of options: environment, configuration file, command line and documentation all read it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unisono {
+
+// What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
+struct Options {
+  bool is_enabled = true;
+  std::string algorithm;        // "allreduce:ring(segment=64K),bcast:native"
+  std::string report;           // file, "-" for standard error, empty for none
+  std::string log = "warning";  // quiet, warning, info
+  std::string wait = "auto";    // auto, spin, pause, yield, futex
+  bool use_shared_memory = true;
+  bool use_single_copy = true;
+  std::string segment = "memfd";  // memfd, shm_open
+  std::int64_t pool_bytes = std::int64_t{1} << 30;
+  std::int64_t channel_bytes = std::int64_t{4} << 20;
+  std::int64_t cache_bytes = std::int64_t{16} << 20;
+  std::int64_t cores = 0;  // 0: found out
+};
+
+struct OptionSpec {
+  std::string_view name;         // configuration file key, and with - for _ the command line's long option
+  std::string_view environment;  // UNISONO_...
+  std::string_view type;         // "bool", "bytes", "integer", "text", or "a|b|c"
+  std::string_view group;
+  std::string_view help;
+  std::function<std::string(const Options&)> get;
+  // Empty on success, otherwise what is wrong with the value.
+  std::function<std::string(Options&, std::string_view)> set;
+};
+
+const std::vector<OptionSpec>& option_list();
+
+// Configuration file (UNISONO_CONFIG, else $XDG_CONFIG_HOME/unisono/unisono.conf; lines `key = value`, #
+// comments), then the environment, which wins. Problems are appended to `warnings`; what they concern keeps
+// its value.
+Options read_options(std::vector<std::string>* warnings);
+
+// All options as lines `key = value`, and back: how rank 0's options travel.
+std::string to_text(const Options& options);
+Options options_from_text(std::string_view text, std::vector<std::string>* warnings);
+
+// "64K", "1M", "2GiB", "4096" -> bytes; -1 where it is no size. And the shortest exact form back.
+std::int64_t bytes_from_text(std::string_view text);
+std::string bytes_to_text(std::int64_t bytes);
+
+}  // namespace unisono

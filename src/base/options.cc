@@ -20,6 +20,15 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// A comment begins with # at the start of the line or after a space: a # inside a file's name is part of it.
+std::string_view without_comment(std::string_view line) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '#' && (i == 0 || std::isspace(static_cast<unsigned char>(line[i - 1]))))
+      return line.substr(0, i);
+  }
+  return line;
+}
+
 OptionSpec flag(std::string_view name, std::string_view environment, std::string_view group,
                 std::string_view help, bool Options::*member) {
   return {name,
@@ -145,7 +154,7 @@ void apply_lines(Options& options, std::string_view text, std::string_view where
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    line = trimmed(line.substr(0, line.find('#')));
+    line = trimmed(without_comment(line));
     if (line.empty()) continue;
     const std::string place = std::string(where) + " line " + std::to_string(line_number);
     const std::size_t equals = line.find('=');

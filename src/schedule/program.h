@@ -43,7 +43,9 @@ enum class Place : std::uint8_t { input, output, scratch, shared, remote_input, 
 // shared: the range only gives the length; the bytes lie in the slot of the current piece, in lane `lane`, at
 // the sub-range's offset within the piece; `owner` is the local rank whose area it is (mode own; 0 in mode
 // common). remote_*: the same elements in local rank `owner`'s buffer, read through single copy after that
-// rank's `expose`.
+// rank's `expose`. A message whose range holds no element in a call is not sent at all; a message that is
+// to be sent whatever the count (a token) names an empty range (first == last). In a barrier every message is
+// a token.
 struct Ref {
   Place place = Place::output;
   std::int64_t first = 0;
@@ -101,6 +103,10 @@ inline Ref block(Place place, std::int64_t i) {
 inline Ref blocks(Place place, std::int64_t i, std::int64_t j) {
   return {.place = place, .first = i, .last = j};
 }
+// What a message that carries nothing names: it is sent whatever the count.
+inline Ref token(Place place = Place::output) {
+  return {.place = place, .last = 0};
+}
 
 enum class StepKind : std::uint8_t {
   send,         // left -> peer (a rank of the communicator)
@@ -123,7 +129,9 @@ struct Step {
   StepKind kind = StepKind::copy;
   std::int32_t peer = -1;
   std::int32_t tick = 0;
-  Ref into, left, right;
+  Ref into{};
+  Ref left{};
+  Ref right{};
 };
 
 // Takes the steps of one round, in program order.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/ranges.h"
+
+namespace unisono::schedule {
+
+Ref in_place(const Problem& problem, const Ref& ref) {
+  if (!problem.is_in_place) return ref;
+  switch (problem.operation) {
+    case Operation::allreduce:
+    case Operation::reduce:
+      return ref.place == Place::input ? ref.in(Place::output) : ref;
+    case Operation::gather:
+    case Operation::allgather:
+      if (ref.place != Place::input) return ref;
+      return ref.in(Place::output).shifted(problem.blocks.first(problem.rank));
+    case Operation::scatter:
+      if (ref.place != Place::output) return ref;
+      return ref.in(Place::input).shifted(problem.blocks.first(problem.rank));
+    case Operation::barrier:
+    case Operation::bcast:
+    case Operation::alltoall:
+      return ref;
+  }
+  return ref;
+}
+
+}  // namespace unisono::schedule

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arithmetic of references: which elements a reference, a piece of it and a part of a piece stand for,
+// and how many pieces a stage has. Executor, checker, printer and cost model all use this, so that they mean
+// the same. docs/architecture.md, "Programs".
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/types.h"
+#include "schedule/program.h"
+
+namespace unisono::schedule {
+
+// a / b for a >= 0, b > 0; 64-bit division is several times slower than 32-bit on many processors.
+inline std::int64_t divide(std::int64_t a, std::int64_t b) {
+  if (((a | b) >> 32) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+  return a / b;
+}
+
+// floor(first * elements / parts). Whole units are split off, so that only (parts - 1) * elements must fit.
+inline std::int64_t scaled(std::int64_t first, std::int64_t parts, std::int64_t elements) {
+  if (parts == 1) return first * elements;
+  if (first < parts) return divide(first * elements, parts);
+  const std::int64_t units = divide(first, parts);
+  return units * elements + divide((first - units * parts) * elements, parts);
+}
+
+// The same, rounded up.
+inline std::int64_t scaled_up(std::int64_t first, std::int64_t parts, std::int64_t elements) {
+  const std::int64_t units = divide(first, parts);
+  return units * elements + divide((first - units * parts) * elements + parts - 1, parts);
+}
+
+struct ElementRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t length() const { return last - first; }
+  bool operator==(const ElementRange&) const = default;
+};
+
+// The run [first, last) of `parts` near-equal parts of a range.
+inline ElementRange cut(const ElementRange& range, std::int64_t first, std::int64_t last,
+                        std::int64_t parts) {
+  const std::int64_t length = range.length();
+  return {range.first + scaled(first, parts, length), range.first + scaled(last, parts, length)};
+}
+
+// All elements of the reference, its sub-range left aside.
+inline ElementRange element_range(const Ref& ref, std::int64_t elements) {
+  return {scaled(ref.first, ref.parts, elements), scaled(ref.last, ref.parts, elements)};
+}
+
+// The elements of piece `piece` of `pieces`, before (whole_piece) and after (piece_range) taking the
+// sub-range.
+inline ElementRange whole_piece(const Ref& ref, std::int64_t elements, std::int64_t piece,
+                                std::int64_t pieces) {
+  const ElementRange range = element_range(ref, elements);
+  return pieces == 1 ? range : cut(range, piece, piece + 1, pieces);
+}
+inline bool has_sub_range(const Ref& ref) {
+  return ref.sub_last - ref.sub_first != ref.sub_parts;
+}
+inline ElementRange piece_range(const Ref& ref, std::int64_t elements, std::int64_t piece,
+                                std::int64_t pieces) {
+  const ElementRange range = whole_piece(ref, elements, piece, pieces);
+  return has_sub_range(ref) ? cut(range, ref.sub_first, ref.sub_last, ref.sub_parts) : range;
+}
+// Where a shared reference's bytes begin within its lane, elements.
+inline std::int64_t offset_in_lane(const Ref& ref, std::int64_t elements, std::int64_t piece,
+                                   std::int64_t pieces) {
+  if (!has_sub_range(ref)) return 0;
+  return scaled(ref.sub_first, ref.sub_parts, whole_piece(ref, elements, piece, pieces).length());
+}
+
+// How many pieces the stage has. `lane_bytes`: of the stage's channel; ignored where it has none. No piece is
+// longer than a segment or a lane, as long as one element fits there.
+inline std::int64_t piece_count(const Stage& stage, std::int64_t elements, std::size_t element_bytes,
+                                std::size_t lane_bytes) {
+  const bool has_lane = stage.shared != SharedMode::none;
+  if (stage.segment_bytes == 0 && !has_lane) return 1;
+  std::int64_t limit_bytes = has_lane ? static_cast<std::int64_t>(lane_bytes) : stage.segment_bytes;
+  if (stage.segment_bytes != 0) limit_bytes = std::min(limit_bytes, stage.segment_bytes);
+  const std::int64_t limit = std::max<std::int64_t>(
+      1, divide(limit_bytes, std::max<std::int64_t>(1, static_cast<std::int64_t>(element_bytes))));
+  // Rounded up: the longest of several near-equal parts.
+  const std::int64_t extent = scaled_up(stage.extent, stage.extent_parts, elements);
+  return std::max<std::int64_t>(1, divide(extent + limit - 1, limit));
+}
+
+// How many pieces of a range that is cut into `other_pieces` overlap the first piece + 1 pieces of the same
+// range cut into `pieces`: these must be done before `piece` may go on.
+inline std::int64_t pieces_needed(std::int64_t piece, std::int64_t pieces, std::int64_t other_pieces) {
+  if (pieces == other_pieces) return piece + 1;
+  return divide((piece + 1) * other_pieces + pieces - 1, pieces);
+}
+
+// A message of no bytes is not sent, on both sides alike, unless it is a token: in a barrier, or where the
+// reference is empty whatever the count.
+inline bool is_token(Operation operation, const Ref& ref) {
+  return operation == Operation::barrier || ref.first == ref.last;
+}
+
+// Messages of one pair match by this number and, where it is equal, by the order in which they are written: a
+// message is sent and received in the same round of the same stage, and several between one pair in one round
+// in the same order.
+inline int message_key(int stage, int round, int key_count) {
+  constexpr int stage_stride = 1021;  // prime: keys of neighbouring stages meet late
+  return static_cast<int>((static_cast<std::int64_t>(stage) * stage_stride + round) % key_count);
+}
+
+// MPI_IN_PLACE: the problem's reference, moved to where MPI says that the data lies.
+Ref in_place(const Problem& problem, const Ref& ref);
+
+}  // namespace unisono::schedule

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fixtures of the tests under real MPIs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import harness
+import mpis
+import pytest
+from harness import Cluster, Runner
+from mpis import Mpi
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--allow-missing", action="store_true", help="skip MPIs that are not installed instead of failing"
+    )
+
+
+@pytest.fixture(scope="session", params=[mpi.name for mpi in mpis.ALL])
+def mpi(request: pytest.FixtureRequest) -> Mpi:
+    """Each MPI under test in turn. One that is missing fails: `make test` installs them all."""
+    return installed(mpis.BY_NAME[request.param], request.config)
+
+
+@pytest.fixture(scope="session", params=[mpi.name for mpi in mpis.ALL if mpi.has_cluster])
+def cluster_mpi(request: pytest.FixtureRequest) -> Mpi:
+    """Each MPI under test that works across emulated nodes."""
+    return installed(mpis.BY_NAME[request.param], request.config)
+
+
+def installed(mpi: Mpi, config: pytest.Config) -> Mpi:
+    if not mpi.is_installed:
+        if config.getoption("--allow-missing"):
+            pytest.skip(f"{mpi.name} is not installed")
+        pytest.fail(f"{mpi.name} is not installed ({mpi.launcher}): run tools/setup.sh test")
+    return mpi
+
+
+@pytest.fixture(scope="session")
+def make_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Cluster]]:
+    """Build clusters (nodes, rate, latency_us); each is taken down at the end of the session."""
+    if os.geteuid() != 0:
+        pytest.skip("an emulated cluster needs root")
+    directory = tmp_path_factory.mktemp("clusters")
+    clusters: list[Cluster] = []
+
+    def make(nodes: int, rate: str | None = None, latency_us: int | None = None) -> Cluster:
+        clusters.append(Cluster(directory / str(len(clusters)), nodes, rate, latency_us))
+        return clusters[-1]
+
+    yield make
+    for cluster in clusters:
+        cluster.down()
+
+
+@pytest.fixture(scope="session")
+def cluster(make_cluster: Callable[..., Cluster]) -> Cluster:
+    """Four nodes that all tests share."""
+    return make_cluster(4)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    return Runner(harness.build_yield_preload(), tmp_path)
+
+
+@pytest.fixture(scope="session")
+def python() -> str:
+    return sys.executable

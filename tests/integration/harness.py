@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tests work with: compiled programs, emulated clusters, and jobs natively or under Unisono."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import job
+import mpis
+import pytest
+from mpis import ROOT, Layout, Mpi
+
+BUILD = Path(os.environ.get("UNISONO_TEST_BUILD", ROOT / "build/release")).resolve()
+SHIM = BUILD / "bin/unisono-exec"
+TOOL = BUILD / "bin/unisono-tool"
+LIBRARY = BUILD / "lib/libunisono.so"
+COMPILED = ROOT / "build/integration"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+CLUSTER_TOOLS = ROOT / "tools/cluster"
+LANGUAGES = {".c": "c", ".cc": "c++", ".f90": "fortran", ".f": "fortran"}
+WARNINGS = {
+    "c": ["-Wall", "-Wextra", "-Werror"],
+    "c++": ["-Wall", "-Wextra", "-Werror"],
+    "fortran": ["-Wall"],
+}
+
+
+def is_outdated(target: Path, sources: Sequence[Path]) -> bool:
+    return not target.exists() or any(source.stat().st_mtime > target.stat().st_mtime for source in sources)
+
+
+def compile_program(
+    mpi: Mpi, source: Path | str, language: str | None = None, flags: Sequence[str] = ()
+) -> Path:
+    """Compile one of programs/ with this MPI's wrapper (once: kept in build/integration until a source changes)."""
+    source = PROGRAMS / source
+    language = language or LANGUAGES[source.suffix]
+    target = COMPILED / mpi.name / f"{source.stem}-{language.replace('+', 'x')}"
+    if not is_outdated(target, [source, *PROGRAMS.glob("*.h"), mpi.compilers[language]]):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.{os.getpid()}")
+    modules = ["-J", str(target.parent)] if language == "fortran" else []
+    command = [
+        mpi.compilers[language],
+        "-O1",
+        "-g",
+        *WARNINGS[language],
+        *modules,
+        *flags,
+        source,
+        "-o",
+        partial,
+    ]
+    result = job.run(
+        [*command, "-lm", "-pthread", *mpi.link_flags],
+        mpis.launcher_environment(mpi),
+        timeout=120,
+        directory=PROGRAMS,
+    )
+    result.check()
+    partial.rename(target)
+    return target
+
+
+def build_yield_preload() -> Path:
+    """Return the library that lets MPICH share cores (see tools/cluster/mpich_yield.c)."""
+    source = CLUSTER_TOOLS / "mpich_yield.c"
+    target = COMPILED / "mpich_yield.so"
+    if is_outdated(target, [source]):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(f".{os.getpid()}")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", partial, source, "-ldl"], check=True)
+        partial.rename(target)
+    return target
+
+
+class Cluster:
+    """An emulated cluster that is up; ends with the test session, whatever happens to it."""
+
+    def __init__(
+        self, directory: Path, nodes: int, rate: str | None = None, latency_us: int | None = None
+    ) -> None:
+        self.directory = directory
+        self.nodes = nodes
+        options = ["--nodes", str(nodes), "--owner", str(os.getpid())]
+        options += ["--rate", rate] if rate else []
+        options += ["--latency", str(latency_us)] if latency_us is not None else []
+        self._command("up", *options)
+
+    def _command(self, verb: str, *arguments: str) -> str:
+        # Not by job.run: what `up` starts is to stay.
+        command = [CLUSTER_TOOLS / "cluster.sh", verb, self.directory, *arguments]
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert result.returncode == 0, (
+            f"{result.args}: status {result.returncode}: {result.stdout}{result.stderr}"
+        )
+        return result.stdout
+
+    def on_head(self, command: Sequence[str | Path]) -> list[str]:
+        """Return the command line that runs `command` on the head."""
+        return [str(CLUSTER_TOOLS / "cluster.sh"), "head", str(self.directory), *map(str, command)]
+
+    def on_node(self, node: int, *command: str) -> str:
+        """Run a command on one node and return what it prints."""
+        return self._command("exec", str(node), *command)
+
+    def down(self) -> None:
+        self._command("down")
+
+
+class Runner:
+    """Starts programs under an MPI, natively or under Unisono; `run` and `unisono` are what tests call."""
+
+    def __init__(self, yield_preload: Path, scratch: Path) -> None:
+        self._yield_preload = yield_preload
+        self.scratch = scratch
+
+    def environment_for_ranks(
+        self, mpi: Mpi, ranks: int, environment: Mapping[str, str] | None
+    ) -> dict[str, str]:
+        """Return the ranks' environment; where an MPI cannot share cores it gets the yielding preload."""
+        own = dict(environment or {})
+        if ranks > (os.cpu_count() or 1) and not mpi.is_yielding:
+            own["LD_PRELOAD"] = ":".join(filter(None, [own.get("LD_PRELOAD"), str(self._yield_preload)]))
+        return own
+
+    def run(
+        self,
+        mpi: Mpi,
+        ranks: int,
+        command: Sequence[str | Path],
+        environment: Mapping[str, str] | None = None,
+        timeout: float = 60,
+        cluster: Cluster | None = None,
+        layout: Layout | None = None,
+    ) -> job.Result:
+        """Run a job natively: here, or on a cluster with the given layout. Never fails by itself: `.check()` does."""
+        line = mpi.launch(ranks, command, self.environment_for_ranks(mpi, ranks, environment), layout)
+        if cluster is not None:
+            line = cluster.on_head(line)
+        return job.run(line, mpis.launcher_environment(mpi), timeout, self.scratch)
+
+    def unisono(
+        self,
+        mpi: Mpi,
+        ranks: int,
+        command: Sequence[str | Path],
+        environment: Mapping[str, str] | None = None,
+        **settings: object,
+    ) -> job.Result:
+        """Run a job under Unisono, as `unisono run` starts it: each rank through the exec shim."""
+        assert SHIM.exists(), f"{SHIM} is missing: build first (make build)"
+        return self.run(mpi, ranks, [SHIM, *command], environment, **settings)
+
+    def python(self, mpi: Mpi, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment in which `sys.executable` with mpi4py runs over this MPI."""
+        if not mpi.has_mpi4py:
+            pytest.skip(f"mpi4py's wheel has no build for {mpi.name}")
+        return {**mpis.mpi4py_environment(mpi, COMPILED), **(environment or {})}

@@ -29,9 +29,9 @@ struct Call {
 };
 
 enum class Outcome : std::uint8_t {
-  done,    // finished; *error is what the MPI function returns
-  native,  // not taken: the wrapper calls the host MPI's own collective, on all ranks alike, then
-           // native_finished()
+  done,          // finished; *error is what the MPI function returns
+  native,        // not taken: the wrapper calls the host MPI's own collective, on all ranks alike
+  native_timed,  // the same, and the wrapper then says how long it took: native_finished()
 };
 
 // After the host's MPI_Init has succeeded, on every process, once. Collective over the world. Never fails:
@@ -45,7 +45,7 @@ bool is_running();
 // invalid ones to the host). Thread-safe for different communicators, as MPI demands.
 Outcome collective(const Call& call, int* error);
 
-// Bookkeeping for a call that `collective` left to the host: the wrapper says how long it took, seconds.
+// After Outcome::native_timed, on the same thread: how long the host's collective took, seconds.
 void native_finished(const Call& call, double seconds);
 
 // Switches interception off and on again at run time, on all ranks alike, between collectives (benchmarks use

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Unisono keeps for one communicator, from its first blocking collective until the program frees it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+#include "host/host.h"
+#include "patterns/layout.h"
+#include "runtime/native_reason.h"
+#include "schedule/cache.h"
+#include "schedule/executor.h"
+#include "shm/pool.h"
+#include "shm/slice.h"
+#include "tuning/decision.h"
+#include "tuning/size_class.h"
+
+namespace unisono::runtime {
+
+// One class of calls: operation x size class x commutative or not. Counts and times are this rank's.
+struct CallClass {
+  enum class Kind : std::uint8_t { undecided, native, fused, scheduled };
+  Kind kind = Kind::undecided;
+  std::uint32_t sample_mask = 0;  // a call is timed when (calls & sample_mask) == 0
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t samples = 0;
+  double sampled_s = 0;
+  std::unique_ptr<tuning::Choice> choice;
+  // The schedule used last (the cache holds it and those for other roots).
+  std::shared_ptr<const schedule::Compiled> compiled;
+  int compiled_root = -1;
+  bool is_compiled_in_place = false;
+
+  double estimated_s() const {
+    return samples == 0 ? 0 : sampled_s / static_cast<double>(samples) * static_cast<double>(calls);
+  }
+};
+
+// All size classes of one operation, [is_commutative][size class].
+using ClassTable = std::array<std::array<CallClass, tuning::size_class_count>, 2>;
+
+struct Communicator {
+  ~Communicator();
+
+  host::Comm handle{};
+  std::uint64_t token = 0;  // what the free callback carries
+  int id = -1;              // agreed; gives the tags
+  int rank = 0;
+  int size = 1;
+  std::string name;
+  // Set where every call goes to the host, for the communicator's life.
+  NativeReason native_reason = NativeReason::none;
+  std::uint64_t native_calls[operation_count] = {};
+
+  std::shared_ptr<const patterns::Layout> layout;
+  std::vector<int> rank_in_world;  // rank -> rank in the private world
+  bool has_single_copy = false;
+  bool is_oversubscribed = false;
+  std::string wait_policy;
+
+  // The slice's place in the node's pool, -1 without one. The last local rank to leave gives it back.
+  shm::Pool* pool = nullptr;
+  std::int64_t slice_offset = -1;
+  std::unique_ptr<shm::Slice> slice;
+
+  std::unique_ptr<ClassTable> classes[operation_count];
+  std::unique_ptr<schedule::Cache> cache;
+  schedule::Executor executor;
+  std::vector<char> packed_input, packed_output;  // derived datatypes, kept between calls
+
+  CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes) {
+    auto& table = classes[static_cast<int>(operation)];
+    if (!table) [[unlikely]]
+      table = std::make_unique<ClassTable>();
+    return (*table)[is_commutative][tuning::size_class(bytes)];
+  }
+};
+
+}  // namespace unisono::runtime

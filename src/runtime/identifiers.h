@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agreed numbers for communicators. A communicator's number gives it a range of tags on the private world, so
+// two communicators that share processes must have different numbers: each process keeps the set of numbers
+// that are free for it, and set-up takes the lowest one that is free for all members.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+namespace unisono::runtime {
+
+class Identifiers {
+ public:
+  // Tags: at least 2^28 everywhere; a communicator takes 2^12 of them, and half of the numbers stay in hand
+  // for other uses.
+  static constexpr int count = 1 << 12;
+  static constexpr int words = count / 64;
+  using Set = std::array<std::uint64_t, words>;
+
+  Identifiers() { free_.fill(~std::uint64_t{0}); }
+
+  // The free numbers, or an empty set while another thread's set-up holds them (it must not see the same
+  // numbers as free). Where *is_held is set the caller releases with settle().
+  Set offer(bool* is_held) {
+    const std::lock_guard lock(mutex_);
+    *is_held = !is_offered_;
+    if (is_offered_) return Set{};
+    is_offered_ = true;
+    return free_;
+  }
+  // Ends an offer that was held; takes `id` unless negative.
+  void settle(int id) {
+    const std::lock_guard lock(mutex_);
+    is_offered_ = false;
+    if (id >= 0) free_[id / 64] &= ~(std::uint64_t{1} << (id % 64));
+  }
+  void release(int id) {
+    const std::lock_guard lock(mutex_);
+    free_[id / 64] |= std::uint64_t{1} << (id % 64);
+  }
+  static int lowest(const std::uint64_t* set) {
+    for (int w = 0; w < words; ++w) {
+      if (set[w] != 0) return w * 64 + __builtin_ctzll(set[w]);
+    }
+    return -1;
+  }
+
+ private:
+  std::mutex mutex_;
+  Set free_{};
+  bool is_offered_ = false;
+};
+
+}  // namespace unisono::runtime

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of a call: communicator, class, decision, transfer, execution, record.
+#include "runtime/job.h"
+
+#include <ctime>
+
+#include "base/log.h"
+
+namespace unisono::runtime {
+namespace {
+
+double now_s() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Two clock reads cost as much as a small collective: once a class is known to be quick, one call in 64 is
+// timed.
+constexpr int samples_before_thinning = 32;
+constexpr double quick_call_s = 5e-6;
+constexpr std::uint32_t thin_mask = 63;
+
+void record_time(CallClass& entry, double seconds) {
+  entry.sampled_s += seconds;
+  if (++entry.samples == samples_before_thinning &&
+      entry.sampled_s < quick_call_s * samples_before_thinning) {
+    entry.sample_mask = thin_mask;
+  }
+}
+
+// What the thread used last: most programs use one communicator for long.
+struct LastHit {
+  const Job* job = nullptr;
+  std::uintptr_t handle = 0;
+  std::uint64_t generation = 0;
+  Communicator* communicator = nullptr;
+};
+thread_local LastHit last_hit;
+// The class of a call that the host is running for this thread, between collective() and native_finished().
+thread_local CallClass* timed_native = nullptr;
+
+}  // namespace
+
+Communicator* Job::find(host::Comm handle) {
+  const auto key = static_cast<std::uintptr_t>(handle);
+  LastHit& hit = last_hit;
+  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  if (hit.handle == key && hit.job == this && hit.generation == generation) [[likely]]
+    return hit.communicator;
+  Communicator* c = nullptr;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto found = table_.find(key);
+    if (found != table_.end()) c = found->second.get();
+  }
+  if (c == nullptr) c = set_up(handle);
+  hit = {this, key, generation, c};
+  return c;
+}
+
+Outcome Job::collective(const Call& call, int* error) {
+  if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
+  Communicator* c = find(call.comm);
+  if (c->native_reason != NativeReason::none) {
+    ++c->native_calls[static_cast<int>(call.operation)];
+    return Outcome::native;
+  }
+  *error = host::success;
+  const Arguments arguments = read_arguments(host_, call, c->rank, c->size, error);
+  if (*error != host::success) return Outcome::native;  // the host says what is wrong with the datatype
+  const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
+  if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
+  const bool is_commutative = !is_reduction(call.operation) || host_.is_commutative(call.op);
+
+  CallClass& entry = c->call_class(call.operation, is_commutative, bytes);
+  if (entry.kind == CallClass::Kind::undecided) [[unlikely]]
+    decide(*c, entry, call, is_commutative, bytes);
+  const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
+  entry.bytes += static_cast<std::uint64_t>(bytes);
+  if (entry.kind == CallClass::Kind::native) {
+    timed_native = &entry;
+    return is_timed ? Outcome::native_timed : Outcome::native;
+  }
+  const double start_s = is_timed ? now_s() : 0;
+  *error = run(*c, entry, call, arguments, is_commutative);
+  if (is_timed) record_time(entry, now_s() - start_s);
+  if (*error != host::success) [[unlikely]]
+    *error = host_.call_error_handler(call.comm, *error);
+  return Outcome::done;
+}
+
+void Job::native_finished(const Call&, double seconds) {
+  if (timed_native != nullptr) record_time(*timed_native, seconds);
+  timed_native = nullptr;
+}
+
+schedule::Problem Job::problem(const Communicator& c, const Call& call, bool is_commutative) const {
+  return {.operation = call.operation,
+          .size = c.size,
+          .rank = c.rank,
+          .root = is_rooted(call.operation) ? call.root : 0,
+          .is_commutative = is_commutative,
+          .layout = c.layout};
+}
+
+void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                 std::int64_t bytes) {
+  tuning::Question question{.problem = problem(c, call, is_commutative),
+                            .size_class = tuning::size_class(bytes),
+                            .has_shared_memory = c.slice != nullptr,
+                            .has_single_copy = c.has_single_copy,
+                            .is_oversubscribed = c.is_oversubscribed};
+  // One decision serves every root.
+  question.problem.rank = question.problem.root = 0;
+  const std::lock_guard lock(decide_mutex_);
+  entry.choice = std::make_unique<tuning::Choice>(decider_.decide(question));
+  for (const std::string& warning : decider_.take_warnings()) {
+    warnings_.push_back(warning);
+    if (world_rank_ == 0) log::warning_once(warning);
+  }
+  // The fused algorithm of one node is one call on the slice: no schedule is needed to make it.
+  const bool is_fused = entry.choice->algorithm != nullptr && entry.choice->algorithm->name == "fused" &&
+                        c.layout->nodes() == 1;
+  entry.kind = entry.choice->algorithm == nullptr ? CallClass::Kind::native
+               : is_fused                         ? CallClass::Kind::fused
+                                                  : CallClass::Kind::scheduled;
+}
+
+int Job::run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
+             bool is_commutative) {
+  Transfer transfer(host_, call, arguments, c.rank, c.size, &c.packed_input, &c.packed_output);
+  int error = transfer.prepare();
+  if (error != host::success) return error;
+  const auto execute = [&](const shm::Combine& combine) {
+    return entry.kind == CallClass::Kind::fused
+               ? run_fused(c, call, arguments, transfer, combine)
+               : run_schedule(c, entry, call, arguments, transfer, combine, is_commutative);
+  };
+  if (is_reduction(call.operation)) {
+    const host::TypeInfo info = type_info(host_, call.send_type, &error);
+    Operator op(host_, call, info, is_commutative);
+    error = execute(op.combine());
+    if (error == host::success) error = op.error();
+  } else {
+    error = execute({});
+  }
+  return error == host::success ? transfer.deliver() : error;
+}
+
+int Job::run_fused(Communicator& c, const Call& call, const Arguments& arguments, const Transfer& transfer,
+                   const shm::Combine& combine) {
+  // One node: local ranks are the communicator's ranks. In place: what would be the input stands in the
+  // output.
+  const auto bytes = static_cast<std::size_t>(arguments.extent.bytes());
+  const auto elements = static_cast<std::size_t>(arguments.extent.elements);
+  const void* from = transfer.is_in_place() ? transfer.output() : transfer.input();
+  switch (call.operation) {
+    case Operation::barrier:
+      c.slice->barrier();
+      break;
+    case Operation::bcast:
+      c.slice->bcast(transfer.output(), bytes, call.root);
+      break;
+    case Operation::reduce:
+      c.slice->reduce(transfer.output(), from, elements, combine, call.root);
+      break;
+    case Operation::allreduce:
+      c.slice->allreduce(transfer.output(), from, elements, combine);
+      break;
+    case Operation::allgather:
+      if (transfer.is_in_place())
+        from = static_cast<const char*>(transfer.output()) + bytes * static_cast<std::size_t>(c.rank);
+      c.slice->allgather(transfer.output(), from, bytes);
+      break;
+    default:
+      break;  // decide() makes no other operation fused
+  }
+  return host::success;
+}
+
+int Job::run_schedule(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
+                      const Transfer& transfer, const shm::Combine& combine, bool is_commutative) {
+  schedule::Problem wanted = problem(c, call, is_commutative);
+  wanted.is_in_place = transfer.is_in_place();
+  const tuning::Choice& choice = *entry.choice;
+  if (entry.compiled == nullptr || entry.compiled_root != wanted.root ||
+      entry.is_compiled_in_place != wanted.is_in_place) {
+    entry.compiled = c.cache->get(
+        {std::string(choice.name()), choice.parameters.values(), wanted.operation, wanted.root,
+         wanted.is_in_place, is_commutative},
+        [&] { return schedule::compile(wanted, choice.algorithm->build(wanted, choice.parameters)); });
+    entry.compiled_root = wanted.root;
+    entry.is_compiled_in_place = wanted.is_in_place;
+  }
+  const schedule::Ground ground{.host = &host_,
+                                .comm = world_,
+                                .rank_in_comm = c.rank_in_world.data(),
+                                .tag_base = c.id * schedule::tag_count,
+                                .slice = c.slice.get()};
+  const schedule::Data data{.input = transfer.input(),
+                            .output = transfer.output(),
+                            .elements = arguments.extent.elements,
+                            .element_bytes = arguments.extent.element_bytes,
+                            .combine = combine};
+  return c.executor.run(*entry.compiled, ground, data);
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One process's part of a job: what start() makes and finish() takes down. The functions of runtime.h act on
+// the process's one Job; tests make a Job for each thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "host/host.h"
+#include "runtime/communicator.h"
+#include "runtime/identifiers.h"
+#include "runtime/report.h"
+#include "runtime/runtime.h"
+#include "runtime/transfer.h"
+#include "shm/pool.h"
+#include "tuning/decision.h"
+
+namespace unisono::runtime {
+
+class Job {
+ public:
+  explicit Job(host::Host& host);  // collective over the host's world
+  ~Job();
+  Job(const Job&) = delete;
+
+  Outcome collective(const Call& call, int* error);
+  void native_finished(const Call& call, double seconds);
+  void finish();  // collective over the host's world; idempotent
+  void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
+
+ private:
+  // job_setup.cc
+  void agree_on_options();
+  void make_decider();
+  Communicator* set_up(host::Comm handle);
+  NativeReason set_up_members(Communicator& c);
+  NativeReason agree_on_identifier(Communicator& c, bool is_ready);
+  void describe_ground(Communicator& c);
+  void attach_slice(Communicator& c);
+  static void on_freed(void* token);
+  void drop(std::uint64_t token);
+  shm::WaitConfig wait_config(bool is_oversubscribed) const;
+  void report();
+
+  // job.cc
+  Communicator* find(host::Comm handle);
+  void decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes);
+  int run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
+          bool is_commutative);
+  int run_fused(Communicator& c, const Call& call, const Arguments& arguments, const Transfer& transfer,
+                const shm::Combine& combine);
+  int run_schedule(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
+                   const Transfer& transfer, const shm::Combine& combine, bool is_commutative);
+  schedule::Problem problem(const Communicator& c, const Call& call, bool is_commutative) const;
+
+  host::Host& host_;
+  Options options_;
+  std::atomic<bool> is_enabled_{true};
+  bool is_finished_ = false;
+  int world_rank_ = 0;
+  int world_size_ = 1;
+  host::Comm world_{};  // the private world
+  std::unique_ptr<shm::Pool> pool_;
+  std::vector<char> is_oversubscribed_;  // world rank -> does its node hold more ranks than usable cores?
+  std::vector<std::uint64_t> cores_;     // world rank -> usable cores of its node
+  Identifiers identifiers_;
+  std::mutex decide_mutex_;
+  tuning::Decider decider_;
+  std::vector<std::string> warnings_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+
+  std::mutex table_mutex_;
+  std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_;
+  Records records_;  // of communicators that are gone
+  std::atomic<std::uint64_t> generation_{
+      1};  // changes when a communicator is freed: invalidates the threads' last hit
+};
+
+}  // namespace unisono::runtime

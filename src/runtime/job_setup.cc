@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Set-up: of the job at MPI_Init, of a communicator at its first blocking collective. Everything that can
+// fail on one rank is tried here, and one agreement decides for all.
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+
+#include "base/log.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+// Behind a slice in the pool: how many local ranks still use it.
+struct SliceUsers {
+  std::atomic<std::int32_t> left;
+};
+
+// A communicator's free callback may come when the job is over (COMM_WORLD's, in MPI_Finalize), so it carries
+// a number, not an address.
+struct Tokens {
+  std::mutex mutex;
+  std::map<std::uint64_t, Job*> jobs;
+  std::uint64_t next = 1;
+};
+Tokens& tokens() {
+  static Tokens* all = new Tokens;  // never destroyed: callbacks may come after static destructors
+  return *all;
+}
+
+}  // namespace
+
+Communicator::~Communicator() {
+  if (slice_offset < 0) return;
+  const std::size_t slice_bytes = slice->shape().bytes();
+  slice.reset();
+  auto* users = reinterpret_cast<SliceUsers*>(static_cast<char*>(pool->address(slice_offset)) + slice_bytes);
+  // Other ranks may still be reading what they were sent: the last one to leave gives the memory back.
+  if (users->left.fetch_sub(1, std::memory_order_acq_rel) == 1) pool->release(slice_offset);
+}
+
+Job::Job(host::Host& host) : host_(host) {
+  world_rank_ = host.comm_rank(host.world());
+  world_size_ = host.comm_size(host.world());
+  if (host.comm_split(host.world(), 0, world_rank_, &world_) != host::success) {
+    is_enabled_ = false;
+    is_finished_ = true;
+    log::warning("the private communicator could not be made; every collective goes to the MPI");
+    return;
+  }
+  agree_on_options();
+  make_decider();
+  shm::PoolOptions pool_options{.capacity_bytes = static_cast<std::size_t>(options_.pool_bytes),
+                                .use_memfd = options_.segment == "memfd",
+                                .use_single_copy = options_.use_single_copy};
+  pool_ = shm::Pool::create(host, world_, pool_options);
+  if (!pool_->is_available() && options_.use_shared_memory) {
+    warnings_.push_back("shared memory is not used: " + pool_->why_unavailable());
+    log::warning_once(warnings_.back());
+  }
+  // Which nodes have more ranks than cores: the same answer everywhere.
+  const std::uint64_t cores = options_.cores > 0 ? static_cast<std::uint64_t>(options_.cores)
+                                                 : static_cast<std::uint64_t>(pool_->usable_cores());
+  cores_.resize(static_cast<std::size_t>(world_size_));
+  host.allgather_bytes(&cores, sizeof cores, cores_.data(), world_);
+  std::map<int, std::uint64_t> ranks_on_node;
+  for (int label : pool_->node_labels()) ++ranks_on_node[label];
+  for (int r = 0; r < world_size_; ++r) {
+    is_oversubscribed_.push_back(ranks_on_node[pool_->node_labels()[static_cast<std::size_t>(r)]] >
+                                 cores_[static_cast<std::size_t>(r)]);
+  }
+}
+
+Job::~Job() {
+  finish();
+}
+
+void Job::agree_on_options() {
+  // Rank 0's options hold for all.
+  std::vector<std::string> warnings;
+  options_ = read_options(&warnings);
+  log::set_level(log::level_from_name(options_.log));
+  std::string text = to_text(options_);
+  std::uint64_t length = text.size();
+  host_.bcast_bytes(&length, sizeof length, 0, world_);
+  text.resize(length);
+  host_.bcast_bytes(text.data(), length, 0, world_);
+  if (world_rank_ == 0) {
+    for (const std::string& w : warnings) log::warning(w);
+    warnings_ = std::move(warnings);
+  } else {
+    std::vector<std::string> none;
+    options_ = options_from_text(text, &none);
+  }
+  log::set_level(log::level_from_name(options_.log));
+  is_enabled_ = options_.is_enabled;
+}
+
+void Job::make_decider() {
+  std::vector<std::string> warnings;
+  decider_.add(tuning::make_forced(options_.algorithm, &warnings));
+  decider_.add(tuning::make_rules());
+  if (world_rank_ != 0) return;
+  for (const std::string& w : warnings) log::warning(w);
+  warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());
+}
+
+shm::WaitConfig Job::wait_config(bool is_oversubscribed) const {
+  shm::WaitConfig config;
+  config.policy = shm::wait_policy_from_name(options_.wait)
+                      .value_or(is_oversubscribed ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
+  config.progress = {[](void* host) { static_cast<host::Host*>(host)->progress(); }, &host_};
+  return config;
+}
+
+Communicator* Job::set_up(host::Comm handle) {
+  auto made = std::make_unique<Communicator>();
+  Communicator& c = *made;
+  c.handle = handle;
+  c.name = host_.comm_name(handle);
+  c.rank = host_.comm_rank(handle);
+  c.size = host_.comm_size(handle);
+  if (host_.is_intercommunicator(handle)) {
+    c.native_reason = NativeReason::intercommunicator;
+  } else if (c.size == 1) {
+    c.native_reason = NativeReason::one_rank;
+  } else {
+    c.native_reason = set_up_members(c);
+  }
+  {
+    const std::lock_guard lock(table_mutex_);
+    table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
+  }
+  {
+    const std::lock_guard lock(tokens().mutex);
+    c.token = tokens().next++;
+    tokens().jobs[c.token] = this;
+  }
+  if (host_.on_comm_free(handle, &Job::on_freed,
+                         reinterpret_cast<void*>(static_cast<std::uintptr_t>(c.token))) != host::success) {
+    log::warning_once("a communicator's end cannot be watched; its memory is kept until the program ends");
+  }
+  return &c;
+}
+
+void Job::on_freed(void* token) {
+  const auto number = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(token));
+  Job* job = nullptr;
+  {
+    const std::lock_guard lock(tokens().mutex);
+    const auto found = tokens().jobs.find(number);
+    if (found == tokens().jobs.end()) return;
+    job = found->second;
+    tokens().jobs.erase(found);
+  }
+  job->drop(number);
+}
+
+void Job::drop(std::uint64_t token) {
+  const std::lock_guard lock(table_mutex_);
+  const auto found = std::find_if(table_.begin(), table_.end(),
+                                  [&](const auto& entry) { return entry.second->token == token; });
+  if (found == table_.end()) return;
+  Communicator& c = *found->second;
+  records_.absorb(c);
+  if (c.id >= 0) identifiers_.release(c.id);
+  table_.erase(found);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+void Job::finish() {
+  if (std::exchange(is_finished_, true)) return;
+  {
+    const std::lock_guard lock(tokens().mutex);
+    std::erase_if(tokens().jobs, [this](const auto& entry) { return entry.second == this; });
+  }
+  for (const auto& [handle, c] : table_) records_.absorb(*c);
+  if (!options_.report.empty()) report();
+  table_.clear();
+  generation_.fetch_add(1, std::memory_order_release);
+  pool_.reset();
+  host_.comm_free(&world_);
+}
+
+void Job::report() {
+  const std::vector<std::string> texts = gather_texts(host_, world_, records_.to_text());
+  if (world_rank_ != 0) return;
+  JobFacts facts{.mpi = host_.library_name(),
+                 .family = host_.family_name(),
+                 .options = to_text(options_),
+                 .ranks = world_size_,
+                 .wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(),
+                 .warnings = warnings_};
+  const auto layout = patterns::Layout::from_labels(pool_->node_labels());
+  for (const auto& ranks : layout.ranks_of) {
+    const auto first = static_cast<std::size_t>(ranks.front());
+    facts.node_names.push_back(pool_->host_names()[first]);
+    facts.node_ranks.push_back(static_cast<int>(ranks.size()));
+    facts.node_cores.push_back(static_cast<int>(cores_[first]));
+  }
+  const std::string problem = write_report(options_.report, facts, texts);
+  if (!problem.empty()) log::warning(problem);
+}
+
+NativeReason Job::set_up_members(Communicator& c) {
+  const bool is_inside =
+      host_.translate_ranks(c.handle, world_, &c.rank_in_world) == host::success &&
+      std::none_of(c.rank_in_world.begin(), c.rank_in_world.end(), [](int r) { return r == host::no_rank; });
+  const NativeReason reason = agree_on_identifier(c, is_inside);
+  if (reason != NativeReason::none) return reason;
+  describe_ground(c);
+  attach_slice(c);
+  c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
+  return NativeReason::none;
+}
+
+NativeReason Job::agree_on_identifier(Communicator& c, bool is_inside) {
+  // Word 0: what this rank can do; the rest: its free numbers. While another thread of some member is at the
+  // same, that member offers nothing: try again.
+  constexpr int attempts = 10000;
+  constexpr std::uint64_t can_translate = 1, can_single_copy = 2, has_offered = 4;
+  std::uint64_t words[1 + Identifiers::words];
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    bool is_held = false;
+    const Identifiers::Set offer = identifiers_.offer(&is_held);
+    words[0] = (is_inside ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
+               (is_held ? has_offered : 0);
+    std::copy(offer.begin(), offer.end(), words + 1);
+    const int error = host_.agree(words, 1 + Identifiers::words, host::AgreeOp::band, c.handle);
+    const bool is_usable = error == host::success && (words[0] & can_translate) != 0;
+    const int id = is_usable ? Identifiers::lowest(words + 1) : -1;
+    if (is_held) identifiers_.settle(id);
+    if (error != host::success) return NativeReason::set_up_failed;
+    if (!is_usable) return NativeReason::outside_world;
+    if (id >= 0) {
+      c.id = id;
+      c.has_single_copy = (words[0] & can_single_copy) != 0 && options_.use_single_copy;
+      return NativeReason::none;
+    }
+    if ((words[0] & has_offered) != 0) return NativeReason::no_identifier;
+    std::this_thread::yield();
+  }
+  return NativeReason::no_identifier;
+}
+
+void Job::describe_ground(Communicator& c) {
+  std::vector<int> labels;
+  for (int i = 0; i < c.size; ++i) {
+    const auto r = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(i)]);
+    labels.push_back(options_.use_shared_memory ? pool_->node_labels()[r] : i);
+    c.is_oversubscribed = c.is_oversubscribed || is_oversubscribed_[r];
+  }
+  c.layout = std::make_shared<patterns::Layout>(patterns::Layout::from_labels(labels));
+}
+
+void Job::attach_slice(Communicator& c) {
+  const int node = c.layout->node_of[static_cast<std::size_t>(c.rank)];
+  const auto& locals = c.layout->ranks_of[static_cast<std::size_t>(node)];
+  const int local_rank = c.layout->local_rank_of[static_cast<std::size_t>(c.rank)];
+  constexpr std::size_t page_bytes = 4096;
+  constexpr std::size_t least_area_bytes = 16 * 1024;
+  shm::SliceShape shape{.local_size = static_cast<int>(locals.size())};
+  const std::size_t share = static_cast<std::size_t>(options_.channel_bytes) / locals.size();
+  shape.area_bytes =
+      locals.size() == 1 ? page_bytes : std::max(least_area_bytes, share / page_bytes * page_bytes);
+  const std::size_t bytes = shape.bytes() + shm::cache_line_bytes;
+
+  std::int64_t offset = -1;
+  if (local_rank == 0 && pool_->is_available() && options_.use_shared_memory) {
+    offset = pool_->allocate(bytes);
+    if (offset >= 0) {
+      new (static_cast<char*>(pool_->address(offset)) + shape.bytes())
+          SliceUsers{static_cast<std::int32_t>(locals.size())};
+    }
+  }
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(c.size));
+  const int error = host_.allgather_bytes(&offset, sizeof offset, offsets.data(), c.handle);
+  bool is_everywhere = error == host::success;
+  for (const auto& ranks : c.layout->ranks_of)
+    is_everywhere = is_everywhere && offsets[static_cast<std::size_t>(ranks.front())] >= 0;
+  if (!is_everywhere) {
+    // Without a slice on every node no algorithm may use shared memory; every rank becomes a node of its own.
+    if (offset >= 0) pool_->release(offset);
+    if (c.rank == 0 && options_.use_shared_memory && pool_->is_available()) {
+      log::warning_once(
+          "the node's pool of shared memory is full (option 'pool_bytes'): a communicator goes without");
+    }
+    return;
+  }
+  c.pool = pool_.get();
+  c.slice_offset = offsets[static_cast<std::size_t>(locals.front())];
+  std::vector<int> process_ids;
+  for (int r : locals)
+    process_ids.push_back(
+        pool_->process_ids()[static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(r)])]);
+  c.slice = std::make_unique<shm::Slice>(
+      pool_->address(c.slice_offset), shape, local_rank,
+      wait_config(is_oversubscribed_[static_cast<std::size_t>(world_rank_)]), process_ids.data());
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Why calls on a communicator go to the host MPI.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace unisono::runtime {
+
+enum class NativeReason : std::uint8_t {
+  none,
+  disabled,
+  intercommunicator,
+  one_rank,
+  outside_world,
+  no_identifier,
+  set_up_failed
+};
+
+constexpr std::string_view describe(NativeReason reason) {
+  switch (reason) {
+    case NativeReason::none:
+      return "";
+    case NativeReason::disabled:
+      return "Unisono is switched off (option 'enable')";
+    case NativeReason::intercommunicator:
+      return "intercommunicators are left to the MPI";
+    case NativeReason::one_rank:
+      return "the communicator has one rank";
+    case NativeReason::outside_world:
+      return "the communicator holds processes outside this program's MPI_COMM_WORLD";
+    case NativeReason::no_identifier:
+      return "too many communicators are in use at once";
+    case NativeReason::set_up_failed:
+      return "the set-up of the communicator failed on a rank";
+  }
+  return "";
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/report.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/options.h"
+
+#ifndef UNISONO_VERSION
+#define UNISONO_VERSION "unknown"
+#endif
+
+namespace unisono::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string parameter_text(const algorithms::Parameters& parameters) {
+  std::string text;
+  for (const auto& [key, value] : parameters.values())
+    text += (text.empty() ? "" : " ") + key + "=" + std::to_string(value);
+  return text;
+}
+
+Json parameter_json(const std::string& text) {
+  Json object = Json::object();
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    object[word.substr(0, equals)] = std::stoll(word.substr(equals + 1));
+  }
+  return object;
+}
+
+// Of all ranks' entries with equal keys: the largest counts, the largest and the mean time.
+void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
+  for (const char* key : {"calls", "bytes"})
+    merged[key] = std::max(merged[key].get<std::uint64_t>(), entry[key].get<std::uint64_t>());
+  const double time_s = entry["time_s"];
+  merged["time_s"] = std::max(merged["time_s"].get<double>(), time_s);
+  merged["time_mean_s"] = merged["time_mean_s"].get<double>() + time_s / static_cast<double>(ranks);
+  merged["sampled"] = merged["sampled"].get<bool>() || entry["sampled"].get<bool>();
+}
+
+std::string identity(const Json& entry, std::initializer_list<const char*> keys) {
+  std::string id;
+  for (const char* key : keys) id += entry[key].dump() + "|";
+  return id;
+}
+
+Json non_default_options(const std::string& lines) {
+  std::vector<std::string> ignored;
+  const Options given = options_from_text(lines, &ignored), standard;
+  Json options = Json::object();
+  for (const OptionSpec& spec : option_list()) {
+    if (spec.get(given) != spec.get(standard)) options[std::string(spec.name)] = spec.get(given);
+  }
+  return options;
+}
+
+std::string time_text(double seconds) {
+  char text[32];
+  if (seconds < 1e-3) {
+    std::snprintf(text, sizeof text, "%.1f us", seconds * 1e6);
+  } else if (seconds < 1) {
+    std::snprintf(text, sizeof text, "%.1f ms", seconds * 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.2f s", seconds);
+  }
+  return text;
+}
+
+std::string summary(const Json& report) {
+  std::ostringstream out;
+  out << "unisono " << report["unisono"].get<std::string>() << ": " << report["ranks"] << " ranks, "
+      << report["mpi"].get<std::string>() << ", " << time_text(report["wall_s"]) << ", of which "
+      << time_text(report["collective_time_s"]["max"]) << " in collectives\n";
+  char line[160];
+  std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10s %11s %11s  %s\n", "operation", "bytes", "where",
+                "calls", "time", "per call", "algorithm: reason");
+  out << line;
+  for (const Json& c : report["classes"]) {
+    const double time_s = c["time_s"];
+    const auto calls = c["calls"].get<std::uint64_t>();
+    std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10llu %11s %11s  ",
+                  c["operation"].get<std::string>().c_str(), c["size_class"].get<std::string>().c_str(),
+                  c["shape"].get<std::string>().c_str(), static_cast<unsigned long long>(calls),
+                  time_text(time_s).c_str(),
+                  time_text(time_s / static_cast<double>(std::max<std::uint64_t>(calls, 1))).c_str());
+    out << line << c["algorithm"].get<std::string>() << ": " << c["reason"].get<std::string>() << '\n';
+  }
+  for (const Json& n : report["native"]) {
+    out << "  left to the MPI: " << n["calls"] << " " << n["operation"].get<std::string>() << ": "
+        << n["reason"].get<std::string>() << '\n';
+  }
+  for (const Json& w : report["warnings"]) out << "  warning: " << w.get<std::string>() << '\n';
+  return out.str();
+}
+
+}  // namespace
+
+void Records::absorb(const Communicator& c) {
+  const std::string shape =
+      c.layout ? c.layout->describe() : std::to_string(c.size) + (c.size == 1 ? " rank" : " ranks");
+  std::uint64_t calls = 0;
+  for (int op = 0; op < operation_count; ++op) {
+    if (c.native_calls[op] != 0) {
+      native_[{op, std::string(describe(c.native_reason))}] += c.native_calls[op];
+      calls += c.native_calls[op];
+    }
+    if (!c.classes[op]) continue;
+    for (const auto& by_class : *c.classes[op]) {
+      for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
+        const CallClass& entry = by_class[static_cast<std::size_t>(size_class)];
+        if (entry.calls == 0) continue;
+        calls += entry.calls;
+        Record& record = classes_[{shape, op, size_class, std::string(entry.choice->name())}];
+        record.calls += entry.calls;
+        record.bytes += entry.bytes;
+        record.time_s += entry.estimated_s();
+        record.is_sampled = record.is_sampled || entry.samples < entry.calls;
+        record.parameters = parameter_text(entry.choice->parameters);
+        record.reason = entry.choice->reason;
+        record.source = entry.choice->source;
+      }
+    }
+  }
+  if (calls != 0 && communicators_.size() < most_communicators) {
+    communicators_.push_back({c.id, c.name, shape, c.size, c.layout ? c.layout->nodes() : 1, calls});
+  }
+}
+
+std::string Records::to_text() const {
+  Json out = {{"classes", Json::array()}, {"native", Json::array()}, {"communicators", Json::array()}};
+  for (const auto& [key, r] : classes_) {
+    out["classes"].push_back({{"shape", key.shape},
+                              {"operation", std::string(name(static_cast<Operation>(key.operation)))},
+                              {"size_class", tuning::class_label(key.size_class)},
+                              {"bytes_low", tuning::class_low(key.size_class)},
+                              {"bytes_high", tuning::class_high(key.size_class)},
+                              {"calls", r.calls},
+                              {"bytes", r.bytes},
+                              {"time_s", r.time_s},
+                              {"time_mean_s", 0.0},
+                              {"sampled", r.is_sampled},
+                              {"algorithm", key.algorithm},
+                              {"parameters", parameter_json(r.parameters)},
+                              {"reason", r.reason},
+                              {"source", r.source}});
+  }
+  for (const auto& [key, calls] : native_) {
+    out["native"].push_back({{"operation", std::string(name(static_cast<Operation>(key.first)))},
+                             {"calls", calls},
+                             {"reason", key.second}});
+  }
+  for (const Seen& s : communicators_) {
+    out["communicators"].push_back({{"id", s.id},
+                                    {"name", s.name},
+                                    {"size", s.size},
+                                    {"nodes", s.nodes},
+                                    {"shape", s.shape},
+                                    {"calls", s.calls}});
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Records::merge(const std::vector<std::string>& texts) {
+  std::map<std::string, Json> classes, native, communicators;
+  std::vector<double> rank_time_s;
+  for (const std::string& text : texts) {
+    const Json rank = Json::parse(text);
+    rank_time_s.push_back(0);
+    for (const Json& entry : rank["classes"]) {
+      rank_time_s.back() += entry["time_s"].get<double>();
+      Json& merged =
+          classes.try_emplace(identity(entry, {"shape", "operation", "bytes_high", "algorithm"}), entry)
+              .first->second;
+      merge_class(merged, entry, texts.size());
+    }
+    for (const Json& entry : rank["native"]) {
+      Json& merged = native.try_emplace(identity(entry, {"operation", "reason"}), entry).first->second;
+      merged["calls"] = std::max(merged["calls"].get<std::uint64_t>(), entry["calls"].get<std::uint64_t>());
+    }
+    for (const Json& entry : rank["communicators"]) {
+      communicators.try_emplace(identity(entry, {"name", "shape", "id"}), entry);
+    }
+  }
+  Json out = {{"communicators", Json::array()}, {"classes", Json::array()}, {"native", Json::array()}};
+  for (auto& [id, entry] : communicators) {
+    if (out["communicators"].size() < most_communicators) out["communicators"].push_back(std::move(entry));
+  }
+  std::vector<Json> by_time;
+  for (auto& [id, entry] : classes) by_time.push_back(std::move(entry));
+  std::stable_sort(by_time.begin(), by_time.end(), [](const Json& a, const Json& b) {
+    return a["time_s"].get<double>() > b["time_s"].get<double>();
+  });
+  for (Json& entry : by_time) out["classes"].push_back(std::move(entry));
+  for (auto& [id, entry] : native) out["native"].push_back(std::move(entry));
+  double total_s = 0;
+  for (double t : rank_time_s) total_s += t;
+  out["collective_time_s"] = {
+      {"max", rank_time_s.empty() ? 0.0 : *std::max_element(rank_time_s.begin(), rank_time_s.end())},
+      {"mean", rank_time_s.empty() ? 0.0 : total_s / static_cast<double>(rank_time_s.size())}};
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<std::string> gather_texts(host::Host& host, host::Comm world, const std::string& text) {
+  const int size = host.comm_size(world);
+  const int rank = host.comm_rank(world);
+  std::uint64_t longest = text.size();
+  if (host.agree(&longest, 1, host::AgreeOp::max, world) != host::success) return {};
+  std::string padded = text + std::string(longest - text.size(), ' ');
+  std::string all(rank == 0 ? longest * static_cast<std::size_t>(size) : 0, ' ');
+  if (host.gather_bytes(padded.data(), longest, all.data(), 0, world) != host::success) return {};
+  std::vector<std::string> texts;
+  for (int r = 0; rank == 0 && r < size; ++r)
+    texts.push_back(all.substr(longest * static_cast<std::size_t>(r), longest));
+  return texts;
+}
+
+std::string write_report(const std::string& where, const JobFacts& facts,
+                         const std::vector<std::string>& texts) {
+  Json report = {{"schema", "unisono-report"}, {"version", 1},           {"unisono", UNISONO_VERSION},
+                 {"mpi", facts.mpi},           {"family", facts.family}, {"ranks", facts.ranks},
+                 {"wall_s", facts.wall_s}};
+  for (std::size_t n = 0; n < facts.node_names.size(); ++n) {
+    report["nodes"].push_back({{"name", facts.node_names[n]},
+                               {"ranks", facts.node_ranks[n]},
+                               {"usable_cores", facts.node_cores[n]}});
+  }
+  report["options"] = non_default_options(facts.options);
+  report.update(Json::parse(Records::merge(texts)));
+  report["warnings"] = facts.warnings;
+  if (where == "-") {
+    const std::string text = summary(report);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return {};
+  }
+  const std::string temporary = where + ".tmp." + std::to_string(::getpid());
+  std::ofstream file(temporary);
+  file << report.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  file.close();
+  if (!file || std::rename(temporary.c_str(), where.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    std::remove(temporary.c_str());
+    return "the report " + where + " cannot be written: " + why;
+  }
+  return {};
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a job did: records of all communicators, merged over the ranks, written as JSON (docs/report.md) or as
+// a short text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "host/host.h"
+#include "runtime/communicator.h"
+
+namespace unisono::runtime {
+
+// What one rank has seen of calls that were decided alike.
+struct Record {
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+  double time_s = 0;  // estimated from the timed calls
+  bool is_sampled = false;
+  std::string parameters;  // "segment=65536 window=2"
+  std::string reason, source;
+};
+
+class Records {
+ public:
+  // Adds what `communicator` has seen; once per communicator, when it is freed or the job ends.
+  void absorb(const Communicator& communicator);
+  // This rank's records as JSON text, and the merge of all ranks' texts (rank order): counts of the busiest
+  // rank, time as maximum and mean.
+  std::string to_text() const;
+  static std::string merge(const std::vector<std::string>& texts);
+
+ private:
+  struct Key {
+    std::string shape;
+    int operation;
+    int size_class;
+    std::string algorithm;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Seen {
+    int id;
+    std::string name, shape;
+    int size, nodes;
+    std::uint64_t calls;
+  };
+  static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
+  std::map<Key, Record> classes_;
+  std::map<std::pair<int, std::string>, std::uint64_t> native_;  // operation, reason
+  std::vector<Seen> communicators_;
+};
+
+// What the report says of the job as a whole; rank 0's.
+struct JobFacts {
+  std::string mpi, family, options;  // options: lines `key = value`
+  int ranks = 1;
+  double wall_s = 0;
+  std::vector<std::string> node_names;  // one per node, with its number of ranks and usable cores beside it
+  std::vector<int> node_ranks;
+  std::vector<int> node_cores;
+  std::vector<std::string> warnings;
+};
+
+// Gathers every rank's records to rank 0 of `world` (collective).
+std::vector<std::string> gather_texts(host::Host& host, host::Comm world, const std::string& text);
+// On rank 0: to a file (written whole, then renamed), or "-": a summary on standard error. Empty, or what
+// went wrong.
+std::string write_report(const std::string& where, const JobFacts& facts,
+                         const std::vector<std::string>& texts);
+
+}  // namespace unisono::runtime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/runtime.h"
+
+#include <memory>
+
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+// The process's job. Leaked where the program ends without MPI_Finalize: there is nobody left to talk to
+// then.
+Job* job = nullptr;
+
+}  // namespace
+
+void start(host::Host& host) {
+  if (job == nullptr) job = new Job(host);
+}
+
+bool is_running() {
+  return job != nullptr;
+}
+
+Outcome collective(const Call& call, int* error) {
+  return job == nullptr ? Outcome::native : job->collective(call, error);
+}
+
+void native_finished(const Call& call, double seconds) {
+  if (job != nullptr) job->native_finished(call, seconds);
+}
+
+void set_enabled(bool is_enabled) {
+  if (job != nullptr) job->set_enabled(is_enabled);
+}
+
+void finish() {
+  // The host calls collectives of its own while it shuts down: they must not find a job.
+  std::unique_ptr<Job> ending(std::exchange(job, nullptr));
+  if (ending != nullptr) ending->finish();
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/transfer.h"
+
+#include <array>
+#include <cstring>
+
+#include "base/reduce_kernels.h"
+
+namespace unisono::runtime {
+
+host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error) {
+  struct Known {
+    host::Host* host = nullptr;
+    host::Datatype type{};
+    host::TypeInfo info;
+  };
+  thread_local std::array<Known, 16> known;
+  const auto bits = static_cast<std::uintptr_t>(type);
+  Known& slot = known[(bits ^ (bits >> 4) ^ (bits >> 9)) % known.size()];
+  if (slot.host == &host && slot.type == type) [[likely]]
+    return slot.info;
+  host::TypeInfo info;
+  const int code = host.type_info(type, &info);
+  if (code != host::success) {
+    *error = code;
+  } else if (info.element != ElementType::derived) {
+    slot = {&host, type, info};
+  }
+  return info;
+}
+
+Arguments read_arguments(host::Host& host, const Call& call, int rank, int size, int* error) {
+  Arguments a;
+  const bool is_root = rank == call.root;
+  const auto side = [&](std::size_t count, host::Datatype type) {
+    return Side{count, type, type_info(host, type, error)};
+  };
+  const auto bytes_of_one_block = [&](const Side& s, int blocks) {
+    return Extent{static_cast<std::int64_t>(s.bytes() / static_cast<std::size_t>(blocks)), 1};
+  };
+  const auto ranks = static_cast<std::size_t>(size);
+  switch (call.operation) {
+    case Operation::barrier:
+      a.extent = {1, 1};
+      break;
+    case Operation::bcast:
+      a.recv = side(call.send_count, call.send_type);
+      a.extent = {static_cast<std::int64_t>(a.recv.bytes()), 1};
+      break;
+    case Operation::reduce:
+    case Operation::allreduce:
+      a.send = side(call.send_count, call.send_type);
+      a.recv = call.operation == Operation::allreduce || is_root ? a.send : Side{};
+      a.extent = {static_cast<std::int64_t>(call.send_count), a.send.info.size_bytes};
+      if (call.is_in_place) a.send = {};
+      break;
+    case Operation::gather:
+      if (is_root) a.recv = side(call.recv_count * ranks, call.recv_type);
+      if (!call.is_in_place) a.send = side(call.send_count, call.send_type);
+      a.extent = is_root ? bytes_of_one_block(a.recv, size) : bytes_of_one_block(a.send, 1);
+      break;
+    case Operation::scatter:
+      if (is_root) a.send = side(call.send_count * ranks, call.send_type);
+      if (!call.is_in_place) a.recv = side(call.recv_count, call.recv_type);
+      a.extent = is_root ? bytes_of_one_block(a.send, size) : bytes_of_one_block(a.recv, 1);
+      break;
+    case Operation::allgather:
+      a.recv = side(call.recv_count * ranks, call.recv_type);
+      if (!call.is_in_place) a.send = side(call.send_count, call.send_type);
+      a.extent = bytes_of_one_block(a.recv, size);
+      break;
+    case Operation::alltoall:
+      a.recv = side(call.recv_count * ranks, call.recv_type);
+      if (!call.is_in_place) a.send = side(call.send_count * ranks, call.send_type);
+      a.extent = bytes_of_one_block(a.recv, size);
+      break;
+  }
+  return a;
+}
+
+Operator::Operator(host::Host& host, const Call& call, const host::TypeInfo& info, bool is_commutative)
+    : host_(host), type_(call.send_type), op_(call.op), info_(info), is_commutative_(is_commutative) {
+  combine_.element_bytes = info.size_bytes;
+  Kernel kernel = nullptr;
+  if (info.is_contiguous && info.element != ElementType::derived)
+    kernel = reduce_kernel(host.reduce_op(call.op), info.element);
+  if (kernel != nullptr) {
+    combine_.call = apply_kernel;
+    combine_.context = reinterpret_cast<const void*>(kernel);
+  } else {
+    combine_.call = info.is_contiguous ? apply_contiguous : apply_packed;
+    combine_.context = this;
+  }
+}
+
+void Operator::apply_kernel(const void* context, void* into, const void* left, const void* right,
+                            std::size_t count) {
+  reinterpret_cast<Kernel>(const_cast<void*>(context))(into, left, right, count);
+}
+
+void Operator::apply_contiguous(const void* context, void* into, const void* left, const void* right,
+                                std::size_t count) {
+  auto& self = *static_cast<Operator*>(const_cast<void*>(context));
+  const std::size_t bytes = count * self.info_.size_bytes;
+  if (into == left && self.is_commutative_) std::swap(left, right);
+  if (into == left) {
+    // The host reduces into its right operand: that must be a copy here, as `into` holds the left one.
+    if (self.right_.size() < bytes) self.right_.resize(bytes);
+    std::memcpy(self.right_.data(), right, bytes);
+    self.keep(self.host_.reduce_local(left, self.right_.data(), count, self.type_, self.op_));
+    std::memcpy(into, self.right_.data(), bytes);
+    return;
+  }
+  if (into != right) std::memcpy(into, right, bytes);
+  self.keep(self.host_.reduce_local(left, into, count, self.type_, self.op_));
+}
+
+void Operator::apply_packed(const void* context, void* into, const void* left, const void* right,
+                            std::size_t count) {
+  auto& self = *static_cast<Operator*>(const_cast<void*>(context));
+  if (count == 0) return;
+  const std::size_t packed_bytes = count * self.info_.size_bytes;
+  // Elements as the program's datatype lays them out, with its gaps; the buffers begin at the lowest byte of
+  // the first or last element.
+  const std::ptrdiff_t stride = self.info_.extent_bytes;
+  const auto spread =
+      static_cast<std::size_t>((stride < 0 ? -stride : stride) * static_cast<std::ptrdiff_t>(count - 1));
+  const std::size_t bytes = spread + self.info_.true_extent_bytes;
+  if (self.left_.size() < bytes) self.left_.resize(bytes), self.right_.resize(bytes);
+  const std::ptrdiff_t origin =
+      -self.info_.true_lower_bound_bytes + (stride < 0 ? static_cast<std::ptrdiff_t>(spread) : 0);
+  char* left_origin = self.left_.data() + origin;
+  char* right_origin = self.right_.data() + origin;
+  self.keep(self.host_.unpack(left, packed_bytes, left_origin, count, self.type_));
+  self.keep(self.host_.unpack(right, packed_bytes, right_origin, count, self.type_));
+  self.keep(self.host_.reduce_local(left_origin, right_origin, count, self.type_, self.op_));
+  self.keep(self.host_.pack(right_origin, count, self.type_, into, packed_bytes));
+}
+
+Transfer::Transfer(host::Host& host, const Call& call, const Arguments& arguments, int rank, int size,
+                   std::vector<char>* packed_input, std::vector<char>* packed_output)
+    : host_(host),
+      call_(call),
+      arguments_(arguments),
+      rank_(rank),
+      size_(size),
+      packed_input_(packed_input),
+      packed_output_(packed_output) {
+  input_ = call.send_buffer;
+  output_ = call.operation == Operation::bcast ? const_cast<void*>(call.send_buffer) : call.recv_buffer;
+}
+
+// Is what the output holds before the call part of the call's input?
+bool Transfer::needs_output_before() const {
+  return call_.operation == Operation::bcast ? rank_ == call_.root : call_.is_in_place;
+}
+
+int Transfer::prepare() {
+  const Side& send = arguments_.send;
+  const Side& recv = arguments_.recv;
+  if (send.count != 0 && !send.info.is_contiguous) {
+    packed_input_->resize(send.bytes());
+    const int error =
+        host_.pack(call_.send_buffer, send.count, send.type, packed_input_->data(), send.bytes());
+    if (error != host::success) return error;
+    input_ = packed_input_->data();
+  }
+  if (recv.count != 0 && !recv.info.is_contiguous) {
+    packed_output_->resize(recv.bytes());
+    is_output_packed_ = true;
+    void* program_output = output_;
+    output_ = packed_output_->data();
+    if (needs_output_before()) {
+      const int error = host_.pack(program_output, recv.count, recv.type, output_, recv.bytes());
+      if (error != host::success) return error;
+    }
+  }
+  if (call_.operation == Operation::alltoall && call_.is_in_place) {
+    const char* data = static_cast<const char*>(output_);
+    packed_input_->assign(data, data + recv.bytes());
+    input_ = packed_input_->data();
+  }
+  return host::success;
+}
+
+int Transfer::deliver() {
+  const bool is_bcast = call_.operation == Operation::bcast;
+  if (!is_output_packed_ || (is_bcast && rank_ == call_.root)) return host::success;
+  const Side& recv = arguments_.recv;
+  void* program_output = is_bcast ? const_cast<void*>(call_.send_buffer) : call_.recv_buffer;
+  return host_.unpack(packed_output_->data(), recv.bytes(), program_output, recv.count, recv.type);
+}
+
+}  // namespace unisono::runtime

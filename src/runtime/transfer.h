@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a call's MPI arguments to what a schedule works on: sizes, packed buffers, the operator.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "host/host.h"
+#include "runtime/runtime.h"
+#include "schedule/executor.h"
+
+namespace unisono::runtime {
+
+// Datatype facts; predefined types are remembered per thread (their handles are never reused).
+host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error);
+
+// What of a call decides, the same on all ranks.
+struct Extent {
+  std::int64_t elements = 0;  // N of the schedule's unit
+  std::size_t element_bytes = 1;
+  std::int64_t bytes() const { return elements * static_cast<std::int64_t>(element_bytes); }
+};
+
+// One side of a call in memory: `count` elements of `type`, all blocks together.
+struct Side {
+  std::size_t count = 0;
+  host::Datatype type{};
+  host::TypeInfo info;
+  std::size_t bytes() const { return count * info.size_bytes; }
+};
+
+struct Arguments {
+  Extent extent;
+  Side send;  // count 0 where MPI says that the argument is not significant on this rank
+  Side recv;
+};
+// `rank` and `size` of the communicator. On an error of the host *error is set.
+Arguments read_arguments(host::Host& host, const Call& call, int rank, int size, int* error);
+
+// Applies the call's operator to packed elements: Unisono's own kernel where there is one, else the host's.
+class Operator {
+ public:
+  Operator(host::Host& host, const Call& call, const host::TypeInfo& info, bool is_commutative);
+  const shm::Combine& combine() const { return combine_; }
+  int error() const { return error_; }
+
+ private:
+  static void apply_kernel(const void* context, void* into, const void* left, const void* right,
+                           std::size_t count);
+  static void apply_contiguous(const void* context, void* into, const void* left, const void* right,
+                               std::size_t count);
+  static void apply_packed(const void* context, void* into, const void* left, const void* right,
+                           std::size_t count);
+  void keep(int error) {
+    if (error_ == host::success) error_ = error;
+  }
+
+  host::Host& host_;
+  host::Datatype type_;
+  host::Op op_;
+  host::TypeInfo info_;
+  bool is_commutative_;
+  shm::Combine combine_;
+  std::vector<char> left_, right_;
+  int error_ = host::success;
+};
+
+// The buffers of one call: the program's own where they are contiguous, packed copies where not.
+class Transfer {
+ public:
+  Transfer(host::Host& host, const Call& call, const Arguments& arguments, int rank, int size,
+           std::vector<char>* packed_input, std::vector<char>* packed_output);
+  int prepare();  // packs
+  int deliver();  // unpacks
+  const void* input() const { return input_; }
+  void* output() const { return output_; }
+  // Does the schedule see the call as in place? (An alltoall in place gets a copy of its input.)
+  bool is_in_place() const { return call_.is_in_place && call_.operation != Operation::alltoall; }
+
+ private:
+  bool needs_output_before() const;
+  host::Host& host_;
+  const Call& call_;
+  const Arguments& arguments_;
+  int rank_, size_;
+  std::vector<char>* packed_input_;
+  std::vector<char>* packed_output_;
+  const void* input_ = nullptr;
+  void* output_ = nullptr;
+  bool is_output_packed_ = false;
+};
+
+}  // namespace unisono::runtime

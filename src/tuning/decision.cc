@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tuning/decision.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "tuning/size_class.h"
+
+namespace unisono::tuning {
+
+std::string class_label(int size_class) {
+  const std::int64_t bytes = class_high(size_class);
+  for (const auto& [unit, bits] : {std::pair{" GiB", 30}, {" MiB", 20}, {" KiB", 10}}) {
+    if (bytes >> bits != 0) return std::to_string(bytes >> bits) + unit;
+  }
+  return std::to_string(bytes) + " B";
+}
+
+std::int64_t Question::bytes() const {
+  return class_high(size_class);
+}
+
+int Question::largest_node() const {
+  std::size_t most = 1;
+  for (const auto& ranks : problem.layout->ranks_of) most = std::max(most, ranks.size());
+  return static_cast<int>(most);
+}
+
+Choice Decider::decide(const Question& question) {
+  std::string refused;
+  for (const auto& chooser : choosers_) {
+    for (Choice& choice : chooser->candidates(question)) {
+      const std::string why =
+          choice.algorithm == nullptr
+              ? std::string()
+              : algorithms::why_illegal(*choice.algorithm, question.problem, question.bytes(),
+                                        question.has_shared_memory, question.has_single_copy);
+      if (why.empty()) {
+        if (choice.algorithm != nullptr) {
+          choice.parameters = algorithms::with_standards(*choice.algorithm, choice.parameters);
+        }
+        choice.reason += refused;
+        return choice;
+      }
+      if (choice.source == "forced") {
+        const std::string what = std::string(name(question.problem.operation)) + ":" + choice.algorithm->name;
+        warnings_.push_back(what + " is refused for " + question.problem.layout->describe() + " at " +
+                            class_label(question.size_class) + ": it " + why);
+        refused = " (" + what + " was forced but " + why + ")";
+      }
+    }
+  }
+  return {.reason = "no rule has a faster algorithm for this case" + refused};
+}
+
+}  // namespace unisono::tuning

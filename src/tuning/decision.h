@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which algorithm, and why. Choosers are asked in turn, the first answer that is legal wins; where none
+// answers, the host MPI's own collective ("native") does the work. An answer depends only on what is equal on
+// all ranks (architecture.md, "Agreement").
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "algorithms/descriptor.h"
+#include "schedule/program.h"
+
+namespace unisono::tuning {
+
+struct Question {
+  schedule::Problem problem;  // `rank` and `is_in_place` do not count
+  int size_class = 0;
+  bool has_shared_memory = false;
+  bool has_single_copy = false;
+  bool is_oversubscribed =
+      false;  // does a node of the communicator hold more of the job's ranks than usable cores?
+
+  std::int64_t bytes() const;  // upper end of the class
+  int largest_node() const;    // ranks on the fullest node
+};
+
+struct Choice {
+  const algorithms::Descriptor* algorithm = nullptr;  // null: native
+  algorithms::Parameters parameters;                  // complete: standards filled in
+  std::string reason;                                 // for people: one clause
+  std::string_view source = "native";                 // "forced", "rule", "native"
+
+  std::string_view name() const {
+    return algorithm != nullptr ? std::string_view(algorithm->name) : "native";
+  }
+};
+
+class Chooser {
+ public:
+  virtual ~Chooser() = default;
+  // In order of preference; empty: no opinion. An answer may be illegal: the Decider checks.
+  virtual std::vector<Choice> candidates(const Question& question) = 0;
+};
+
+class Decider {
+ public:
+  void add(std::unique_ptr<Chooser> chooser) { choosers_.push_back(std::move(chooser)); }
+  Choice decide(const Question& question);
+  // What was refused, and why; emptied by the call.
+  std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
+
+ private:
+  std::vector<std::unique_ptr<Chooser>> choosers_;
+  std::vector<std::string> warnings_;
+};
+
+// The user's own choice, from option `algorithm`. Unknown names and unreadable text are reported in
+// `warnings`.
+std::unique_ptr<Chooser> make_forced(std::string_view text, std::vector<std::string>* warnings);
+// Built-in rules by layout and size class.
+std::unique_ptr<Chooser> make_rules();
+
+}  // namespace unisono::tuning

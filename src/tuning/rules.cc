@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Built-in rules by layout and size class. They stand in for measurement; each names the observation that it
+// rests on.
+#include <initializer_list>
+#include <string>
+
+#include "tuning/decision.h"
+#include "tuning/size_class.h"
+
+namespace unisono::tuning {
+namespace {
+
+constexpr std::int64_t kib = 1024;
+
+class Candidates {
+ public:
+  explicit Candidates(Operation operation) : operation_(operation) {}
+
+  struct Setting {
+    std::string_view name;
+    std::int64_t value;
+  };
+  void add(const std::string& algorithm, std::string reason, std::initializer_list<Setting> settings = {}) {
+    const algorithms::Descriptor* descriptor = algorithms::find(operation_, algorithm);
+    if (descriptor == nullptr) return;
+    Choice choice{.algorithm = descriptor, .reason = std::move(reason), .source = "rule"};
+    for (const Setting& s : settings) choice.parameters.set(s.name, s.value);
+    list_.push_back(std::move(choice));
+  }
+  void native(std::string reason) { list_.push_back({.reason = std::move(reason), .source = "rule"}); }
+  std::vector<Choice> take() { return std::move(list_); }
+
+ private:
+  Operation operation_;
+  std::vector<Choice> list_;
+};
+
+void on_one_node(Candidates* to) {
+  to->add("fused", "one node and a small message: data and flag travel in one cache line");
+  to->add("shared", "one node: every rank reads the node's shared buffer itself, without a tree of messages");
+}
+
+void on_several_nodes(const Question& question, Candidates* to) {
+  const std::int64_t bytes = question.bytes();
+  const bool has_full_nodes = question.largest_node() > 1;
+  const std::string level = has_full_nodes ? "two_level_" : "";
+  const std::string why =
+      has_full_nodes ? "several ranks on a node: shared memory inside, one message stream per node between; "
+                     : "one rank on each node; ";
+  switch (question.problem.operation) {
+    case Operation::barrier:
+      to->add(level + "dissemination", why + "dissemination needs the fewest rounds");
+      break;
+    case Operation::bcast:
+      if (bytes <= 64 * kib) {
+        to->add(level + "binomial", why + "small messages want the shallow tree");
+      } else {
+        to->add(level + "chain", why + "large messages want the full bandwidth of a pipelined chain",
+                {{"segment", 64 * kib}});
+      }
+      break;
+    case Operation::reduce:
+      to->add(level + "binomial", why + "the shallow tree");
+      break;
+    case Operation::allreduce:
+      if (bytes > 16 * kib && question.problem.is_commutative) {
+        to->add(level + "ring", why + "large vectors want every link busy");
+      }
+      to->add(level + "recursive_doubling", why + "few rounds");
+      break;
+    case Operation::gather:
+    case Operation::scatter:
+      to->add(level + "binomial", why + "the root handles few messages");
+      break;
+    case Operation::allgather:
+      if (bytes <= 4 * kib) to->add(level + "bruck", why + "small blocks want few rounds");
+      to->add(level + "ring", why + "large blocks want neighbours only");
+      break;
+    case Operation::alltoall:
+      if (bytes <= 256) to->add(level + "bruck", why + "small blocks want few messages");
+      to->add(level + "pairwise", why + "large blocks travel once");
+      break;
+  }
+}
+
+class Rules : public Chooser {
+ public:
+  std::vector<Choice> candidates(const Question& question) override {
+    Candidates list(question.problem.operation);
+    if (question.problem.size == 1) {
+      list.native("one rank: there is nothing to communicate");
+    } else if (question.problem.layout->nodes() == 1) {
+      on_one_node(&list);
+    } else {
+      on_several_nodes(question, &list);
+    }
+    return list.take();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Chooser> make_rules() {
+  return std::make_unique<Rules>();
+}
+
+}  // namespace unisono::tuning

@@ -134,6 +134,11 @@ std::vector<OptionSpec> make_option_list() {
       number("cache_bytes", "UNISONO_CACHE_BYTES", "bytes", "general",
              "Most memory for the schedules that a communicator keeps.", 64 * kib, 16 * gib,
              &Options::cache_bytes),
+      text("nodes", "UNISONO_NODES", "shared memory",
+           "Pretend that MPI_COMM_WORLD is spread over nodes like this (4x2, 3,5,8, or with /cyclic): ranks "
+           "of different pretended "
+           "nodes exchange messages. For trying algorithms out; real nodes stay apart.",
+           &Options::nodes),
       number("cores", "UNISONO_CORES", "integer", "shared memory",
              "Cores that the ranks of a node may use; 0: from their affinity masks and the cgroup's quota.",
              0, 1 << 20, &Options::cores),

@@ -39,6 +39,7 @@ class Job {
   // job_setup.cc
   void agree_on_options();
   void make_decider();
+  void find_nodes();
   Communicator* set_up(host::Comm handle);
   NativeReason set_up_members(Communicator& c);
   NativeReason agree_on_identifier(Communicator& c, bool is_ready);
@@ -68,6 +69,7 @@ class Job {
   int world_size_ = 1;
   host::Comm world_{};  // the private world
   std::unique_ptr<shm::Pool> pool_;
+  std::vector<int> node_labels_;         // world rank -> node
   std::vector<char> is_oversubscribed_;  // world rank -> does its node hold more ranks than usable cores?
   std::vector<std::uint64_t> cores_;     // world rank -> usable cores of its node
   Identifiers identifiers_;

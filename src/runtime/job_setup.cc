@@ -58,16 +58,33 @@ Job::Job(host::Host& host) : host_(host) {
     warnings_.push_back("shared memory is not used: " + pool_->why_unavailable());
     log::warning_once(warnings_.back());
   }
-  // Which nodes have more ranks than cores: the same answer everywhere.
+  find_nodes();
+}
+
+void Job::find_nodes() {
+  node_labels_ = pool_->node_labels();
+  if (!options_.nodes.empty()) {
+    const auto pretended = patterns::Layout::parse(options_.nodes);
+    if (pretended && pretended->size() == world_size_) {
+      for (std::size_t r = 0; r < node_labels_.size(); ++r)
+        node_labels_[r] = node_labels_[r] * world_size_ + pretended->node_of[r];
+    } else {
+      warnings_.push_back("option nodes '" + options_.nodes + "' is ignored: it is no layout of " +
+                          std::to_string(world_size_) + " ranks");
+      if (world_rank_ == 0) log::warning(warnings_.back());
+    }
+  }
+  // Which nodes have more ranks than cores: the same answer everywhere. Pretended nodes share the cores of
+  // the real one.
   const std::uint64_t cores = options_.cores > 0 ? static_cast<std::uint64_t>(options_.cores)
                                                  : static_cast<std::uint64_t>(pool_->usable_cores());
   cores_.resize(static_cast<std::size_t>(world_size_));
-  host.allgather_bytes(&cores, sizeof cores, cores_.data(), world_);
+  if (host_.allgather_bytes(&cores, sizeof cores, cores_.data(), world_) != host::success)
+    std::fill(cores_.begin(), cores_.end(), 1);
   std::map<int, std::uint64_t> ranks_on_node;
   for (int label : pool_->node_labels()) ++ranks_on_node[label];
-  for (int r = 0; r < world_size_; ++r) {
-    is_oversubscribed_.push_back(ranks_on_node[pool_->node_labels()[static_cast<std::size_t>(r)]] >
-                                 cores_[static_cast<std::size_t>(r)]);
+  for (std::size_t r = 0; r < cores_.size(); ++r) {
+    is_oversubscribed_.push_back(ranks_on_node[pool_->node_labels()[r]] > cores_[r]);
   }
 }
 
@@ -191,7 +208,7 @@ void Job::report() {
                  .ranks = world_size_,
                  .wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(),
                  .warnings = warnings_};
-  const auto layout = patterns::Layout::from_labels(pool_->node_labels());
+  const auto layout = patterns::Layout::from_labels(node_labels_);
   for (const auto& ranks : layout.ranks_of) {
     const auto first = static_cast<std::size_t>(ranks.front());
     facts.node_names.push_back(pool_->host_names()[first]);
@@ -247,7 +264,7 @@ void Job::describe_ground(Communicator& c) {
   std::vector<int> labels;
   for (int i = 0; i < c.size; ++i) {
     const auto r = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(i)]);
-    labels.push_back(options_.use_shared_memory ? pool_->node_labels()[r] : i);
+    labels.push_back(options_.use_shared_memory ? node_labels_[r] : i);
     c.is_oversubscribed = c.is_oversubscribed || is_oversubscribed_[r];
   }
   c.layout = std::make_shared<patterns::Layout>(patterns::Layout::from_labels(labels));

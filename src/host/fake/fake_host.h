@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An MPI in one process: every rank is a thread. Messages match as MPI says (per source, tag and
+// communicator, in the order in which they were sent); small ones are buffered, large ones move when both
+// sides are there and the sender makes progress. Delays drawn from a seed shake the order in which things
+// complete. A deadlock is reported with what every rank waits for, it does not hang.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host/host.h"
+
+namespace unisono::host::fake {
+
+struct Options {
+  std::vector<int> node_labels{};        // rank -> node, for tests that emulate several; empty: one node
+  std::size_t eager_limit_bytes = 4096;  // messages up to here are buffered: their send completes alone
+  bool is_synchronous = false;           // no send completes before its receive has matched it
+  std::uint64_t seed = 0;                // of the delays
+  int max_delay = 0;                     // most calls of a rank by which a completion is delayed
+  double deadlock_seconds = 30;          // without any change while all ranks only ask
+  bool is_thread_multiple = true;
+  int failing_rank = -1;  // this rank's isend number `failing_isend` (from 0) ...
+  int failing_isend = 0;
+  int failing_code = 77;  // ... returns this code and sends nothing
+};
+
+// Error codes of the fake's own.
+inline constexpr int error_truncated = 15;
+inline constexpr int error_argument = 13;
+
+// What all ranks' next calls throw once the watchdog has found a deadlock, or another rank has failed.
+class Stopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Bytes of a type that hold data, relative to the element's address.
+struct Segment {
+  std::ptrdiff_t offset_bytes = 0;
+  std::size_t bytes = 0;
+};
+
+using UserFunction = std::function<void(const void* in, void* inout, std::size_t count, Datatype type)>;
+
+// Handles of what is predefined.
+Datatype datatype(ElementType type);
+Op op(ReduceOp which);
+
+struct State;
+class FakeHost;
+
+class World {
+ public:
+  explicit World(int size, const Options& options = {});
+  ~World();
+
+  int size() const;
+  // Rank -> node as given in the options.
+  const std::vector<int>& node_labels() const;
+
+  // Types and operators are made before run() and hold on all ranks.
+  Datatype add_type(const std::vector<Segment>& segments, std::ptrdiff_t extent_bytes);
+  Datatype gapped_int32();  // two int32 with gaps between and behind them: {0, 8} of 16 bytes
+  Op add_op(UserFunction function, bool is_commutative);
+
+  // Runs `body` as every rank and waits for all. An exception of a rank stops the others and comes back here;
+  // so does Stopped with the state of all ranks where they wait for each other.
+  void run(const std::function<void(FakeHost& host, int rank)>& body);
+
+  // What was sent and never received, posted and never matched, or never tested to its end; empty when all is
+  // well.
+  std::string leftovers() const;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// One rank's view.
+class FakeHost final : public Host {
+ public:
+  FakeHost(State* state, int rank);
+
+  // --- What only tests use ---
+  // Gives the communicator a name, declares it an intercommunicator (local to this rank).
+  void set_comm_name(Comm comm, const std::string& name);
+  void declare_intercommunicator(Comm comm);
+  const std::vector<int>& handled_errors() const { return handled_errors_; }
+  std::uint64_t progress_calls() const { return progress_calls_; }
+
+  const std::string& library_name() const override;
+  const std::string& family_name() const override;
+  bool is_thread_multiple() const override;
+
+  Comm world() const override;
+  int comm_rank(Comm comm) override;
+  int comm_size(Comm comm) override;
+  bool is_intercommunicator(Comm comm) override;
+  int comm_split(Comm parent, int color, int key, Comm* created) override;
+  int comm_free(Comm* comm) override;
+  int translate_ranks(Comm from, Comm to, std::vector<int>* ranks) override;
+  int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
+  std::string comm_name(Comm comm) override;
+
+  int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
+            Request* request) override;
+  int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) override;
+  int test(Request* request, bool* is_done) override;
+  int test_some(int count, Request* requests, int* completed_count, int* completed) override;
+  void progress() override;
+
+  int agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) override;
+  int bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) override;
+  int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) override;
+  int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) override;
+  int barrier(Comm comm) override;
+
+  int type_info(Datatype type, TypeInfo* info) override;
+  int pack(const void* data, std::size_t count, Datatype type, void* packed,
+           std::size_t packed_bytes) override;
+  int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
+             Datatype type) override;
+  ReduceOp reduce_op(Op op) override;
+  bool is_commutative(Op op) override;
+  int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;
+
+  int call_error_handler(Comm comm, int error_code) override;
+  int abort(Comm comm, int exit_code) override;
+
+ private:
+  using Contributions = std::vector<std::vector<char>>;
+  std::shared_ptr<const Contributions> exchange(Comm comm, const void* data, std::size_t bytes,
+                                                std::uint64_t* number = nullptr);
+
+  State* state_;
+  int rank_;
+  std::vector<int> handled_errors_;
+  std::uint64_t progress_calls_ = 0;
+};
+
+}  // namespace unisono::host::fake

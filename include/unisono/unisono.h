@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Unisono's interface to programs, for C and C++. A program needs none of it to run under Unisono.
+ *
+ * Nothing has to be linked: the functions are declared weak and are there only when the program runs under
+ * Unisono
+ * (`unisono run`, or libunisono.so preloaded), so ask first:
+ *
+ *     if (unisono_is_active && unisono_is_active()) unisono_set_enabled(0);
+ *
+ * A program that was built as a non-position-independent executable, or one in another language, finds them
+ * by dlsym(RTLD_DEFAULT, "unisono_is_active") and so on. */
+#ifndef UNISONO_UNISONO_H
+#define UNISONO_UNISONO_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define UNISONO_API __attribute__((weak, visibility("default")))
+#else
+#define UNISONO_API
+#endif
+
+/* Switches Unisono's collectives off (0) and on (anything else); the host MPI's own run while it is off.
+ * Takes effect at once. Call it on all ranks alike, at the same place between collective calls: ranks that
+ * disagree run different algorithms against each other. Allowed at any time, also before MPI_Init. Returns
+ * the setting before: 0 or 1. */
+UNISONO_API int unisono_set_enabled(int is_enabled);
+
+/* 1 while Unisono takes this process's collectives: between MPI_Init and MPI_Finalize, enabled, and on an MPI
+ * that it knows; else 0. Local. */
+UNISONO_API int unisono_is_active(void);
+
+/* The version of the preloaded library, "0.1.0". The text is static. */
+UNISONO_API const char* unisono_version(void);
+
+#undef UNISONO_API
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

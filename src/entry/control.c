@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions of include/unisono/unisono.h.
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "entry/resolve.h"
+#include "unisono/unisono.h"
+
+// What the program asked for before there was an adapter.
+static _Atomic int is_enabled_early = 1;
+
+int unisono_set_enabled(int is_enabled) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  if (adapter != NULL) return adapter->set_enabled(is_enabled != 0);
+  return atomic_exchange(&is_enabled_early, is_enabled != 0);
+}
+
+void unisono_pass_on_setting(const struct UnisonoAdapter* adapter) {
+  if (atomic_load(&is_enabled_early) == 0) adapter->set_enabled(0);
+}
+
+int unisono_is_active(void) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  return adapter != NULL && adapter->is_active();
+}
+
+const char* unisono_version(void) {
+  return UNISONO_VERSION;
+}

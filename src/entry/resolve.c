@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds out which MPI the process holds, at the first call, and fills the jump table: with the adapter's
+// wrappers, or, where there is no adapter to use, with the host MPI's own functions. Nothing is held locked
+// here: two threads that come at once do the same work and store the same values.
+#define _GNU_SOURCE
+#include "entry/resolve.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "entry/mapped.h"
+#include "entry/message.h"
+
+enum Mode {
+  undecided,  // no MPI was mapped so far
+  through_adapter,
+  host_alone,  // one MPI, no adapter for it
+  by_caller,   // several MPIs or an unknown one: each call goes where its caller would have gone
+};
+
+static _Atomic int mode = undecided;
+static _Atomic(const struct UnisonoAdapter*) open_adapter;
+static _Atomic(void*) host_handle;
+
+#define HOST_NAME(name) "PMPI_" #name,
+static const char* const host_names[unisono_slot_count] = {UNISONO_NAMES(HOST_NAME)};
+#undef HOST_NAME
+
+void unisono_no_function(const char* name, const char* why) {
+  unisono_say("%s was called, but %s", name, why);
+  abort();
+}
+
+const struct UnisonoAdapter* unisono_open_adapter_or_null(void) {
+  return atomic_load(&open_adapter);
+}
+
+// --- Calls that go to the host MPI ---
+
+static int is_own(const void* address) {
+  Dl_info own;
+  Dl_info other;
+  return dladdr((const void*)unisono_slots, &own) != 0 && dladdr(address, &other) != 0 &&
+         own.dli_fbase == other.dli_fbase;
+}
+
+// A function among the libraries that the object around `caller` was linked with.
+static void* function_of_callers_library(const char* name, const void* caller) {
+  Dl_info info;
+  struct link_map* object = NULL;
+  if (dladdr1(caller, &info, (void**)&object, RTLD_DL_LINKMAP) == 0 || object == NULL) return NULL;
+  if (object->l_name[0] == '\0') return NULL;  // the program itself: RTLD_NEXT has looked where it looks
+  void* handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == NULL) return NULL;
+  void* function = dlsym(handle, name);
+  dlclose(handle);
+  return function == NULL || is_own(function) ? NULL : function;
+}
+
+UnisonoFunction unisono_host_function(int slot, const void* caller) {
+  const char* name = host_names[slot];
+  void* handle = atomic_load(&host_handle);
+  void* function = NULL;
+  if (handle != NULL) {
+    function = dlsym(handle, name);
+  } else {
+    function = dlsym(RTLD_NEXT, name);
+    if (function == NULL) function = function_of_callers_library(name, caller);
+  }
+  return (UnisonoFunction)function;
+}
+
+static UnisonoFunction host_or_narrowing(int slot, const void* caller) {
+  UnisonoFunction function = unisono_host_function(slot, caller);
+  return function != NULL ? function : unisono_narrowing(slot);
+}
+
+// --- Finding out ---
+
+static void say_that_it_runs_without(const char* reason) {
+  static atomic_flag is_said = ATOMIC_FLAG_INIT;
+  if (!atomic_flag_test_and_set(&is_said)) {
+    unisono_say_once_per_job("%s; the program runs without Unisono", reason);
+  }
+}
+
+// Path of the adapter: beside this library.
+static int adapter_path(enum UnisonoFamily family, char* path, size_t room) {
+  Dl_info info;
+  if (dladdr((const void*)unisono_slots, &info) == 0 || info.dli_fname == NULL) return 0;
+  const char* slash = strrchr(info.dli_fname, '/');
+  int directory_length = slash == NULL ? 0 : (int)(slash - info.dli_fname) + 1;
+  int length = snprintf(path, room, "%.*slibunisono-%s.so", directory_length, info.dli_fname,
+                        unisono_family_name(family));
+  return length > 0 && (size_t)length < room;
+}
+
+static const struct UnisonoAdapter* load_adapter(enum UnisonoFamily family, void* mpi, char* problem,
+                                                 size_t problem_bytes) {
+  char path[PATH_MAX];
+  if (!adapter_path(family, path, sizeof path)) {
+    snprintf(problem, problem_bytes, "cannot tell where libunisono.so lies");
+    return NULL;
+  }
+  // Nothing of the adapter enters the global scope; it finds the host MPI by handle (and Open MPI's data by
+  // soname).
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) {
+    snprintf(problem, problem_bytes, "cannot load the adapter for this MPI: %s", dlerror());
+    return NULL;
+  }
+  UnisonoOpenAdapter* open = (UnisonoOpenAdapter*)dlsym(library, UNISONO_OPEN_ADAPTER);
+  if (open == NULL) {
+    snprintf(problem, problem_bytes, "%s is no adapter of Unisono", path);
+    return NULL;
+  }
+  const struct UnisonoAdapter* adapter = open(mpi, problem, problem_bytes);
+  if (adapter == NULL) return NULL;
+  if (strcmp(adapter->version, UNISONO_VERSION) != 0 || adapter->slot_count != unisono_slot_count) {
+    snprintf(problem, problem_bytes, "%s is of another version (%s, this is %s)", path, adapter->version,
+             UNISONO_VERSION);
+    return NULL;
+  }
+  return adapter;
+}
+
+static void use_adapter(const struct UnisonoAdapter* adapter) {
+  atomic_store(&open_adapter, adapter);
+  unisono_pass_on_setting(adapter);
+  for (int slot = 0; slot < unisono_slot_count; ++slot) unisono_slots[slot] = adapter->functions[slot];
+  atomic_store(&mode, through_adapter);
+}
+
+// Slots of functions that the host lacks stay unresolved: calling one is the error, not being without it.
+static void use_host_alone(void* mpi) {
+  atomic_store(&host_handle, mpi);
+  for (int slot = 0; slot < unisono_slot_count; ++slot) {
+    UnisonoFunction function = host_or_narrowing(slot, NULL);
+    if (function != NULL) unisono_slots[slot] = function;
+  }
+  atomic_store(&mode, host_alone);
+}
+
+static void decide(const void* caller) {
+  struct UnisonoMappedMpi mpis[2];
+  char problem[PATH_MAX + 512];
+  int count = unisono_find_mapped_mpis(mpis, 2);
+  if (count == 1) {
+    void* mpi = dlopen(mpis[0].path, RTLD_LAZY | RTLD_NOLOAD);
+    if (mpi == NULL) unisono_no_function("an MPI function", "its library cannot be opened again");
+    const struct UnisonoAdapter* adapter = load_adapter(mpis[0].family, mpi, problem, sizeof problem);
+    if (adapter != NULL) {
+      use_adapter(adapter);
+    } else {
+      say_that_it_runs_without(problem);
+      use_host_alone(mpi);
+    }
+    return;
+  }
+  if (count > 1) {
+    snprintf(problem, sizeof problem, "this process holds more than one MPI (%.1024s and %.1024s)",
+             mpis[0].path, mpis[1].path);
+    say_that_it_runs_without(problem);
+    atomic_store(&mode, by_caller);
+    return;
+  }
+  UnisonoFunction init = unisono_host_function(unisono_slot_Init, caller);
+  if (init == NULL) return;  // no MPI yet: the next call looks again
+  Dl_info info;
+  const char* path = dladdr((const void*)init, &info) != 0 ? info.dli_fname : "?";
+  snprintf(problem, sizeof problem, "the MPI in %.1024s is of no ABI family that Unisono knows", path);
+  say_that_it_runs_without(problem);
+  atomic_store(&mode, by_caller);
+}
+
+UnisonoFunction unisono_resolve(unsigned long slot, const void* caller) {
+  if (atomic_load(&mode) == undecided) decide(caller);
+  switch (atomic_load(&mode)) {
+    case through_adapter:
+      return unisono_slots[slot];
+    case undecided:
+      unisono_no_function(host_names[slot] + 1, "no MPI library is loaded in this process");
+    default: {
+      UnisonoFunction function = host_or_narrowing((int)slot, caller);
+      if (function == NULL)
+        unisono_no_function(host_names[slot] + 1, "the MPI in this process has no such function");
+      return function;
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/mpi/large.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace unisono::host::mpi {
+namespace {
+
+// One block of a made type, and one piece of a reduction that is cut. The same on all ranks.
+constexpr MPI_Count piece_elements = MPI_Count{1} << 30;
+
+bool fits(MPI_Count count) {
+  return count <= INT_MAX;
+}
+
+int extent_of(MPI_Datatype type, MPI_Count* extent) {
+  MPI_Count lower_bound = 0;
+  return pmpi.Type_get_extent_x(type, &lower_bound, extent);
+}
+
+// Indexed rather than a struct of a big and a small part: a struct's extent may be padded.
+int make_type(MPI_Count count, MPI_Datatype type, MPI_Datatype* made) {
+  MPI_Count extent = 0;
+  int error = extent_of(type, &extent);
+  if (error != MPI_SUCCESS) return error;
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> displacements;
+  for (MPI_Count done = 0; done < count; done += piece_elements) {
+    lengths.push_back(static_cast<int>(std::min(piece_elements, count - done)));
+    displacements.push_back(static_cast<MPI_Aint>(done * extent));
+  }
+  error = pmpi.Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), displacements.data(),
+                                    type, made);
+  return error == MPI_SUCCESS ? pmpi.Type_commit(made) : error;
+}
+
+// MPI leaves some arguments without meaning on some ranks; a type must not be made of them. Negative counts
+// stay negative, so that the host reports them.
+struct Significant {
+  bool in = true;
+  bool out = true;
+};
+
+Significant significant(bool is_gather, int root, MPI_Comm comm, const void* in, const void* out) {
+  Significant result{in != MPI_IN_PLACE, out != MPI_IN_PLACE};
+  int is_inter = 0;
+  int rank = 0;
+  pmpi.Comm_test_inter(comm, &is_inter);
+  pmpi.Comm_rank(comm, &rank);
+  const bool is_root = is_inter != 0 ? root == MPI_ROOT : root == rank;
+  if (!is_root) (is_gather ? result.out : result.in) = false;
+  if (is_inter != 0 && is_root) (is_gather ? result.in : result.out) = false;
+  return result;
+}
+
+struct Blocks {
+  Blocks(bool is_in, MPI_Count in_count, MPI_Datatype in_type, bool is_out, MPI_Count out_count,
+         MPI_Datatype out_type)
+      : in(is_in ? in_count : 0, in_type), out(is_out ? out_count : 0, out_type) {}
+  int error() const { return in.error != MPI_SUCCESS ? in.error : out.error; }
+  Elements in;
+  Elements out;
+};
+
+void* at(void* buffer, MPI_Count bytes) {
+  return static_cast<char*>(buffer) + bytes;
+}
+const void* at(const void* buffer, MPI_Count bytes) {
+  return buffer == MPI_IN_PLACE ? buffer : static_cast<const char*>(buffer) + bytes;
+}
+
+// Calls reduce(in, out, count) piece by piece.
+template <class Reduce>
+int in_pieces(const void* in, void* out, MPI_Count count, MPI_Datatype type, Reduce reduce) {
+  MPI_Count extent = 0;
+  int error = extent_of(type, &extent);
+  for (MPI_Count done = 0; done < count && error == MPI_SUCCESS; done += piece_elements) {
+    const int length = static_cast<int>(std::min(piece_elements, count - done));
+    error = reduce(at(in, done * extent), at(out, done * extent), length);
+  }
+  return error;
+}
+
+}  // namespace
+
+Elements::Elements(MPI_Count total, MPI_Datatype element) : type(element) {
+  if (fits(total)) {
+    count = total < 0 ? -1 : static_cast<int>(total);
+    return;
+  }
+  error = make_type(total, element, &type);
+  is_made_ = error == MPI_SUCCESS;
+  count = 1;
+}
+
+Elements::~Elements() {
+  if (is_made_) pmpi.Type_free(&type);
+}
+
+namespace large {
+
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (pmpi.Bcast_c != nullptr) return pmpi.Bcast_c(buffer, count, type, root, comm);
+  const Elements elements(count, type);
+  if (elements.error != MPI_SUCCESS) return elements.error;
+  return pmpi.Bcast(buffer, elements.count, elements.type, root, comm);
+}
+
+int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm) {
+  if (pmpi.Reduce_c != nullptr) return pmpi.Reduce_c(in, out, count, type, op, root, comm);
+  if (fits(count))
+    return pmpi.Reduce(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, root, comm);
+  return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
+    return pmpi.Reduce(from, to, length, type, op, root, comm);
+  });
+}
+
+int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  if (pmpi.Allreduce_c != nullptr) return pmpi.Allreduce_c(in, out, count, type, op, comm);
+  if (fits(count)) return pmpi.Allreduce(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
+    return pmpi.Allreduce(from, to, length, type, op, comm);
+  });
+}
+
+int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+           MPI_Datatype out_type, int root, MPI_Comm comm) {
+  if (pmpi.Gather_c != nullptr) {
+    return pmpi.Gather_c(in, in_count, in_type, out, out_count, out_type, root, comm);
+  }
+  const Significant is =
+      fits(in_count) && fits(out_count) ? Significant{} : significant(true, root, comm, in, out);
+  const Blocks blocks(is.in, in_count, in_type, is.out, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.Gather(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, root, comm);
+}
+
+int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+            MPI_Datatype out_type, int root, MPI_Comm comm) {
+  if (pmpi.Scatter_c != nullptr) {
+    return pmpi.Scatter_c(in, in_count, in_type, out, out_count, out_type, root, comm);
+  }
+  const Significant is =
+      fits(in_count) && fits(out_count) ? Significant{} : significant(false, root, comm, in, out);
+  const Blocks blocks(is.in, in_count, in_type, is.out, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.Scatter(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, root,
+                      comm);
+}
+
+int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+              MPI_Datatype out_type, MPI_Comm comm) {
+  if (pmpi.Allgather_c != nullptr) {
+    return pmpi.Allgather_c(in, in_count, in_type, out, out_count, out_type, comm);
+  }
+  const Blocks blocks(in != MPI_IN_PLACE, in_count, in_type, true, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.Allgather(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, comm);
+}
+
+int alltoall(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+             MPI_Datatype out_type, MPI_Comm comm) {
+  if (pmpi.Alltoall_c != nullptr) {
+    return pmpi.Alltoall_c(in, in_count, in_type, out, out_count, out_type, comm);
+  }
+  const Blocks blocks(in != MPI_IN_PLACE, in_count, in_type, true, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.Alltoall(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, comm);
+}
+
+}  // namespace large
+}  // namespace unisono::host::mpi

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/mpi/life.h"
+
+#include "host/mpi/datatype.h"
+#include "runtime/runtime.h"
+
+namespace unisono::host::mpi {
+
+__thread int nesting = 0;
+std::atomic<bool> is_open{false};
+int world_rank = 0;
+int world_size = 0;
+
+namespace {
+
+MpiHost host_below;
+std::atomic<bool> is_begun{false};
+std::atomic<bool> is_ended{false};
+std::atomic<bool> is_enabled_by_program{true};
+
+void update_open() {
+  is_open = is_begun && !is_ended && is_enabled_by_program && runtime::is_running();
+}
+
+void end() {
+  if (!is_begun || is_ended.exchange(true)) return;
+  is_open = false;
+  const Nested nested;
+  runtime::finish();
+  host_below.end();
+}
+
+int copy_no_attribute(MPI_Comm, int, void*, void*, void*, int* is_copied) {
+  *is_copied = 0;
+  return MPI_SUCCESS;
+}
+
+int end_with_self(MPI_Comm, int, void*, void*) {
+  end();
+  return MPI_SUCCESS;
+}
+
+// MPI_Finalize frees COMM_SELF first, with MPI still alive: that ends our life too where the program's call
+// of MPI_Finalize does not come by here.
+void watch_self() {
+  int keyval = MPI_KEYVAL_INVALID;
+  if (pmpi.Comm_create_keyval(copy_no_attribute, end_with_self, &keyval, nullptr) != MPI_SUCCESS) return;
+  pmpi.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+}
+
+void begin() {
+  if (is_begun.exchange(true)) return;
+  const Nested nested;
+  host_below.begin();
+  world_rank = host_below.comm_rank(host_below.world());
+  world_size = host_below.comm_size(host_below.world());
+  watch_self();
+  runtime::start(host_below);
+  if (!is_enabled_by_program) runtime::set_enabled(false);
+  update_open();
+}
+
+}  // namespace
+
+int init(int* argc, char*** argv) {
+  const int result = pmpi.Init(argc, argv);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int result = pmpi.Init_thread(argc, argv, required, provided);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+}
+
+int finalize() {
+  end();
+  return pmpi.Finalize();
+}
+
+int set_enabled(int is_enabled) {
+  const bool before = is_enabled_by_program.exchange(is_enabled != 0);
+  if (is_begun && !is_ended) runtime::set_enabled(is_enabled != 0);
+  update_open();
+  return before ? 1 : 0;
+}
+
+int is_active() {
+  return is_open.load() ? 1 : 0;
+}
+
+}  // namespace unisono::host::mpi

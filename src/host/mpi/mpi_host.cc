@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Identity, communicators, set-up collectives and errors; messages and data are in messages.cc and data.cc.
+#include "host/mpi/mpi_host.h"
+
+#include <memory>
+#include <vector>
+
+#include "host/mpi/datatype.h"
+#include "host/mpi/large.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+// What on_comm_free was given; an attribute's value. Several for one communicator form a list.
+struct FreeCallback {
+  void (*callback)(void*);
+  void* state;
+  std::unique_ptr<FreeCallback> next;
+};
+
+int copy_no_attribute(MPI_Comm, int, void*, void*, void*, int* is_copied) {
+  *is_copied = 0;
+  return MPI_SUCCESS;
+}
+
+int run_free_callbacks(MPI_Comm, int, void* value, void*) {
+  std::unique_ptr<FreeCallback> first(static_cast<FreeCallback*>(value));
+  for (const FreeCallback* entry = first.get(); entry != nullptr; entry = entry->next.get()) {
+    entry->callback(entry->state);
+  }
+  return MPI_SUCCESS;
+}
+
+MPI_Op native_op(AgreeOp op) {
+  switch (op) {
+    case AgreeOp::band:
+      return MPI_BAND;
+    case AgreeOp::bor:
+      return MPI_BOR;
+    case AgreeOp::min:
+      return MPI_MIN;
+    case AgreeOp::max:
+      return MPI_MAX;
+    case AgreeOp::sum:
+      break;
+  }
+  return MPI_SUM;
+}
+
+// The text from `begin` on, up to the next of `ends`.
+std::string word_at(const std::string& text, std::size_t begin, const char* ends) {
+  begin = text.find_first_not_of(" \t", begin);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_first_of(ends, begin) - begin);
+}
+
+}  // namespace
+
+std::string short_library_name(const std::string& version) {
+  const struct {
+    const char* prefix;
+    const char* name;
+  } known[] = {
+      {"Open MPI v", "Open MPI "}, {"Intel(R) MPI Library ", "Intel MPI "}, {"MPICH Version:", "MPICH "}};
+  for (const auto& library : known) {
+    const std::size_t found = version.find(library.prefix);
+    if (found == std::string::npos) continue;
+    return library.name + word_at(version, found + std::string(library.prefix).size(), " ,\t\n");
+  }
+  return word_at(version, 0, ",\n");
+}
+
+void MpiHost::begin() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  if (pmpi.Get_library_version(version, &length) == MPI_SUCCESS) library_name_ = short_library_name(version);
+  int provided = MPI_THREAD_SINGLE;
+  is_thread_multiple_ = pmpi.Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
+}
+
+void MpiHost::end() {
+  if (self_comm_ != MPI_COMM_NULL) pmpi.Comm_free(&self_comm_);
+}
+
+int MpiHost::comm_rank(Comm comm) {
+  int rank = 0;
+  pmpi.Comm_rank(native(comm), &rank);
+  return rank;
+}
+
+int MpiHost::comm_size(Comm comm) {
+  int size = 0;
+  pmpi.Comm_size(native(comm), &size);
+  return size;
+}
+
+bool MpiHost::is_intercommunicator(Comm comm) {
+  int is_inter = 0;
+  return pmpi.Comm_test_inter(native(comm), &is_inter) == MPI_SUCCESS && is_inter != 0;
+}
+
+int MpiHost::comm_split(Comm parent, int color, int key, Comm* created) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  const int error = pmpi.Comm_split(native(parent), color < 0 ? MPI_UNDEFINED : color, key, &comm);
+  if (error != MPI_SUCCESS) return error;
+  *created = widen<Comm>(comm);
+  if (comm == MPI_COMM_NULL) return MPI_SUCCESS;
+  if (progress_comm_ == MPI_COMM_NULL && parent == world()) progress_comm_ = comm;
+  return pmpi.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+int MpiHost::comm_free(Comm* comm) {
+  MPI_Comm freed = native(*comm);
+  if (freed == progress_comm_) progress_comm_ = MPI_COMM_NULL;
+  const int error = pmpi.Comm_free(&freed);
+  *comm = widen<Comm>(freed);
+  return error;
+}
+
+int MpiHost::translate_ranks(Comm from, Comm to, std::vector<int>* ranks) {
+  MPI_Group from_group = MPI_GROUP_NULL;
+  MPI_Group to_group = MPI_GROUP_NULL;
+  int error = pmpi.Comm_group(native(from), &from_group);
+  if (error != MPI_SUCCESS) return error;
+  error = pmpi.Comm_group(native(to), &to_group);
+  if (error == MPI_SUCCESS) {
+    std::vector<int> own(static_cast<std::size_t>(comm_size(from)));
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int>(i);
+    ranks->resize(own.size());
+    error = pmpi.Group_translate_ranks(from_group, static_cast<int>(own.size()), own.data(), to_group,
+                                       ranks->data());
+    for (int& rank : *ranks) {
+      if (rank == MPI_UNDEFINED) rank = no_rank;
+    }
+    pmpi.Group_free(&to_group);
+  }
+  pmpi.Group_free(&from_group);
+  return error;
+}
+
+int MpiHost::on_comm_free(Comm comm, void (*callback)(void*), void* state) {
+  if (free_keyval_ == MPI_KEYVAL_INVALID) {
+    const int error = pmpi.Comm_create_keyval(copy_no_attribute, run_free_callbacks, &free_keyval_, nullptr);
+    if (error != MPI_SUCCESS) return error;
+  }
+  void* value = nullptr;
+  int is_set = 0;
+  int error = pmpi.Comm_get_attr(native(comm), free_keyval_, static_cast<void*>(&value), &is_set);
+  if (error != MPI_SUCCESS) return error;
+  auto entry = std::make_unique<FreeCallback>(FreeCallback{callback, state, nullptr});
+  if (is_set != 0) {
+    // The value that is there stays: replacing it would run its callbacks now.
+    auto* first = static_cast<FreeCallback*>(value);
+    entry->next = std::move(first->next);
+    first->next = std::move(entry);
+    return MPI_SUCCESS;
+  }
+  error = pmpi.Comm_set_attr(native(comm), free_keyval_, entry.get());
+  if (error == MPI_SUCCESS) static_cast<void>(entry.release());
+  return error;
+}
+
+std::string MpiHost::comm_name(Comm comm) {
+  char name[MPI_MAX_OBJECT_NAME + 1] = "";
+  int length = 0;
+  return pmpi.Comm_get_name(native(comm), name, &length) == MPI_SUCCESS ? std::string(name) : std::string();
+}
+
+int MpiHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
+  return pmpi.Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, native_op(op), native(comm));
+}
+
+int MpiHost::bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) {
+  return large::bcast(data, static_cast<MPI_Count>(bytes), MPI_BYTE, root, native(comm));
+}
+
+int MpiHost::allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) {
+  const auto count = static_cast<MPI_Count>(bytes);
+  return large::allgather(in, count, MPI_BYTE, out, count, MPI_BYTE, native(comm));
+}
+
+int MpiHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) {
+  const auto count = static_cast<MPI_Count>(bytes);
+  return large::gather(in, count, MPI_BYTE, out, count, MPI_BYTE, root, native(comm));
+}
+
+int MpiHost::barrier(Comm comm) {
+  return pmpi.Barrier(native(comm));
+}
+
+int MpiHost::call_error_handler(Comm comm, int error_code) {
+  pmpi.Comm_call_errhandler(native(comm), error_code);
+  return error_code;
+}
+
+int MpiHost::abort(Comm comm, int exit_code) {
+  return pmpi.Abort(native(comm), exit_code);
+}
+
+}  // namespace unisono::host::mpi

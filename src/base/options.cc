@@ -48,12 +48,12 @@ OptionSpec flag(std::string_view name, std::string_view environment, std::string
           }};
 }
 
-OptionSpec text(std::string_view name, std::string_view environment, std::string_view group,
-                std::string_view help, std::string Options::*member) {
+OptionSpec text(std::string_view name, std::string_view environment, std::string_view type,
+                std::string_view group, std::string_view help, std::string Options::*member) {
   return {
       name,
       environment,
-      "text",
+      type,
       group,
       help,
       [member](const Options& o) { return o.*member; },
@@ -62,8 +62,7 @@ OptionSpec text(std::string_view name, std::string_view environment, std::string
 
 OptionSpec choice(std::string_view name, std::string_view environment, std::string_view choices,
                   std::string_view group, std::string_view help, std::string Options::*member) {
-  OptionSpec spec = text(name, environment, group, help, member);
-  spec.type = choices;
+  OptionSpec spec = text(name, environment, choices, group, help, member);
   spec.set = [member, choices](Options& o, std::string_view value) -> std::string {
     for (std::string_view rest = choices; !rest.empty();) {
       const std::size_t bar = rest.find('|');
@@ -102,12 +101,12 @@ std::vector<OptionSpec> make_option_list() {
   return {
       flag("enable", "UNISONO_ENABLE", "general",
            "Take collectives at all; 0 passes every call straight to the MPI.", &Options::is_enabled),
-      text("algorithm", "UNISONO_ALGORITHM", "decision",
+      text("algorithm", "UNISONO_ALGORITHM", "list", "decision",
            "Force algorithms: OPERATION:ALGORITHM, with parameters in brackets, several separated by commas, "
            "for example "
            "allreduce:ring(segment=64K),bcast:native. What is illegal or unknown is refused with a warning.",
            &Options::algorithm),
-      text("report", "UNISONO_REPORT", "general",
+      text("report", "UNISONO_REPORT", "file", "general",
            "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error.",
            &Options::report),
       choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
@@ -134,7 +133,7 @@ std::vector<OptionSpec> make_option_list() {
       number("cache_bytes", "UNISONO_CACHE_BYTES", "bytes", "general",
              "Most memory for the schedules that a communicator keeps.", 64 * kib, 16 * gib,
              &Options::cache_bytes),
-      text("nodes", "UNISONO_NODES", "shared memory",
+      text("nodes", "UNISONO_NODES", "text", "shared memory",
            "Pretend that MPI_COMM_WORLD is spread over nodes like this (4x2, 3,5,8, or with /cyclic): ranks "
            "of different pretended "
            "nodes exchange messages. For trying algorithms out; real nodes stay apart.",

@@ -30,7 +30,7 @@ struct Options {
 struct OptionSpec {
   std::string_view name;         // configuration file key, and with - for _ the command line's long option
   std::string_view environment;  // UNISONO_...
-  std::string_view type;         // "bool", "bytes", "integer", "text", or "a|b|c"
+  std::string_view type;         // "bool", "bytes", "integer", "text", "file", "list" (by commas), or "a|b|c"
   std::string_view group;
   std::string_view help;
   std::function<std::string(const Options&)> get;

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono check`: proves the algorithms."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from unisono import tables, tool
+from unisono.errors import UnisonoError
+
+_SHOWN_FAILURES = 20
+
+
+@click.command()
+@click.option("--operation", metavar="NAME", help="Only this operation's algorithms.")
+@click.option("--algorithm", metavar="NAME", help="Only this algorithm.")
+@click.option("--ranks", metavar="RANKS", help="Numbers of ranks: 1-33,64  [default: 1-33,64,100,127,128]")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.pass_context
+def command(
+    ctx: click.Context, operation: str | None, algorithm: str | None, ranks: str | None, as_json: bool
+) -> None:
+    """Prove the algorithms correct, and print how many cases were proved.
+
+    A proof runs all ranks of an algorithm on symbolic data: the result is what MPI asks for, no rank waits
+    for ever, sends and receives match, shared slots have one writer, operands are combined in a legal order,
+    and any call may follow any other. Ends with status 1 if a case fails.
+    """
+    question = ["check", "--progress"]
+    for name, value in (("--operation", operation), ("--algorithm", algorithm), ("--ranks", ranks)):
+        if value is not None:
+            question += [name, value]
+    summary = _follow(tool.ask_lines(*question), tables.console(sys.stderr))
+    if as_json:
+        tables.print_json(summary)
+    else:
+        _print(summary, tables.console())
+    ctx.exit(1 if summary["failures"] else 0)
+
+
+def _follow(answers: Iterator[Any], console: Console) -> dict[str, Any]:
+    """Shows the progress on a terminal; the last answer is the summary."""
+    summary: dict[str, Any] | None = None
+    columns = (
+        TextColumn("proving"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[now]}"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=None, now="")
+        for answer in answers:
+            if "progress" not in answer:
+                summary = answer
+                continue
+            state = answer["progress"]
+            failed = f", [red]{state['failures']} failed[/red]" if state["failures"] else ""
+            now = f"{state['operation']} {state['algorithm']}{failed}"
+            progress.update(task, completed=state["done"], total=state["total"], now=now)
+    if summary is None:
+        raise UnisonoError("unisono-tool check ended without a summary")
+    return summary
+
+
+def _print(summary: dict[str, Any], console: Console) -> None:
+    failures = summary["failures"]
+    if failures:
+        made = tables.table("Failed", "operation", "algorithm", "case", "problem")
+        for failure in failures[:_SHOWN_FAILURES]:
+            where = (failure["operation"], failure["algorithm"])
+            made.add_row(*where, escape(failure["case"]), escape(failure["problem"]))
+        console.print(made)
+        if len(failures) > _SHOWN_FAILURES:
+            console.print(f"... and {len(failures) - _SHOWN_FAILURES} more (--json prints all)")
+        console.print()
+    proved = summary["cases"] - len(failures)
+    console.print(
+        f"{tables.count_text(proved)} of {tables.count_text(summary['cases'])} cases proved, "
+        f"{summary['algorithms']} algorithms, {tables.seconds_text(summary['seconds'])}"
+    )

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono info`: what is here."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from unisono import __version__, machine, places, tables, tool
+from unisono.errors import UnisonoError
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def command(as_json: bool) -> None:
+    """Show versions, where the parts are, which MPIs are found, and whether shared memory works."""
+    found = collect()
+    if as_json:
+        tables.print_json(found)
+    else:
+        _print(found)
+
+
+def collect() -> dict[str, Any]:
+    home = places.find_home()
+    tree = Path(__file__).resolve().parents[3]
+    launchers = machine.launchers(sorted(tree.glob(".mpi/*/bin")))
+    return {
+        "unisono": __version__,
+        "compiled": _compiled_version() if home and home.tool.is_file() else None,
+        "python": platform.python_version(),
+        "home": str(home.path) if home else None,
+        "home_reason": home.reason if home else None,
+        "parts": _parts(home),
+        "mpis": [
+            {"launcher": launcher.path, "flavour": launcher.flavour.name, "mpi": launcher.title}
+            for launcher in launchers
+        ],
+        "machine": {
+            "host": platform.node(),
+            "architecture": platform.machine(),
+            "kernel": platform.release(),
+            "usable_cores": machine.usable_cores(),
+        },
+        "checks": [
+            {"name": check.name, "good": check.is_good, "text": check.text} for check in machine.checks()
+        ],
+    }
+
+
+def _compiled_version() -> str | None:
+    try:
+        return str(tool.ask("version")["unisono"])
+    except (UnisonoError, KeyError, TypeError):
+        return None
+
+
+def _parts(home: places.Home | None) -> list[dict[str, Any]]:
+    if home is None:
+        return []
+    files = [home.tool, home.shim, home.library, *home.adapters()]
+    return [{"file": str(file), "found": file.is_file()} for file in files]
+
+
+def _print(found: dict[str, Any]) -> None:
+    console = tables.console()
+    compiled = f", compiled parts {found['compiled']}" if found["compiled"] else ""
+    console.print(f"[bold]Unisono {found['unisono']}[/bold]{compiled}, Python {found['python']}")
+    host = found["machine"]
+    system = f"{host['host']}: {host['architecture']}, Linux {host['kernel']}"
+    console.print(escape(f"{system}, {host['usable_cores']} usable cores\n"))
+    if found["home"] is None:
+        looked = ", ".join(str(home.path) for home in places.candidates())
+        console.print(f"[red]The compiled parts were not found[/red] in {escape(looked)}\n")
+    else:
+        parts = tables.table(f"Parts ({found['home_reason']})", "file", "")
+        for part in found["parts"]:
+            parts.add_row(escape(part["file"]), "" if part["found"] else "[red]missing[/red]")
+        console.print(parts, "")
+    mpis = tables.table("MPIs found", "MPI", "launcher")
+    for mpi in found["mpis"]:
+        mpis.add_row(escape(mpi["mpi"]), escape(mpi["launcher"]))
+    console.print(mpis if found["mpis"] else "No MPI found in PATH.", "")
+    checks = tables.table("Shared memory", "", "", "")
+    for check in found["checks"]:
+        checks.add_row(
+            check["name"],
+            "[green]yes[/green]" if check["good"] else "[yellow]no[/yellow]",
+            escape(check["text"]),
+        )
+    console.print(checks)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono options`: the table of options."""
+
+from __future__ import annotations
+
+import click
+from rich.markup import escape
+
+from unisono import tables, tool
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def command(as_json: bool) -> None:
+    """List the options of a run.
+
+    Each may be given to `unisono run`, as an environment variable, or in a configuration file; the first of
+    these that names it holds.
+    """
+    options = tool.options()
+    if as_json:
+        tables.print_json(options)
+        return
+    made = tables.table(None, "unisono run", "environment", "configuration", "default", "meaning")
+    for option in options:
+        made.add_row(
+            option["cli"] or "",
+            option["environment"],
+            option["config_key"],
+            escape(default_text(option["default"])),
+            escape(option["help"]),
+        )
+    tables.console().print(made)
+
+
+def default_text(value: object) -> str:
+    """A default as people write it in a file or a variable."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return "" if value is None else str(value)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono run`: an MPI program under Unisono."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unisono import places, tool
+from unisono.errors import UnisonoError
+from unisono.launch import process
+from unisono.launch.rewrite import Shim, rewrite
+
+REPORT = "UNISONO_REPORT"
+CONFIG = "UNISONO_CONFIG"
+_ours = frozenset({"UNISONO_HOME", "UNISONO_LIBRARY"})  # what this command itself settles
+_GENERAL_GROUP = "Options"
+
+
+class SettingOption(click.Option):
+    """An option of the library: what is given becomes the value of an environment variable."""
+
+    def __init__(self, description: Mapping[str, str]) -> None:
+        self.environment = description["environment"]
+        self.group = description["group"]
+        self.kind = description["type"]
+        name, default = description["cli"], description["default"]
+        is_switch = self.kind == "bool"
+        choices = self.kind.split("|") if "|" in self.kind else None
+        super().__init__(
+            [self.environment.lower(), f"{name}/--no-{name[2:]}" if is_switch else name],
+            help=description["help"]
+            + (f"  [default: {_default_text(self.kind, default)}]" if default else ""),
+            default=None,
+            multiple=self.kind == "list",
+            type=click.Choice(choices) if choices else None,
+            metavar=None if is_switch or choices else self.kind.upper(),
+        )
+
+    def setting(self, value: Any) -> str | None:
+        """The environment variable's value, None where the option was not given."""
+        if value is None or value == ():
+            return None
+        if isinstance(value, bool):
+            return "1" if value else "0"
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return _seen_from_ranks(value) if self.kind == "file" else str(value)
+
+
+def _default_text(kind: str, default: str) -> str:
+    return {"1": "on", "0": "off"}[default] if kind == "bool" else default
+
+
+def _seen_from_ranks(file: str) -> str:
+    """Ranks may run in another directory than this command."""
+    return file if file in ("", "-") else str(Path(file).absolute())
+
+
+class RunCommand(click.Command):
+    """`run` with the options that the library's own list names."""
+
+    def settings(self) -> list[SettingOption]:
+        return [SettingOption(description) for description in tool.options()]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        params = super().get_params(ctx)
+        if places.find_home() is None:
+            return params
+        return [*self.settings(), *params]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                title = (
+                    f"{param.group.capitalize()} options"
+                    if isinstance(param, SettingOption)
+                    else _GENERAL_GROUP
+                )
+                groups.setdefault(title, []).append(record)
+        general = groups.pop(_GENERAL_GROUP)
+        for title, records in {_GENERAL_GROUP: general, **groups}.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if places.find_home() is None:
+            formatter.write_paragraph()
+            formatter.write_text(
+                "The library's own options are missing here: its compiled parts were not found."
+            )
+        super().format_epilog(ctx, formatter)
+
+
+def settings_for_ranks(ctx: click.Context, environment: Mapping[str, str]) -> dict[str, str]:
+    """The UNISONO_* variables that the ranks shall see: those of our environment; over them, the options."""
+    settings = {
+        name: value
+        for name, value in sorted(environment.items())
+        if name.startswith("UNISONO_") and name not in _ours
+    }
+    for param in ctx.command.get_params(ctx):
+        if isinstance(param, SettingOption) and param.name is not None:
+            value = param.setting(ctx.params.get(param.name))
+            if value is not None:
+                settings[param.environment] = value
+    if ctx.params["config"]:
+        settings[CONFIG] = str(Path(ctx.params["config"]).absolute())
+    return settings
+
+
+@click.command(
+    cls=RunCommand,
+    context_settings={"allow_interspersed_args": False},
+    options_metavar="[OPTIONS] [--]",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Configuration file, lines `name = value`  [default: ~/.config/unisono/unisono.conf, if it is there]",
+)
+@click.option("--dry-run", is_flag=True, help="Print the command that would run, and do not run it.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error how the command was understood.")
+@click.argument("words", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
+def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[str, ...], **_: Any) -> None:
+    """Run an MPI program under Unisono.
+
+    COMMAND is what starts the program without Unisono: mpirun, mpiexec, srun or the program alone, with all
+    arguments. A small shim, unisono-exec, is put before each program in it; the shim loads Unisono into the
+    program and into nothing else. The exit status is the command's, signals reach it, and nothing is printed
+    that was not asked for.
+
+    \b
+      unisono run mpirun -n 8 ./program input.txt
+      unisono run --report - -- mpirun -n 2 ./ocean : -n 6 ./atmosphere
+      unisono run --algorithm allreduce:ring srun -N 4 python script.py
+
+    Where the launcher is one that Unisono does not know, write `unisono-exec` before each program yourself.
+
+    `--report -` prints the report on standard error when the job has ended.
+    """
+    settings = settings_for_ranks(ctx, os.environ)
+    is_shown = settings.get(REPORT) == "-"
+    if is_shown and not dry_run:
+        with tempfile.TemporaryDirectory(prefix="unisono-") as directory:
+            report = Path(directory) / "report.json"
+            status = process.supervise(_prepare(list(words), {**settings, REPORT: str(report)}, verbose))
+            _show_report(report)
+        ctx.exit(status)
+    command_line = _prepare(list(words), settings, verbose)
+    if dry_run:
+        click.echo(shlex.join(command_line))
+    else:
+        process.replace(command_line)
+
+
+def _prepare(words: list[str], settings: Mapping[str, str], is_verbose: bool) -> list[str]:
+    shim = Shim(places.require("shim"), places.require("library"), settings)
+    rewritten = rewrite(words, shim)
+    if is_verbose:
+        click.echo(f"unisono: {rewritten.explanation}", err=True)
+        click.echo(f"unisono: running {shlex.join(rewritten.words)}", err=True)
+    return rewritten.words
+
+
+def _show_report(file: Path) -> None:
+    from unisono import report, tables
+
+    if not file.is_file():
+        click.echo(
+            "unisono: no report was written. Either no program came to its MPI_Finalize, or rank 0 ran on "
+            f"another host, where {file.parent.parent} is another folder; then use --report with a file that "
+            "all hosts see.",
+            err=True,
+        )
+        return
+    try:
+        report.render(report.load(file), tables.console(sys.stderr))
+    except UnisonoError as error:
+        error.show()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono show`: an algorithm as a space-time diagram."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from unisono import files, tool
+from unisono.commands.listing import algorithms_of
+from unisono.errors import UsageError
+
+_FORMATS = {".svg": "svg", ".txt": "text", ".json": "json"}
+_scales = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+
+
+def _in_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A number of bytes: 4096, 8K, 64KiB, 1M."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", value, re.IGNORECASE)
+    if match is None:
+        raise click.BadParameter(f"{value!r} is no number of bytes (4096, 8K, 1M).", ctx, param)
+    return int(match[1]) * _scales[match[2].upper()]
+
+
+@click.command()
+@click.argument("operation")
+@click.option(
+    "--algorithm", metavar="NAME", help="The algorithm; `unisono list --operation OPERATION` names them."
+)
+@click.option("--ranks", type=click.IntRange(min=1), help="Number of ranks  [default: as in --layout, or 8]")
+@click.option(
+    "--layout", metavar="LAYOUT", help="Nodes: 4x8 is 4 nodes with 8 ranks each; 3,5,8 is ranks per node."
+)
+@click.option("--root", type=click.IntRange(min=0), help="Root of a rooted operation  [default: 0]")
+@click.option(
+    "--segment",
+    metavar="BYTES",
+    callback=_in_bytes,
+    help="Bytes of a segment, 8K for instance  [default: the algorithm's]",
+)
+@click.option("--count", type=click.IntRange(min=0), help="Elements that the call moves.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write .svg, .txt or .json to this file."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the steps as JSON.")
+def command(
+    operation: str,
+    algorithm: str | None,
+    ranks: int | None,
+    layout: str | None,
+    root: int | None,
+    segment: int | None,
+    count: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Draw an algorithm: time runs down the page, each rank has a column."""
+    names = [known["name"] for known in algorithms_of(operation)]
+    if algorithm is None or algorithm not in names:
+        problem = (
+            "say which algorithm" if algorithm is None else f"{operation} has no algorithm '{algorithm}'"
+        )
+        raise UsageError(f"{problem}: --algorithm {' | '.join(names)}")
+    if output is not None and output.suffix not in _FORMATS:
+        raise UsageError(f"{output}: the name must end in {', '.join(_FORMATS)}, which says what to write")
+    in_layout = ranks_in(layout) if layout else None
+    if ranks and in_layout and ranks != in_layout:
+        raise UsageError(f"--layout {layout} holds {in_layout} ranks, --ranks says {ranks}")
+    question = ["show", "--operation", operation, "--algorithm", algorithm]
+    question += ["--ranks", str(ranks or in_layout or 8)]
+    given = {"--layout": layout, "--root": root, "--segment": segment, "--count": count}
+    for name, value in given.items():
+        if value is not None:
+            question += [name, str(value)]
+    if output is not None:
+        files.write_whole(output, tool.ask_text(*question, "--format", _FORMATS[output.suffix]))
+    if as_json:
+        click.echo(tool.ask_text(*question, "--format", "json"), nl=False)
+    elif output is None:
+        click.echo(tool.ask_text(*question, "--format", "text"), nl=False)
+
+
+def ranks_in(layout: str) -> int:
+    """How many ranks a layout holds: 4x8 -> 32; 3,5,8 -> 16."""
+    match = re.fullmatch(r"(\d+)x(\d+)", layout)
+    if match:
+        ranks = int(match[1]) * int(match[2])
+    elif re.fullmatch(r"\d+(,\d+)*", layout):
+        ranks = sum(int(part) for part in layout.split(","))
+    else:
+        ranks = 0
+    if not ranks:
+        raise UsageError(
+            f"--layout {layout}: write 4x8 (4 nodes with 8 ranks each) or 3,5,8 (ranks per node)"
+        )
+    return ranks

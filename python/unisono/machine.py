@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What this machine has: MPIs, cores, shared memory."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from unisono.launch import detect
+
+_SHARED_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that shared-memory collectives rest on."""
+
+    name: str
+    is_good: bool
+    text: str
+
+
+def launchers(extra: list[Path]) -> list[detect.Launcher]:
+    """The launchers in PATH and in the `extra` folders; each once, under its first name."""
+    found: dict[Path, detect.Launcher] = {}
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    for folder in [*folders, *extra]:
+        if not folder.is_dir():
+            continue
+        for file in sorted(
+            folder.iterdir(), key=lambda file: (not file.name.startswith("mpirun"), file.name)
+        ):
+            is_one = detect.is_launcher_name(file.name) and os.access(file, os.X_OK) and file.is_file()
+            if is_one and file.resolve() not in found:
+                found[file.resolve()] = detect.identify(str(file))
+    return list(found.values())
+
+
+def usable_cores() -> int:
+    """How many cores a process started here may use: affinity mask and control group's quota."""
+    cores = len(os.sched_getaffinity(0))
+    quota = _quota_cores()
+    return cores if quota is None else max(1, min(cores, math.ceil(quota)))
+
+
+def _quota_cores() -> float | None:
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return None if quota == "max" else int(quota) / int(period)
+    except (OSError, ValueError):
+        pass
+    try:
+        old = Path("/sys/fs/cgroup/cpu")
+        microseconds = int((old / "cpu.cfs_quota_us").read_text())
+        return None if microseconds <= 0 else microseconds / int((old / "cpu.cfs_period_us").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def checks() -> list[Check]:
+    return [_check_segments(), _check_memory(), _check_single_copy()]
+
+
+def _check_segments() -> Check:
+    """Segments are anonymous files that other ranks open through /proc."""
+    name = "anonymous segments"
+    try:
+        descriptor = os.memfd_create("unisono-check")
+    except OSError as error:
+        return Check(
+            name, False, f"memfd_create: {error.strerror}; named segments in /dev/shm are used instead"
+        )
+    try:
+        os.close(os.open(f"/proc/{os.getpid()}/fd/{descriptor}", os.O_RDWR))
+    except OSError as error:
+        return Check(
+            name, False, f"/proc/PID/fd: {error.strerror}; named segments in /dev/shm are used instead"
+        )
+    finally:
+        os.close(descriptor)
+    return Check(name, True, "memfd_create, opened through /proc")
+
+
+def _check_memory() -> Check:
+    name = "shared memory"
+    try:
+        space = shutil.disk_usage(_SHARED_MEMORY)
+    except OSError as error:
+        return Check(name, False, f"{_SHARED_MEMORY}: {error.strerror}")
+    free_mib = space.free // 2**20
+    return Check(
+        name, free_mib >= 64, f"{free_mib} MiB of {space.total // 2**20} MiB free in {_SHARED_MEMORY}"
+    )
+
+
+def _check_single_copy() -> Check:
+    """May one rank read another's memory? Ranks are siblings, so two children try it."""
+    name = "single copy"
+    marker = ctypes.create_string_buffer(b"unisono")
+    ready, hold = os.pipe()
+    owner = os.fork()
+    if owner == 0:
+        os.close(hold)
+        os.read(ready, 1)  # ends when the parent closes its end
+        os._exit(0)
+    reader = os.fork()
+    if reader == 0:
+        os.close(hold)
+        os._exit(0 if _can_read(owner, marker) else 1)
+    _, status = os.waitpid(reader, 0)
+    os.close(hold)
+    os.close(ready)
+    os.waitpid(owner, 0)
+    if status == 0:
+        return Check(name, True, "process_vm_readv between processes of one user")
+    return Check(
+        name, False, "process_vm_readv is not permitted here; large messages go through shared memory"
+    )
+
+
+class _Vector(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+def _can_read(process: int, marker: ctypes.Array[ctypes.c_char]) -> bool:
+    copy = ctypes.create_string_buffer(len(marker))
+    local = _Vector(ctypes.addressof(copy), len(marker))
+    remote = _Vector(ctypes.addressof(marker), len(marker))
+    read = ctypes.CDLL(None, use_errno=True).process_vm_readv
+    read.restype = ctypes.c_ssize_t
+    count: int = read(process, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
+    return count == len(marker) and copy.raw == marker.raw

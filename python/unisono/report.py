@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a run's report (docs/report.md) and prints it as tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from unisono import tables
+from unisono.errors import UnisonoError
+
+SCHEMA = "unisono-report"
+VERSION = 1
+
+
+def load(file: Path) -> dict[str, Any]:
+    """The report in `file`; ends the command where it is none that this version can read."""
+    try:
+        report = json.loads(file.read_text())
+    except OSError as error:
+        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise UnisonoError(f"{file} is no report: {error}") from error
+    if not isinstance(report, dict) or report.get("schema") != SCHEMA:
+        raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{SCHEMA}'")
+    if report.get("version") != VERSION:
+        raise UnisonoError(
+            f"{file} has report version {report.get('version')}, this command reads version {VERSION}; "
+            "use the command of the Unisono that wrote it."
+        )
+    return report
+
+
+def render(report: dict[str, Any], console: Console) -> None:
+    """Prints the report."""
+    try:
+        _headline(report, console)
+        _classes(report, console)
+        _native(report, console)
+        _communicators(report, console)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnisonoError(f"the report is damaged: {type(error).__name__} {error}") from error
+    for warning in report["warnings"]:
+        console.print(f"[yellow]warning:[/yellow] {escape(warning)}")
+
+
+def _headline(report: dict[str, Any], console: Console) -> None:
+    wall_s = report["wall_s"]
+    collective = report["collective_time_s"]
+    share = f" ({collective['max'] / wall_s:.0%})" if wall_s else ""
+    console.print(
+        f"[bold]Unisono {report['unisono']}[/bold] on {escape(report['mpi'])}: "
+        f"{layout_text(report['nodes'])}, {cores_text(report['usable_cores'])}"
+    )
+    console.print(
+        f"{tables.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; in collectives "
+        f"{tables.seconds_text(collective['max'])}{share} on the slowest rank, "
+        f"{tables.seconds_text(collective['mean'])} on average"
+    )
+    if report["options"]:
+        given = ", ".join(f"{name}={value}" for name, value in report["options"].items())
+        console.print(escape(f"options: {given}"))
+    console.print()
+
+
+def _classes(report: dict[str, Any], console: Console) -> None:
+    if not report["classes"]:
+        console.print("No collective call was counted.\n")
+        return
+    for shape, rows in _by_shape(report["classes"]):
+        made = tables.table(
+            escape(shape),
+            "operation",
+            "size",
+            "calls",
+            "bytes",
+            "time",
+            "per call",
+            "algorithm",
+            "why",
+            right=("size", "calls", "bytes", "time", "per call"),
+        )
+        for row in rows:
+            about = "~" if row["sampled"] else ""
+            each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
+            made.add_row(
+                row["operation"],
+                row["size_class"],
+                tables.count_text(row["calls"]),
+                tables.bytes_text(row["bytes"]),
+                about + tables.seconds_text(row["time_s"]),
+                about + tables.seconds_text(each_s),
+                escape(algorithm_text(row)),
+                escape(row["reason"]),
+            )
+        console.print(made)
+        console.print()
+    if any(row["sampled"] for row in report["classes"]):
+        console.print("~ extrapolated: not every call was timed\n")
+
+
+def _native(report: dict[str, Any], console: Console) -> None:
+    if not report["native"]:
+        return
+    made = tables.table("Left to the MPI", "operation", "calls", "why", right=("calls",))
+    for row in report["native"]:
+        made.add_row(row["operation"], tables.count_text(row["calls"]), escape(row["reason"]))
+    console.print(made)
+    console.print()
+
+
+def _communicators(report: dict[str, Any], console: Console) -> None:
+    if len(report["communicators"]) < 2:
+        return
+    made = tables.table(
+        "Communicators", "name", "ranks", "nodes", "per node", "calls", right=("ranks", "nodes", "calls")
+    )
+    for row in report["communicators"]:
+        name = row["name"] or f"number {row['id']}"
+        counts = [str(row["size"]), str(row["nodes"]), row["ppn"], tables.count_text(row["calls"])]
+        made.add_row(escape(name), *counts)
+    console.print(made)
+    console.print()
+
+
+def _by_shape(classes: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The classes of each communicator shape; shapes by time, the longest first."""
+    shapes: dict[str, list[dict[str, Any]]] = {}
+    for row in classes:
+        shapes.setdefault(row["shape"], []).append(row)
+    for rows in shapes.values():
+        rows.sort(key=lambda row: (row["operation"], row["bytes_low"], row["algorithm"]))
+    return sorted(shapes.items(), key=lambda item: -sum(row["time_s"] for row in item[1]))
+
+
+def algorithm_text(row: dict[str, Any]) -> str:
+    """`chain (segment 64 KiB, window 2)`."""
+    if not row["parameters"]:
+        return str(row["algorithm"])
+    values = ", ".join(f"{name} {parameter_text(name, value)}" for name, value in row["parameters"].items())
+    return f"{row['algorithm']} ({values})"
+
+
+def parameter_text(name: str, value: Any) -> str:
+    """Segments are in bytes; everything else is a plain number."""
+    return tables.bytes_text(value) if name == "segment" and isinstance(value, int) else str(value)
+
+
+def layout_text(nodes: list[dict[str, Any]]) -> str:
+    """`8 ranks on 1 node`, `16 ranks on 4 nodes (4 each)`, `16 ranks on 3 nodes (3, 5, 8)`."""
+    per_node = [node["ranks"] for node in nodes]
+    ranks = sum(per_node)
+    text = f"{ranks} rank{'s' if ranks != 1 else ''} on {len(nodes)} node{'s' if len(nodes) != 1 else ''}"
+    if len(nodes) == 1:
+        return text
+    return text + (
+        f" ({per_node[0]} each)" if len(set(per_node)) == 1 else f" ({', '.join(map(str, per_node))})"
+    )
+
+
+def cores_text(usable_cores: list[int]) -> str:
+    if len(set(usable_cores)) == 1:
+        count = usable_cores[0]
+        each = " each" if len(usable_cores) > 1 else ""
+        return f"{count} usable core{'s' if count != 1 else ''}{each}"
+    return f"usable cores {', '.join(map(str, usable_cores))}"

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all tables share: where they are printed, and how numbers are written."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import IO, Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+LEAST_WIDTH = 80  # columns; on narrower terminals lines wrap, which is better than to lose numbers
+_WIDTH_OF_A_FILE = 140  # where the output is no terminal
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """A console on the given file (standard output). Where that is no terminal, lines may be long."""
+    target = file or sys.stdout
+    is_given = target.isatty() or "COLUMNS" in os.environ
+    width = max(LEAST_WIDTH, Console(file=target).width) if is_given else _WIDTH_OF_A_FILE
+    return Console(file=target, width=width, highlight=False)
+
+
+def table(title: str | None, *columns: str, right: tuple[str, ...] = ()) -> Table:
+    """A table in the house's style; the columns in `right` hold numbers."""
+    made = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+    )
+    for column in columns:
+        made.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=column in right,
+            overflow="fold",
+        )
+    return made
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def bytes_text(count: float) -> str:
+    """1536 -> `1.5 KiB`."""
+    for unit in _UNITS:
+        if abs(count) < 1024 or unit == _UNITS[-1]:
+            break
+        count /= 1024
+    return f"{count:.0f} {unit}" if count == int(count) or count >= 100 else f"{count:.3g} {unit}"
+
+
+def seconds_text(seconds: float) -> str:
+    """0.00123 -> `1.23 ms`."""
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= scale:
+            return f"{_three_digits(seconds / scale)} {unit}"
+    return f"{_three_digits(seconds / 1e-9)} ns" if seconds > 0 else "0 s"
+
+
+def count_text(count: int) -> str:
+    """1234567 -> `1,234,567`."""
+    return f"{count:,}"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A home of Unisono that is made of stand-ins, and the command run on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+FIXTURES = HERE / "fixtures"
+
+
+def install_script(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"#!{sys.executable}\n{source.read_text()}")
+    target.chmod(0o755)
+
+
+@dataclass
+class Stage:
+    """Where a test plays: a home with bin/ and lib/, a folder with launchers in PATH, a working directory."""
+
+    root: Path
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def work(self) -> Path:
+        return self.root / "work"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "launcher.json"
+
+    @property
+    def launcher_ready(self) -> Path:
+        return self.log.with_suffix(".ready")
+
+    def environment(self, changes: Mapping[str, str] | None = None) -> dict[str, str]:
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("UNISONO_", "FAKE_"))
+        }
+        return {
+            **kept,
+            "PATH": f"{self.root / 'launchers'}:{kept['PATH']}",
+            "UNISONO_HOME": str(self.home),
+            "FAKE_FIXTURES": str(FIXTURES),
+            "FAKE_LOG": str(self.log),
+            **(changes or {}),
+        }
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "unisono", *words]
+
+    def unisono(
+        self, *words: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words),
+            env=self.environment(environment),
+            cwd=self.work,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+
+    def launched(self) -> list[str]:
+        """The words that the launcher was started with, without its own name."""
+        words: list[str] = json.loads(self.log.read_text())
+        return words[1:]
+
+    def asked(self) -> list[list[str]]:
+        """The questions that the tool was asked."""
+        return [json.loads(line) for line in (self.home / "bin/asked").read_text().splitlines()]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    made = Stage(tmp_path)
+    made.work.mkdir()
+    install_script(HERE / "fake_tool.py", made.home / "bin/unisono-tool")
+    install_script(HERE / "fake_shim.py", made.home / "bin/unisono-exec")
+    (made.home / "lib").mkdir()
+    (made.home / "lib/libunisono.so").write_bytes(b"")
+    (made.home / "lib/libunisono-openmpi.so").write_bytes(b"")
+    for name in ("mpirun", "srun"):
+        install_script(HERE / "fake_launcher.py", tmp_path / "launchers" / name)
+    return made

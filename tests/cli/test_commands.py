@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""list, show, check, options, info, and what they do when the tool misbehaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES, Stage
+from unisono import __version__, machine
+from unisono.main import COMMANDS, cli
+
+ALGORITHMS = json.loads((FIXTURES / "list.json").read_text())
+
+
+class TestTop:
+    def test_version(self, stage: Stage) -> None:
+        assert stage.unisono("--version").stdout == f"unisono {__version__}\n"
+
+    def test_version_is_the_builds(self) -> None:
+        cmake = (Path(__file__).parents[2] / "CMakeLists.txt").read_text()
+        assert f"project(unisono VERSION {__version__} " in cmake
+        assert f'version = "{__version__}"' in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+
+    def test_help_lists_the_commands(self, stage: Stage) -> None:
+        text = stage.unisono("--help").stdout
+        for name, (_, line) in COMMANDS.items():
+            assert f"{name} " in text and line in text
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_command_has_help(self, stage: Stage, name: str) -> None:
+        answer = stage.unisono(name, "--help")
+        assert answer.returncode == 0
+        assert answer.stdout.startswith(f"Usage: unisono {name} ")
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_option_has_help(self, name: str, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("UNISONO_HOME", str(stage.home))
+        monkeypatch.setenv("FAKE_FIXTURES", str(FIXTURES))
+        context = cli.make_context("unisono", [name, "--help"], resilient_parsing=True)
+        command = cli.get_command(context, name)
+        assert command is not None
+        for param in command.get_params(context):
+            if param.param_type_name == "option":
+                assert getattr(param, "help", None), f"{name} {param.opts}"
+
+    def test_unknown_command(self, stage: Stage) -> None:
+        answer = stage.unisono("frob")
+        assert answer.returncode == 2
+        assert "frob" in answer.stderr
+
+    def test_run_starts_without_the_tables(self, stage: Stage) -> None:
+        """rich takes longer to import than everything else that `run` needs."""
+        code = "import sys, unisono.commands.run; sys.exit('rich' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class TestList:
+    def test_table(self, stage: Stage) -> None:
+        text = stage.unisono("list", environment={"COLUMNS": "250"}).stdout
+        for algorithm in ALGORITHMS:
+            assert algorithm["name"] in text
+        assert "several nodes" in text and "A5, figure 3.3" in text and "[56 bytes]" in text
+
+    def test_operation(self, stage: Stage) -> None:
+        answer = stage.unisono("list", "--operation", "bcast", "--json")
+        assert {algorithm["operation"] for algorithm in json.loads(answer.stdout)} == {"bcast"}
+
+    def test_json(self, stage: Stage) -> None:
+        assert json.loads(stage.unisono("list", "--json").stdout) == ALGORITHMS
+
+    def test_unknown_operation(self, stage: Stage) -> None:
+        answer = stage.unisono("list", "--operation", "frob")
+        assert answer.returncode == 2
+        assert "there are: bcast, allreduce" in answer.stderr
+
+
+class TestShow:
+    def test_text(self, stage: Stage) -> None:
+        answer = stage.unisono("show", "bcast", "--algorithm", "binomial")
+        assert answer.stdout == "0 --> 1\n"
+        question = "show --operation bcast --algorithm binomial --ranks 8 --format text"
+        assert stage.asked()[-1] == question.split()
+
+    def test_everything_is_handed_on(self, stage: Stage) -> None:
+        stage.unisono(
+            *["show", "allreduce", "--algorithm", "two_level_ring", "--layout", "3,5,8", "--root", "2"],
+            *["--segment", "8K", "--count", "7", "--json"],
+        )
+        question = "show --operation allreduce --algorithm two_level_ring --ranks 16 --layout 3,5,8 --root 2"
+        assert stage.asked()[-1] == [
+            *question.split(),
+            "--segment",
+            "8192",
+            "--count",
+            "7",
+            "--format",
+            "json",
+        ]
+
+    @pytest.mark.parametrize(
+        ("name", "content"), [("f.svg", "<svg/>\n"), ("f.txt", "0 --> 1\n"), ("f.json", '{"steps": []}\n')]
+    )
+    def test_output(self, stage: Stage, name: str, content: str) -> None:
+        answer = stage.unisono("show", "bcast", "--algorithm", "binomial", "-o", name)
+        assert answer.returncode == 0
+        assert answer.stdout == ""
+        assert (stage.work / name).read_text() == content
+        assert [file.name for file in stage.work.iterdir()] == [name]
+        mask = os.umask(0)
+        os.umask(mask)
+        assert (stage.work / name).stat().st_mode & 0o777 == 0o666 & ~mask
+
+    @pytest.mark.parametrize(
+        ("text", "count"), [("4096", 4096), ("8k", 8192), ("64KiB", 65536), ("1M", 2**20)]
+    )
+    def test_segment(self, stage: Stage, text: str, count: int) -> None:
+        stage.unisono("show", "bcast", "--algorithm", "binomial", "--segment", text)
+        asked = stage.asked()[-1]
+        assert asked[asked.index("--segment") + 1] == str(count)
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            ("bcast", "say which algorithm: --algorithm binomial | fused"),
+            ("bcast --algorithm frob", "bcast has no algorithm 'frob': --algorithm binomial | fused"),
+            ("frob", "there are: bcast, allreduce"),
+            ("bcast --algorithm binomial -o f.png", "must end in .svg, .txt, .json"),
+            ("bcast --algorithm binomial --layout 4y2", "write 4x8"),
+            ("bcast --algorithm binomial --layout 0x2", "write 4x8"),
+            ("bcast --algorithm binomial --layout 4x2 --ranks 7", "holds 8 ranks, --ranks says 7"),
+            ("bcast --algorithm binomial --segment 8Q", "is no number of bytes"),
+            ("bcast --algorithm binomial --ranks 0", "--ranks"),
+        ],
+    )
+    def test_usage(self, stage: Stage, words: str, says: str) -> None:
+        answer = stage.unisono("show", *words.split())
+        assert answer.returncode == 2
+        assert says in answer.stderr
+
+    def test_cannot_write(self, stage: Stage) -> None:
+        answer = stage.unisono("show", "bcast", "--algorithm", "binomial", "-o", "/nowhere/f.svg")
+        assert answer.returncode == 1
+        assert "cannot write /nowhere/f.svg" in answer.stderr
+
+
+class TestCheck:
+    FAILURE = {  # noqa: RUF012 - nobody changes it
+        "operation": "bcast",
+        "algorithm": "binomial",
+        "case": "6 ranks [2,4], root 3",
+        "problem": "rank 5 waits for ever",
+    }
+
+    def test_good(self, stage: Stage) -> None:
+        answer = stage.unisono("check", "--operation", "bcast", "--algorithm", "binomial", "--ranks", "1-4")
+        assert answer.returncode == 0
+        assert answer.stdout == "200 of 200 cases proved, 4 algorithms, 1.5 s\n"
+        assert answer.stderr == ""
+        question = "check --progress --operation bcast --algorithm binomial --ranks 1-4"
+        assert stage.asked()[-1] == question.split()
+
+    def test_failures(self, stage: Stage) -> None:
+        environment = {"FAKE_FAILURES": json.dumps([self.FAILURE] * 25)}
+        answer = stage.unisono("check", environment=environment)
+        assert answer.returncode == 1
+        assert "175 of 200 cases proved" in answer.stdout
+        assert answer.stdout.count("6 ranks [2,4], root 3") == 20
+        assert "... and 5 more" in answer.stdout
+
+    def test_json(self, stage: Stage) -> None:
+        answer = stage.unisono("check", "--json", environment={"FAKE_FAILURES": json.dumps([self.FAILURE])})
+        assert answer.returncode == 1
+        assert json.loads(answer.stdout)["failures"] == [self.FAILURE]
+
+    def test_progress_on_a_terminal(self, stage: Stage) -> None:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            stage.command("check"),
+            env=stage.environment({"TERM": "xterm", "COLUMNS": "100"}),
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        seen = b""
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:
+                break
+            seen += piece
+        os.close(ours)
+        assert process.stdout is not None
+        assert b"200 of 200" in process.stdout.read()
+        process.stdout.close()
+        assert process.wait(10) == 0
+        assert b"proving" in seen and b"/200" in seen
+
+
+class TestOptions:
+    def test_table(self, stage: Stage) -> None:
+        text = stage.unisono("options").stdout
+        assert "--pool-bytes" in text and "UNISONO_POOL_BYTES" in text and "pool_bytes" in text
+        assert "[process_vm_readv]" in text
+
+    def test_json(self, stage: Stage) -> None:
+        answer = stage.unisono("options", "--json")
+        assert json.loads(answer.stdout) == json.loads((FIXTURES / "options.json").read_text())
+
+
+class TestInfo:
+    def test_json(self, stage: Stage) -> None:
+        found = json.loads(stage.unisono("info", "--json").stdout)
+        assert found["unisono"] == __version__
+        assert found["compiled"] == "0.1.0"
+        assert found["home"] == str(stage.home)
+        assert [part["found"] for part in found["parts"]] == [True] * 4
+        mine = [mpi for mpi in found["mpis"] if mpi["launcher"].startswith(str(stage.root))]
+        assert [(mpi["flavour"], mpi["mpi"]) for mpi in mine] == [
+            ("openmpi5", "Open MPI 5.0.11"),
+            ("srun", "Slurm"),
+        ]
+        assert {check["name"] for check in found["checks"]} == {
+            "anonymous segments",
+            "shared memory",
+            "single copy",
+        }
+
+    def test_table(self, stage: Stage) -> None:
+        (stage.home / "lib/libunisono.so").unlink()
+        text = stage.unisono("info").stdout
+        assert "Open MPI 5.0.11" in text
+        assert any("libunisono.so" in line and "missing" in line for line in text.splitlines())
+
+    def test_without_parts(self, stage: Stage) -> None:
+        answer = stage.unisono("info", environment={"UNISONO_HOME": "/nowhere"})
+        assert answer.returncode == 0
+        assert "were not found in /nowhere" in answer.stdout
+
+    def test_cores(self) -> None:
+        assert 1 <= machine.usable_cores() <= len(os.sched_getaffinity(0))
+
+
+class TestMishaps:
+    @pytest.mark.parametrize("command", [["list"], ["options"], ["check"], ["show", "bcast"]])
+    @pytest.mark.parametrize(
+        ("mishap", "status", "says"),
+        [
+            ("refuses", 2, "unisono: no such thing; say another\n"),
+            ("dies", 1, "unisono-tool was killed by signal 11"),
+            ("babbles", 1, "printed what is no JSON"),
+        ],
+    )
+    def test_tool(self, stage: Stage, command: list[str], mishap: str, status: int, says: str) -> None:
+        answer = stage.unisono(*command, environment={"FAKE_MISHAP": mishap})
+        assert answer.returncode == status
+        assert says in answer.stderr
+        assert "Traceback" not in answer.stderr
+
+    @pytest.mark.parametrize("command", [["list"], ["options"], ["check"], ["show", "bcast"]])
+    def test_no_tool(self, stage: Stage, command: list[str]) -> None:
+        answer = stage.unisono(*command, environment={"UNISONO_HOME": "/nowhere"})
+        assert answer.returncode == 1
+        assert "/nowhere (UNISONO_HOME)" in answer.stderr

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reports: their form, and how they are printed."""
+
+from __future__ import annotations
+
+import copy
+import importlib.resources
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from conftest import FIXTURES, Stage
+from rich.console import Console
+from unisono import report, tables
+from unisono.errors import UnisonoError
+
+SCHEMA = json.loads((importlib.resources.files("unisono") / "schema/report.schema.json").read_text())
+FILE = FIXTURES / "report.json"
+
+
+@pytest.fixture
+def example() -> dict[str, Any]:
+    return copy.deepcopy(json.loads(FILE.read_text()))
+
+
+def printed(content: dict[str, Any], width: int = 200) -> str:
+    stream = io.StringIO()
+    report.render(content, Console(file=stream, width=width, highlight=False))
+    return stream.getvalue()
+
+
+def test_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_example_follows_the_schema(example: dict[str, Any]) -> None:
+    jsonschema.validate(example, SCHEMA)
+
+
+@pytest.mark.parametrize("field", SCHEMA["required"])
+def test_schema_wants_every_field(example: dict[str, Any], field: str) -> None:
+    del example[field]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(example, SCHEMA)
+
+
+def test_every_field_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs/report.md").read_text()
+    parts = [SCHEMA, SCHEMA["properties"]["classes"]["items"]]
+    for name in [name for part in parts for name in part["properties"]]:
+        assert f"`{name}`" in text, name
+
+
+class TestTables:
+    def test_headline(self, example: dict[str, Any]) -> None:
+        first, second, third, *_ = printed(example).splitlines()
+        assert first == (
+            "Unisono 0.1.0 on Open MPI 5.0.11: 16 ranks on 3 nodes (3, 5, 8), 2 usable cores each"
+        )
+        assert "12.5 s" in second and "2 s (16%) on the slowest rank, 1.5 s on average" in second
+        assert third == "options: algorithm=allreduce:two_level_ring, pool_bytes=512M"
+
+    def test_classes(self, example: dict[str, Any]) -> None:
+        lines = printed(example).splitlines()
+        row = next(line for line in lines if line.startswith("allreduce"))
+        for part in ("8 B", "120,000", "938 KiB", "~1.25 s", "~10.4 us"):
+            assert part in row
+        assert "two_level_ring (segment 64 KiB, window 2)" in row
+        assert row.rstrip().endswith("forced [UNISONO_ALGORITHM]")
+        assert "~ extrapolated: not every call was timed" in lines
+
+    def test_shapes_by_time(self, example: dict[str, Any]) -> None:
+        text = printed(example)
+        assert text.index("\n16 ranks on 3 nodes") < text.index("\n4 ranks on 1 node")
+
+    def test_rest(self, example: dict[str, Any]) -> None:
+        text = printed(example)
+        assert "Left to the MPI" in text and "alltoallv" in text and "not covered" in text
+        assert "Communicators" in text and "number 2" in text and "3,5,8" in text
+        assert "warning: UNISONO_POOL_BYTES: [half] of /dev/shm is in use" in text
+
+    def test_nothing_happened(self, example: dict[str, Any]) -> None:
+        for name in ("classes", "native", "warnings", "communicators"):
+            example[name] = []
+        example["options"] = {}
+        example["wall_s"] = 0.0
+        text = printed(example)
+        assert "No collective call was counted." in text
+        assert "Left to the MPI" not in text
+
+    def test_narrow_terminals_lose_nothing(self, stage: Stage) -> None:
+        text = stage.unisono("report", str(FILE), environment={"COLUMNS": "20"}).stdout
+        assert max(map(len, text.splitlines())) <= tables.LEAST_WIDTH
+        for part in ("120,000", "938 KiB", "~1.25 s", "alltoallv", "120,345"):
+            assert part in text
+
+    def test_damaged(self, example: dict[str, Any]) -> None:
+        del example["classes"][0]["calls"]
+        with pytest.raises(UnisonoError, match=r"damaged: KeyError 'calls'"):
+            printed(example)
+
+
+class TestLayouts:
+    @pytest.mark.parametrize(
+        ("per_node", "text"),
+        [
+            ([1], "1 rank on 1 node"),
+            ([8], "8 ranks on 1 node"),
+            ([4, 4], "8 ranks on 2 nodes (4 each)"),
+            ([3, 5], "8 ranks on 2 nodes (3, 5)"),
+        ],
+    )
+    def test_layout(self, per_node: list[int], text: str) -> None:
+        assert report.layout_text([{"name": "n", "ranks": ranks} for ranks in per_node]) == text
+
+    @pytest.mark.parametrize(
+        ("cores", "text"),
+        [([1], "1 usable core"), ([2, 2], "2 usable cores each"), ([2, 4], "usable cores 2, 4")],
+    )
+    def test_cores(self, cores: list[int], text: str) -> None:
+        assert report.cores_text(cores) == text
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("count", "text"),
+        [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1 KiB"),
+            (1536, "1.5 KiB"),
+            (123456, "121 KiB"),
+            (2**20, "1 MiB"),
+            (3 * 2**50, "3 PiB"),
+            (2**62, "4096 PiB"),
+        ],
+    )
+    def test_bytes(self, count: int, text: str) -> None:
+        assert tables.bytes_text(count) == text
+
+    @pytest.mark.parametrize(
+        ("seconds", "text"),
+        [
+            (0, "0 s"),
+            (5e-9, "5 ns"),
+            (1.234e-6, "1.23 us"),
+            (0.0123, "12.3 ms"),
+            (1.5, "1.5 s"),
+            (1234, "1234 s"),
+        ],
+    )
+    def test_seconds(self, seconds: float, text: str) -> None:
+        assert tables.seconds_text(seconds) == text
+
+
+class TestCommand:
+    def test_tables(self, stage: Stage) -> None:
+        answer = stage.unisono("report", str(FILE))
+        assert answer.returncode == 0
+        assert "two_level_ring" in answer.stdout
+        assert max(map(len, answer.stdout.splitlines())) <= 140
+
+    def test_json(self, stage: Stage, example: dict[str, Any]) -> None:
+        answer = stage.unisono("report", "--json", str(FILE))
+        assert json.loads(answer.stdout) == example
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            (None, "cannot read"),
+            ("", "is no report"),
+            ("[1]", "is no report of Unisono"),
+            ('{"schema": "other"}', "is no report of Unisono"),
+            ('{"schema": "unisono-report", "version": 2}', "report version 2, this command reads version 1"),
+            ('{"schema": "unisono-report", "version": 1}', "damaged"),
+        ],
+    )
+    def test_bad_file(self, stage: Stage, content: str | None, says: str) -> None:
+        if content is not None:
+            (stage.work / "r.json").write_text(content)
+        answer = stage.unisono("report", "r.json")
+        assert answer.returncode == 1
+        assert says in answer.stderr
+        assert "Traceback" not in answer.stderr

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono run` from end to end, with a launcher and a shim that are stand-ins."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES, Stage
+
+REPORT_PROGRAM = f"import os, shutil; shutil.copy('{FIXTURES / 'report.json'}', os.environ['UNISONO_REPORT'])"
+BOTH_WAYS = pytest.mark.parametrize("options", [[], ["--report", "-"]], ids=["replaced", "supervised"])
+
+
+def settings(words: list[str]) -> dict[str, str]:
+    """What --set says in the words of the first shim."""
+    given = words[: words.index("--")]
+    return dict(given[index + 1].split("=", 1) for index, word in enumerate(given) if word == "--set")
+
+
+class TestSettings:
+    def test_nothing_given(self, stage: Stage) -> None:
+        stage.unisono("run", "mpirun", "-n", "2", "./a")
+        home = stage.home
+        shim = [f"{home}/bin/unisono-exec", "--library", f"{home}/lib/libunisono.so", "--"]
+        assert stage.launched() == ["-n", "2", *shim, "./a"]
+
+    def test_options(self, stage: Stage) -> None:
+        options = "--algorithm allreduce:ring(segment=64K),bcast:native --algorithm gather:linear --log info"
+        options += " --no-single-copy --pool-bytes 2G --report out/r.json --config my.conf --enable"
+        stage.unisono("run", *options.split(), "--", "mpirun", "./a")
+        assert settings(stage.launched()) == {
+            "UNISONO_ALGORITHM": "allreduce:ring(segment=64K),bcast:native,gather:linear",
+            "UNISONO_LOG": "info",
+            "UNISONO_SINGLE_COPY": "0",
+            "UNISONO_ENABLE": "1",
+            "UNISONO_POOL_BYTES": "2G",
+            "UNISONO_REPORT": str(stage.work / "out/r.json"),
+            "UNISONO_CONFIG": str(stage.work / "my.conf"),
+        }
+
+    def test_environment_goes_along_and_options_win(self, stage: Stage) -> None:
+        environment = {"UNISONO_LOG": "quiet", "UNISONO_CORES": "7", "UNISONO_LIBRARY": "/x", "OTHER": "1"}
+        stage.unisono("run", "--log", "info", "mpirun", "./a", environment=environment)
+        assert settings(stage.launched()) == {"UNISONO_LOG": "info", "UNISONO_CORES": "7"}
+
+    def test_every_section(self, stage: Stage) -> None:
+        stage.unisono("run", "--cores", "3", "mpirun", "./a", ":", "./b")
+        assert stage.launched().count("UNISONO_CORES=3") == 2
+
+    def test_the_programs_own_options_are_left_alone(self, stage: Stage) -> None:
+        stage.unisono("run", "mpirun", "./a", "--log", "info", "--help", "--")
+        assert stage.launched()[-4:] == ["--log", "info", "--help", "--"]
+
+    @pytest.mark.parametrize("words", [["--log", "loud"], ["--frob"]])
+    def test_bad_option(self, stage: Stage, words: list[str]) -> None:
+        answer = stage.unisono("run", *words, "mpirun", "./a")
+        assert answer.returncode == 2
+        assert words[0] in answer.stderr
+        assert not stage.log.exists()
+
+
+class TestOutcome:
+    @BOTH_WAYS
+    @pytest.mark.parametrize("status", [0, 1, 3, 255])
+    def test_exit_status(self, stage: Stage, options: list[str], status: int) -> None:
+        answer = stage.unisono("run", *options, "mpirun", "./a", environment={"FAKE_DO": f"exit {status}"})
+        assert answer.returncode == status
+        assert answer.stdout == ""
+
+    def test_prints_nothing(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "mpirun", "./a")
+        assert (answer.stdout, answer.stderr) == ("", "")
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+    def test_launcher_dies_by_a_signal(self, stage: Stage, number: int) -> None:
+        environment = {"FAKE_DO": f"die {number}"}
+        assert stage.unisono("run", "mpirun", "./a", environment=environment).returncode == -number
+        supervised = stage.unisono("run", "--report", "-", "mpirun", "./a", environment=environment)
+        assert supervised.returncode == 128 + number
+
+    @BOTH_WAYS
+    def test_as_the_shell_sees_it(self, stage: Stage, options: list[str]) -> None:
+        line = shlex.join(stage.command("run", *options, "mpirun", "./a"))
+        answer = subprocess.run(
+            ["bash", "-c", f"{line}; exit $?"],
+            env=stage.environment({"FAKE_DO": "die 15"}),
+            capture_output=True,
+            check=False,
+        )
+        assert answer.returncode == 143
+
+    @BOTH_WAYS
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP])
+    def test_signals_reach_the_launcher(self, stage: Stage, options: list[str], number: int) -> None:
+        process = self.start_waiting(stage, options)
+        process.send_signal(number)
+        assert process.wait(20) == 40 + number
+
+    @BOTH_WAYS
+    def test_the_job_ends_with_us(self, stage: Stage, options: list[str]) -> None:
+        process = self.start_waiting(stage, options)
+        launcher = int(stage.launcher_ready.read_text())
+        process.kill()
+        process.wait(20)
+        wait_until(lambda: not is_running(launcher))
+
+    @staticmethod
+    def start_waiting(stage: Stage, options: list[str]) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            stage.command("run", *options, "mpirun", "./a"),
+            env=stage.environment({"FAKE_DO": "wait 30"}),
+            cwd=stage.work,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_until(lambda: stage.launcher_ready.is_file() and stage.launcher_ready.read_text() != "")
+        return process
+
+    @BOTH_WAYS
+    def test_broken_pipes_kill_as_ever(self, stage: Stage, options: list[str]) -> None:
+        """Python ignores SIGPIPE for itself; launcher and programs must not inherit that."""
+        (stage.root / "launchers/mpirun").write_text("#!/bin/sh\ngrep ^SigIgn /proc/self/status\n")
+        answer = stage.unisono("run", *options, "mpirun", "./a")
+        ignored = int(answer.stdout.split()[1], 16)
+        assert ignored & (1 << (signal.SIGPIPE - 1)) == 0
+
+    def test_missing_launcher(self, stage: Stage) -> None:
+        for words in (["/nowhere/mpirun", "./a"], ["--report", "-", "/nowhere/mpirun", "./a"]):
+            answer = stage.unisono("run", *words)
+            assert answer.returncode == 127
+            assert "/nowhere/mpirun: not found" in answer.stderr
+
+    def test_launcher_that_cannot_be_started(self, stage: Stage) -> None:
+        (stage.work / "mpirun").write_text("no program")
+        answer = stage.unisono("run", "./mpirun", "./a")
+        assert answer.returncode == 126
+        assert "Permission denied" in answer.stderr
+
+
+class TestReport:
+    def test_dash_prints_tables_on_standard_error(self, stage: Stage) -> None:
+        answer = stage.unisono(
+            *["run", "--report", "-", "mpirun", "python3", "-c", f"{REPORT_PROGRAM}; print('output')"],
+            environment={"FAKE_DO": "start 0"},
+        )
+        assert answer.returncode == 0
+        assert answer.stdout == "output\n"
+        assert "two_level_ring" in answer.stderr
+        directory = Path(settings(stage.launched())["UNISONO_REPORT"]).parent
+        assert directory.name.startswith("unisono-")
+        assert not directory.exists()
+
+    def test_report_and_failure(self, stage: Stage) -> None:
+        answer = stage.unisono(
+            *["run", "--report", "-", "mpirun", "python3", "-c", f"{REPORT_PROGRAM}; raise SystemExit(5)"],
+            environment={"FAKE_DO": "start 0"},
+        )
+        assert answer.returncode == 5
+        assert "two_level_ring" in answer.stderr
+
+    def test_no_report_came(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--report", "-", "mpirun", "./a", environment={"FAKE_DO": "exit 4"})
+        assert answer.returncode == 4
+        assert "no report was written" in answer.stderr
+        assert "another host" in answer.stderr
+
+    def test_damaged_report(self, stage: Stage) -> None:
+        program = "import os; open(os.environ['UNISONO_REPORT'], 'w').write('{')"
+        answer = stage.unisono(
+            *["run", "--report", "-", "mpirun", "python3", "-c", program], environment={"FAKE_DO": "start 0"}
+        )
+        assert answer.returncode == 0
+        assert "is no report" in answer.stderr
+
+
+class TestUnderstanding:
+    def test_dry_run(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--dry-run", "--algorithm", "a:b c", "mpirun", "-n", "2", "./a", "x y")
+        assert answer.returncode == 0
+        words = shlex.split(answer.stdout)
+        assert words[0] == "mpirun"
+        assert settings(words) == {"UNISONO_ALGORITHM": "a:b c"}
+        assert words[-2:] == ["./a", "x y"]
+        assert not stage.log.exists()
+
+    def test_verbose(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--verbose", "mpirun", "-n", "2", "./a")
+        assert answer.stdout == ""
+        assert "Open MPI 5.0.11" in answer.stderr
+        assert "running mpirun -n 2" in answer.stderr
+        assert stage.log.exists()
+
+    def test_no_command(self, stage: Stage) -> None:
+        answer = stage.unisono("run")
+        assert answer.returncode == 2
+        assert "COMMAND" in answer.stderr
+
+    def test_help_names_the_librarys_options(self, stage: Stage) -> None:
+        text = stage.unisono("run", "--help").stdout
+        assert "--pool-bytes BYTES" in text
+        assert "Shared memory options" in text
+        assert "[default: 1G]" in text
+        assert "--single-copy / --no-single-copy" in text
+
+
+class TestMissingParts:
+    @pytest.mark.parametrize(
+        "part", ["bin/unisono-exec", "lib/libunisono.so", "bin/unisono-tool"], ids=["shim", "library", "tool"]
+    )
+    def test_one_part(self, stage: Stage, part: str) -> None:
+        (stage.home / part).unlink()
+        answer = stage.unisono("run", "mpirun", "./a")
+        assert answer.returncode == 1
+        assert f"{stage.home / part} is missing" in answer.stderr
+        assert "UNISONO_HOME" in answer.stderr
+        assert not stage.log.exists()
+
+    def test_not_executable(self, stage: Stage) -> None:
+        (stage.home / "bin/unisono-exec").chmod(0o644)
+        answer = stage.unisono("run", "mpirun", "./a")
+        assert answer.returncode == 1
+        assert "is not executable" in answer.stderr
+
+    def test_all_parts(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "mpirun", "./a", environment={"UNISONO_HOME": "/nowhere"})
+        assert answer.returncode == 1
+        assert "/nowhere (UNISONO_HOME)" in answer.stderr
+        assert "unset it" in answer.stderr
+
+    def test_help_without_parts(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--help", environment={"UNISONO_HOME": "/nowhere"})
+        assert answer.returncode == 0
+        assert "--dry-run" in answer.stdout
+        assert "compiled parts were not found" in answer.stdout
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def is_running(process: int) -> bool:
+    """Neither gone nor a zombie that nobody has collected."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_recorded_options_are_complete(stage: Stage) -> None:
+    """The stand-in's list has the fields of the real one (docs/tool.md)."""
+    for option in json.loads((FIXTURES / "options.json").read_text()):
+        assert set(option) == {"name", "environment", "config_key", "cli", "type", "default", "help", "group"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test demo build build-test test unit integration lint format bench clean
+.PHONY: help setup setup-test demo build build-test test unit cli integration lint format bench clean
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -32,11 +32,14 @@ build-test: setup-test
 	@cmake --preset $(PRESET) $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
-test: build-test ## set up, build, run all tests: unit tests first, then real MPIs
-	@tools/run_tests.sh $(BUILD) unit integration
+test: build-test ## set up, build, run all tests: unit tests, the command line, then real MPIs
+	@tools/run_tests.sh $(BUILD) unit cli integration
 
 unit: build-test ## the unit tests alone
 	@tools/run_tests.sh $(BUILD) unit
+
+cli: build-test ## the tests of the command line alone
+	@tools/run_tests.sh $(BUILD) cli $(PYTEST)
 
 integration: build-test ## the tests under real MPIs alone (PYTEST="-k openmpi5" selects)
 	@tools/run_tests.sh $(BUILD) integration $(PYTEST)

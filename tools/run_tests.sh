@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs test suites on a build that exists; each leaves a JUnit file in BUILD/test-results.
-#   tools/run_tests.sh BUILD SUITE [pytest arguments]     SUITE: unit, integration, or both (in that order)
+#   tools/run_tests.sh BUILD SUITE [pytest arguments]     SUITE: unit, cli, integration, or several
 # Exit status: 0 when every suite ran and passed. A suite that selects no test fails only when nothing was deselected
 # on purpose, that is, without pytest arguments.
 set -uo pipefail
@@ -11,7 +11,7 @@ shift
 suites=()
 while [ $# -gt 0 ]; do
   case $1 in
-    unit | integration) suites+=("$1"); shift ;;
+    unit | cli | integration) suites+=("$1"); shift ;;
     *) break ;;
   esac
 done
@@ -24,11 +24,12 @@ run_unit() {
   ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 600 --output-junit "$results/unit.xml"
 }
 
-run_integration() {
-  local code=0
-  rm -f "$results/integration.xml"
-  .venv/bin/python -m pytest -c tests/integration/pytest.ini --rootdir tests/integration \
-    --junit-xml "$results/integration.xml" "$@" tests/integration || code=$?
+run_pytest() { # run_pytest SUITE ARGUMENTS...: the tests in tests/SUITE
+  local suite=$1 code=0
+  shift
+  rm -f "$results/$suite.xml"
+  .venv/bin/python -m pytest -c "tests/$suite/pytest.ini" --rootdir "tests/$suite" \
+    --junit-xml "$results/$suite.xml" "$@" "tests/$suite" || code=$?
   if [ "$code" = 5 ] && [ $# -gt 0 ]; then
     echo "no test matches: $*"
     code=0
@@ -39,7 +40,7 @@ run_integration() {
 for suite in "${suites[@]}"; do
   case $suite in
     unit) run_unit || status=1 ;;
-    integration) run_integration "$@" || status=1 ;;
+    cli | integration) run_pytest "$suite" "$@" || status=1 ;;
   esac
 done
 exit "$status"

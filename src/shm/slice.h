@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/types.h"
+#include "base/reduce_kernels.h"
 #include "shm/wait.h"
 
 namespace unisono::shm {
 
 inline constexpr int channel_count = 3;
+inline constexpr int max_buffers = 64;  // slots of a channel
 inline constexpr std::size_t cache_line_bytes = 64;
 
 // How much a slice takes, so that all ranks of a node compute the same.
@@ -30,13 +31,22 @@ struct Exposure {
   std::uint64_t output = 0;
 };
 
-// Applies an operator for the fused reductions: into = left op right, `count` elements (into may be left or
-// right).
+// Applies an operator for the reductions: into = left op right, `count` elements (into may be left or right).
+// Where Unisono has a kernel of its own, `kernel` names it and `call` is not needed.
 struct Combine {
   void (*call)(const void* context, void* into, const void* left, const void* right,
                std::size_t count) = nullptr;
   const void* context = nullptr;
   std::size_t element_bytes = 1;
+  Kernel kernel = nullptr;
+
+  void operator()(void* into, const void* left, const void* right, std::size_t count) const {
+    if (kernel != nullptr) {
+      kernel(into, left, right, count);
+    } else {
+      call(context, into, left, right, count);
+    }
+  }
 };
 
 class Slice {
@@ -58,7 +68,8 @@ class Slice {
   // A stage begins and ends its use of a channel on every local rank, in the same order on all. `begin`
   // returns the tick that the channel's flags stand at; `end` advances it by pieces * ticks and stores the
   // own flag at that value. Geometry is (mode, buffers, slot bytes): where it differs from the use before,
-  // all earlier uses must be finished before a slot is written: space_tick() takes care of that.
+  // all earlier uses must be finished before a slot is written: space_tick() takes care of that. The number
+  // of ticks may differ from use to use.
   struct Use {
     int channel = 0;
     bool is_common = false;
@@ -72,15 +83,18 @@ class Slice {
     std::uint64_t base_piece = 0;  // pieces that went through the channel since the geometry last changed:
                                    // slot = (base_piece + s) % buffers
     std::uint64_t epoch_tick = 0;  // base tick at which the geometry last changed
+    const std::uint64_t* past_ticks = nullptr;  // [piece % max_buffers]: the flags' tick at which a piece of
+                                                // an earlier use was finished
   };
   // Slot and lane sizes for a stage's wish, the same on all local ranks: fills slot_bytes and lane_bytes.
-  // lane_bytes is a multiple of 64.
+  // lane_bytes is a multiple of 64, and 0 where the area is too small for so many lanes. `buffers` is clamped
+  // to 1 .. max_buffers.
   Use plan(int channel, bool is_common, int buffers, int lanes) const;
   void begin(Use* use, std::int64_t pieces, int ticks);
   void end(const Use& use);
 
   std::uint64_t flag(int channel, int local_rank) const;  // acquire
-  void set_flag(int channel, std::uint64_t tick);  // own flag; release; wakes futex sleepers in that policy
+  void set_flag(int channel, std::uint64_t tick);  // own flag, never backwards; release; wakes futex sleepers
   // Have all local ranks' flags reached `tick`? Remembers what it has seen, so that it costs nothing once
   // they have.
   bool all_reached(int channel, std::uint64_t tick);

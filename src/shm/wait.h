@@ -3,6 +3,7 @@
 // without that, correct programs hang (rank 0: Isend of 8 MiB, then Barrier; rank 1: Recv, then Barrier).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -19,9 +20,19 @@ struct ProgressHook {
   void* argument = nullptr;
 };
 
+// Where the sleepers of the futex policy wait, in memory that the node's ranks share. Zero-filled is its
+// initial state.
+struct alignas(64) Doorbell {
+  std::atomic<std::uint32_t> sleepers;
+  std::atomic<std::uint32_t> rings;
+};
+// Wakes whoever sleeps; call it after storing what they may wait for.
+void ring(Doorbell* doorbell);
+
 struct WaitConfig {
   WaitPolicy policy = WaitPolicy::pause;
-  ProgressHook progress;
+  ProgressHook progress{};
+  Doorbell* doorbell = nullptr;  // policy futex sleeps here; a slice sets it to its own
 };
 
 // One wait: `Backoff backoff(config); while (!ready()) backoff.step();`. The first steps cost nothing but a
@@ -31,12 +42,38 @@ struct WaitConfig {
 class Backoff {
  public:
   explicit Backoff(const WaitConfig& config) : config_(config) {}
+  ~Backoff() {
+    if (is_announced_) leave();
+  }
+  Backoff(const Backoff&) = delete;
+  Backoff& operator=(const Backoff&) = delete;
   void step();
 
  private:
+  void look_at_clock();
+  void give_core_away();
+  void sleep_for_a_ring();
+  void make_progress() const {
+    if (config_.progress.call != nullptr) config_.progress.call(config_.progress.argument);
+  }
+  void leave();
+
   const WaitConfig& config_;
   std::uint32_t steps_ = 0;
+  std::uint32_t token_ = 0;  // the doorbell's count before the caller last looked whether it is ready
+  bool is_announced_ = false;
+  std::uint64_t started_ns_ = 0;
   std::uint64_t next_progress_ns_ = 0;
+  std::uint64_t sleep_ns_ = 0;
 };
+
+// Tells the core that this is a waiting loop.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
 
 }  // namespace unisono::shm

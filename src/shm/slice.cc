@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layout of a slice, channels, single copy. The fused operations are in fused.cc.
+#include "shm/slice.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+
+#include "shm/slice_state.h"
+
+namespace unisono::shm {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+std::size_t rounded_down(std::size_t bytes, std::size_t unit) {
+  return bytes / unit * unit;
+}
+
+// Exposures of one rank and channel: two addresses for each slot.
+constexpr std::size_t exposure_words = std::size_t{2} * max_buffers;
+
+std::uint64_t slot_index(const Slice::Use& use, std::int64_t piece) {
+  return (use.base_piece + static_cast<std::uint64_t>(piece)) % static_cast<std::uint64_t>(use.buffers);
+}
+
+}  // namespace
+
+SliceLayout::SliceLayout(const SliceShape& shape) {
+  const auto ranks = static_cast<std::size_t>(shape.local_size);
+  doorbell = 0;
+  consumed = doorbell + sizeof(Doorbell);
+  flags = consumed + ranks * sizeof(Counter);
+  exposures = flags + channel_count * ranks * sizeof(Counter);
+  rings = rounded_up(exposures + channel_count * ranks * exposure_words * sizeof(std::uint64_t), page_bytes);
+  areas = rounded_up(rings + ranks * shape.ring_lines * sizeof(Line), page_bytes);
+  end = rounded_up(areas + channel_count * ranks * shape.area_bytes, page_bytes);
+}
+
+std::size_t SliceShape::bytes() const {
+  return SliceLayout(*this).end;
+}
+
+Slice::Slice(void* memory, const SliceShape& shape, int local_rank, const WaitConfig& wait,
+             const int* process_ids)
+    : shape_(shape),
+      local_rank_(local_rank),
+      state_(std::make_unique<State>(memory, shape, local_rank, process_ids)) {
+  set_wait_config(wait);
+}
+
+Slice::~Slice() = default;
+
+void Slice::set_wait_config(const WaitConfig& wait) {
+  wait_ = wait;
+  wait_.doorbell = state_->doorbell;
+}
+
+Slice::State::State(void* memory, const SliceShape& shape, int local_rank, const int* local_process_ids)
+    : size(shape.local_size), rank(local_rank), ring_mask(shape.ring_lines - 1) {
+  assert(reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes == 0);
+  assert(shape.ring_lines >= 256 && (shape.ring_lines & ring_mask) == 0);
+  const SliceLayout layout(shape);
+  auto* base = static_cast<char*>(memory);
+  doorbell = reinterpret_cast<Doorbell*>(base + layout.doorbell);
+  consumed = reinterpret_cast<Counter*>(base + layout.consumed);
+  ring = reinterpret_cast<Line*>(base + layout.rings);
+  longest_lines = shape.ring_lines / 4;
+  soft_limit = shape.ring_lines / 4;
+
+  const std::size_t message_bytes = rounded_up(longest_lines * Line::payload_bytes, cache_line_bytes);
+  scratch = std::make_unique<char[]>(2 * message_bytes);
+  incoming = scratch.get();
+  result = incoming + message_bytes;
+
+  const auto ranks = static_cast<std::size_t>(size);
+  if (local_process_ids != nullptr) process_ids.assign(local_process_ids, local_process_ids + ranks);
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    Channel& channel = channels[i];
+    channel.flags = reinterpret_cast<Counter*>(base + layout.flags) + i * ranks;
+    channel.area = base + layout.areas + i * ranks * shape.area_bytes;
+    channel.exposures =
+        reinterpret_cast<std::atomic<std::uint64_t>*>(base + layout.exposures) + i * ranks * exposure_words;
+    channel.seen.assign(ranks, 0);
+  }
+}
+
+Slice::Use Slice::plan(int channel, bool is_common, int buffers, int lanes) const {
+  Use use;
+  use.channel = channel;
+  use.is_common = is_common;
+  use.buffers = std::clamp(buffers, 1, max_buffers);
+  use.lanes = std::max(lanes, 1);
+  const std::size_t areas = is_common ? static_cast<std::size_t>(shape_.local_size) : 1;
+  use.slot_bytes =
+      rounded_down(areas * shape_.area_bytes / static_cast<std::size_t>(use.buffers), cache_line_bytes);
+  use.lane_bytes = rounded_down(use.slot_bytes / static_cast<std::size_t>(use.lanes), cache_line_bytes);
+  return use;
+}
+
+void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
+  Channel& channel = state_->channels[static_cast<std::size_t>(use->channel)];
+  if (channel.is_common != use->is_common || channel.buffers != use->buffers ||
+      channel.slot_bytes != use->slot_bytes) {
+    channel.is_common = use->is_common;
+    channel.buffers = use->buffers;
+    channel.slot_bytes = use->slot_bytes;
+    channel.epoch_tick = channel.base_tick;
+    channel.base_piece = 0;
+  }
+  use->pieces = pieces;
+  use->ticks = ticks;
+  use->base_tick = channel.base_tick;
+  use->base_piece = channel.base_piece;
+  use->epoch_tick = channel.epoch_tick;
+  use->past_ticks = channel.past_ticks.data();
+}
+
+void Slice::end(const Use& use) {
+  Channel& channel = state_->channels[static_cast<std::size_t>(use.channel)];
+  for (std::int64_t piece = std::max<std::int64_t>(use.pieces - max_buffers, 0); piece < use.pieces;
+       ++piece) {
+    channel.past_ticks[(use.base_piece + static_cast<std::uint64_t>(piece)) % max_buffers] =
+        use.base_tick + static_cast<std::uint64_t>((piece + 1) * use.ticks);
+  }
+  channel.base_piece += static_cast<std::uint64_t>(use.pieces);
+  channel.base_tick += static_cast<std::uint64_t>(use.pieces * use.ticks);
+  set_flag(use.channel, channel.base_tick);
+}
+
+std::uint64_t Slice::flag(int channel, int local_rank) const {
+  return state_->channels[static_cast<std::size_t>(channel)].flags[local_rank].value.load(
+      std::memory_order_acquire);
+}
+
+void Slice::set_flag(int channel, std::uint64_t tick) {
+  state_->channels[static_cast<std::size_t>(channel)].flags[local_rank_].value.store(
+      tick, std::memory_order_release);
+  if (wait_.policy == WaitPolicy::futex) ring(wait_.doorbell);
+}
+
+bool Slice::all_reached(int channel_index, std::uint64_t tick) {
+  Channel& channel = state_->channels[static_cast<std::size_t>(channel_index)];
+  if (channel.all_seen >= tick) return true;
+  for (std::size_t rank = 0; rank < channel.seen.size(); ++rank) {
+    if (channel.seen[rank] >= tick) continue;
+    channel.seen[rank] = channel.flags[rank].value.load(std::memory_order_acquire);
+    if (channel.seen[rank] < tick) return false;
+  }
+  channel.all_seen = tick;
+  return true;
+}
+
+std::uint64_t Slice::space_tick(const Use& use, std::int64_t piece) {
+  const std::uint64_t number = use.base_piece + static_cast<std::uint64_t>(piece);
+  const auto buffers = static_cast<std::uint64_t>(use.buffers);
+  if (number < buffers) return use.epoch_tick;
+  if (piece >= use.buffers) {
+    return use.base_tick + static_cast<std::uint64_t>((piece - use.buffers + 1) * use.ticks);
+  }
+  return use.past_ticks[(number - buffers) % max_buffers];
+}
+
+char* Slice::slot(const Use& use, std::int64_t piece, int owner, int lane) {
+  char* area = state_->channels[static_cast<std::size_t>(use.channel)].area;
+  if (!use.is_common) area += static_cast<std::size_t>(owner) * shape_.area_bytes;
+  return area + slot_index(use, piece) * use.slot_bytes + static_cast<std::size_t>(lane) * use.lane_bytes;
+}
+
+void Slice::expose(const Use& use, std::int64_t piece, const Exposure& exposure) {
+  auto* words = state_->channels[static_cast<std::size_t>(use.channel)].exposures +
+                static_cast<std::size_t>(local_rank_) * exposure_words + 2 * slot_index(use, piece);
+  words[0].store(exposure.input, std::memory_order_relaxed);
+  words[1].store(exposure.output, std::memory_order_relaxed);
+}
+
+Exposure Slice::exposed(const Use& use, std::int64_t piece, int owner) const {
+  const auto* words = state_->channels[static_cast<std::size_t>(use.channel)].exposures +
+                      static_cast<std::size_t>(owner) * exposure_words + 2 * slot_index(use, piece);
+  return {.input = words[0].load(std::memory_order_relaxed),
+          .output = words[1].load(std::memory_order_relaxed)};
+}
+
+bool Slice::read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const {
+  const pid_t process_id = state_->process_ids[static_cast<std::size_t>(owner)];
+  auto* to = static_cast<char*>(into);
+  while (bytes != 0) {
+    const iovec local = {.iov_base = to, .iov_len = bytes};
+    const iovec remote = {.iov_base = reinterpret_cast<void*>(address), .iov_len = bytes};
+    const ssize_t got = process_vm_readv(process_id, &local, 1, &remote, 1, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to += got;
+    address += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+}  // namespace unisono::shm

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rank counts: 1 to 9 and 16.
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <tuple>
+
+#include "ranks.h"
+
+namespace unisono::shm {
+namespace {
+
+// x -> scale * x + shift; composing two of them does not commute.
+struct Affine {
+  std::uint32_t scale = 1;
+  std::uint32_t shift = 0;
+  bool operator==(const Affine&) const = default;
+};
+Affine compose(const Affine& a, const Affine& b) {
+  return {a.scale * b.scale, a.scale * b.shift + a.shift};
+}
+
+void call_compose(const void* context, void* into, const void* left, const void* right, std::size_t count) {
+  EXPECT_EQ(context, nullptr);
+  for (std::size_t i = 0; i < count; ++i) {
+    Affine a, b;
+    std::memcpy(&a, static_cast<const char*>(left) + i * sizeof a, sizeof a);
+    std::memcpy(&b, static_cast<const char*>(right) + i * sizeof b, sizeof b);
+    const Affine c = compose(a, b);
+    std::memcpy(static_cast<char*>(into) + i * sizeof c, &c, sizeof c);
+  }
+}
+const Combine composition = {.call = call_compose, .element_bytes = sizeof(Affine)};
+
+// What rank `rank` gives in call `call`.
+std::vector<Affine> given(int rank, std::uint32_t call, std::size_t count) {
+  const std::uint32_t seed = call * 2654435761U + static_cast<std::uint32_t>(rank) * 40503U;
+  std::vector<Affine> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = {seed | 1U, seed ^ static_cast<std::uint32_t>(i)};
+  return values;
+}
+std::vector<Affine> combined(int ranks, std::uint32_t call, std::size_t count) {
+  std::vector<Affine> values = given(0, call, count);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const std::vector<Affine> next = given(rank, call, count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = compose(values[i], next[i]);
+  }
+  return values;
+}
+
+// One rank's calls, each checked.
+struct Caller {
+  Slice& slice;
+  int ranks = slice.local_size();
+  int rank = slice.local_rank();
+
+  void bcast(std::uint32_t call, std::size_t count, int root) {
+    std::vector<Affine> data =
+        rank == root ? given(root, call, count) : std::vector<Affine>(count, Affine{7, 7});
+    slice.bcast(data.data(), count * sizeof(Affine), root);
+    EXPECT_EQ(data, given(root, call, count)) << "bcast " << call << " rank " << rank;
+  }
+  void reduce(std::uint32_t call, std::size_t count, int root, bool is_in_place) {
+    std::vector<Affine> from = given(rank, call, count);
+    std::vector<Affine> into(count);
+    const bool is_over_input = is_in_place && rank == root;
+    slice.reduce(is_over_input ? from.data() : into.data(), from.data(), count, composition, root);
+    if (rank == root) {
+      EXPECT_EQ(is_over_input ? from : into, combined(ranks, call, count)) << "reduce " << call;
+    } else {
+      EXPECT_EQ(from, given(rank, call, count)) << "reduce " << call << " rank " << rank;
+    }
+  }
+  void allreduce(std::uint32_t call, std::size_t count, bool is_in_place) {
+    std::vector<Affine> from = given(rank, call, count);
+    std::vector<Affine> into(count);
+    slice.allreduce(is_in_place ? from.data() : into.data(), from.data(), count, composition);
+    EXPECT_EQ(is_in_place ? from : into, combined(ranks, call, count)) << "allreduce " << call;
+  }
+  void allgather(std::uint32_t call, std::size_t count, bool is_in_place) {
+    const std::vector<Affine> from = given(rank, call, count);
+    std::vector<Affine> into(count * static_cast<std::size_t>(ranks));
+    Affine* own = into.data() + count * static_cast<std::size_t>(rank);
+    if (is_in_place) std::copy(from.begin(), from.end(), own);
+    slice.allgather(into.data(), is_in_place ? own : from.data(), count * sizeof(Affine));
+    for (int peer = 0; peer < ranks; ++peer) {
+      const auto* block = into.data() + count * static_cast<std::size_t>(peer);
+      EXPECT_EQ(std::vector<Affine>(block, block + count), given(peer, call, count)) << "allgather " << call;
+    }
+  }
+};
+
+enum class Kind : std::uint8_t { barrier, bcast, reduce, allreduce, allgather };
+
+// Mixed operations with random sizes and roots; the ring is as small as it may be, so it wraps many times.
+void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls) {
+  std::minstd_rand common(seed);  // the same on all ranks
+  Delays delays(seed + 1 + static_cast<std::uint32_t>(slice.local_rank()));
+  Caller caller{slice};
+  const std::size_t longest = slice.fused_max_bytes() / sizeof(Affine);
+  for (std::uint32_t call = 0; call < calls && !::testing::Test::HasFailure(); ++call) {
+    const auto kind = static_cast<Kind>(common() % 5);
+    const std::size_t bound = common() % 8 == 0 ? longest : 16;
+    const std::size_t count = common() % (bound + 1);
+    const int root = static_cast<int>(common() % static_cast<std::uint32_t>(slice.local_size()));
+    const bool is_in_place = common() % 2 == 0;
+    delays.maybe();
+    if (kind == Kind::barrier) slice.barrier();
+    if (kind == Kind::bcast) caller.bcast(call, count, root);
+    if (kind == Kind::reduce) caller.reduce(call, count, root, is_in_place);
+    if (kind == Kind::allreduce) caller.allreduce(call, count, is_in_place);
+    if (kind == Kind::allgather) caller.allgather(call, count, is_in_place);
+  }
+}
+
+class Fused : public ::testing::TestWithParam<std::tuple<int, WaitPolicy>> {
+ protected:
+  SliceShape shape_{.local_size = std::get<0>(GetParam()), .ring_lines = 256};
+  WaitConfig wait_{.policy = std::get<1>(GetParam())};
+};
+
+TEST_P(Fused, mixed_operations_in_threads) {
+  run_threads(shape_, wait_, [](Slice& slice) { mixed_operations(slice, 11, 1500); });
+}
+
+TEST_P(Fused, mixed_operations_in_processes) {
+  run_processes(shape_, wait_, [](Slice& slice) { mixed_operations(slice, 12, 1500); });
+}
+
+// One root, then another one: whoever is ahead must not overwrite what others have still to read.
+TEST_P(Fused, roots_run_ahead) {
+  run_threads(shape_, wait_, [](Slice& slice) {
+    Delays delays(static_cast<std::uint32_t>(slice.local_rank()) + 1);
+    Caller caller{slice};
+    for (std::uint32_t call = 0; call < 2000; ++call) {
+      const int root = static_cast<int>(call / 700) % slice.local_size();
+      if (slice.local_rank() != root) delays.maybe();
+      if (call % 1000 < 500) {
+        caller.bcast(call, 1, root);
+      } else {
+        caller.reduce(call, 1, root, false);
+      }
+    }
+  });
+}
+
+TEST_P(Fused, barrier_holds_everybody) {
+  std::array<std::atomic<int>, 16> arrived{};
+  run_threads(shape_, wait_, [&](Slice& slice) {
+    Delays delays(static_cast<std::uint32_t>(slice.local_rank()) + 1);
+    for (int call = 1; call <= 500; ++call) {
+      delays.maybe();
+      arrived[static_cast<std::size_t>(slice.local_rank())].store(call);
+      slice.barrier();
+      for (int peer = 0; peer < slice.local_size(); ++peer) {
+        EXPECT_GE(arrived[static_cast<std::size_t>(peer)].load(), call);
+      }
+    }
+  });
+}
+
+std::string case_name(const ::testing::TestParamInfo<Fused::ParamType>& info) {
+  return std::to_string(std::get<0>(info.param)) + "_ranks_" + std::string(name(std::get<1>(info.param)));
+}
+INSTANTIATE_TEST_SUITE_P(Yield, Fused,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),
+                                            ::testing::Values(WaitPolicy::yield)),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Policies, Fused,
+                         ::testing::Combine(::testing::Values(2, 3),
+                                            ::testing::Values(WaitPolicy::spin, WaitPolicy::pause,
+                                                              WaitPolicy::futex)),
+                         case_name);
+
+TEST(FusedRunAhead, a_root_is_at_least_256_calls_ahead) {
+  std::atomic<bool> is_root_done = false;
+  run_threads({.local_size = 2}, {.policy = WaitPolicy::yield}, [&](Slice& slice) {
+    Caller caller{slice};
+    if (slice.local_rank() == 1) {
+      while (!is_root_done.load()) sched_yield();
+    }
+    for (std::uint32_t call = 0; call < 256; ++call) caller.bcast(call, 1, 0);
+    is_root_done.store(true);
+  });
+}
+
+// Whole lines, one byte less, one byte more, up to the longest.
+TEST(FusedSizes, every_length_around_the_lines) {
+  run_threads({.local_size = 3, .ring_lines = 256}, {.policy = WaitPolicy::yield}, [](Slice& slice) {
+    for (std::size_t bytes = 1; bytes <= slice.fused_max_bytes(); bytes += bytes < 180 ? 1 : 55) {
+      std::vector<unsigned char> expected(bytes + 1, 0xEE);
+      std::iota(expected.begin(), expected.end() - 1, static_cast<unsigned char>(bytes));
+      const int root = static_cast<int>(bytes % 3);
+      std::vector<unsigned char> data(bytes + 1, 0xEE);
+      if (slice.local_rank() == root) data = expected;
+      slice.bcast(data.data(), bytes, root);
+      ASSERT_EQ(data, expected) << bytes;
+    }
+  });
+}
+
+// A wait makes the host progress: rank 0 in Isend, Barrier must serve rank 1 in Recv, Barrier.
+TEST(FusedProgress, a_waiting_rank_calls_the_hook) {
+  for (const WaitPolicy policy :
+       {WaitPolicy::spin, WaitPolicy::pause, WaitPolicy::yield, WaitPolicy::futex}) {
+    std::atomic<int> calls = 0;
+    const ProgressHook hook = {[](void* counter) { static_cast<std::atomic<int>*>(counter)->fetch_add(1); },
+                               &calls};
+    run_threads({.local_size = 2}, {.policy = policy, .progress = hook}, [&](Slice& slice) {
+      // Rank 1 comes only when rank 0, which waits, has made progress three times.
+      if (slice.local_rank() == 1) {
+        while (calls.load() < 3) sched_yield();
+      }
+      slice.barrier();
+    });
+    EXPECT_GE(calls.load(), 3) << name(policy);
+  }
+}
+
+}  // namespace
+}  // namespace unisono::shm

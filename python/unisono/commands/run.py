@@ -101,13 +101,18 @@ class RunCommand(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-def settings_for_ranks(ctx: click.Context, environment: Mapping[str, str]) -> dict[str, str]:
-    """The UNISONO_* variables that the ranks shall see: those of our environment; over them, the options."""
-    settings = {
+def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The UNISONO_* variables of an environment that ranks shall see."""
+    return {
         name: value
         for name, value in sorted(environment.items())
         if name.startswith("UNISONO_") and name not in _ours
     }
+
+
+def settings_for_ranks(ctx: click.Context, environment: Mapping[str, str]) -> dict[str, str]:
+    """The UNISONO_* variables that the ranks shall see: those of our environment; over them, the options."""
+    settings = settings_from_environment(environment)
     for param in ctx.command.get_params(ctx):
         if isinstance(param, SettingOption) and param.name is not None:
             value = param.setting(ctx.params.get(param.name))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Native and Unisono side by side in one run: compiles and starts the benchmark program, and reads its samples."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unisono import places
+from unisono.errors import UnisonoError
+from unisono.launch import detect
+from unisono.launch.rewrite import Shim, rewrite
+
+OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+_COMPILE_TIMEOUT_S = 120
+_RESAMPLINGS = 2000
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One operation at one size: medians in seconds a call (longest rank), and how many times faster Unisono is, with
+    the 95 % interval of the ratio of medians."""
+
+    operation: str
+    bytes: int
+    ranks: int
+    batch: int
+    samples: int
+    native_s: float
+    unisono_s: float
+    speedup: float
+    speedup_low: float
+    speedup_high: float
+    is_same: bool
+
+
+def cell(measured: Mapping[str, object], random: np.random.Generator) -> Cell:
+    """The cell of one line of the benchmark program's output."""
+    native = np.asarray(measured["native_s"], dtype=float)
+    unisono = np.asarray(measured["unisono_s"], dtype=float)
+    low, high = ratio_interval(native, unisono, random)
+    return Cell(
+        operation=str(measured["operation"]),
+        bytes=int(measured["bytes"]),  # type: ignore[call-overload]
+        ranks=int(measured["ranks"]),  # type: ignore[call-overload]
+        batch=int(measured["batch"]),  # type: ignore[call-overload]
+        samples=len(native),
+        native_s=float(np.median(native)),
+        unisono_s=float(np.median(unisono)),
+        speedup=float(np.median(native) / np.median(unisono)),
+        speedup_low=low,
+        speedup_high=high,
+        is_same=bool(measured["is_same"]),
+    )
+
+
+def ratio_interval(
+    native: np.ndarray, unisono: np.ndarray, random: np.random.Generator
+) -> tuple[float, float]:
+    """Bootstrap interval of median(native) / median(unisono). The samples alternate in time, so pairs are drawn
+    together: what slows the machine for a while slows both."""
+    drawn = random.integers(0, len(native), size=(_RESAMPLINGS, len(native)))
+    ratios = np.median(native[drawn], axis=1) / np.median(unisono[drawn], axis=1)
+    tail = (1 - _CONFIDENCE) / 2
+    low, high = np.quantile(ratios, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def geometric_mean(cells: Sequence[Cell]) -> float:
+    return float(np.exp(np.mean([np.log(c.speedup) for c in cells])))
+
+
+def source() -> Path:
+    """The benchmark program: part of the installed package, or of the source tree."""
+    package = Path(__file__).resolve().parent
+    for path in (package / "native" / "collectives.c", package.parents[1] / "benchmarks" / "collectives.c"):
+        if path.is_file():
+            return path
+    raise UnisonoError("the benchmark program's source, collectives.c, was not found beside the package")
+
+
+def compiler_beside(launcher: str) -> Path:
+    """The C compiler of the MPI that `launcher` belongs to: its neighbour, with the same suffix (mpirun.openmpi ->
+    mpicc.openmpi)."""
+    found = shutil.which(launcher)
+    path = Path(found or launcher)
+    suffix = "." + path.name.split(".", 1)[1] if "." in path.name and not path.name.endswith(".hydra") else ""
+    for name in (f"mpicc{suffix}", "mpicc"):
+        for folder in (path.parent, path.resolve().parent):
+            if os.access(folder / name, os.X_OK):
+                return folder / name
+    raise UnisonoError(f"no mpicc was found beside {path}; name it with --mpicc")
+
+
+def compile_program(compiler: Path, cache: Path | None = None) -> Path:
+    """The benchmark program for this MPI, from the user's cache directory where it was compiled before."""
+    code = source().read_bytes()
+    folder = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unisono" / "bench"
+    key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
+    program = folder / key.hexdigest()[:16] / "collectives"
+    if program.is_file():
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
+        made = Path(scratch) / "collectives"
+        library = compiler.parent.parent / "lib"
+        command = [str(compiler), "-O2", "-o", str(made), str(source()), "-ldl", f"-Wl,-rpath,{library}"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False
+        )
+        if done.returncode != 0:
+            raise UnisonoError(f"{compiler} could not compile the benchmark program:\n{done.stderr.strip()}")
+        made.replace(program)
+    return program
+
+
+def command_line(
+    launcher: Sequence[str],
+    settings: Mapping[str, str],
+    program_options: Sequence[str],
+    compiler: Path | None = None,
+) -> list[str]:
+    """The launcher's words with the benchmark program behind them, under Unisono."""
+    position = detect.launcher_position(list(launcher))
+    if position is None and compiler is None:
+        raise UnisonoError("give the launcher and its options, for example: unisono bench -- mpirun -n 4")
+    program = compile_program(compiler or compiler_beside(launcher[position or 0]))
+    shim = Shim(places.require("shim"), places.require("library"), settings)
+    return rewrite([*launcher, str(program), *program_options], shim).words
+
+
+def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int = 0) -> tuple[list[Cell], int]:
+    """Run the command and read its samples; `on_cell` is called as each cell arrives. The cells, and the exit status."""
+    random = np.random.default_rng(seed)
+    cells: list[Cell] = []
+    with subprocess.Popen(list(command), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if not line.startswith("{"):
+                    continue
+                cells.append(cell(json.loads(line), random))
+                on_cell(cells[-1])
+        except BaseException:
+            process.terminate()
+            raise
+    return cells, process.returncode
+
+
+def as_rows(cells: Sequence[Cell]) -> list[dict[str, object]]:
+    return [asdict(c) for c in cells]

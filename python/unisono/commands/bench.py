@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono bench`: native and Unisono side by side."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from unisono import bench, tables
+from unisono.commands.run import settings_from_environment
+
+_DEFAULT_SIZES = "8,1K,64K,1M"
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_NOISE = 0.02  # a cell is behind where even the upper end of its interval is below 1 - this
+
+
+def size_in_bytes(text: str) -> int:
+    """`8`, `64K`, `1M`, `4MiB` -> bytes."""
+    upper = text.strip().upper().removesuffix("B").removesuffix("I")
+    digits = upper.rstrip("KMG")
+    unit = upper[len(digits) :]
+    if not digits.isdigit() or unit not in _UNITS:
+        raise click.BadParameter(f"'{text}' is no size; write 8, 64K or 1M")
+    return int(digits) * _UNITS[unit]
+
+
+def _listed(value: str, allowed: Sequence[str]) -> list[str]:
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    for name in names:
+        if name not in allowed:
+            raise click.BadParameter(f"'{name}' is none of {', '.join(allowed)}")
+    return names
+
+
+@click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@click.option(
+    "--operation", "operations", default=",".join(bench.OPERATIONS), help="Operations, separated by commas."
+)
+@click.option(
+    "--size", "sizes", default=_DEFAULT_SIZES, show_default=True, help="Message sizes, separated by commas."
+)
+@click.option("--samples", default=50, show_default=True, help="Most samples of each kind for a cell.")
+@click.option("--seconds", default=1.0, show_default=True, help="Most time for a cell.")
+@click.option("--algorithm", default="", help="Force algorithms, as in `unisono run --algorithm`.")
+@click.option("--skip-verify", is_flag=True, help="Do not compare the results of native and Unisono.")
+@click.option(
+    "--mpicc",
+    type=click.Path(exists=True, path_type=Path),
+    help="The MPI's C compiler, where it is not beside the launcher.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the cells as JSON.")
+@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Also write the cells to this file.")
+@click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(
+    operations: str,
+    sizes: str,
+    samples: int,
+    seconds: float,
+    algorithm: str,
+    skip_verify: bool,
+    mpicc: Path | None,
+    as_json: bool,
+    csv_file: Path | None,
+    launcher: tuple[str, ...],
+) -> None:
+    """Measure collectives natively and under Unisono, alternating in one run.
+
+    LAUNCHER is what would start a program, without the program:
+
+    \b
+      unisono bench -- mpirun -n 4
+      unisono bench --operation allreduce,bcast --size 8,64K,1M -- mpirun -n 8
+
+    A sample is a batch of calls; its time is the longest rank's, divided by the calls. Batches of the MPI's own collectives and of
+    Unisono's alternate, their results are compared, and the table gives medians and the 95 % interval of their ratio. Ends with status 1 where results
+    differ.
+    """
+    names = _listed(operations, bench.OPERATIONS)
+    byte_counts = [size_in_bytes(text) for text in sizes.split(",")]
+    options = ["--operations", ",".join(names), "--sizes", ",".join(map(str, byte_counts))]
+    options += [
+        "--samples",
+        str(samples),
+        "--seconds",
+        str(seconds),
+        *(["--skip-verify"] if skip_verify else []),
+    ]
+    settings = settings_from_environment(os.environ)
+    if algorithm:
+        settings["UNISONO_ALGORITHM"] = algorithm
+    words = bench.command_line(launcher, settings, options, mpicc)
+    expected = sum(1 if name == "barrier" else len(byte_counts) for name in names)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=tables.console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
+    ) as progress:
+        task = progress.add_task("measuring", total=expected)
+
+        def advance(cell: bench.Cell) -> None:
+            progress.update(task, advance=1, description=f"{cell.operation} {tables.bytes_text(cell.bytes)}")
+
+        cells, status = bench.measure(words, advance)
+    if csv_file and cells:
+        _write_csv(csv_file, cells)
+    if as_json:
+        tables.print_json(bench.as_rows(cells))
+    elif cells:
+        _print_table(cells)
+    if status != 0 or not cells:
+        click.echo(f"unisono: the benchmark ended with status {status}", err=True)
+    click.get_current_context().exit(status if cells or status else 1)
+
+
+def _print_table(cells: Sequence[bench.Cell]) -> None:
+    right = ("bytes", "native", "Unisono", "speed-up", "95 % interval", "samples")
+    table = tables.table(None, "operation", *right, "results", right=right)
+    for c in cells:
+        style = "green" if c.speedup_low > 1 else "red" if c.speedup_high < 1 - _NOISE else ""
+        table.add_row(
+            c.operation,
+            tables.bytes_text(c.bytes) if c.operation != "barrier" else "",
+            tables.seconds_text(c.native_s),
+            tables.seconds_text(c.unisono_s),
+            f"{c.speedup:.2f}",
+            f"{c.speedup_low:.2f} - {c.speedup_high:.2f}",
+            str(c.samples),
+            "same" if c.is_same else "DIFFERENT",
+            style=style,
+        )
+    console = tables.console()
+    console.print(table)
+    console.print(
+        f"{cells[0].ranks} ranks; times are medians of the longest rank, a call; geometric mean of the speed-ups "
+        f"{bench.geometric_mean(cells):.2f}"
+    )
+
+
+def _write_csv(path: Path, cells: Sequence[bench.Cell]) -> None:
+    rows = bench.as_rows(cells)
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    temporary.replace(path)

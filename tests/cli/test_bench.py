@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono bench`: statistics, and the way from the launcher's words to a table, with a compiler and programs of the test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from unisono import bench
+from unisono.commands.bench import size_in_bytes
+from unisono.main import cli
+
+LINE = {"operation": "allreduce", "bytes": 8, "ranks": 2, "batch": 4, "is_same": True}
+
+
+def line(**changes: object) -> str:
+    native = [2e-6, 2.2e-6, 1.8e-6, 2.1e-6, 1.9e-6]
+    return json.dumps({**LINE, "native_s": native, "unisono_s": [t / 2 for t in native], **changes})
+
+
+def executable(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An MPI of scripts: mpicc makes a program that prints $BENCH_LINES, mpirun runs what follows its `-n N`."""
+    folder = tmp_path / "mpi" / "bin"
+    executable(
+        folder / "mpicc",
+        '#!/bin/sh\n[ -z "$BENCH_BROKEN" ] || { echo broken >&2; exit 1; }\n'
+        'while [ "$1" != -o ]; do shift; done\n'
+        'printf \'#!/bin/sh\\nprintf "%%s\\\\n" "$BENCH_LINES"\\nexit ${BENCH_STATUS:-0}\\n\' > "$2"; chmod +x "$2"\n',
+    )
+    executable(
+        folder / "mpirun",
+        '#!/bin/sh\n[ "$1" != --version ] || { echo "mpirun (Open MPI) 5.0.0"; exit; }\nshift 2; exec "$@"\n',
+    )
+    home = tmp_path / "home"
+    executable(
+        home / "bin" / "unisono-exec", '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift; exec "$@"\n'
+    )
+    executable(home / "bin" / "unisono-tool", "#!/bin/sh\necho '[]'\n")
+    (home / "lib").mkdir()
+    (home / "lib" / "libunisono.so").write_text("")
+    monkeypatch.setenv("UNISONO_HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return folder
+
+
+def run(mpi: Path, *options: str) -> object:
+    return CliRunner().invoke(cli, ["bench", *options, "--", str(mpi / "mpirun"), "-n", "2"])
+
+
+def test_interval_holds_the_ratio_and_narrows_with_quiet_samples() -> None:
+    random = np.random.default_rng(1)
+    quiet = random.normal(2, 0.01, 100)
+    noisy = random.normal(2, 0.5, 100)
+    low, high = bench.ratio_interval(quiet, quiet / 2, random)
+    assert low <= 2 <= high
+    noisy_low, noisy_high = bench.ratio_interval(noisy, random.permutation(noisy) / 2, random)
+    assert noisy_high - noisy_low > high - low
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("8", 8), ("64K", 65536), ("4MiB", 4 << 20), ("1gb", 1 << 30), (" 2k ", 2048)]
+)
+def test_sizes(text: str, expected: int) -> None:
+    assert size_in_bytes(text) == expected
+
+
+def test_table_names_speed_up_and_results(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_LINES", line())
+    result = run(mpi, "--operation", "allreduce", "--size", "8")
+    assert result.exit_code == 0, result.output
+    assert "2.00" in result.output
+    assert "same" in result.output
+
+
+def test_json_and_csv_hold_the_cells(mpi: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENCH_LINES", line())
+    result = run(mpi, "--json", "--csv", str(tmp_path / "cells.csv"))
+    assert result.exit_code == 0, result.output
+    (cell,) = json.loads(result.stdout)
+    assert cell["speedup"] == pytest.approx(2)
+    assert cell["speedup_low"] <= 2 <= cell["speedup_high"]
+    assert (tmp_path / "cells.csv").read_text().startswith("operation,bytes,")
+
+
+def test_different_results_fail(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_LINES", line(is_same=False))
+    monkeypatch.setenv("BENCH_STATUS", "1")
+    result = run(mpi)
+    assert result.exit_code == 1
+    assert "DIFFERENT" in result.output
+
+
+def test_a_run_without_samples_fails(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_LINES", "nothing to see")
+    assert run(mpi).exit_code == 1
+
+
+def test_compiled_once(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_LINES", line())
+    assert run(mpi).exit_code == 0
+    monkeypatch.setenv("BENCH_BROKEN", "1")
+    assert run(mpi).exit_code == 0, "the program is taken from the cache"
+
+
+def test_a_compiler_that_fails_is_quoted(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_BROKEN", "1")
+    result = run(mpi)
+    assert result.exit_code == 1
+    assert "broken" in result.output
+
+
+@pytest.mark.parametrize("options", [("--operation", "allreduce,nosuch"), ("--size", "8,x")])
+def test_wrong_words_are_usage_errors(mpi: Path, options: tuple[str, ...]) -> None:
+    assert run(mpi, *options).exit_code == 2
+
+
+def test_compiler_has_the_launchers_suffix(tmp_path: Path) -> None:
+    for name in ("mpirun.mpich", "mpicc.mpich", "mpicc"):
+        executable(tmp_path / name, "#!/bin/sh\n")
+    assert bench.compiler_beside(str(tmp_path / "mpirun.mpich")) == tmp_path / "mpicc.mpich"
+    os.remove(tmp_path / "mpicc.mpich")
+    assert bench.compiler_beside(str(tmp_path / "mpirun.mpich")) == tmp_path / "mpicc"

@@ -22,10 +22,11 @@ std::size_t size_bytes(const Compiled& compiled);
 // Where a schedule runs.
 struct Ground {
   host::Host* host = nullptr;
-  host::Comm comm{};                  // the private world
-  const int* rank_in_comm = nullptr;  // communicator's rank -> rank in `comm`
-  int tag_base = 0;                   // tags [tag_base, tag_base + tag_count) belong to this communicator
-  shm::Slice* slice = nullptr;        // null where the program has no node steps
+  host::Comm comm{};                      // the private world
+  const int* rank_in_comm = nullptr;      // communicator's rank -> rank in `comm`
+  int tag_base = 0;                       // tags [tag_base, tag_base + tag_count) belong to this communicator
+  shm::Slice* slice = nullptr;            // null where the program has no node steps
+  const shm::WaitConfig* wait = nullptr;  // how to wait for messages; null: as the slice does
 };
 inline constexpr int tag_count = 1 << 12;
 
@@ -39,13 +40,25 @@ struct Data {
   shm::Combine combine;  // reductions
 };
 
-// Runs blocking. Returns host::success or the host's error code. `arena` is the communicator's own memory,
-// kept between calls.
+// Returned where another rank's memory could not be read, which was proved possible at set-up. No host has a
+// negative code.
+inline constexpr int error_single_copy = -1;
+
+// Runs schedules, one at a time. Memory is kept between calls, so that a repeated call allocates nothing.
 class Executor {
  public:
   Executor();
   ~Executor();
+
+  // Blocking. Returns host::success, the host's error code, or error_single_copy. After an error no further
+  // step is started, and messages under way are given some time to end.
   int run(const Compiled& compiled, const Ground& ground, const Data& data);
+
+  // The same in parts: start, then poll until it returns true, then finish for the error code. What compiled,
+  // ground and data point to must stay. poll never waits, but for fused steps.
+  void start(const Compiled& compiled, const Ground& ground, const Data& data);
+  bool poll();
+  int finish();
 
  private:
   struct State;

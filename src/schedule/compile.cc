@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "schedule/compiled.h"
+#include "schedule/dependencies.h"
+#include "schedule/executor.h"
+#include "schedule/ranges.h"
+
+namespace unisono::schedule {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw std::invalid_argument("malformed program: " + why);
+}
+
+constexpr bool is_flag_step(StepKind kind) {
+  return kind == StepKind::signal || kind == StepKind::await || kind == StepKind::await_all ||
+         kind == StepKind::await_space || kind == StepKind::expose;
+}
+
+bool is_node_step(const Step& step) {
+  if (is_flag_step(step.kind) || is_fused(step.kind)) return true;
+  const Operands named = operands(step);
+  for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+    if (ref != nullptr && !is_private(ref->place)) return true;
+  }
+  return false;
+}
+
+// Can the stage's steps never be more than one piece, whatever the count?
+bool is_whole(const Stage& stage) {
+  return stage.segment_bytes == 0 && stage.shared == SharedMode::none;
+}
+
+class Compiler {
+ public:
+  Compiler(const Problem& problem, const Program& program)
+      : problem_(problem), program_(program), made_(std::make_shared<Compiled>()) {}
+
+  std::shared_ptr<const Compiled> compile() {
+    made_->problem = problem_;
+    made_->exposed_input = in_place(problem_, whole(Place::input));
+    made_->exposed_output = in_place(problem_, whole(Place::output));
+    made_->scratch_last = program_.scratch;
+    made_->scratch_parts = program_.scratch_parts;
+    for (std::size_t i = 0; i < program_.stages.size(); ++i) flatten(static_cast<int>(i));
+    for (const FlatStep& step : flat_) emit(step);
+    link(find_predecessors(flat_));
+    made_->is_fused_only = is_fused_only();
+    return made_;
+  }
+
+ private:
+  void flatten(int index) {
+    const Stage& stage = program_.stages[index];
+    CompiledStage compiled;
+    compiled.shape = stage;
+    compiled.shape.write = nullptr;
+    compiled.shape.window = std::clamp(stage.window, 1, 64);
+    if (stage.shared != SharedMode::none) {
+      compiled.channel = next_channel_++;
+      if (compiled.channel >= shm::channel_count) refuse("more stages with shared memory than channels");
+      made_->needs_slice = true;
+    }
+    const std::size_t begin = flat_.size();
+    std::vector<Step> written;
+    for (int round = 0; round < stage.rounds; ++round) {
+      written.clear();
+      Writer writer(&written);
+      stage.write(round, writer);
+      for (const Step& step : written) add(step, index, round);
+    }
+    const auto is_node = [](const FlatStep& step) { return step.is_node_step; };
+    compiled.has_node_steps = std::any_of(flat_.begin() + begin, flat_.end(), is_node);
+    made_->needs_slice = made_->needs_slice || compiled.has_node_steps;
+    if (compiled.channel >= 0 && compiled.has_node_steps) finish_pieces(stage, index);
+    made_->stages.push_back(std::move(compiled));
+  }
+
+  // At the end of each piece the own flag stands at the piece's last tick, whether the program says so or
+  // not.
+  void finish_pieces(const Stage& stage, int index) {
+    std::size_t last = flat_.size();
+    while (!flat_[--last].is_node_step) continue;
+    const Step& known = flat_[last].step;
+    if (known.kind == StepKind::signal && known.tick == stage.ticks) return;
+    const Step signal{.kind = StepKind::signal, .tick = stage.ticks};
+    flat_.push_back({.step = signal, .stage = index, .round = stage.rounds, .is_node_step = true});
+  }
+
+  void add(const Step& written, int stage, int round) {
+    Step step = written;
+    for (Ref* ref : {&step.into, &step.left, &step.right}) *ref = in_place(problem_, *ref);
+    const Operands named = operands(step);
+    if (step.kind == StepKind::copy || step.kind == StepKind::reduce) {
+      if (step.into.first == step.into.last) return;
+      if (step.kind == StepKind::copy && step.into == step.left) return;
+    }
+    FlatStep flat{.step = step, .stage = stage, .round = round};
+    if (is_message(step.kind)) {
+      if (step.peer < 0 || step.peer >= problem_.size) refuse("a message to no rank");
+      const Ref& data = step.kind == StepKind::send ? step.left : step.into;
+      flat.is_token = is_token(problem_.operation, data);
+      flat.tag = message_key(stage, round, tag_count);
+    }
+    flat.is_node_step = is_node_step(step) && !flat.is_token;
+    check(flat, named);
+    flat_.push_back(flat);
+  }
+
+  void check(const FlatStep& flat, const Operands& named) const {
+    const bool has_channel = program_.stages[flat.stage].shared != SharedMode::none;
+    if (is_flag_step(flat.step.kind) && !has_channel) refuse("a flag in a stage that has no channel");
+    for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+      if (ref == nullptr || flat.is_token) continue;
+      if (ref->parts <= 0 || ref->sub_parts <= 0 || ref->first < 0 || ref->last < ref->first) {
+        refuse("a reference that is no range");
+      }
+      if (!is_private(ref->place) && !has_channel) refuse("shared memory in a stage that has no channel");
+      const bool is_remote = ref->place == Place::remote_input || ref->place == Place::remote_output;
+      if (is_remote && (ref == named.write || is_message(flat.step.kind))) {
+        refuse("another rank's buffer is only to be copied from, or reduced");
+      }
+    }
+  }
+
+  void emit(const FlatStep& flat) {
+    CompiledStep step;
+    step.kind = flat.step.kind;
+    step.is_token = flat.is_token;
+    step.is_node_step = flat.is_node_step;
+    step.stage = flat.stage;
+    step.peer = flat.step.peer;
+    step.tag = flat.tag;
+    step.tick = flat.step.tick;
+    const Operands named = operands(flat.step);
+    if (!flat.is_token) {
+      for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+        if (ref != nullptr) note_extent(*ref);
+      }
+    }
+    step.into = index_of(flat.step.into);
+    step.left = index_of(flat.step.left);
+    step.right = index_of(flat.step.right);
+    made_->has_messages = made_->has_messages || is_message(step.kind);
+    made_->steps.push_back(step);
+  }
+
+  void note_extent(const Ref& ref) {
+    const auto widen = [&ref](std::int64_t* last, std::int32_t* parts) {
+      if (static_cast<__int128>(ref.last) * *parts <= static_cast<__int128>(*last) * ref.parts) return;
+      *last = ref.last;
+      *parts = ref.parts;
+    };
+    if (ref.place == Place::scratch) widen(&made_->scratch_last, &made_->scratch_parts);
+    if (ref.place == Place::output) widen(&made_->output_last, &made_->output_parts);
+  }
+
+  std::int32_t index_of(const Ref& ref) {
+    const auto key = std::make_tuple(ref.place, ref.first, ref.last, ref.parts, ref.sub_first, ref.sub_last,
+                                     ref.sub_parts, ref.owner, ref.lane);
+    const auto [known, is_new] = ref_index_.try_emplace(key, static_cast<std::int32_t>(made_->refs.size()));
+    if (is_new) made_->refs.push_back(ref);
+    return known->second;
+  }
+
+  void link(const std::vector<std::vector<Predecessor>>& found) {
+    std::vector<CompiledStep>& steps = made_->steps;
+    std::vector<std::vector<std::int32_t>> successors(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps[i].first_predecessor = static_cast<std::int32_t>(made_->predecessors.size());
+      bool has_earlier = false;
+      for (const Predecessor& wait : found[i]) {
+        made_->predecessors.push_back(wait);
+        successors[wait.step].push_back(static_cast<std::int32_t>(i));
+        if (is_start(wait.how)) steps[wait.step].has_start_successors = true;
+        has_earlier = has_earlier || wait.how != Wait::previous;
+      }
+      steps[i].last_predecessor = static_cast<std::int32_t>(made_->predecessors.size());
+      if (!has_earlier) made_->roots.push_back(static_cast<std::int32_t>(i));
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      std::vector<std::int32_t>& own = successors[i];
+      own.erase(std::unique(own.begin(), own.end()), own.end());
+      steps[i].first_successor = static_cast<std::int32_t>(made_->successors.size());
+      made_->successors.insert(made_->successors.end(), own.begin(), own.end());
+      steps[i].last_successor = static_cast<std::int32_t>(made_->successors.size());
+    }
+  }
+
+  bool is_fused_only() const {
+    for (const CompiledStep& step : made_->steps) {
+      if (!is_fused(step.kind) || !is_whole(made_->stages[step.stage].shape)) return false;
+    }
+    return true;
+  }
+
+  using RefKey = std::tuple<Place, std::int64_t, std::int64_t, std::int32_t, std::int32_t, std::int32_t,
+                            std::int32_t, std::int32_t, std::int32_t>;
+  const Problem& problem_;
+  const Program& program_;
+  std::shared_ptr<Compiled> made_;
+  std::vector<FlatStep> flat_;
+  std::map<RefKey, std::int32_t> ref_index_;
+  int next_channel_ = 0;
+};
+
+template <typename T>
+std::size_t held_bytes(const std::vector<T>& values) {
+  return values.capacity() * sizeof(T);
+}
+
+}  // namespace
+
+std::shared_ptr<const Compiled> compile(const Problem& problem, const Program& program) {
+  return Compiler(problem, program).compile();
+}
+
+std::size_t size_bytes(const Compiled& compiled) {
+  return sizeof(Compiled) + held_bytes(compiled.stages) + held_bytes(compiled.steps) +
+         held_bytes(compiled.refs) + held_bytes(compiled.predecessors) + held_bytes(compiled.successors) +
+         held_bytes(compiled.roots);
+}
+
+}  // namespace unisono::schedule

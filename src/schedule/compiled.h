@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What compile() makes of a program: flat steps, each with the steps that it must wait for. Immutable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "schedule/program.h"
+
+namespace unisono::schedule {
+
+// How piece s of a step waits for another step.
+enum class Wait : std::uint8_t {
+  pieces,          // until the pieces of the other step that piece s touches are done
+  all,             // until all pieces of the other step are done
+  previous,        // until the first s pieces of the other step (of the same stage) are done
+  started_pieces,  // until the other step (of the same stage) has started piece s
+  started_all,     // until the other step has started all its pieces
+};
+constexpr bool is_start(Wait how) {
+  return how == Wait::started_pieces || how == Wait::started_all;
+}
+
+struct Predecessor {
+  std::int32_t step = 0;
+  Wait how = Wait::pieces;
+  bool operator==(const Predecessor&) const = default;
+};
+
+struct CompiledStep {
+  StepKind kind = StepKind::copy;
+  bool is_token = false;              // a message that is sent whatever the count
+  bool is_node_step = false;          // runs in the node order of its stage
+  bool has_start_successors = false;  // somebody waits for its start
+  std::int32_t stage = 0;
+  std::int32_t peer = -1;
+  std::int32_t tag = 0;                        // messages: offset from the communicator's first tag
+  std::int32_t tick = 0;                       // signal, await
+  std::int32_t into = 0, left = 0, right = 0;  // in Compiled::refs
+  std::int32_t first_predecessor = 0, last_predecessor = 0;
+  std::int32_t first_successor = 0, last_successor = 0;
+};
+
+struct CompiledStage {
+  Stage shape;  // rounds and write are left empty
+  std::int32_t channel = -1;
+  bool has_node_steps = false;
+};
+
+class Compiled {
+ public:
+  Problem problem;
+  std::vector<CompiledStage> stages;
+  std::vector<CompiledStep> steps;
+  std::vector<Ref> refs;
+  std::vector<Predecessor> predecessors;
+  std::vector<std::int32_t> successors;
+  std::vector<std::int32_t> roots;  // steps without predecessors
+  bool is_fused_only = false;       // nothing but fused steps, in one piece each: run in order
+  bool has_messages = false;
+  bool needs_slice = false;
+
+  // The furthest element that any step names, as last of parts units; what is allocated reaches up to there.
+  std::int64_t scratch_last = 0;
+  std::int32_t scratch_parts = 1;
+  std::int64_t output_last = 0;
+  std::int32_t output_parts = 1;
+
+  // What other local ranks mean by this rank's input and output (MPI_IN_PLACE moves one onto the other).
+  Ref exposed_input, exposed_output;
+};
+
+}  // namespace unisono::schedule

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds which steps must wait for which, from what they touch and from the rules of order.
+// docs/architecture.md, "Programs".
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/compiled.h"
+
+namespace unisono::schedule {
+
+struct FlatStep {
+  Step step;  // in place already
+  std::int32_t stage = 0;
+  std::int32_t round = 0;
+  std::int32_t tag = 0;
+  bool is_token = false;
+  bool is_node_step = false;
+};
+
+// For each step its predecessors, without those that another predecessor implies.
+std::vector<std::vector<Predecessor>> find_predecessors(const std::vector<FlatStep>& steps);
+
+constexpr bool is_fused(StepKind kind) {
+  return kind == StepKind::node_barrier || kind == StepKind::node_bcast || kind == StepKind::node_reduce ||
+         kind == StepKind::node_allreduce || kind == StepKind::node_allgather;
+}
+constexpr bool is_message(StepKind kind) {
+  return kind == StepKind::send || kind == StepKind::recv;
+}
+constexpr bool is_private(Place place) {
+  return place == Place::input || place == Place::output || place == Place::scratch;
+}
+
+// The references that a step reads and writes, by its kind.
+struct Operands {
+  const Ref* reads[2] = {};
+  const Ref* write = nullptr;
+};
+Operands operands(const Step& step);
+
+}  // namespace unisono::schedule

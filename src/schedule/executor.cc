@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs compiled steps: whatever is ready starts, messages and flags are polled, nothing waits inside.
+#include "schedule/executor.h"
+
+#include <sched.h>
+
+#include <utility>
+
+#include "schedule/run_state.h"
+
+namespace unisono::schedule {
+
+namespace {
+
+// After so many bytes of copies and reductions messages get a look.
+constexpr std::int64_t most_local_bytes = 128 << 10;
+// While cores are to be had, a rank that waits for messages gives its own away only now and then.
+constexpr std::uint32_t polls_per_yield = 16;
+// How long messages under way may take to end after an error.
+constexpr int drain_polls = 2000;
+
+void make_host_progress(void* host) {
+  static_cast<host::Host*>(host)->progress();
+}
+
+}  // namespace
+
+Executor::Executor() : state_(std::make_unique<State>()) {}
+
+Executor::~Executor() {
+  if (!state_->abandoned.empty()) state_->arena.abandon();
+}
+
+int Executor::run(const Compiled& compiled, const Ground& ground, const Data& data) {
+  if (compiled.is_fused_only) return state_->run_fused(compiled, ground, data);
+  state_->start(compiled, ground, data);
+  while (!state_->poll()) state_->wait_idle();
+  return state_->finish();
+}
+
+void Executor::start(const Compiled& compiled, const Ground& ground, const Data& data) {
+  state_->start(compiled, ground, data);
+}
+
+bool Executor::poll() {
+  return state_->poll();
+}
+
+int Executor::finish() {
+  return state_->finish();
+}
+
+int Executor::State::run_fused(const Compiled& what, const Ground& where, const Data& with) {
+  compiled = &what;
+  ground = where;
+  data = with;
+  element_bytes = static_cast<std::int64_t>(with.element_bytes);
+  place_buffers();
+  stages.resize(what.stages.size());
+  for (StageProgress& stage : stages) stage.pieces = 1;
+  for (const CompiledStep& step : what.steps) do_fused(step, 0);
+  return host::success;
+}
+
+void Executor::State::start(const Compiled& what, const Ground& where, const Data& with) {
+  compiled = &what;
+  ground = where;
+  data = with;
+  element_bytes = static_cast<std::int64_t>(with.element_bytes);
+  error = host::success;
+  local_bytes = 0;
+  idle_polls = 0;
+  test_abandoned();
+  place_buffers();
+  prepare_stages();
+  const std::size_t count = what.steps.size();
+  steps_left = static_cast<std::int64_t>(count);
+  progress.assign(count, StepProgress());
+  if (queue.size() < count) queue.resize(count);
+  queue_first = queue_count = 0;
+  for (const std::int32_t step : what.roots) enqueue(step);
+}
+
+void Executor::State::enqueue(std::int32_t step) {
+  if (std::exchange(progress[step].is_queued, true)) return;
+  std::size_t at = queue_first + queue_count++;
+  if (at >= queue.size()) at -= queue.size();
+  queue[at] = step;
+}
+
+bool Executor::State::may_start(const CompiledStep& step, std::int64_t piece) const {
+  for (std::int32_t i = step.first_predecessor; i != step.last_predecessor; ++i) {
+    const Predecessor& wait = compiled->predecessors[i];
+    const StepProgress& other = progress[wait.step];
+    bool is_over = false;
+    switch (wait.how) {
+      case Wait::pieces: {
+        const std::int64_t others = stages[compiled->steps[wait.step].stage].pieces;
+        is_over = other.done >= pieces_needed(piece, stages[step.stage].pieces, others);
+        break;
+      }
+      case Wait::all:
+        is_over = other.done == stages[compiled->steps[wait.step].stage].pieces;
+        break;
+      case Wait::previous:
+        is_over = other.done >= piece;
+        break;
+      case Wait::started_pieces:
+        is_over = other.started > piece;
+        break;
+      case Wait::started_all:
+        is_over = other.started == stages[compiled->steps[wait.step].stage].pieces;
+        break;
+    }
+    if (!is_over) return false;
+  }
+  return true;
+}
+
+void Executor::State::wake_successors(const CompiledStep& step) {
+  for (std::int32_t i = step.first_successor; i != step.last_successor; ++i) {
+    enqueue(compiled->successors[i]);
+  }
+}
+
+void Executor::State::complete(std::int32_t index, std::int64_t piece) {
+  has_moved = true;
+  StepProgress& own = progress[index];
+  const CompiledStep& step = compiled->steps[index];
+  if (piece != own.done) {
+    own.done_ahead |= std::uint64_t{1} << (piece - own.done - 1);
+    return;
+  }
+  ++own.done;
+  for (; own.done_ahead & 1; ++own.done) own.done_ahead >>= 1;
+  own.done_ahead >>= 1;
+  wake_successors(step);
+  const std::int64_t pieces = stages[step.stage].pieces;
+  if (own.done == pieces) {
+    --steps_left;
+  } else if (own.started < pieces) {
+    enqueue(index);
+  }
+}
+
+// Starts what may be started of a step. A local step takes one piece and goes back to the end of the queue,
+// so that its successors' messages do not wait for all its pieces.
+void Executor::State::consider(std::int32_t index) {
+  const CompiledStep& step = compiled->steps[index];
+  const StageProgress& stage = stages[step.stage];
+  StepProgress& own = progress[index];
+  while (own.started < stage.pieces && own.started - own.done < stage.window &&
+         may_start(step, own.started)) {
+    has_moved = true;
+    const std::int64_t piece = own.started++;
+    const bool is_done = start_piece(index, step, piece);
+    if (error != host::success) return;
+    if (step.has_start_successors) wake_successors(step);
+    if (is_done) {
+      complete(index, piece);
+      return;
+    }
+  }
+}
+
+bool Executor::State::poll() {
+  has_moved = false;
+  while (queue_count > 0 && error == host::success && local_bytes < most_local_bytes) {
+    const std::int32_t step = queue[queue_first];
+    if (++queue_first == queue.size()) queue_first = 0;
+    --queue_count;
+    progress[step].is_queued = false;
+    consider(step);
+  }
+  local_bytes = 0;
+  if (error == host::success && steps_left > 0) {
+    test_messages();
+    test_awaits();
+  }
+  return steps_left == 0 || error != host::success;
+}
+
+void Executor::State::test_messages() {
+  const int count = static_cast<int>(requests.size());
+  if (count == 0) return;
+  completed.resize(requests.size());
+  int completed_count = 0;
+  int code = host::success;
+  if (count == 1) {
+    bool is_done = false;
+    code = ground.host->test(requests.data(), &is_done);
+    completed_count = is_done ? 1 : 0;
+    completed[0] = 0;
+  } else {
+    code = ground.host->test_some(count, requests.data(), &completed_count, completed.data());
+  }
+  if (completed_count > 0) take_completed(completed_count);
+  if (code != host::success) fail(code);
+}
+
+// Removes what is completed from the lists first: completing starts new messages.
+void Executor::State::take_completed(int completed_count) {
+  finished.clear();
+  for (int i = 0; i < completed_count; ++i) {
+    Message& message = messages[completed[i]];
+    finished.push_back(message);
+    message.step = -1;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].step < 0) continue;
+    messages[kept] = messages[i];
+    requests[kept++] = requests[i];
+  }
+  messages.resize(kept);
+  requests.resize(kept);
+  for (const Message& message : finished) complete(message.step, message.piece);
+}
+
+void Executor::State::test_awaits() {
+  for (std::size_t i = 0; i < awaiting.size();) {
+    const std::int32_t index = awaiting[i];
+    const std::int64_t piece = progress[index].started - 1;
+    if (!is_await_over(compiled->steps[index], piece)) {
+      ++i;
+      continue;
+    }
+    awaiting[i] = awaiting.back();
+    awaiting.pop_back();
+    complete(index, piece);
+  }
+}
+
+void Executor::State::wait_idle() {
+  if (has_moved) {
+    idle_polls = 0;
+    backoff.reset();
+    return;
+  }
+  if (!requests.empty()) {
+    const shm::WaitPolicy policy = wait_config().policy;
+    const bool is_yielding = policy == shm::WaitPolicy::yield || policy == shm::WaitPolicy::futex;
+    if (is_yielding || ++idle_polls % polls_per_yield == 0) sched_yield();
+    return;
+  }
+  if (!backoff) {
+    waiting = wait_config();
+    if (waiting.progress.call == nullptr) waiting.progress = {make_host_progress, ground.host};
+    backoff.emplace(waiting);
+  }
+  backoff->step();
+}
+
+const shm::WaitConfig& Executor::State::wait_config() const {
+  static const shm::WaitConfig standard;
+  if (ground.wait != nullptr) return *ground.wait;
+  return ground.slice != nullptr ? ground.slice->wait_config() : standard;
+}
+
+void Executor::State::fail(int code) {
+  if (error == host::success) error = code;
+}
+
+// After an error: what is under way may end by itself; what does not is left to later calls, and so is the
+// memory that it may write to.
+void Executor::State::drain() {
+  for (int i = 0; i < drain_polls && !requests.empty(); ++i) {
+    for (std::size_t k = 0; k < requests.size();) {
+      bool is_done = false;
+      ground.host->test(&requests[k], &is_done);
+      if (is_done) {
+        requests[k] = requests.back();
+        requests.pop_back();
+      } else {
+        ++k;
+      }
+    }
+    sched_yield();
+  }
+  if (!requests.empty()) arena.abandon();
+  abandoned.insert(abandoned.end(), requests.begin(), requests.end());
+  requests.clear();
+  messages.clear();
+  awaiting.clear();
+}
+
+void Executor::State::test_abandoned() {
+  for (std::size_t k = 0; k < abandoned.size();) {
+    bool is_done = false;
+    ground.host->test(&abandoned[k], &is_done);
+    if (is_done) {
+      abandoned[k] = abandoned.back();
+      abandoned.pop_back();
+    } else {
+      ++k;
+    }
+  }
+}
+
+int Executor::State::finish() {
+  backoff.reset();
+  if (error != host::success) drain();
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (compiled->stages[i].channel >= 0) ground.slice->end(stages[i].use);
+  }
+  return error;
+}
+
+}  // namespace unisono::schedule

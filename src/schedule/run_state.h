@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A schedule under way. Split from the executor's loop so that a file fits the eye.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedule/compiled.h"
+#include "schedule/executor.h"
+#include "schedule/ranges.h"
+
+namespace unisono::schedule {
+
+// Memory of the executor's own, aligned to cache lines, grown and never shrunk.
+class Arena {
+ public:
+  char* reserve(std::size_t bytes);
+  // Gives the memory up without freeing it: a late message may still write there.
+  void abandon();
+
+ private:
+  struct Free {
+    void operator()(char* memory) const;
+  };
+  std::unique_ptr<char, Free> memory_;
+  std::size_t bytes_ = 0;
+};
+
+struct StepProgress {
+  std::int64_t started = 0;      // pieces 0 .. started - 1 have been started
+  std::int64_t done = 0;         // pieces 0 .. done - 1 are done
+  std::uint64_t done_ahead = 0;  // bit k: piece done + 1 + k is done as well
+  bool is_queued = false;
+};
+
+struct StageProgress {
+  std::int64_t pieces = 1;
+  std::int64_t window = 1;
+  shm::Slice::Use use;
+};
+
+struct Executor::State {
+  // --- What executor.cc does: the loop ---
+  void start(const Compiled& compiled, const Ground& ground, const Data& data);
+  bool poll();
+  void wait_idle();
+  int finish();
+  int run_fused(const Compiled& compiled, const Ground& ground, const Data& data);
+  void fail(int code);
+  void drain();
+  void enqueue(std::int32_t step);
+  void consider(std::int32_t step);
+  bool may_start(const CompiledStep& step, std::int64_t piece) const;
+  void complete(std::int32_t step, std::int64_t piece);
+  void wake_successors(const CompiledStep& step);
+  void test_messages();
+  void take_completed(int completed_count);
+  void test_awaits();
+  void test_abandoned();
+  const shm::WaitConfig& wait_config() const;
+
+  // --- What steps.cc does: single steps ---
+  void place_buffers();
+  void prepare_stages();
+  // Starts a piece; true when it is done at once.
+  bool start_piece(std::int32_t index, const CompiledStep& step, std::int64_t piece);
+  bool start_message(std::int32_t index, const CompiledStep& step, std::int64_t piece);
+  void do_copy(const CompiledStep& step, std::int64_t piece);
+  void do_reduce(const CompiledStep& step, std::int64_t piece);
+  void do_fused(const CompiledStep& step, std::int64_t piece);
+  void do_expose(const CompiledStep& step, std::int64_t piece);
+  bool is_await_over(const CompiledStep& step, std::int64_t piece);
+  std::uint64_t tick_of(const CompiledStep& step, std::int64_t piece) const;
+  char* own_address(const Ref& ref, std::int64_t element) const {
+    return bases[static_cast<int>(ref.place)] + element * element_bytes;
+  }
+  // Address of a piece in memory that this process sees, and its length in elements.
+  char* address(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length);
+  // Copies `length` elements from `first_element` of the piece on out of another rank's memory.
+  bool read_remote(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t first_element,
+                   void* into, std::int64_t length);
+
+  const Compiled* compiled = nullptr;
+  Ground ground;
+  Data data;
+  std::int64_t element_bytes = 1;
+  char* bases[3] = {};  // input, output, scratch
+  int error = host::success;
+  std::int64_t steps_left = 0;
+  std::int64_t local_bytes = 0;  // moved by local steps since messages were last tested
+  bool has_moved = false;        // anything since the last wait?
+
+  std::vector<StageProgress> stages;
+  std::vector<StepProgress> progress;
+  std::vector<std::int32_t> queue;  // steps to look at: a ring, each step at most once
+  std::size_t queue_first = 0, queue_count = 0;
+
+  struct Message {
+    std::int32_t step;
+    std::int64_t piece;
+  };
+  std::vector<host::Request> requests;
+  std::vector<Message> messages;  // beside requests
+  std::vector<int> completed;
+  std::vector<Message> finished;
+  std::vector<std::int32_t> awaiting;  // steps whose flag has not come yet
+
+  Arena arena;
+  Arena staging;  // of reductions from another rank's memory
+  std::vector<host::Request> abandoned;
+  std::uint32_t idle_polls = 0;
+  shm::WaitConfig waiting;  // what backoff refers to
+  std::optional<shm::Backoff> backoff;
+};
+
+}  // namespace unisono::schedule

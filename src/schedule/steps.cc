@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What single steps do, and where their bytes lie.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "schedule/run_state.h"
+
+namespace unisono::schedule {
+
+namespace {
+
+constexpr std::size_t alignment_bytes = 64;
+constexpr std::int64_t staging_bytes = 64 << 10;
+
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
+}
+
+bool is_remote(Place place) {
+  return place == Place::remote_input || place == Place::remote_output;
+}
+
+}  // namespace
+
+void Arena::Free::operator()(char* memory) const {
+  ::operator delete (memory, std::align_val_t{alignment_bytes});
+}
+
+char* Arena::reserve(std::size_t bytes) {
+  if (bytes > bytes_) {
+    bytes_ = aligned(std::max(bytes, bytes_ + bytes_ / 2));
+    memory_.reset();
+    memory_.reset(static_cast<char*>(::operator new (bytes_, std::align_val_t{alignment_bytes})));
+  }
+  return memory_.get();
+}
+
+void Arena::abandon() {
+  static_cast<void>(memory_.release());
+  bytes_ = 0;
+}
+
+void Executor::State::place_buffers() {
+  bases[static_cast<int>(Place::input)] = static_cast<char*>(const_cast<void*>(data.input));
+  bases[static_cast<int>(Place::output)] = static_cast<char*>(data.output);
+  const auto bytes_up_to = [this](std::int64_t last, std::int64_t parts) {
+    return last == 0 ? 0 : static_cast<std::size_t>(scaled_up(last, parts, data.elements) * element_bytes);
+  };
+  const std::size_t scratch_bytes = aligned(bytes_up_to(compiled->scratch_last, compiled->scratch_parts));
+  std::size_t output_bytes = 0;
+  if (data.output == nullptr) output_bytes = bytes_up_to(compiled->output_last, compiled->output_parts);
+  if (scratch_bytes + output_bytes == 0) return;
+  char* memory = arena.reserve(scratch_bytes + output_bytes);
+  bases[static_cast<int>(Place::scratch)] = memory;
+  if (data.output == nullptr) bases[static_cast<int>(Place::output)] = memory + scratch_bytes;
+}
+
+void Executor::State::prepare_stages() {
+  stages.resize(compiled->stages.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const CompiledStage& stage = compiled->stages[i];
+    StageProgress& own = stages[i];
+    own.window = stage.shape.window;
+    if (stage.channel < 0) {
+      own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, 0);
+      continue;
+    }
+    own.use = ground.slice->plan(stage.channel, stage.shape.shared == SharedMode::common, stage.shape.buffers,
+                                 stage.shape.lanes);
+    own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, own.use.lane_bytes);
+    ground.slice->begin(&own.use, own.pieces, stage.shape.ticks);
+    if (!stage.has_node_steps) {
+      const auto ticks = static_cast<std::uint64_t>(own.pieces * stage.shape.ticks);
+      ground.slice->set_flag(stage.channel, own.use.base_tick + ticks);
+    }
+  }
+}
+
+char* Executor::State::address(const Ref& ref, const CompiledStep& step, std::int64_t piece,
+                               std::int64_t* length) {
+  const StageProgress& stage = stages[step.stage];
+  const ElementRange range = piece_range(ref, data.elements, piece, stage.pieces);
+  *length = range.length();
+  if (ref.place != Place::shared) return own_address(ref, range.first);
+  const std::int64_t offset = offset_in_lane(ref, data.elements, piece, stage.pieces);
+  return ground.slice->slot(stage.use, piece, ref.owner, ref.lane) + offset * element_bytes;
+}
+
+bool Executor::State::read_remote(const Ref& ref, const CompiledStep& step, std::int64_t piece,
+                                  std::int64_t first_element, void* into, std::int64_t length) {
+  const StageProgress& stage = stages[step.stage];
+  const shm::Exposure exposure = ground.slice->exposed(stage.use, piece, ref.owner);
+  const std::int64_t element = piece_range(ref, data.elements, piece, stage.pieces).first + first_element;
+  const std::uint64_t base = ref.place == Place::remote_input ? exposure.input : exposure.output;
+  const std::uint64_t from = base + static_cast<std::uint64_t>(element * element_bytes);
+  const auto bytes = static_cast<std::size_t>(length * element_bytes);
+  if (ground.slice->read_remote(ref.owner, from, into, bytes)) return true;
+  fail(error_single_copy);
+  return false;
+}
+
+bool Executor::State::start_message(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
+  std::size_t bytes = 0;
+  char* place = nullptr;
+  const bool is_send = step.kind == StepKind::send;
+  if (!step.is_token) {
+    std::int64_t length = 0;
+    place = address(compiled->refs[is_send ? step.left : step.into], step, piece, &length);
+    if (length == 0) return true;
+    bytes = static_cast<std::size_t>(length * element_bytes);
+  }
+  const int peer = ground.rank_in_comm[step.peer];
+  const int tag = ground.tag_base + step.tag;
+  host::Request request{};
+  const int code = is_send ? ground.host->isend(place, bytes, peer, tag, ground.comm, &request)
+                           : ground.host->irecv(place, bytes, peer, tag, ground.comm, &request);
+  if (code != host::success) {
+    fail(code);
+    return false;
+  }
+  requests.push_back(request);
+  messages.push_back({index, piece});
+  return false;
+}
+
+void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
+  const Ref& from = compiled->refs[step.left];
+  std::int64_t length = 0;
+  char* into = address(compiled->refs[step.into], step, piece, &length);
+  if (length == 0) return;
+  local_bytes += length * element_bytes;
+  if (is_remote(from.place)) {
+    read_remote(from, step, piece, 0, into, length);
+    return;
+  }
+  const char* source = address(from, step, piece, &length);
+  std::memmove(into, source, static_cast<std::size_t>(length * element_bytes));
+}
+
+void Executor::State::do_reduce(const CompiledStep& step, std::int64_t piece) {
+  const Ref& left = compiled->refs[step.left];
+  const Ref& right = compiled->refs[step.right];
+  std::int64_t length = 0;
+  char* into = address(compiled->refs[step.into], step, piece, &length);
+  if (length == 0) return;
+  local_bytes += length * element_bytes;
+  const shm::Combine& combine = data.combine;
+  if (!is_remote(left.place) && !is_remote(right.place)) {
+    const char* left_data = address(left, step, piece, &length);
+    const char* right_data = address(right, step, piece, &length);
+    combine(into, left_data, right_data, static_cast<std::size_t>(length));
+    return;
+  }
+  // Operands of other ranks are fetched in parts that stay in the cache.
+  const std::int64_t most = std::max<std::int64_t>(1, staging_bytes / element_bytes);
+  char* stage_left = staging.reserve(static_cast<std::size_t>(2 * most * element_bytes));
+  char* stage_right = stage_left + most * element_bytes;
+  for (std::int64_t first = 0; first < length; first += most) {
+    const std::int64_t count = std::min(most, length - first);
+    const auto fetch = [&](const Ref& ref, char* stage) -> const char* {
+      std::int64_t unused = 0;
+      if (!is_remote(ref.place)) return address(ref, step, piece, &unused) + first * element_bytes;
+      return read_remote(ref, step, piece, first, stage, count) ? stage : nullptr;
+    };
+    const char* left_data = fetch(left, stage_left);
+    const char* right_data = fetch(right, stage_right);
+    if (left_data == nullptr || right_data == nullptr) return;
+    combine(into + first * element_bytes, left_data, right_data, static_cast<std::size_t>(count));
+  }
+}
+
+void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
+  shm::Slice& slice = *ground.slice;
+  if (step.kind == StepKind::node_barrier) {
+    slice.barrier();
+    return;
+  }
+  std::int64_t length = 0, whole_length = 0;
+  char* into = address(compiled->refs[step.into], step, piece, &whole_length);
+  const char* from = address(compiled->refs[step.left], step, piece, &length);
+  const auto count = static_cast<std::size_t>(length);
+  switch (step.kind) {
+    case StepKind::node_bcast:
+      slice.bcast(into, count * data.element_bytes, step.peer);
+      return;
+    case StepKind::node_reduce:
+      slice.reduce(into, from, count, data.combine, step.peer);
+      return;
+    case StepKind::node_allreduce:
+      slice.allreduce(into, from, count, data.combine);
+      return;
+    default:
+      slice.allgather(into, from, count * data.element_bytes);
+      return;
+  }
+}
+
+void Executor::State::do_expose(const CompiledStep& step, std::int64_t piece) {
+  const auto exposed = [this](const Ref& ref) {
+    return reinterpret_cast<std::uint64_t>(own_address(ref, scaled(ref.first, ref.parts, data.elements)));
+  };
+  ground.slice->expose(
+      stages[step.stage].use, piece,
+      {.input = exposed(compiled->exposed_input), .output = exposed(compiled->exposed_output)});
+}
+
+std::uint64_t Executor::State::tick_of(const CompiledStep& step, std::int64_t piece) const {
+  const StageProgress& stage = stages[step.stage];
+  const std::int64_t ticks = piece * compiled->stages[step.stage].shape.ticks + step.tick;
+  return stage.use.base_tick + static_cast<std::uint64_t>(ticks);
+}
+
+bool Executor::State::is_await_over(const CompiledStep& step, std::int64_t piece) {
+  const shm::Slice::Use& use = stages[step.stage].use;
+  switch (step.kind) {
+    case StepKind::await:
+      return ground.slice->flag(use.channel, step.peer) >= tick_of(step, piece);
+    case StepKind::await_all:
+      return ground.slice->all_reached(use.channel, tick_of(step, piece));
+    default:
+      return ground.slice->all_reached(use.channel, shm::Slice::space_tick(use, piece));
+  }
+}
+
+bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
+  switch (step.kind) {
+    case StepKind::send:
+    case StepKind::recv:
+      return start_message(index, step, piece);
+    case StepKind::copy:
+      do_copy(step, piece);
+      return true;
+    case StepKind::reduce:
+      do_reduce(step, piece);
+      return true;
+    case StepKind::signal:
+      ground.slice->set_flag(stages[step.stage].use.channel, tick_of(step, piece));
+      return true;
+    case StepKind::await:
+    case StepKind::await_all:
+    case StepKind::await_space:
+      if (is_await_over(step, piece)) return true;
+      awaiting.push_back(index);
+      return false;
+    case StepKind::expose:
+      do_expose(step, piece);
+      return true;
+    case StepKind::node_barrier:
+    case StepKind::node_bcast:
+    case StepKind::node_reduce:
+    case StepKind::node_allreduce:
+    case StepKind::node_allgather:
+      do_fused(step, piece);
+      return true;
+  }
+  return true;
+}
+
+}  // namespace unisono::schedule

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "world_of_programs.h"
+
+#include <unistd.h>
+
+namespace unisono::schedule {
+
+void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
+  const bool has_slices = ranks.layout.size() != 0;
+  const auto layout = std::make_shared<const patterns::Layout>(
+      has_slices ? ranks.layout : patterns::Layout::one_node(ranks.size));
+  std::unique_ptr<Nodes> nodes;
+  if (has_slices) nodes = std::make_unique<Nodes>(*layout, ranks.area_bytes);
+  host::fake::World world(ranks.size, ranks.host);
+  world.run([&](host::fake::FakeHost& host, int rank) {
+    const std::vector<int> process_ids(layout->local_size(rank), getpid());
+    const std::unique_ptr<shm::Slice> slice = nodes ? nodes->slice(host, rank, process_ids) : nullptr;
+    std::vector<int> ranks_in_comm;
+    host.translate_ranks(host.world(), host.world(), &ranks_in_comm);
+    const shm::WaitConfig wait{.policy = shm::WaitPolicy::yield};
+    const Ground ground{.host = &host,
+                        .comm = host.world(),
+                        .rank_in_comm = ranks_in_comm.data(),
+                        .tag_base = 3 * tag_count,
+                        .slice = slice.get(),
+                        .wait = &wait};
+    Executor executor;
+    for (const Call& call : calls) {
+      const Problem problem{
+          .operation = call.operation,
+          .size = ranks.size,
+          .rank = rank,
+          .root = call.root,
+          .is_in_place = call.is_in_place && (!is_rooted(call.operation) || rank == call.root),
+          .layout = layout,
+          .blocks = {}};
+      const auto compiled = compile(problem, call.build(problem));
+      Values input, output;
+      if (call.fill) call.fill(rank, &input, &output);
+      const Data data{.input = input.empty() ? nullptr : input.data(),
+                      .output = output.empty() ? nullptr : output.data(),
+                      .elements = call.elements,
+                      .element_bytes = sizeof(std::int64_t),
+                      .combine = call.combine};
+      ASSERT_EQ(executor.run(*compiled, ground, data), host::success);
+      if (call.check) call.check(rank, output);
+    }
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+}  // namespace unisono::schedule

@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include "entry/mapped.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -18,7 +20,7 @@ static const struct {
 };
 
 const char* unisono_family_name(enum UnisonoFamily family) {
-  static const char* const names[] = {"openmpi", "mpich", "mpiabi"};
+  static const char* const names[] = {"openmpi", "mpich", "mpiabi", "unknown"};
   return names[family];
 }
 
@@ -27,6 +29,15 @@ struct Search {
   int room;
   int count;
 };
+
+static void add(struct Search* search, enum UnisonoFamily family, const char* path) {
+  if (search->count < search->room) {
+    struct UnisonoMappedMpi* mpi = &search->found[search->count];
+    mpi->family = family;
+    snprintf(mpi->path, sizeof mpi->path, "%s", path);
+  }
+  ++search->count;
+}
 
 static const char* soname_of(const struct dl_phdr_info* object) {
   const ElfW(Dyn)* dynamic = NULL;
@@ -52,25 +63,64 @@ static const char* soname_of(const struct dl_phdr_info* object) {
   return (const char*)(strings + offset);
 }
 
-static int look_at(struct dl_phdr_info* object, size_t size, void* argument) {
+static int add_known(struct dl_phdr_info* object, size_t size, void* argument) {
   (void)size;
-  struct Search* search = argument;
   const char* soname = soname_of(object);
   if (soname == NULL) return 0;
   for (size_t i = 0; i < sizeof known_sonames / sizeof *known_sonames; ++i) {
-    if (strcmp(soname, known_sonames[i].soname) != 0) continue;
-    if (search->count < search->room) {
-      struct UnisonoMappedMpi* mpi = &search->found[search->count];
-      mpi->family = known_sonames[i].family;
-      snprintf(mpi->path, sizeof mpi->path, "%s", object->dlpi_name);
-    }
-    ++search->count;
+    if (strcmp(soname, known_sonames[i].soname) == 0)
+      add(argument, known_sonames[i].family, object->dlpi_name);
   }
   return 0;
 }
 
-int unisono_find_mapped_mpis(struct UnisonoMappedMpi* found, int room) {
+// The loader must not be called while it lists its objects: their names are kept, one after the other.
+struct Names {
+  char* text;
+  size_t length;
+};
+
+static int keep_name(struct dl_phdr_info* object, size_t size, void* argument) {
+  (void)size;
+  struct Names* names = argument;
+  const size_t length = strlen(object->dlpi_name) + 1;
+  if (length == 1) return 0;  // the program itself
+  char* grown = realloc(names->text, names->length + length);
+  if (grown == NULL) return 1;
+  memcpy(grown + names->length, object->dlpi_name, length);
+  names->text = grown;
+  names->length += length;
+  return 0;
+}
+
+// Does the object itself define an MPI, rather than one of the libraries below it?
+static int defines_mpi(const char* path, const void* except) {
+  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == NULL) return 0;
+  const void* init = dlsym(handle, "PMPI_Init");
+  Dl_info defining;
+  Dl_info excepted;
+  struct link_map* object = NULL;
+  const int is_own = init != NULL && dlinfo(handle, RTLD_DI_LINKMAP, &object) == 0 &&
+                     dladdr(init, &defining) != 0 && dladdr(except, &excepted) != 0 &&
+                     defining.dli_fbase != excepted.dli_fbase &&
+                     strcmp(defining.dli_fname, object->l_name) == 0;
+  dlclose(handle);
+  return is_own;
+}
+
+static void add_unknown(struct Search* search, const void* except) {
+  struct Names names = {NULL, 0};
+  dl_iterate_phdr(keep_name, &names);
+  for (size_t at = 0; at < names.length; at += strlen(names.text + at) + 1) {
+    if (defines_mpi(names.text + at, except)) add(search, unisono_unknown_family, names.text + at);
+  }
+  free(names.text);
+}
+
+int unisono_find_mapped_mpis(struct UnisonoMappedMpi* found, int room, const void* except) {
   struct Search search = {found, room, 0};
-  dl_iterate_phdr(look_at, &search);
+  dl_iterate_phdr(add_known, &search);
+  if (search.count == 0) add_unknown(&search, except);
   return search.count;
 }

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-enum UnisonoFamily { unisono_openmpi, unisono_mpich, unisono_mpiabi };
+enum UnisonoFamily { unisono_openmpi, unisono_mpich, unisono_mpiabi, unisono_unknown_family };
 
 struct UnisonoMappedMpi {
   enum UnisonoFamily family;
@@ -14,6 +14,7 @@ struct UnisonoMappedMpi {
 // "openmpi", "mpich", "mpiabi": also the adapter's name.
 const char* unisono_family_name(enum UnisonoFamily family);
 
-// Looks at the DT_SONAME of every mapped object (file names say nothing: programs open libmpi.so). Describes
-// the first `room` MPIs found and returns how many there are.
-int unisono_find_mapped_mpis(struct UnisonoMappedMpi* found, int room);
+// Finds the MPIs of known families, by the DT_SONAME of every mapped object (file names say nothing: programs
+// open libmpi.so); where there is none, every object but `except` (an address in it) that defines PMPI_Init.
+// Describes the first `room` and returns how many there are.
+int unisono_find_mapped_mpis(struct UnisonoMappedMpi* found, int room, const void* except);

@@ -20,12 +20,16 @@ enum Mode {
   undecided,  // no MPI was mapped so far
   through_adapter,
   host_alone,  // one MPI, no adapter for it
-  by_caller,   // several MPIs or an unknown one: each call goes where its caller would have gone
+  by_caller,   // several MPIs: each call goes where its caller would have gone without us
 };
+
+enum { most_mpis = 4 };
 
 static _Atomic int mode = undecided;
 static _Atomic(const struct UnisonoAdapter*) open_adapter;
 static _Atomic(void*) host_handle;
+// Of a process that holds several.
+static _Atomic(void*) several_handles[most_mpis];
 
 #define HOST_NAME(name) "PMPI_" #name,
 static const char* const host_names[unisono_slot_count] = {UNISONO_NAMES(HOST_NAME)};
@@ -62,6 +66,22 @@ static void* function_of_callers_library(const char* name, const void* caller) {
   return function == NULL || is_own(function) ? NULL : function;
 }
 
+// For a caller that left its own call frame (`return MPI_Barrier(comm);`), so that one cannot see which
+// library it was linked with: the function of the one MPI that is initialized.
+static void* function_of_initialized_mpi(const char* name) {
+  void* function = NULL;
+  int initialized_count = 0;
+  for (int i = 0; i < most_mpis; ++i) {
+    void* handle = atomic_load(&several_handles[i]);
+    int (*initialized)(int*) = handle == NULL ? NULL : (int (*)(int*))dlsym(handle, "PMPI_Initialized");
+    int is_initialized = 0;
+    if (initialized == NULL || initialized(&is_initialized) != 0 || is_initialized == 0) continue;
+    ++initialized_count;
+    function = dlsym(handle, name);
+  }
+  return initialized_count == 1 ? function : NULL;
+}
+
 UnisonoFunction unisono_host_function(int slot, const void* caller) {
   const char* name = host_names[slot];
   void* handle = atomic_load(&host_handle);
@@ -71,6 +91,7 @@ UnisonoFunction unisono_host_function(int slot, const void* caller) {
   } else {
     function = dlsym(RTLD_NEXT, name);
     if (function == NULL) function = function_of_callers_library(name, caller);
+    if (function == NULL) function = function_of_initialized_mpi(name);
   }
   return (UnisonoFunction)function;
 }
@@ -146,40 +167,49 @@ static void use_host_alone(void* mpi) {
   atomic_store(&mode, host_alone);
 }
 
-static void decide(const void* caller) {
-  struct UnisonoMappedMpi mpis[2];
+static void* open_again(const struct UnisonoMappedMpi* mpi) {
+  void* handle = dlopen(mpi->path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == NULL)
+    unisono_no_function("an MPI function", "the MPI in this process cannot be opened again");
+  return handle;
+}
+
+static void use_one(const struct UnisonoMappedMpi* mpi) {
   char problem[PATH_MAX + 512];
-  int count = unisono_find_mapped_mpis(mpis, 2);
-  if (count == 1) {
-    void* mpi = dlopen(mpis[0].path, RTLD_LAZY | RTLD_NOLOAD);
-    if (mpi == NULL) unisono_no_function("an MPI function", "its library cannot be opened again");
-    const struct UnisonoAdapter* adapter = load_adapter(mpis[0].family, mpi, problem, sizeof problem);
-    if (adapter != NULL) {
-      use_adapter(adapter);
-    } else {
-      say_that_it_runs_without(problem);
-      use_host_alone(mpi);
-    }
-    return;
+  void* handle = open_again(mpi);
+  const struct UnisonoAdapter* adapter = NULL;
+  if (mpi->family == unisono_unknown_family) {
+    snprintf(problem, sizeof problem, "the MPI in %s is of no ABI family that Unisono knows", mpi->path);
+  } else {
+    adapter = load_adapter(mpi->family, handle, problem, sizeof problem);
   }
-  if (count > 1) {
-    snprintf(problem, sizeof problem, "this process holds more than one MPI (%.1024s and %.1024s)",
-             mpis[0].path, mpis[1].path);
+  if (adapter != NULL) {
+    use_adapter(adapter);
+  } else {
     say_that_it_runs_without(problem);
-    atomic_store(&mode, by_caller);
-    return;
+    use_host_alone(handle);
   }
-  UnisonoFunction init = unisono_host_function(unisono_slot_Init, caller);
-  if (init == NULL) return;  // no MPI yet: the next call looks again
-  Dl_info info;
-  const char* path = dladdr((const void*)init, &info) != 0 ? info.dli_fname : "?";
-  snprintf(problem, sizeof problem, "the MPI in %.1024s is of no ABI family that Unisono knows", path);
+}
+
+static void use_several(const struct UnisonoMappedMpi* mpis, int count) {
+  char problem[2 * PATH_MAX + 512];
+  snprintf(problem, sizeof problem, "this process holds more than one MPI (%s and %s)", mpis[0].path,
+           mpis[1].path);
   say_that_it_runs_without(problem);
+  for (int i = 0; i < count && i < most_mpis; ++i) atomic_store(&several_handles[i], open_again(&mpis[i]));
   atomic_store(&mode, by_caller);
 }
 
+// Leaves the mode undecided where no MPI is mapped: the next call looks again.
+static void decide(void) {
+  struct UnisonoMappedMpi mpis[most_mpis];
+  const int count = unisono_find_mapped_mpis(mpis, most_mpis, unisono_slots);
+  if (count == 1) use_one(&mpis[0]);
+  if (count > 1) use_several(mpis, count);
+}
+
 UnisonoFunction unisono_resolve(unsigned long slot, const void* caller) {
-  if (atomic_load(&mode) == undecided) decide(caller);
+  if (atomic_load(&mode) == undecided) decide();
   switch (atomic_load(&mode)) {
     case through_adapter:
       return unisono_slots[slot];
@@ -187,8 +217,10 @@ UnisonoFunction unisono_resolve(unsigned long slot, const void* caller) {
       unisono_no_function(host_names[slot] + 1, "no MPI library is loaded in this process");
     default: {
       UnisonoFunction function = host_or_narrowing((int)slot, caller);
-      if (function == NULL)
-        unisono_no_function(host_names[slot] + 1, "the MPI in this process has no such function");
+      if (function == NULL) {
+        unisono_no_function(host_names[slot] + 1,
+                            "no MPI in this process has such a function for its caller");
+      }
       return function;
     }
   }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unisono-exec: starts one program of a job with Unisono preloaded, on the host where the launcher started
+// this. `unisono run` puts it before each program. It checks what would otherwise go wrong silently (ld.so
+// only warns of a library it cannot preload, and ranks with and without Unisono must not mix), adds the
+// library, and becomes the program.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "entry/message.h"
+#include "entry/program_file.h"
+
+// Exit codes, as env and other starters have them. Launchers end the job when a process exits with one.
+enum { exit_own_failure = 125, exit_not_executable = 126, exit_not_found = 127 };
+
+static const char usage[] =
+    "usage: unisono-exec [--set NAME=VALUE]... [--library PATH] [--require PATH]... [--] PROGRAM "
+    "[ARGUMENT]...\n"
+    "\n"
+    "Starts PROGRAM with libunisono.so preloaded, after whatever LD_PRELOAD names already.\n"
+    "\n"
+    "  --set NAME=VALUE  set a variable in the program's environment\n"
+    "  --library PATH    the library to preload (default: ../lib/libunisono.so beside this program)\n"
+    "  --require PATH    end the job unless this file can be read here\n"
+    "  --help, --version\n"
+    "\n"
+    "A program that cannot be preloaded into (statically linked, set-user-id, for another\n"
+    "architecture) is started without Unisono, and a message says so.\n"
+    "\n"
+    "Exit codes of its own: 125 the library or a required file cannot be used on this host, or wrong\n"
+    "arguments; 126 PROGRAM cannot be executed; 127 PROGRAM was not found.\n";
+
+struct Arguments {
+  const char* library;
+  char** program;  // with its arguments; ends with a null pointer
+};
+
+static const char* host_name(void) {
+  static char name[256];
+  if (gethostname(name, sizeof name - 1) != 0) return "this host";
+  return name;
+}
+
+__attribute__((noreturn)) static void fail(const char* problem, const char* subject) {
+  fprintf(stderr, "unisono-exec: %s%s%s\n%s", problem, subject[0] == '\0' ? "" : ": ", subject, usage);
+  exit(exit_own_failure);
+}
+
+__attribute__((noreturn)) static void refuse_file(const char* path, const char* problem) {
+  unisono_say_once_per_node("%s: cannot use %s: %s (is Unisono installed on every host, at the same place?)",
+                            host_name(), path, problem);
+  exit(exit_own_failure);
+}
+
+static void require(const char* path) {
+  if (access(path, R_OK) != 0) refuse_file(path, strerror(errno));
+}
+
+static void set_variable(char* assignment) {
+  char* equals = strchr(assignment, '=');
+  if (equals == NULL || equals == assignment) fail("--set wants NAME=VALUE", assignment);
+  *equals = '\0';
+  if (setenv(assignment, equals + 1, 1) != 0) fail("cannot set variable", assignment);
+  *equals = '=';
+}
+
+// The value of option `name` at *position, given as `--name VALUE` or `--name=VALUE`; null where another
+// argument stands there.
+static char* option_value(const char* name, char** arguments, int* position) {
+  char* argument = arguments[*position];
+  const size_t length = strlen(name);
+  if (strncmp(argument, name, length) != 0) return NULL;
+  if (argument[length] == '=') return argument + length + 1;
+  if (argument[length] != '\0') return NULL;
+  if (arguments[*position + 1] == NULL) fail("a value is missing after", name);
+  return arguments[++*position];
+}
+
+static struct Arguments parse(char** arguments) {
+  struct Arguments parsed = {NULL, NULL};
+  int position = 1;
+  for (; arguments[position] != NULL && arguments[position][0] == '-'; ++position) {
+    char* value = NULL;
+    if (strcmp(arguments[position], "--") == 0) {
+      ++position;
+      break;
+    }
+    if (strcmp(arguments[position], "--help") == 0 || strcmp(arguments[position], "-h") == 0) {
+      fputs(usage, stdout);
+      exit(0);
+    }
+    if (strcmp(arguments[position], "--version") == 0) {
+      puts("unisono-exec " UNISONO_VERSION);
+      exit(0);
+    }
+    if ((value = option_value("--set", arguments, &position)) != NULL) {
+      set_variable(value);
+    } else if ((value = option_value("--library", arguments, &position)) != NULL) {
+      parsed.library = value;
+    } else if ((value = option_value("--require", arguments, &position)) != NULL) {
+      require(value);
+    } else {
+      fail("unknown option", arguments[position]);
+    }
+  }
+  parsed.program = arguments + position;
+  if (parsed.program[0] == NULL) fail("no program given", "");
+  return parsed;
+}
+
+// ../lib/libunisono.so, seen from this program's file.
+static const char* own_library(void) {
+  static char path[PATH_MAX];
+  char file[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", file, sizeof file - 1);
+  if (length < 0) fail("cannot tell where this program lies; give --library", "");
+  file[length] = '\0';
+  for (int level = 0; level < 2; ++level) {
+    char* slash = strrchr(file, '/');
+    if (slash != NULL) *slash = '\0';
+  }
+  if (snprintf(path, sizeof path, "%s/lib/libunisono.so", file) >= (int)sizeof path) {
+    fail("the path of this program is too long; give --library", "");
+  }
+  return path;
+}
+
+static void check_library(const char* path) {
+  if (strpbrk(path, ": \t\n") != NULL)
+    refuse_file(path, "LD_PRELOAD cannot hold a path with colons or blanks");
+  switch (unisono_look_at_library(path)) {
+    case unisono_file_dynamic:
+    case unisono_file_static:
+      break;
+    case unisono_file_unreadable:
+      refuse_file(path, strerror(errno));
+    case unisono_file_no_elf:
+      refuse_file(path, "it is no shared library");
+    case unisono_file_other_machine:
+      refuse_file(path, "it is built for another architecture");
+  }
+}
+
+// Why nothing can be preloaded into this program; null where it can.
+static const char* obstacle(const char* program) {
+  switch (unisono_look_at_program(program)) {
+    case unisono_file_static:
+      return "is statically linked";
+    case unisono_file_other_machine:
+      return "is built for another architecture";
+    default:
+      return unisono_has_own_rights(program) ? "runs with rights of its own (set-user-id or the like)" : NULL;
+  }
+}
+
+static int is_in_list(const char* list, const char* path) {
+  const size_t length = strlen(path);
+  for (const char* found = strstr(list, path); found != NULL; found = strstr(found + 1, path)) {
+    const int begins = found == list || found[-1] == ':' || found[-1] == ' ';
+    const int ends = found[length] == '\0' || found[length] == ':' || found[length] == ' ';
+    if (begins && ends) return 1;
+  }
+  return 0;
+}
+
+// Last, so that what the user preloads (a profiler that defines MPI_ functions, say) stays between the
+// program and us.
+static void preload(const char* library) {
+  const char* given = getenv("LD_PRELOAD");
+  if (given == NULL || given[0] == '\0') {
+    if (setenv("LD_PRELOAD", library, 1) != 0) fail("cannot set variable", "LD_PRELOAD");
+    return;
+  }
+  if (is_in_list(given, library)) return;
+  char* list = NULL;
+  if (asprintf(&list, "%s:%s", given, library) < 0 || setenv("LD_PRELOAD", list, 1) != 0) {
+    fail("cannot set variable", "LD_PRELOAD");
+  }
+  free(list);
+}
+
+__attribute__((noreturn)) static void no_program(const char* name, int error) {
+  unisono_say_once_per_node("%s: cannot run %s: %s", host_name(), name,
+                            error == ENOENT ? "no such program" : strerror(error));
+  exit(error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable);
+}
+
+int main(int argc, char** argv) {
+  (void)argc;
+  const struct Arguments arguments = parse(argv);
+  const char* library = arguments.library != NULL ? arguments.library : own_library();
+  check_library(library);
+  char program[PATH_MAX];
+  const int error = unisono_find_program(arguments.program[0], program, sizeof program);
+  if (error != 0) no_program(arguments.program[0], error);
+  const char* reason = obstacle(program);
+  if (reason == NULL) {
+    preload(library);
+  } else {
+    unisono_say_once_per_job("%s %s; it runs without Unisono", program, reason);
+  }
+  // What is neither ELF nor has a #! line is left to the shell, as execvp does and some launchers with it.
+  if (unisono_look_at_program(program) == unisono_file_no_elf) {
+    execvp(arguments.program[0], arguments.program);
+  } else {
+    execv(program, arguments.program);
+  }
+  no_program(arguments.program[0], errno);
+}

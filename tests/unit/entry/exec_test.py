@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The exec shim: what it puts into a program's environment, what it refuses, and which exit codes come out."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+from processes import LIBRARY, PROGRAMS, SHIM, run
+
+HOST = socket.gethostname()
+
+
+class ExecTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="unisono-exec-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name: str, content: bytes | str, mode: int = 0o755) -> Path:
+        path = self.folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        path.chmod(mode)
+        return path
+
+    def refused(self, code: int, *arguments: str | Path, **settings: str) -> str:
+        result = run(SHIM, *arguments, **settings)
+        assert result.returncode == code, result.stdout + result.stderr
+        assert result.stdout == "", "the program must not have run"
+        return result.stderr
+
+    def printed(self, *arguments: str | Path, **settings: str) -> list[str]:
+        result = run(SHIM, *arguments, **settings)
+        assert result.returncode == 0, result.stderr
+        assert result.stderr == ""
+        return result.stdout.splitlines()
+
+
+class Environment(ExecTest):
+    def test_own_library_is_preloaded_by_default(self) -> None:
+        assert self.printed("printenv", "LD_PRELOAD") == [str(LIBRARY)]
+
+    def test_library_comes_after_what_the_user_preloads(self) -> None:
+        maps = self.printed("printenv", "LD_PRELOAD", LD_PRELOAD="libm.so.6 libdl.so.2")
+        assert maps == [f"libm.so.6 libdl.so.2:{LIBRARY}"]
+
+    def test_library_is_preloaded_once(self) -> None:
+        assert self.printed(SHIM, SHIM, "printenv", "LD_PRELOAD") == [str(LIBRARY)]
+
+    def test_variables_are_set(self) -> None:
+        options = ["--set", "UNISONO_A=1=2", "--set=UNISONO_B=", "--library", LIBRARY, "--"]
+        assert self.printed(*options, "printenv", "UNISONO_A", "UNISONO_B") == ["1=2", ""]
+
+    def test_arguments_reach_the_program_as_they_are(self) -> None:
+        arguments = ["--set", "a b", "--", "", "*"]
+        assert self.printed("printf", "[%s]\n", *arguments) == [f"[{word}]" for word in arguments]
+
+    def test_scripts_get_the_library(self) -> None:
+        script = self.file("script", '#!/bin/sh\necho "$LD_PRELOAD"\n')
+        assert self.printed(script) == [str(LIBRARY)]
+
+    def test_exit_codes_and_signals_of_the_program_pass_through(self) -> None:
+        assert run(SHIM, "sh", "-c", "exit 42").returncode == 42
+        assert run(SHIM, "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
+
+
+class Refusals(ExecTest):
+    def test_missing_library_ends_with_host_and_path(self) -> None:
+        message = self.refused(125, "--library", "/nowhere/libunisono.so", "echo", "ran")
+        assert f"{HOST}: cannot use /nowhere/libunisono.so: No such file or directory" in message
+
+    def test_one_rank_of_each_node_says_it(self) -> None:
+        arguments = ("--library", "/nowhere/libunisono.so", "echo", "ran")
+        assert self.refused(125, *arguments, OMPI_COMM_WORLD_LOCAL_RANK="0") != ""
+        assert self.refused(125, *arguments, OMPI_COMM_WORLD_LOCAL_RANK="1") == ""
+
+    def test_library_that_is_none(self) -> None:
+        text = self.file("libunisono.so", "not a library")
+        assert "it is no shared library" in self.refused(125, "--library", text, "echo", "ran")
+
+    def test_library_for_another_architecture(self) -> None:
+        other = bytearray(LIBRARY.read_bytes()[:4096])
+        struct.pack_into("<H", other, 18, 0x15)  # e_machine: PowerPC
+        library = self.file("libunisono.so", bytes(other))
+        assert "built for another architecture" in self.refused(125, "--library", library, "echo", "ran")
+
+    def test_library_whose_path_cannot_be_preloaded(self) -> None:
+        (self.folder / "a b").mkdir()
+        library = self.file("a b/libunisono.so", LIBRARY.read_bytes())
+        assert "colons or blanks" in self.refused(125, "--library", library, "echo", "ran")
+
+    def test_required_file_is_missing(self) -> None:
+        assert self.printed("--require", LIBRARY, "echo", "ran") == ["ran"]
+        message = self.refused(125, "--require", "/nowhere/libunisono-mpich.so", "echo", "ran")
+        assert f"{HOST}: cannot use /nowhere/libunisono-mpich.so" in message
+
+    def test_program_not_found(self) -> None:
+        message = self.refused(127, "no-such-program")
+        assert f"{HOST}: cannot run no-such-program: no such program" in message
+        self.refused(127, "/no/such/program")
+        self.refused(127, "no-such-program", PATH="")
+
+    def test_program_that_cannot_be_executed(self) -> None:
+        self.refused(126, self.file("data", "echo ran", mode=0o644))
+        self.refused(126, self.folder)
+        self.refused(126, self.file("garbage", b"\x7fELF"))
+
+    def test_wrong_arguments(self) -> None:
+        for arguments in ([], ["--"], ["--set"], ["--set", "NAME"], ["--set", "=1"], ["--unknown", "echo"]):
+            with self.subTest(arguments):
+                assert "usage: unisono-exec" in self.refused(125, *arguments)
+
+    def test_help_and_version(self) -> None:
+        assert "usage: unisono-exec" in "\n".join(self.printed("--help"))
+        assert re.search(r"^unisono-exec \d+\.\d+\.\d+$", self.printed("--version")[0])
+
+
+class WithoutUnisono(ExecTest):
+    def passed(self, program: Path, reason: str, **settings: str) -> None:
+        result = run(SHIM, program, **settings)
+        assert result.returncode == 0, result.stderr
+        assert result.stderr == f"unisono: {program} {reason}; it runs without Unisono\n"
+
+    def test_statically_linked(self) -> None:
+        program = PROGRAMS / "static"
+        if not program.exists():
+            self.skipTest("not built (sanitizers)")
+        self.passed(program, "is statically linked")
+        assert run(SHIM, program, PMI_RANK="1").stderr == "", "the first rank says it for all"
+
+    @unittest.skipUnless(os.getuid() == 0, "needs root to give a file away")
+    def test_set_user_id(self) -> None:
+        program = self.file("program", Path("/bin/true").read_bytes())
+        os.chown(program, 12345, 0)
+        program.chmod(0o4755)
+        self.folder.chmod(0o755)
+        self.passed(program, "runs with rights of its own (set-user-id or the like)")
+
+
+if __name__ == "__main__":
+    unittest.main()

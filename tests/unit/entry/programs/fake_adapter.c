@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An adapter whose wrappers say that they were called.
+#include <stdio.h>
+
+#include "entry/adapter.h"
+
+#define WRAPPER(name)              \
+  static long wrap_##name(void) {  \
+    printf("adapter " #name "\n"); \
+    return unisono_slot_##name;    \
+  }
+UNISONO_NAMES(WRAPPER)
+
+static int enabled = 1;
+static int set_enabled(int is_enabled) {
+  const int before = enabled;
+  enabled = is_enabled;
+  return before;
+}
+static int is_active(void) {
+  return enabled;
+}
+
+#define ENTRY(name) (UnisonoFunction) wrap_##name,
+static const struct UnisonoAdapter adapter = {
+    FAKE_VERSION, unisono_slot_count, {UNISONO_NAMES(ENTRY)}, set_enabled, is_active};
+
+__attribute__((visibility("default"))) const struct UnisonoAdapter* unisono_open_adapter(
+    void* mpi, char* problem, size_t problem_bytes) {
+  (void)problem;
+  (void)problem_bytes;
+  return mpi == NULL ? NULL : &adapter;
+}

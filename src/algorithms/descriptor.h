@@ -27,6 +27,7 @@ class Parameters {
   Parameters() = default;
   std::int64_t get(
       std::string_view name) const;  // aborts on a name that was neither set nor given a standard value
+  std::int64_t get_or(std::string_view name, std::int64_t otherwise) const;
   void set(std::string_view name, std::int64_t value);
   const std::vector<std::pair<std::string, std::int64_t>>& values() const { return values_; }
   bool operator==(const Parameters&) const = default;
@@ -70,9 +71,15 @@ Parameters with_standards(const Descriptor& descriptor, const Parameters& chosen
 std::string why_illegal(const Descriptor& descriptor, const schedule::Problem& problem, std::int64_t bytes,
                         bool has_shared_memory, bool has_single_copy);
 
-// At namespace scope in an algorithm's file: adds descriptors to the registry.
+// At namespace scope in an algorithm's file: adds descriptors to the registry. Where only one rank is left
+// the registry does what is to be done (a copy, or nothing): `build` is asked for two ranks or more.
 struct Registration {
   explicit Registration(std::vector<Descriptor> (*make)());
+};
+
+// The same for descriptors that are made of others: gets all that do not compose.
+struct CompositionRegistration {
+  explicit CompositionRegistration(std::vector<Descriptor> (*make)(const std::vector<Descriptor>& simple));
 };
 
 }  // namespace unisono::algorithms

@@ -163,9 +163,9 @@ class Writer {
   void node_allgather(const Ref& into, const Ref& from) {
     add({.kind = StepKind::node_allgather, .into = into, .left = from});
   }
+  void add(const Step& step) { steps_->push_back(step); }
 
  private:
-  void add(const Step& step) { steps_->push_back(step); }
   std::vector<Step>* steps_;
 };
 

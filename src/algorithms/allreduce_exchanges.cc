@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allreduces by exchanges between pairs: recursive doubling, Rabenseifner. A5, section 3.2.
+#include "algorithms/compose.h"
+#include "algorithms/exchanges.h"
+#include "algorithms/parameters.h"
+
+namespace unisono::algorithms {
+
+using patterns::Doubling;
+using patterns::Folding;
+using patterns::Halving;
+using schedule::Place;
+using schedule::Problem;
+using schedule::Program;
+using schedule::Ref;
+using schedule::Writer;
+using Role = patterns::Folding::Role;
+
+namespace {
+
+Program recursive_doubling(const Problem& problem, const Parameters& parameters) {
+  const Folding folding(problem.size);
+  const Folding::Member me = folding.at(problem.rank);
+  const auto exchange = [=](int round, Writer& writer) {
+    if (me.role == Role::extra) return;
+    const Doubling pair = patterns::recursive_doubling(me.index, round);
+    const Ref mine = whole(joined_before(round, me));
+    const Ref arrived = whole(Place::scratch).shifted(round % 2);
+    writer.send(mine, folding.rank_of(pair.partner));
+    writer.recv(arrived, folding.rank_of(pair.partner));
+    join(writer, whole(Place::output), mine, arrived, pair.partner < me.index);
+  };
+  Composition composition;
+  composition.reserve(2);
+  composition.add(fold(problem, parameters, folding));
+  composition.add(message_stage(parameters, folding.rounds(), exchange));
+  composition.add(unfold(problem, parameters, folding));
+  return composition.take();
+}
+
+Program rabenseifner(const Problem& problem, const Parameters& parameters) {
+  const Folding folding(problem.size);
+  const Folding::Member me = folding.at(problem.rank);
+  // The halving, undone in reversed order.
+  const auto allgather = [=, base = folding.base()](int round, Writer& writer) {
+    if (me.role == Role::extra) return;
+    const Halving halving = patterns::recursive_halving(me.index, folding.rounds() - 1 - round, base);
+    const int partner = folding.rank_of(halving.partner);
+    writer.send(parts(Place::output, halving.keep_first, halving.keep_last, base), partner);
+    writer.recv(parts(Place::output, halving.give_first, halving.give_last, base), partner);
+  };
+  Composition composition;
+  composition.reserve(2);
+  composition.add(fold(problem, parameters, folding));
+  composition.add(halving_reduce_scatter(problem, folding));
+  composition.add(message_stage({}, folding.rounds(), allgather));
+  composition.add(unfold(problem, parameters, folding));
+  return composition.take();
+}
+
+std::vector<Descriptor> make() {
+  return {{.name = "recursive_doubling",
+           .operation = Operation::allreduce,
+           .group = "exchange",
+           .sentence = "In each round pairs exchange all that they have joined, at distance 1, 2, 4 ...",
+           .source = "A5, section 3.2",
+           .legality = {},
+           .parameters = {segment_parameter(), window_parameter()},
+           .build = recursive_doubling},
+          {.name = "rabenseifner",
+           .operation = Operation::allreduce,
+           .group = "exchange",
+           .sentence =
+               "Recursive halving leaves each rank one part of the result; recursive doubling spreads it.",
+           .source = "A5, section 3.2; S1",
+           .legality = {},
+           .parameters = {},
+           .build = rabenseifner}};
+}
+
+const Registration registration(make);
+
+}  // namespace
+}  // namespace unisono::algorithms

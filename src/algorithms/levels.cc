@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "algorithms/levels.h"
+
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace unisono::algorithms {
+
+using patterns::Layout;
+using schedule::Problem;
+using schedule::Program;
+
+namespace {
+
+int leader_of(const Layout& layout, int root, int node) {
+  return node == layout.node_of[root] ? root : layout.ranks_of[node].front();
+}
+
+Problem problem_of_node(const Problem& problem) {
+  const Layout& layout = *problem.layout;
+  const int leader = leader_of(layout, problem.root, layout.node_of[problem.rank]);
+  Problem node = problem;
+  node.size = layout.local_size(problem.rank);
+  node.rank = layout.local_rank_of[problem.rank];
+  node.root = layout.local_rank_of[leader];
+  node.layout = std::make_shared<const Layout>(Layout::one_node(node.size));
+  node.blocks = {};
+  return node;
+}
+
+Problem problem_of_leaders(const Problem& problem) {
+  const Layout& layout = *problem.layout;
+  std::vector<int> labels(static_cast<std::size_t>(layout.nodes()));
+  std::iota(labels.begin(), labels.end(), 0);
+  std::vector<std::int64_t> starts{0};
+  for (const auto& ranks : layout.ranks_of) starts.push_back(starts.back() + std::ssize(ranks));
+
+  Problem leaders = problem;
+  leaders.size = layout.nodes();
+  leaders.rank = layout.node_of[problem.rank];
+  leaders.root = layout.node_of[problem.root];
+  leaders.is_in_place = false;
+  leaders.layout = std::make_shared<const Layout>(Layout::from_labels(labels));
+  leaders.blocks.starts = std::make_shared<const std::vector<std::int64_t>>(std::move(starts));
+  return leaders;
+}
+
+}  // namespace
+
+Levels::Levels(const Problem& problem)
+    : problem_(problem),
+      node_(problem_of_node(problem)),
+      leaders_(problem_of_leaders(problem)),
+      is_leader_(node_.rank == node_.root) {
+  for (const auto& ranks : problem.layout->ranks_of) {
+    ranks_in_node_order_.insert(ranks_in_node_order_.end(), ranks.begin(), ranks.end());
+  }
+}
+
+void Levels::add_node(Composition* composition, Operation operation, NodePhase phase,
+                      const Parameters& parameters, const Mapping& mapping) const {
+  Problem node = node_;
+  node.operation = operation;
+  composition->add(node.size == 1 ? alone(node) : phase(node, parameters), mapping);
+}
+
+void Levels::add_leaders(Composition* composition, const Descriptor& inter, const Parameters& parameters,
+                         Mapping mapping) const {
+  const Program program = inter.build(leaders_, parameters);
+  mapping.rank_of = [layout = problem_.layout, root = problem_.root](int node) {
+    return leader_of(*layout, root, node);
+  };
+  composition->add(is_leader_ ? program : idle(program), mapping);
+}
+
+}  // namespace unisono::algorithms

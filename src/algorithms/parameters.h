@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parameters that many algorithms share, and their ranges.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/descriptor.h"
+
+namespace unisono::algorithms {
+
+// Messages that the fused operations take: some dozen lines of the fused ring.
+inline constexpr std::int64_t fused_max_bytes = 4096;
+
+inline ParameterSpec segment_parameter(std::int64_t standard = 0) {
+  return {"segment", "bytes",  0,
+          1 << 30,   standard, "size of the pieces that messages are cut into; 0: not cut"};
+}
+inline ParameterSpec window_parameter() {
+  return {"window", "pieces", 1, 4, 2, "pieces of one message that may be under way at a time"};
+}
+inline ParameterSpec degree_parameter() {
+  return {"degree", "", 2, 64, 4, "parts that a group is cut into at each level of the tree"};
+}
+// A4, section 2.5.3. The slots together are one rank's area: a large ring, since data that is still in the
+// writer's cache is slow to fetch.
+inline ParameterSpec buffers_parameter() {
+  return {"buffers", "", 2, 16, 4, "slots of shared memory that a node's pieces go through in turn"};
+}
+inline ParameterSpec piece_parameter() {
+  return {"piece", "bytes", 0, 1 << 30, 0, "size of the pieces that go through shared memory; 0: a slot"};
+}
+
+}  // namespace unisono::algorithms

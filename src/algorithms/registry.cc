@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <tuple>
+
+#include "algorithms/compose.h"
+#include "algorithms/descriptor.h"
+#include "patterns/numbers.h"
+
+namespace unisono::algorithms {
+
+using schedule::Problem;
+
+namespace {
+
+using Make = std::vector<Descriptor> (*)();
+using Compose = std::vector<Descriptor> (*)(const std::vector<Descriptor>&);
+
+std::vector<Make>& makers() {
+  static std::vector<Make> all;
+  return all;
+}
+std::vector<Compose>& composers() {
+  static std::vector<Compose> all;
+  return all;
+}
+
+bool stands_before(const Descriptor& a, const Descriptor& b) {
+  return std::tie(a.operation, a.name) < std::tie(b.operation, b.name);
+}
+
+std::vector<Descriptor> collect() {
+  std::vector<Descriptor> all;
+  for (const Make make : makers()) std::ranges::move(make(), std::back_inserter(all));
+  std::ranges::sort(all, stands_before);
+  const std::vector<Descriptor> simple = all;
+  for (const Compose compose : composers()) std::ranges::move(compose(simple), std::back_inserter(all));
+  for (Descriptor& descriptor : all) {
+    descriptor.build = [build = std::move(descriptor.build)](const Problem& problem,
+                                                             const Parameters& parameters) {
+      return problem.size == 1 ? alone(problem) : build(problem, parameters);
+    };
+  }
+  std::ranges::sort(all, stands_before);
+  return all;
+}
+
+std::string ranks_or_nodes(int count, bool are_nodes) {
+  return std::to_string(count) + (are_nodes ? " node" : " rank") + (count == 1 ? "" : "s");
+}
+
+std::string why_layout_forbids(const Legality& legality, const Problem& problem) {
+  const patterns::Layout& layout = *problem.layout;
+  if (legality.needs_one_node && layout.nodes() > 1) {
+    return "needs all ranks on one node, there are " + ranks_or_nodes(layout.nodes(), true);
+  }
+  if (legality.needs_several_nodes) {
+    if (layout.nodes() == 1) return "needs several nodes, there is 1";
+    if (layout.nodes() == layout.size()) return "needs a node with more than one rank";
+  }
+  const int count = legality.needs_several_nodes ? layout.nodes() : problem.size;
+  if (legality.needs_power_of_two && !patterns::is_power_of_two(count)) {
+    return std::string("needs a power of two ") + (legality.needs_several_nodes ? "nodes" : "ranks") +
+           ", there are " + std::to_string(count);
+  }
+  if (legality.needs_consecutive && !layout.is_consecutive()) return "needs consecutive ranks on every node";
+  return {};
+}
+
+}  // namespace
+
+Registration::Registration(Make make) {
+  makers().push_back(make);
+}
+
+CompositionRegistration::CompositionRegistration(Compose make) {
+  composers().push_back(make);
+}
+
+const std::vector<Descriptor>& registry() {
+  static const std::vector<Descriptor> all = collect();
+  return all;
+}
+
+const Descriptor* find(Operation operation, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      registry(), [&](const Descriptor& d) { return d.operation == operation && d.name == name; });
+  return found == registry().end() ? nullptr : &*found;
+}
+
+std::int64_t Parameters::get(std::string_view name) const {
+  for (const auto& [known, value] : values_) {
+    if (known == name) return value;
+  }
+  std::fprintf(stderr, "unisono: an algorithm asks for the parameter '%.*s', which it does not declare\n",
+               static_cast<int>(name.size()), name.data());
+  std::abort();
+}
+
+std::int64_t Parameters::get_or(std::string_view name, std::int64_t otherwise) const {
+  for (const auto& [known, value] : values_) {
+    if (known == name) return value;
+  }
+  return otherwise;
+}
+
+void Parameters::set(std::string_view name, std::int64_t value) {
+  for (auto& [known, old] : values_) {
+    if (known == name) {
+      old = value;
+      return;
+    }
+  }
+  values_.emplace_back(name, value);
+}
+
+Parameters with_standards(const Descriptor& descriptor, const Parameters& chosen) {
+  Parameters parameters;
+  for (const ParameterSpec& spec : descriptor.parameters) {
+    parameters.set(spec.name, std::clamp(chosen.get_or(spec.name, spec.standard), spec.low, spec.high));
+  }
+  return parameters;
+}
+
+std::string why_illegal(const Descriptor& descriptor, const Problem& problem, std::int64_t bytes,
+                        bool has_shared_memory, bool has_single_copy) {
+  const Legality& legality = descriptor.legality;
+  if (std::string why = why_layout_forbids(legality, problem); !why.empty()) return why;
+  if (!problem.is_commutative) {
+    if (legality.needs_commutative) return "needs a commutative operator";
+    if (legality.needs_consecutive_unless_commutative && !problem.layout->is_consecutive()) {
+      return "needs a commutative operator, as ranks on the nodes are not consecutive";
+    }
+  }
+  if (legality.needs_shared_memory && !has_shared_memory) return "needs shared memory, there is none";
+  if (legality.needs_single_copy && !has_single_copy) return "needs single copy, the kernel allows none";
+  if (legality.max_bytes > 0 && bytes > legality.max_bytes) {
+    return "takes at most " + std::to_string(legality.max_bytes) + " bytes, there are " +
+           std::to_string(bytes);
+  }
+  return {};
+}
+
+}  // namespace unisono::algorithms

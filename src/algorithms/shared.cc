@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "algorithms/shared.h"
+
+#include "algorithms/compose.h"
+#include "algorithms/parameters.h"
+#include "patterns/exchange.h"
+
+namespace unisono::algorithms {
+
+using patterns::wrap;
+using schedule::Place;
+using schedule::Problem;
+using schedule::Program;
+using schedule::Ref;
+using schedule::SharedMode;
+using schedule::Stage;
+using schedule::Writer;
+
+Stage channel_stage(const Parameters& parameters, SharedMode mode, int ticks,
+                    std::function<void(Writer&)> write) {
+  Stage stage = local_stage(std::move(write));
+  stage.segment_bytes = parameters.get_or("piece", 0);
+  stage.shared = mode;
+  stage.ticks = ticks;
+  stage.buffers = static_cast<int>(parameters.get_or("buffers", stage.buffers));
+  return stage;
+}
+
+// Sender_put, Group_sync, Group_get: one writes, all read the same slot (G2).
+Program shared_bcast(const Problem& problem, const Parameters& parameters) {
+  return one_stage(channel_stage(parameters, SharedMode::common, 1, [=](Writer& writer) {
+    const Ref data = whole(Place::output);
+    if (problem.rank == problem.root) {
+      writer.await_space();
+      writer.copy(data.in_slot_of(0), data);
+    } else {
+      writer.await(problem.root, 1);
+      writer.copy(data, data.in_slot_of(0));
+    }
+  }));
+}
+
+// Group_seg_put, Group_sync, Receiver_get.
+Program shared_gather(const Problem& problem, const Parameters& parameters) {
+  return one_stage(channel_stage(parameters, SharedMode::own, 1, [=](Writer& writer) {
+    const Ref own = block(Place::input, 0);
+    if (problem.rank != problem.root) {
+      writer.await_space();
+      writer.copy(own.in_slot_of(problem.rank), own);
+      return;
+    }
+    writer.copy(block(Place::output, problem.rank), own);
+    for (int distance = 1; distance < problem.size; ++distance) {
+      const int peer = wrap(problem.rank + distance, problem.size);
+      writer.await(peer, 1);
+      writer.copy(block(Place::output, peer), own.in_slot_of(peer));
+    }
+  }));
+}
+
+// Sender_put, Group_sync, Group_seg_get: a lane for each rank.
+Program shared_scatter(const Problem& problem, const Parameters& parameters) {
+  Stage stage = channel_stage(parameters, SharedMode::common, 1, [=](Writer& writer) {
+    const Ref own = block(Place::output, 0);
+    if (problem.rank != problem.root) {
+      writer.await(problem.root, 1);
+      writer.copy(own, own.in_slot_of(0, problem.rank));
+      return;
+    }
+    writer.await_space();
+    for (int peer = 0; peer < problem.size; ++peer) {
+      const Ref theirs = block(Place::input, peer);
+      if (peer != problem.rank) writer.copy(theirs.in_slot_of(0, peer), theirs);
+    }
+    writer.copy(own, block(Place::input, problem.rank));
+  });
+  stage.lanes = problem.size;
+  return one_stage(std::move(stage));
+}
+
+// Group_seg_put, Group_sync, Group_get.
+Program shared_allgather(const Problem& problem, const Parameters& parameters) {
+  return one_stage(channel_stage(parameters, SharedMode::own, 2, [=](Writer& writer) {
+    const Ref own = block(Place::input, 0);
+    writer.await_space();
+    writer.copy(own.in_slot_of(problem.rank), own);
+    writer.signal(1);
+    writer.copy(block(Place::output, problem.rank), own);
+    for (int distance = 1; distance < problem.size; ++distance) {
+      const int peer = wrap(problem.rank + distance, problem.size);
+      writer.await(peer, 1);
+      writer.copy(block(Place::output, peer), own.in_slot_of(peer));
+    }
+  }));
+}
+
+// Group_seg_put, Group_sync, Group_seg_get: every slot has a lane for each reader. In place this is safe
+// piece by piece: each piece leaves before the piece that takes its place arrives.
+Program shared_alltoall(const Problem& problem, const Parameters& parameters) {
+  const Place source = problem.is_in_place ? Place::output : Place::input;
+  Stage stage = channel_stage(parameters, SharedMode::own, 2, [=](Writer& writer) {
+    writer.await_space();
+    for (int distance = 1; distance < problem.size; ++distance) {
+      const int peer = wrap(problem.rank + distance, problem.size);
+      writer.copy(block(source, peer).in_slot_of(problem.rank, peer), block(source, peer));
+    }
+    writer.signal(1);
+    writer.copy(block(Place::output, problem.rank), block(source, problem.rank));
+    for (int distance = 1; distance < problem.size; ++distance) {
+      const int peer = wrap(problem.rank - distance, problem.size);
+      writer.await(peer, 1);
+      writer.copy(block(Place::output, peer), block(Place::output, peer).in_slot_of(peer, problem.rank));
+    }
+  });
+  stage.lanes = problem.size;
+  return one_stage(std::move(stage));
+}
+
+namespace {
+
+Descriptor shared(Operation operation, std::string sentence, std::string source,
+                  Program (*build)(const Problem&, const Parameters&)) {
+  return {.name = "shared",
+          .operation = operation,
+          .group = "shared",
+          .sentence = std::move(sentence),
+          .source = std::move(source),
+          .legality = {.needs_one_node = true, .needs_shared_memory = true},
+          .parameters = {buffers_parameter(), piece_parameter()},
+          .build = build};
+}
+
+std::vector<Descriptor> make() {
+  return {
+      shared(Operation::bcast, "The root writes each piece once, all read it from the same slot.",
+             "A2, tables 2.2 and 2.3, row 1; G2", shared_bcast),
+      shared(Operation::scatter, "The root writes pieces of all blocks side by side, each reads its own.",
+             "A2, tables 2.2 and 2.3, row 2", shared_scatter),
+      shared(Operation::gather, "Everyone writes pieces of its block, the root reads them.",
+             "A2, tables 2.2 and 2.3, row 3", shared_gather),
+      shared(Operation::alltoall, "Everyone writes pieces for all others side by side, each reads its own.",
+             "A2, tables 2.2 and 2.3, row 4", shared_alltoall),
+      shared(Operation::allgather, "Everyone writes pieces of its block, all read them.",
+             "A2, tables 2.2 and 2.3, row 5", shared_allgather),
+      shared(Operation::reduce,
+             "Everyone writes its pieces, joins its own part of each, and the root reads the joined parts.",
+             "A2, section 2.4", shared_reduce),
+      shared(Operation::allreduce,
+             "Everyone writes its pieces, joins its own part of each, and all read the joined parts.",
+             "A2, section 2.4", shared_allreduce),
+  };
+}
+
+const Registration registration(make);
+
+}  // namespace
+}  // namespace unisono::algorithms

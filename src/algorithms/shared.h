@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node's messages of any size through a channel of shared memory: what is longer than a slot goes through
+// in pieces, slot after slot. `problem` is one node's with two ranks or more; its ranks are local ranks.
+// Always one stage. A1, A2 (section 2.4, tables 2.2 and 2.3), G2.
+#pragma once
+
+#include "algorithms/descriptor.h"
+#include "schedule/program.h"
+
+namespace unisono::algorithms {
+
+schedule::Program shared_bcast(const schedule::Problem& problem, const Parameters& parameters);
+schedule::Program shared_reduce(const schedule::Problem& problem, const Parameters& parameters);
+schedule::Program shared_allreduce(const schedule::Problem& problem, const Parameters& parameters);
+schedule::Program shared_gather(const schedule::Problem& problem, const Parameters& parameters);
+schedule::Program shared_scatter(const schedule::Problem& problem, const Parameters& parameters);
+schedule::Program shared_allgather(const schedule::Problem& problem, const Parameters& parameters);
+schedule::Program shared_alltoall(const schedule::Problem& problem, const Parameters& parameters);
+
+// A stage that uses a channel, by the parameters `buffers` and `piece`. All its steps stand in one round:
+// pieces follow each other.
+schedule::Stage channel_stage(const Parameters& parameters, schedule::SharedMode mode, int ticks,
+                              std::function<void(schedule::Writer&)> write);
+
+}  // namespace unisono::algorithms

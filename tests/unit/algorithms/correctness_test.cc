@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm of the registry, wherever it is legal: 1 to 33 ranks, all roots, many layouts, counts and
+// parameters. An algorithm that is added is tested here without a line of test code.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "interpreter.h"
+
+namespace unisono::algorithms::testing {
+namespace {
+
+std::vector<patterns::Layout> layouts(int size) {
+  std::vector<patterns::Layout> all{patterns::Layout::one_node(size)};
+  std::vector<int> each(size);
+  std::vector<int> uneven(size);
+  std::vector<int> cyclic(size);
+  std::vector<int> odd(size);
+  for (int rank = 0; rank < size; ++rank) {
+    each[rank] = rank;
+    uneven[rank] = rank < 2 ? 0 : rank < 3 ? 1 : 2 + (rank - 3) / 4;
+    cyclic[rank] = rank % 3;
+    odd[rank] = rank * 7 % 5 / 2;
+  }
+  for (const auto& labels : {each, uneven, cyclic, odd}) all.push_back(patterns::Layout::from_labels(labels));
+  for (int ranks = 2; ranks < size; ++ranks) {
+    if (size % ranks == 0)
+      all.push_back(*patterns::Layout::parse(std::to_string(size / ranks) + "x" + std::to_string(ranks)));
+  }
+  return all;
+}
+
+bool is_legal(const Case& tested) {
+  schedule::Problem problem{.operation = tested.descriptor->operation,
+                            .size = tested.layout.size(),
+                            .is_commutative = tested.is_commutative};
+  problem.layout = std::make_shared<const patterns::Layout>(tested.layout);
+  return why_illegal(*tested.descriptor, problem, 1, true, true).empty();
+}
+
+std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
+  std::vector<Parameters> all{with_standards(descriptor)};
+  Parameters small;
+  for (const ParameterSpec& spec : descriptor.parameters)
+    small.set(spec.name, spec.unit == "bytes" ? 24 : spec.low);
+  if (!descriptor.parameters.empty()) all.push_back(with_standards(descriptor, small));
+  return all;
+}
+
+// All that may vary beside layout and root.
+void expect_variants(Case tested) {
+  const std::int64_t size = tested.layout.size();
+  for (const Parameters& parameters : parameter_sets(*tested.descriptor)) {
+    tested.parameters = parameters;
+    for (const std::int64_t elements :
+         {std::int64_t{0}, std::int64_t{1}, std::max<std::int64_t>(1, size - 1), size + 5}) {
+      tested.elements = tested.descriptor->operation == Operation::barrier ? 1 : elements;
+      for (const bool is_in_place : {false, true}) {
+        tested.is_in_place = is_in_place;
+        ASSERT_EQ(fault_of(tested), "");
+        if (tested.descriptor->operation == Operation::barrier ||
+            tested.descriptor->operation == Operation::bcast)
+          break;
+      }
+      if (tested.descriptor->operation == Operation::barrier) break;
+    }
+  }
+}
+
+void expect_size(Case tested, int size) {
+  const bool depends_on_layout = tested.descriptor->legality.needs_several_nodes;
+  for (const patterns::Layout& layout : layouts(size)) {
+    if (!depends_on_layout && layout.nodes() > 1) continue;
+    tested.layout = layout;
+    for (const bool is_commutative : {false, true}) {
+      tested.is_commutative = is_commutative;
+      if (!is_reduction(tested.descriptor->operation) && !is_commutative) continue;
+      if (!is_legal(tested)) continue;
+      const int roots = is_rooted(tested.descriptor->operation) ? size : 1;
+      for (tested.root = 0; tested.root < roots; ++tested.root) {
+        const bool is_varied = size <= 12 || tested.root == 0 || tested.root == size / 2;
+        tested.parameters = with_standards(*tested.descriptor);
+        tested.elements = 7;
+        if (is_varied) {
+          expect_variants(tested);
+        } else {
+          ASSERT_EQ(fault_of(tested), "");
+        }
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+class Algorithm : public ::testing::TestWithParam<const Descriptor*> {};
+
+TEST_P(Algorithm, KeepsTheOperationsPromise) {
+  Case tested{.descriptor = GetParam()};
+  for (int size = 1; size <= 33; ++size) {
+    expect_size(tested, size);
+    if (HasFatalFailure()) return;
+  }
+}
+
+std::vector<const Descriptor*> all_descriptors() {
+  std::vector<const Descriptor*> all;
+  for (const Descriptor& descriptor : registry()) all.push_back(&descriptor);
+  return all;
+}
+
+std::string test_name(const ::testing::TestParamInfo<const Descriptor*>& info) {
+  static const char* const operations[] = {"barrier", "bcast",   "reduce",    "allreduce",
+                                           "gather",  "scatter", "allgather", "alltoall"};
+  return std::string(operations[static_cast<int>(info.param->operation)]) + "_" + info.param->name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Algorithm, ::testing::ValuesIn(all_descriptors()), test_name);
+
+}  // namespace
+}  // namespace unisono::algorithms::testing

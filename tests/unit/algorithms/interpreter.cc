@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpreter.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <tuple>
+
+#include "promise.h"
+#include "schedule/ranges.h"
+
+namespace unisono::algorithms::testing {
+
+using schedule::ElementRange;
+using schedule::Place;
+using schedule::Problem;
+using schedule::Program;
+using schedule::Ref;
+using schedule::SharedMode;
+using schedule::Stage;
+using schedule::Step;
+using schedule::StepKind;
+
+namespace {
+
+constexpr std::int64_t element_bytes = 8;
+
+struct Action {
+  int stage;
+  int round;
+  std::int64_t piece;
+  std::int64_t pieces;
+  Step step;
+  bool ends_piece;  // of a stage with a channel: the flag goes to the piece's end
+};
+
+struct Message {
+  int from;
+  int to;
+  int stage;
+  int round;
+  std::int64_t piece;
+  ElementRange range;
+  Place place;
+};
+
+struct Channel {
+  std::map<std::tuple<int, std::int64_t, int, std::int64_t>, std::pair<std::int64_t, Value>>
+      slots;                       // (owner, slot, lane, offset) -> (piece, value)
+  std::vector<std::int64_t> flag;  // of each local rank
+};
+
+struct Rank {
+  Problem problem;
+  Program program;
+  std::vector<Action> actions;
+  std::size_t next = 0;
+  std::array<Values, 3> memory;  // input, output, scratch
+  std::int64_t space_for = -1;   // piece that await_space was last asked for
+  int fused = 0;                 // fused operations so far
+};
+
+class Interpreter {
+ public:
+  explicit Interpreter(const Case& tested) : case_(tested), promise_(tested), size_(tested.layout.size()) {
+    const auto layout = std::make_shared<const patterns::Layout>(tested.layout);
+    channels_.resize(tested.layout.nodes());
+    for (int rank = 0; rank < size_; ++rank) ranks_.push_back(make_rank(rank, layout));
+  }
+
+  // Lets all ranks but `held` go on until none can.
+  void advance(int held) {
+    for (bool is_moving = true; is_moving;) {
+      is_moving = false;
+      for (int rank = 0; rank < size_; ++rank) {
+        while (rank != held && !is_done(rank) && try_next(rank)) is_moving = true;
+      }
+    }
+  }
+  bool is_done(int rank) const { return ranks_[rank].next == ranks_[rank].actions.size(); }
+
+  void finish() {
+    advance(-1);
+    for (int rank = 0; rank < size_; ++rank) {
+      if (!is_done(rank)) throw Fault("rank " + std::to_string(rank) + " waits for ever");
+    }
+    if (!messages_.empty()) throw Fault("a message is not received");
+    for (int rank = 0; rank < size_; ++rank) expect_result(rank);
+  }
+
+ private:
+  Operation operation() const { return case_.descriptor->operation; }
+
+  Rank make_rank(int number, const std::shared_ptr<const patterns::Layout>& layout) {
+    Rank rank;
+    rank.problem = {.operation = operation(),
+                    .size = size_,
+                    .rank = number,
+                    .root = case_.root,
+                    .is_commutative = case_.is_commutative,
+                    .is_in_place = promise_.is_in_place(number),
+                    .layout = layout};
+    rank.program = case_.descriptor->build(rank.problem, case_.parameters);
+    int channel = 0;
+    for (int stage = 0; stage < static_cast<int>(rank.program.stages.size()); ++stage) {
+      add_actions(&rank, stage, channel);
+      if (rank.program.stages[stage].shared != SharedMode::none) ++channel;
+    }
+    std::tie(rank.memory[0], rank.memory[1]) = promise_.before(number);
+    rank.memory[2].resize(
+        schedule::scaled_up(rank.program.scratch, rank.program.scratch_parts, case_.elements));
+    return rank;
+  }
+
+  std::int64_t lane_bytes(const Stage& stage, int rank) const {
+    if (stage.shared == SharedMode::none) return 0;
+    const int areas = stage.shared == SharedMode::common ? case_.layout.local_size(rank) : 1;
+    return std::max(element_bytes, case_.area_bytes * areas / stage.buffers / stage.lanes);
+  }
+
+  void add_actions(Rank* rank, int stage_number, int channel) {
+    const Stage& stage = rank->program.stages[stage_number];
+    const std::int64_t pieces =
+        piece_count(stage, case_.elements, element_bytes, lane_bytes(stage, rank->problem.rank));
+    const bool has_channel = stage.shared != SharedMode::none;
+    const auto steps_of = [&](int round) {
+      std::vector<Step> steps;
+      schedule::Writer writer(&steps);
+      stage.write(round, writer);
+      for (Step& step : steps) {
+        for (Ref* ref : {&step.into, &step.left, &step.right}) *ref = schedule::in_place(rank->problem, *ref);
+      }
+      return steps;
+    };
+    const auto add = [&](int round, const Step& step, std::int64_t piece) {
+      rank->actions.push_back({stage_number, round, piece, pieces, step, false});
+    };
+    if (!has_channel) {
+      for (int round = 0; round < stage.rounds; ++round) {
+        for (const Step& step : steps_of(round)) {
+          for (std::int64_t piece = 0; piece < pieces; ++piece) add(round, step, piece);
+        }
+      }
+      return;
+    }
+    auto& node = channels_[case_.layout.node_of[rank->problem.rank]];
+    if (std::ssize(node) <= channel) node.resize(channel + 1);
+    node[channel].flag.assign(case_.layout.local_size(rank->problem.rank), 0);
+    channel_of_stage_[{case_.layout.node_of[rank->problem.rank], stage_number}] = channel;
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const std::size_t before = rank->actions.size();
+      for (int round = 0; round < stage.rounds; ++round) {
+        for (const Step& step : steps_of(round)) add(round, step, piece);
+      }
+      if (rank->actions.size() == before) throw Fault("a rank has no steps in a stage with a channel");
+      rank->actions.back().ends_piece = true;
+    }
+  }
+
+  void expect_result(int number) const {
+    const Rank& rank = ranks_[number];
+    if (rank.memory[0] != promise_.before(number).first) throw Fault("writes to its input");
+    const std::optional<Values> promised = promise_.after(number);
+    if (promised && rank.memory[1] != *promised) {
+      throw Fault("rank " + std::to_string(number) + " has a wrong result");
+    }
+  }
+
+  // --- Memory ---
+  struct Location {
+    Place place;
+    ElementRange range;
+  };
+
+  Location location(const Rank& rank, const Ref& ref, const Action& action) {
+    const ElementRange range = piece_range(ref, case_.elements, action.piece, action.pieces);
+    if (ref.place == Place::shared) return {ref.place, range};
+    const Rank& owner = is_remote(ref) ? ranks_[remote_rank(rank, ref)] : rank;
+    const auto& memory = owner.memory[memory_of(ref.place)];
+    if (range.length() > 0 && (range.first < 0 || range.last > std::ssize(memory))) {
+      throw Fault("reaches out of place " + std::to_string(static_cast<int>(ref.place)));
+    }
+    return {ref.place, range};
+  }
+
+  static bool is_remote(const Ref& ref) {
+    return ref.place == Place::remote_input || ref.place == Place::remote_output;
+  }
+  static int memory_of(Place place) {
+    if (place == Place::input || place == Place::remote_input) return 0;
+    return place == Place::scratch ? 2 : 1;
+  }
+  int remote_rank(const Rank& rank, const Ref& ref) const {
+    return case_.layout.ranks_of[case_.layout.node_of[rank.problem.rank]][ref.owner];
+  }
+
+  Channel& channel_of(const Rank& rank, const Action& action) {
+    const int node = case_.layout.node_of[rank.problem.rank];
+    return channels_[node][channel_of_stage_.at({node, action.stage})];
+  }
+  std::tuple<int, std::int64_t, int, std::int64_t> slot_key(const Rank& rank, const Ref& ref,
+                                                            const Action& action, std::int64_t e) {
+    const Stage& stage = rank.program.stages[action.stage];
+    if (ref.lane >= stage.lanes) throw Fault("uses a lane that the stage does not have");
+    const std::int64_t offset = offset_in_lane(ref, case_.elements, action.piece, action.pieces) + e;
+    if ((offset + 1) * element_bytes > lane_bytes(stage, rank.problem.rank)) throw Fault("overruns a lane");
+    return {ref.owner, action.piece % stage.buffers, ref.lane, offset};
+  }
+
+  Values read(Rank& rank, const Ref& ref, const Action& action) {
+    const Location at = location(rank, ref, action);
+    Values values;
+    for (std::int64_t e = 0; e < at.range.length(); ++e) {
+      if (ref.place == Place::shared) {
+        const auto found = channel_of(rank, action).slots.find(slot_key(rank, ref, action, e));
+        if (found == channel_of(rank, action).slots.end() || found->second.first != action.piece) {
+          throw Fault("reads a slot before it is written");
+        }
+        values.push_back(found->second.second);
+      } else {
+        const Rank& owner = is_remote(ref) ? ranks_[remote_rank(rank, ref)] : rank;
+        values.push_back(owner.memory[memory_of(ref.place)][at.range.first + e]);
+      }
+    }
+    return values;
+  }
+
+  void write(Rank& rank, const Ref& ref, const Action& action, const Values& values) {
+    const Location at = location(rank, ref, action);
+    if (std::ssize(values) != at.range.length()) throw Fault("lengths differ");
+    for (std::int64_t e = 0; e < at.range.length(); ++e) {
+      if (ref.place == Place::shared) {
+        if (rank.space_for != action.piece) throw Fault("writes to a slot without asking for space");
+        channel_of(rank, action).slots[slot_key(rank, ref, action, e)] = {action.piece, values[e]};
+      } else if (is_remote(ref)) {
+        throw Fault("writes to another rank's memory");
+      } else {
+        rank.memory[memory_of(ref.place)][at.range.first + e] = values[e];
+      }
+    }
+  }
+
+  // --- Steps ---
+  bool try_next(int number) {
+    Rank& rank = ranks_[number];
+    const Action& action = rank.actions[rank.next];
+    if (!try_step(rank, action)) return false;
+    if (action.ends_piece) {
+      const Stage& stage = rank.program.stages[action.stage];
+      set_flag(rank, action, stage.ticks);
+    }
+    ++rank.next;
+    return true;
+  }
+
+  void set_flag(Rank& rank, const Action& action, int tick) {
+    const Stage& stage = rank.program.stages[action.stage];
+    std::int64_t& flag = channel_of(rank, action).flag[case_.layout.local_rank_of[rank.problem.rank]];
+    const std::int64_t value = action.piece * stage.ticks + tick;
+    if (tick < 1 || tick > stage.ticks || value < flag) throw Fault("signals out of order");
+    flag = value;
+  }
+
+  bool has_reached(Rank& rank, const Action& action, int local, int tick) {
+    const Stage& stage = rank.program.stages[action.stage];
+    return channel_of(rank, action).flag[local] >= action.piece * stage.ticks + tick;
+  }
+
+  // May the step write there? Not while a message from there is under way.
+  bool is_free(const Rank& rank, const Ref& ref, const Action& action) {
+    if (ref.place == Place::shared) return true;
+    const Location at = location(rank, ref, action);
+    return std::ranges::none_of(messages_, [&](const Message& m) {
+      return m.from == rank.problem.rank && m.place == at.place && m.range.first < at.range.last &&
+             at.range.first < m.range.last;
+    });
+  }
+
+  bool try_step(Rank& rank, const Action& action) {
+    const Step& step = action.step;
+    switch (step.kind) {
+      case StepKind::send:
+        return send(rank, action);
+      case StepKind::recv:
+        return try_receive(rank, action);
+      case StepKind::copy:
+        if (step.into == step.left) return true;
+        if (!is_free(rank, step.into, action)) return false;
+        write(rank, step.into, action, read(rank, step.left, action));
+        return true;
+      case StepKind::reduce:
+        return try_reduce(rank, action);
+      case StepKind::signal:
+        set_flag(rank, action, step.tick);
+        return true;
+      case StepKind::await:
+        return has_reached(rank, action, step.peer, step.tick);
+      case StepKind::await_all:
+        return all_reached(rank, action, step.tick);
+      case StepKind::await_space:
+        return try_space(rank, action);
+      case StepKind::expose:
+        return true;
+      default:
+        return try_fused(rank, action);
+    }
+  }
+
+  bool all_reached(Rank& rank, const Action& action, int tick) {
+    for (int local = 0; local < case_.layout.local_size(rank.problem.rank); ++local) {
+      if (!has_reached(rank, action, local, tick)) return false;
+    }
+    return true;
+  }
+
+  bool try_space(Rank& rank, const Action& action) {
+    const Stage& stage = rank.program.stages[action.stage];
+    const std::int64_t finished = (action.piece - stage.buffers + 1) * stage.ticks;
+    for (const std::int64_t flag : channel_of(rank, action).flag) {
+      if (flag < finished) return false;
+    }
+    rank.space_for = action.piece;
+    return true;
+  }
+
+  bool send(Rank& rank, const Action& action) {
+    const Step& step = action.step;
+    const Location from = location(rank, step.left, action);
+    if (step.peer < 0 || step.peer >= size_ || step.peer == rank.problem.rank) throw Fault("sends to nobody");
+    if (from.range.length() == 0 && !is_token(operation(), step.left)) return true;
+    messages_.push_back(
+        {rank.problem.rank, step.peer, action.stage, action.round, action.piece, from.range, from.place});
+    return true;
+  }
+
+  bool try_receive(Rank& rank, const Action& action) {
+    const Step& step = action.step;
+    const Location into = location(rank, step.into, action);
+    if (into.range.length() == 0 && !is_token(operation(), step.into)) return true;
+    const auto message = std::ranges::find_if(messages_, [&](const Message& m) {
+      return m.from == step.peer && m.to == rank.problem.rank && m.stage == action.stage &&
+             m.round == action.round && m.piece == action.piece;
+    });
+    if (message == messages_.end() || !is_free(rank, step.into, action)) return false;
+    if (message->range.length() != into.range.length()) throw Fault("a message has another length");
+    const auto& source = ranks_[message->from].memory[memory_of(message->place)];
+    const Values values(source.begin() + message->range.first, source.begin() + message->range.last);
+    messages_.erase(message);
+    write(rank, step.into, action, values);
+    return true;
+  }
+
+  bool try_reduce(Rank& rank, const Action& action) {
+    const Step& step = action.step;
+    if (!is_free(rank, step.into, action)) return false;
+    Values left = read(rank, step.left, action);
+    const Values right = read(rank, step.right, action);
+    if (left.size() != right.size()) throw Fault("operands have different lengths");
+    for (std::size_t e = 0; e < left.size(); ++e) left[e] = joined(left[e], right[e], case_.is_commutative);
+    write(rank, step.into, action, left);
+    return true;
+  }
+
+  // --- Fused operations: number k of a node's ranks belong together ---
+  bool try_fused(Rank& rank, const Action& action) {
+    const Step& step = action.step;
+    const int node = case_.layout.node_of[rank.problem.rank];
+    const int local = case_.layout.local_rank_of[rank.problem.rank];
+    const int count = case_.layout.local_size(rank.problem.rank);
+    auto& given = fused_[{node, rank.fused}];
+    const bool is_source = step.kind != StepKind::node_bcast || local == step.peer;
+    if (is_source && !given.contains(local)) {
+      given[local] = step.kind == StepKind::node_barrier ? Values{} : read(rank, step.left, action);
+    }
+    const bool is_sink = step.kind != StepKind::node_reduce || local == step.peer;
+    const int needed = !is_sink ? 0 : step.kind == StepKind::node_bcast ? 1 : count;
+    if (static_cast<int>(given.size()) < needed) return false;
+    if (is_sink && step.kind != StepKind::node_barrier) {
+      if (!is_free(rank, step.into, action)) return false;
+      take_fused(rank, action, given);
+    }
+    ++rank.fused;
+    return true;
+  }
+
+  void take_fused(Rank& rank, const Action& action, const std::map<int, Values>& given) {
+    const Step& step = action.step;
+    Values result = given.begin()->second;
+    const std::int64_t length = std::ssize(result);
+    if (step.kind == StepKind::node_allgather) {
+      for (auto next = std::next(given.begin()); next != given.end(); ++next) {
+        result.insert(result.end(), next->second.begin(), next->second.end());
+      }
+      const std::int64_t first = piece_range(step.into, case_.elements, action.piece, action.pieces).first;
+      auto& memory = rank.memory[memory_of(step.into.place)];
+      if (first + std::ssize(result) > std::ssize(memory)) throw Fault("reaches out of its place");
+      std::ranges::copy(result, memory.begin() + first);
+      return;
+    }
+    if (step.kind != StepKind::node_bcast) {
+      for (auto next = std::next(given.begin()); next != given.end(); ++next) {
+        for (std::int64_t e = 0; e < length; ++e) {
+          result[e] = joined(result[e], next->second[e], case_.is_commutative);
+        }
+      }
+    }
+    write(rank, step.into, action, result);
+  }
+
+  const Case& case_;
+  const Promise promise_;
+  int size_;
+  std::vector<Rank> ranks_;
+  std::vector<Message> messages_;
+  std::vector<std::vector<Channel>> channels_;                  // node -> channels
+  std::map<std::pair<int, int>, int> channel_of_stage_;         // (node, stage) -> channel
+  std::map<std::pair<int, int>, std::map<int, Values>> fused_;  // (node, number) -> local rank -> data
+};
+
+// While one rank has not come, no other may leave a barrier.
+void expect_barrier_holds(const Case& tested) {
+  for (int held = 0; held < tested.layout.size(); ++held) {
+    Interpreter interpreter(tested);
+    interpreter.advance(held);
+    for (int rank = 0; rank < tested.layout.size(); ++rank) {
+      if (rank != held && interpreter.is_done(rank)) {
+        throw Fault("rank " + std::to_string(rank) + " leaves before rank " + std::to_string(held) +
+                    " comes");
+      }
+    }
+    interpreter.finish();
+  }
+}
+
+}  // namespace
+
+std::string Case::describe() const {
+  std::ostringstream text;
+  text << descriptor->name << " on " << layout.describe() << ", root " << root << ", " << elements
+       << " elements, area " << area_bytes << (is_in_place ? ", in place" : "")
+       << (is_commutative ? "" : ", not commutative");
+  for (const auto& [name, value] : parameters.values()) text << ", " << name << "=" << value;
+  return text.str();
+}
+
+std::string fault_of(const Case& tested) {
+  try {
+    Interpreter(tested).finish();
+    if (tested.descriptor->operation == Operation::barrier) expect_barrier_holds(tested);
+  } catch (const Fault& fault) {
+    return tested.describe() + ": " + fault.what();
+  }
+  return {};
+}
+
+}  // namespace unisono::algorithms::testing

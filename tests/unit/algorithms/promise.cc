@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "promise.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace unisono::algorithms::testing {
+
+Value joined(const Value& left, const Value& right, bool is_commutative) {
+  if (left.id < 0 || left.id != right.id) throw Fault("joins different elements");
+  if ((left.ranks & right.ranks) != 0) throw Fault("joins an operand twice");
+  const int highest_left = 63 - std::countl_zero(left.ranks);
+  const int lowest_right = std::countr_zero(right.ranks);
+  if (!is_commutative && highest_left + 1 != lowest_right) throw Fault("joins out of order");
+  return {left.id, left.ranks | right.ranks};
+}
+
+Promise::Promise(const Case& tested) : case_(tested), size_(tested.layout.size()) {}
+
+bool Promise::is_in_place(int rank) const {
+  return case_.is_in_place && (!is_rooted(operation()) || rank == case_.root);
+}
+
+std::pair<int, int> Promise::units(int rank) const {
+  switch (operation()) {
+    case Operation::barrier:
+      return {0, 0};
+    case Operation::bcast:
+      return {0, 1};
+    case Operation::reduce:
+    case Operation::allreduce:
+      return {1, 1};
+    case Operation::gather:
+    case Operation::allgather:
+      return {1, size_};
+    case Operation::scatter:
+      return {rank == case_.root ? size_ : 0, 1};
+    case Operation::alltoall:
+      return {size_, size_};
+  }
+  return {0, 0};
+}
+
+Value Promise::contribution(int rank, std::int64_t unit, std::int64_t element) const {
+  const std::int64_t n = case_.elements;
+  if (is_reduction(operation())) return {element, std::uint64_t{1} << rank};
+  if (operation() == Operation::alltoall) return {(rank * size_ + unit) * n + element, 1};
+  if (operation() == Operation::scatter) return {unit * n + element, 1};
+  return {rank * n + element, 1};
+}
+
+std::pair<Values, Values> Promise::before(int rank) const {
+  const std::int64_t n = case_.elements;
+  const auto [input_units, output_units] = units(rank);
+  Values own;
+  for (int unit = 0; unit < input_units; ++unit) {
+    for (std::int64_t e = 0; e < n; ++e) own.push_back(contribution(rank, unit, e));
+  }
+  Values output(output_units * n);
+  if (operation() == Operation::bcast && rank == case_.root) {
+    for (std::int64_t e = 0; e < n; ++e) output[e] = {e, 1};
+  }
+  if (!is_in_place(rank)) return {own, output};
+  if (operation() == Operation::scatter) return {own, {}};
+  const bool has_own_block = operation() == Operation::gather || operation() == Operation::allgather;
+  std::ranges::copy(own, output.begin() + (has_own_block ? rank * n : 0));
+  return {{}, output};
+}
+
+Value Promise::result(int rank, std::int64_t at) const {
+  const std::int64_t n = case_.elements;
+  if (is_reduction(operation())) return {at, ~std::uint64_t{0} >> (64 - size_)};
+  if (operation() == Operation::scatter) return {rank * n + at, 1};
+  if (operation() == Operation::alltoall) return {(at / n * size_ + rank) * n + at % n, 1};
+  return {at, 1};
+}
+
+std::optional<Values> Promise::after(int rank) const {
+  const bool is_at_root_only = operation() == Operation::reduce || operation() == Operation::gather;
+  if (is_at_root_only && rank != case_.root) return std::nullopt;
+  if (operation() == Operation::scatter && is_in_place(rank)) return std::nullopt;
+  Values output;
+  for (std::int64_t at = 0; at < units(rank).second * case_.elements; ++at)
+    output.push_back(result(rank, at));
+  return output;
+}
+
+}  // namespace unisono::algorithms::testing

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+#include "algorithms/descriptor.h"
+
+namespace unisono::algorithms {
+namespace {
+
+schedule::Problem problem_on(const char* layout, Operation operation) {
+  schedule::Problem problem{.operation = operation};
+  problem.layout = std::make_shared<const patterns::Layout>(*patterns::Layout::parse(layout));
+  problem.size = problem.layout->size();
+  return problem;
+}
+
+TEST(Registry, IsSortedAndComplete) {
+  std::set<std::pair<Operation, std::string>> seen;
+  const Descriptor* before = nullptr;
+  for (const Descriptor& descriptor : registry()) {
+    EXPECT_TRUE(seen.insert({descriptor.operation, descriptor.name}).second) << descriptor.name;
+    EXPECT_EQ(find(descriptor.operation, descriptor.name), &descriptor);
+    EXPECT_FALSE(descriptor.group.empty()) << descriptor.name;
+    EXPECT_TRUE(descriptor.sentence.ends_with(".")) << descriptor.sentence;
+    EXPECT_FALSE(descriptor.source.empty()) << descriptor.name;
+    if (before != nullptr) {
+      EXPECT_LE(before->operation, descriptor.operation);
+    }
+    before = &descriptor;
+    std::set<std::string_view> parameters;
+    for (const ParameterSpec& spec : descriptor.parameters) {
+      EXPECT_TRUE(parameters.insert(spec.name).second) << descriptor.name << " " << spec.name;
+      EXPECT_LE(spec.low, spec.standard);
+      EXPECT_LE(spec.standard, spec.high);
+      EXPECT_FALSE(spec.help.empty());
+    }
+  }
+  EXPECT_EQ(find(Operation::bcast, "no_such_algorithm"), nullptr);
+}
+
+TEST(Parameters, ChosenValuesAreClampedAndOthersStandard) {
+  const Descriptor* descriptor = find(Operation::bcast, "shared");
+  ASSERT_NE(descriptor, nullptr);
+  Parameters chosen;
+  chosen.set("buffers", 1000);
+  chosen.set("unheard_of", 3);
+  const Parameters parameters = with_standards(*descriptor, chosen);
+  EXPECT_EQ(parameters.get("buffers"), 16);
+  EXPECT_EQ(parameters.get("piece"), 0);
+  EXPECT_EQ(parameters.get_or("unheard_of", -1), -1);
+  EXPECT_DEATH(parameters.get("unheard_of"), "unheard_of");
+}
+
+TEST(Legality, SaysWhyNot) {
+  const auto why = [](Operation operation, const char* name, const char* layout, bool is_commutative = true,
+                      std::int64_t bytes = 8, bool has_shared_memory = true) {
+    schedule::Problem problem = problem_on(layout, operation);
+    problem.is_commutative = is_commutative;
+    const Descriptor* descriptor = find(operation, name);
+    return descriptor == nullptr ? std::string("unknown")
+                                 : why_illegal(*descriptor, problem, bytes, has_shared_memory, false);
+  };
+  EXPECT_EQ(why(Operation::bcast, "binomial", "2x3"), "");
+  EXPECT_EQ(why(Operation::bcast, "fused", "4"), "");
+  EXPECT_EQ(why(Operation::bcast, "fused", "2x2"), "needs all ranks on one node, there are 2 nodes");
+  EXPECT_EQ(why(Operation::bcast, "fused", "4", true, 5000), "takes at most 4096 bytes, there are 5000");
+  EXPECT_EQ(why(Operation::bcast, "shared", "4", true, 8, false), "needs shared memory, there is none");
+  EXPECT_EQ(why(Operation::allreduce, "ring", "4", false), "needs a commutative operator");
+}
+
+}  // namespace
+}  // namespace unisono::algorithms

@@ -31,9 +31,9 @@ QUANTITY_TOLERANCE = 1e-9  # another order of summation may change the solution 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heat.py",
-        description="Heat in an uneven material on a periodic square: finite volumes, Crank-Nicolson, conjugate"
-        " gradients preconditioned by an FFT (MPI_Alltoall for the transposes, MPI_Allreduce for the dot"
-        " products), checked against the exact solution.",
+        description="Heat in an uneven material on a periodic square: finite volumes, Crank-Nicolson,"
+        " conjugate gradients preconditioned by an FFT (MPI_Alltoall for the transposes, MPI_Allreduce for"
+        " the dot products), checked against the exact solution.",
         epilog="exit code: 0 all checks passed, 1 a check failed, 2 wrong usage",
     )
     parser.add_argument(

@@ -2,9 +2,9 @@
 """Implicit heat conduction: finite volumes, Crank-Nicolson, conjugate gradients behind an FFT.
 
 Rows of the grid are divided among the ranks. Each step solves one linear system by conjugate gradients (dot
-products: MPI_Allreduce), preconditioned by the exact inverse for the mean conductivity, which a two-dimensional
-Fourier transform makes diagonal (transposes between ranks: MPI_Alltoall). Neighbouring rows come by
-point-to-point messages.
+products: MPI_Allreduce), preconditioned by the exact inverse for the mean conductivity, which a
+two-dimensional Fourier transform makes diagonal (transposes between ranks: MPI_Alltoall). Neighbouring rows
+come by point-to-point messages.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Spectrum = NDArray[np.complex128]
 class Share:
     """The consecutive part of `total` items that each rank holds; sizes differ by one at most.
 
-    `block` is the largest size. Where parts of all ranks lie padded to it one after the other, `slots` says where
-    the items are.
+    `block` is the largest size. Where parts of all ranks lie padded to it one after the other, `slots` says
+    where the items are.
     """
 
     def __init__(self, total: int, rank: int, ranks: int) -> None:

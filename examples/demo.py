@@ -33,7 +33,6 @@ from demonstration.errors import EXIT_FAILED, EXIT_MISSING, DemoError
 from demonstration.presentation import Finding, Setting
 from demonstration.programs import Program, Run, Workshop
 
-REPORTS = mpi.ROOT / "reports"
 _PROBE_TIMEOUT_S = 300.0
 
 
@@ -61,6 +60,13 @@ def parse_arguments() -> argparse.Namespace:
         help="choose the number of steps so that a native run takes about this long (%(default)s)",
     )
     parser.add_argument(
+        "--reports",
+        type=Path,
+        default=mpi.ROOT / "reports",
+        metavar="FOLDER",
+        help="where the reports go (reports/ of the project)",
+    )
+    parser.add_argument(
         "--program",
         action="append",
         choices=[program.name for program in programs.ALL],
@@ -85,6 +91,12 @@ def missing_parts() -> str | None:
     except UnisonoError as error:
         return error.format_message()
     return None
+
+
+def shown(file: Path) -> str:
+    """A path as short as it can be."""
+    file = file.absolute()
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
 def fitting_steps(program: Program, probe: Run, wanted_s: float) -> int:
@@ -141,7 +153,7 @@ class Demo:
             probe = probing(fitting_steps(program, probe, 0.2 * wanted_s))
         steps = fitting_steps(program, probe, wanted_s)
         timeout_s = max(60.0, 20.0 * self._options.seconds)
-        report_file = REPORTS / f"demo-{program.name}.json"
+        report_file = self._options.reports / f"demo-{program.name}.json"
         report_file.unlink(missing_ok=True)
         under_unisono = [sys.executable, "-m", "unisono", "run", "--report", str(report_file), "--"]
         native, unisono = [], []
@@ -153,7 +165,7 @@ class Demo:
         return Finding(
             program,
             steps,
-            native[0].result["checks"],
+            [done.result for done in native],
             comparison.compare([done.result for done in native], [done.result for done in unisono])
             if unisono
             else None,
@@ -187,7 +199,7 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
     with console.status(f"compiling examples/nbody with {installation.compiler}"):
         workshop.build()
     console.print()
-    REPORTS.mkdir(exist_ok=True)
+    options.reports.mkdir(parents=True, exist_ok=True)
     demo = Demo(options, workshop, missing is None, console)
     findings, has_failed = [], False
     for program in programs.ALL:
@@ -203,12 +215,12 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
             continue
         presentation.print_finding(finding, console)
         findings.append(finding)
-        has_failed |= finding.comparison is not None and not finding.comparison.is_same
+        has_failed |= not finding.is_good
     if findings:
-        summary = REPORTS / "demo.md"
+        summary = options.reports / "demo.md"
         files.write_whole(summary, presentation.markdown(setting, findings, time.strftime("%Y-%m-%d %H:%M")))
         for file in [*(finding.report_file for finding in findings if finding.report_file), summary]:
-            console.print(f"report: {file.relative_to(mpi.ROOT)}")
+            console.print(f"report: {escape(shown(file))}")
     if has_failed:
         return EXIT_FAILED
     return EXIT_MISSING if missing else 0

@@ -14,7 +14,7 @@ from unisono import report, tables
 
 from demonstration.comparison import Comparison, TimeComparison, Times
 from demonstration.mpi import Installation, usable_cores
-from demonstration.programs import Program
+from demonstration.programs import Program, are_passed
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,18 @@ class Finding:
 
     program: Program
     steps: int
-    checks: list[dict[str, Any]]
+    native: list[dict[str, Any]]  # what the program said of itself, run by run
     comparison: Comparison | None
     times: list[TimeComparison]
     report: dict[str, Any] | None
     report_file: Path | None
+
+    @property
+    def is_good(self) -> bool:
+        """Nothing failed, and what was compared is the same."""
+        if self.comparison is None:
+            return all(map(are_passed, self.native))
+        return self.comparison.is_same
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ def verdict(finding: Finding) -> str:
     """One sentence with the numbers that the verdict rests on."""
     comparison = finding.comparison
     if comparison is None:
-        return "not compared: Unisono is not built"
+        return "not compared" + ("" if finding.is_good else "; NO: the program's own checks failed")
     if comparison.failed_checks:
         return f"NO: the program's own checks failed: {', '.join(comparison.failed_checks)}"
     different = [row.name for row in [*comparison.quantities, *comparison.digests] if not row.is_same]
@@ -70,7 +77,7 @@ def verdict(finding: Finding) -> str:
         f" (allowed {allowed:.0e})"
     ]
     parts += [f"all {row.name} are the same bit for bit ({row.native})" for row in comparison.digests]
-    parts.append(f"all {len(finding.checks)} checks of its own passed in every run")
+    parts.append(f"all {len(finding.native[0]['checks'])} checks of its own passed in every run")
     return f"yes: {'; '.join(parts)}"
 
 
@@ -140,8 +147,7 @@ def _print_table(
 
 
 def print_finding(finding: Finding, console: Console) -> None:
-    is_good = finding.comparison is not None and finding.comparison.is_same
-    colour = "green" if is_good else "yellow" if finding.comparison is None else "red"
+    colour = "red" if not finding.is_good else "yellow" if finding.comparison is None else "green"
     console.print(f"[bold]{escape(finding.program.title)}[/bold], {tables.count_text(finding.steps)} steps")
     console.print(f"same results: [{colour}]{escape(verdict(finding))}[/{colour}]\n")
     if finding.comparison is not None and not finding.comparison.is_same:
@@ -174,7 +180,10 @@ def markdown(setting: Setting, findings: Sequence[Finding], when: str) -> str:
             lines += _markdown_table(_quantity_columns, _quantity_rows(finding.comparison))
         lines += _markdown_table(
             ("check of its own (native)", "value", "limit"),
-            ([check["name"], _number(check["value"]), _number(check["limit"])] for check in finding.checks),
+            (
+                [check["name"], _number(check["value"]), _number(check["limit"])]
+                for check in finding.native[0]["checks"]
+            ),
         )
         lines += _markdown_table(*_time_table(finding.times))
         if finding.report is not None and finding.report_file is not None:

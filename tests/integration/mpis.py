@@ -239,7 +239,9 @@ def mpi4py_environment(mpi: Mpi, scratch: Path) -> dict[str, str]:
         link = directory / "libmpi.so.12"
         if not link.exists():
             link.symlink_to(mpi.library_directory / "libmpich.so.12")
-    return {"LD_LIBRARY_PATH": str(directory)}
+    # Without its name mpi4py asks the first libmpi.so that the loader finds, which may be another MPI's.
+    abi = "openmpi" if mpi.family.startswith("openmpi") else "mpich"
+    return {"LD_LIBRARY_PATH": str(directory), "MPI4PY_MPIABI": abi}
 
 
 def missing() -> list[str]:

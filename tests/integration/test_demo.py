@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The demo: what it compares, how it finds an MPI, and whole runs of it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import job
+import mpis
+import pytest
+from demonstration import mpi as demo_mpi
+from demonstration.comparison import compare, compare_times
+from demonstration.errors import DemoError
+from mpis import ROOT
+
+DEMO = ROOT / "examples/demo.py"
+
+Result = dict[str, Any]
+
+RESULT: Result = {
+    "quantities": [
+        {"name": "energy", "value": -0.25, "tolerance": 1e-12},
+        {"name": "time", "value": 3.0, "tolerance": 0.0},
+    ],
+    "digests": [{"name": "positions", "value": "00ff"}],
+    "checks": [{"name": "drift", "value": 1e-6, "limit": 1e-4, "is_passed": True}],
+}
+
+
+def changed(change: Callable[[Result], None]) -> Result:
+    result = copy.deepcopy(RESULT)
+    change(result)
+    return result
+
+
+def test_equal_results_are_the_same() -> None:
+    found = compare([RESULT, RESULT], [RESULT])
+    assert found.is_same
+    assert [row.difference for row in found.quantities] == [0.0, 0.0]
+
+
+def test_a_difference_within_tolerance_is_allowed_and_told() -> None:
+    found = compare([RESULT], [changed(lambda result: result["quantities"][0].update(value=-0.25 + 5e-13))])
+    assert found.is_same
+    assert found.quantities[0].difference == pytest.approx(5e-13, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda result: result["quantities"][0].update(value=-0.25 + 2e-12),
+        lambda result: result["quantities"][0].update(value=None),
+        lambda result: result["quantities"][1].update(value=math.nextafter(3.0, 4.0)),
+        lambda result: result["digests"][0].update(value="00fe"),
+        lambda result: result["checks"][0].update(is_passed=False),
+    ],
+)
+def test_any_other_difference_is_found_in_any_run(change: Callable[[Result], None]) -> None:
+    other = changed(change)
+    assert not compare([RESULT], [other]).is_same
+    assert not compare([RESULT, RESULT], [RESULT, other]).is_same
+    assert not compare([RESULT, other], [RESULT, RESULT]).is_same
+
+
+def test_ratio_is_that_of_the_medians_and_lies_in_its_interval() -> None:
+    row = compare_times("all", [2.0, 2.2, 9.0], [1.0, 1.1, 1.2])
+    assert row.native.median == 2.2
+    assert (row.native.low, row.native.high) == (2.0, 9.0)
+    assert row.ratio == pytest.approx(2.0)
+    assert row.ratio_low <= row.ratio <= row.ratio_high
+    assert row.ratio_low >= 2.0 / 1.2 - 1e-9
+    assert row.ratio_high <= 9.0 / 1.0 + 1e-9
+
+
+def fake_launcher(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "mpirun"
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
+    return file
+
+
+def test_a_name_that_no_mpi_has_is_refused() -> None:
+    with pytest.raises(DemoError, match="no MPI 'nompi' was found"):
+        demo_mpi.find("nompi")
+
+
+def test_an_mpi_without_compiler_is_refused(tmp_path: Path) -> None:
+    fake_launcher(tmp_path / "bin", "echo 'mpirun (Open MPI) 4.1.4'")
+    with pytest.raises(DemoError, match="mpicxx is not installed"):
+        demo_mpi.find(str(tmp_path))
+
+
+def test_a_launcher_of_nothing_known_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DemoError, match="starts no MPI that is known"):
+        demo_mpi.find(str(fake_launcher(tmp_path, "echo hello")))
+
+
+def test_without_mpi_in_path_the_wheel_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = demo_mpi.find(None)
+    assert demo_mpi.WHEELS in Path(found.launcher.path).parents
+
+
+def run_demo(python: str, mpi: str, *options: str, folder: Path, **environment: str) -> job.Result:
+    command = [python, DEMO, "--mpi", mpi, "--ranks", "2", "--repeat", "1", "--seconds", "0.3", *options]
+    settings = {**os.environ, "COLUMNS": "200", **environment}
+    return job.run([*command, "--reports", folder], settings, timeout=250)
+
+
+def test_demo_fails_where_a_run_fails(python: str, tmp_path: Path) -> None:
+    real = mpis.BY_NAME["openmpi4"]
+    wrong = f'case "$*" in *--json*) exec {real.launcher} "$@" --bodies 1 ;; esac'
+    fake_launcher(tmp_path / "bin", f'{wrong}\nexec {real.launcher} "$@"')
+    compiler = tmp_path / "bin/mpicxx"
+    compiler.write_text(f'#!/bin/sh\nexec {real.compilers["c++"]} "$@"\n')
+    compiler.chmod(0o755)
+    finished = run_demo(python, str(tmp_path), "--program", "nbody", folder=tmp_path / "reports")
+    assert finished.status == 1, str(finished)
+    assert "nbody: --bodies: at least 2" in finished.output, str(finished)
+
+
+def test_demo_runs_natively_where_unisono_is_not_built(python: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    finished = run_demo(python, "openmpi4", folder=tmp_path / "reports", UNISONO_HOME=str(tmp_path / "empty"))
+    assert finished.status == 2, str(finished)
+    assert "the programs run natively only" in finished.output, str(finished)
+    assert finished.output.count("all collectives") == 2, str(finished)

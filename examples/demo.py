@@ -201,7 +201,7 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
     console.print()
     options.reports.mkdir(parents=True, exist_ok=True)
     demo = Demo(options, workshop, missing is None, console)
-    findings, has_failed = [], False
+    findings, failures = [], []
     for program in programs.ALL:
         if options.program and program.name not in options.program:
             continue
@@ -211,17 +211,16 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
             if error.exit_code == EXIT_MISSING:
                 raise
             console.print(f"[red]{program.name} failed:[/red] {escape(str(error))}\n")
-            has_failed = True
+            failures.append((program, str(error)))
             continue
         presentation.print_finding(finding, console)
         findings.append(finding)
-        has_failed |= not finding.is_good
-    if findings:
-        summary = options.reports / "demo.md"
-        files.write_whole(summary, presentation.markdown(setting, findings, time.strftime("%Y-%m-%d %H:%M")))
-        for file in [*(finding.report_file for finding in findings if finding.report_file), summary]:
-            console.print(f"report: {escape(shown(file))}")
-    if has_failed:
+    summary = options.reports / "demo.md"
+    when = time.strftime("%Y-%m-%d %H:%M")
+    files.write_whole(summary, presentation.markdown(setting, findings, failures, when))
+    for file in [*(finding.report_file for finding in findings if finding.report_file), summary]:
+        console.print(f"report: {escape(shown(file))}")
+    if failures or not all(finding.is_good for finding in findings):
         return EXIT_FAILED
     return EXIT_MISSING if missing else 0
 

@@ -73,7 +73,7 @@ def verdict(finding: Finding) -> str:
     worst = max(comparison.quantities, key=lambda row: row.difference)
     allowed = min(row.tolerance for row in comparison.quantities if row.tolerance > 0)
     parts = [
-        f"{len(comparison.quantities)} numbers agree, the largest difference is {worst.difference:.1e}"
+        f"{len(comparison.quantities)} numbers agree, the largest difference is {_difference(worst.difference)}"
         f" (allowed {allowed:.0e})"
     ]
     parts += [f"all {row.name} are the same bit for bit ({row.native})" for row in comparison.digests]
@@ -95,7 +95,12 @@ def ratio_text(row: TimeComparison) -> str:
 def _quantity_rows(comparison: Comparison) -> Iterable[list[str]]:
     for row in comparison.quantities:
         values = ["no number" if value is None else f"{value:.15g}" for value in (row.native, row.unisono)]
-        yield [row.name, *values, f"{row.difference:.1e}", f"{row.tolerance:.0e}" if row.tolerance else "0"]
+        yield [
+            row.name,
+            *values,
+            _difference(row.difference),
+            f"{row.tolerance:.0e}" if row.tolerance else "0",
+        ]
     for digest in comparison.digests:
         yield [
             f"digest of the {digest.name}",
@@ -132,7 +137,12 @@ def _algorithm_rows(run: dict[str, Any]) -> Iterable[list[str]]:
 
 _quantity_columns = ("result", "native", "Unisono", "largest difference", "allowed")
 _native_time_columns = ("time", "native: median (range)")
-_time_columns = ("time", "native: median (range)", "Unisono: median (range)", "native / Unisono [95 %]")
+_time_columns = (
+    "time",
+    "native: median (range)",
+    "Unisono: median (range)",
+    "native / Unisono [95 % interval]",
+)
 _algorithm_columns = ("operation", "size", "calls", "time", "algorithm", "why")
 
 
@@ -156,7 +166,7 @@ def print_finding(finding: Finding, console: Console) -> None:
     if finding.report is not None:
         _print_table(console, _algorithm_columns, _algorithm_rows(finding.report), ("size", "calls", "time"))
         for warning in finding.report["warnings"]:
-            console.print(f"[yellow]warning:[/yellow] {escape(warning)}")
+            console.print(f"[yellow]warning:[/yellow] {escape(warning)}\n")
 
 
 def _markdown_table(columns: Sequence[str], rows: Iterable[list[str]]) -> list[str]:
@@ -164,13 +174,16 @@ def _markdown_table(columns: Sequence[str], rows: Iterable[list[str]]) -> list[s
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines] + [""]
 
 
-def markdown(setting: Setting, findings: Sequence[Finding], when: str) -> str:
-    """The whole summary as one page."""
+def markdown(
+    setting: Setting, findings: Sequence[Finding], failures: Sequence[tuple[Program, str]], when: str
+) -> str:
+    """The whole summary as one page; `failures` are programs that did not come to their end, and how."""
     lines = ["# Real programs natively and under Unisono", ""]
     lines += [f"- {sentence}" for sentence in [*setting.sentences(), when]]
     lines += [
         "- times are the programs' own, of the rank where they are longest; a time in a collective includes the wait for"
         " ranks that arrive later",
+        "- the last column of times is the ratio of the medians, above 1 where Unisono is faster, with its bootstrap interval",
         "",
     ]
     for finding in findings:
@@ -190,7 +203,13 @@ def markdown(setting: Setting, findings: Sequence[Finding], when: str) -> str:
             lines += _markdown_table(_algorithm_columns, _algorithm_rows(finding.report))
             lines += [f"Warning: {warning}" for warning in finding.report["warnings"]]
             lines += [f"The last run's report: `{finding.report_file.name}`.", ""]
+    for program, message in failures:
+        lines += [f"## {program.title}: failed", "", "```", message, "```", ""]
     return "\n".join(lines)
+
+
+def _difference(value: float) -> str:
+    return f"{value:.1e}" if value else "0"
 
 
 def _number(value: float | None) -> str:

@@ -146,8 +146,9 @@ def algorithm_text(row: dict[str, Any]) -> str:
 
 
 def parameter_text(name: str, value: Any) -> str:
-    """Segments are in bytes; everything else is a plain number."""
-    return tables.bytes_text(value) if name == "segment" and isinstance(value, int) else str(value)
+    """Segments, and what is named so, are in bytes; everything else is a plain number."""
+    is_bytes = name == "segment" or name.endswith("_bytes")
+    return tables.bytes_text(value) if is_bytes and isinstance(value, int) else str(value)
 
 
 def layout_text(nodes: list[dict[str, Any]]) -> str:

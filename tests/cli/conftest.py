@@ -14,7 +14,13 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 FIXTURES = HERE / "fixtures"
+BUILD = Path(os.environ.get("UNISONO_TEST_BUILD", ROOT / "build/release")).resolve()
+
+needs_build = pytest.mark.skipif(
+    not (BUILD / "bin/unisono-tool").is_file(), reason=f"there is no build in {BUILD} (make build)"
+)
 
 
 def install_script(source: Path, target: Path) -> None:
@@ -97,3 +103,9 @@ def stage(tmp_path: Path) -> Stage:
     for name in ("mpirun", "srun"):
         install_script(HERE / "fake_launcher.py", tmp_path / "launchers" / name)
     return made
+
+
+@pytest.fixture
+def built() -> dict[str, str]:
+    """Changes to the environment that put the real compiled parts in the place of the stand-ins."""
+    return {"UNISONO_HOME": str(BUILD)}

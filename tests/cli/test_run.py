@@ -32,6 +32,8 @@ class TestSettings:
         assert stage.launched() == ["-n", "2", *shim, "./a"]
 
     def test_options(self, stage: Stage) -> None:
+        (stage.work / "out").mkdir()
+        (stage.work / "my.conf").touch()
         options = "--algorithm allreduce:ring(segment=64K),bcast:native --algorithm gather:linear --log info"
         options += " --no-single-copy --pool-bytes 2G --report out/r.json --config my.conf --enable"
         stage.unisono("run", *options.split(), "--", "mpirun", "./a")
@@ -58,7 +60,9 @@ class TestSettings:
         stage.unisono("run", "mpirun", "./a", "--log", "info", "--help", "--")
         assert stage.launched()[-4:] == ["--log", "info", "--help", "--"]
 
-    @pytest.mark.parametrize("words", [["--log", "loud"], ["--frob"]])
+    @pytest.mark.parametrize(
+        "words", [["--log", "loud"], ["--frob"], ["--config", "nowhere"], ["--report", "nowhere/r.json"]]
+    )
     def test_bad_option(self, stage: Stage, words: list[str]) -> None:
         answer = stage.unisono("run", *words, "mpirun", "./a")
         assert answer.returncode == 2

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from unisono import places, tool
-from unisono.errors import UnisonoError
+from unisono.errors import UnisonoError, UsageError
 from unisono.launch import process
 from unisono.launch.rewrite import Shim, rewrite
 
@@ -131,6 +131,7 @@ def settings_for_ranks(ctx: click.Context, environment: Mapping[str, str]) -> di
 @click.option(
     "--config",
     metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
     help="Configuration file, lines `name = value`  [default: ~/.config/unisono/unisono.conf, if it is there]",
 )
 @click.option("--dry-run", is_flag=True, help="Print the command that would run, and do not run it.")
@@ -162,6 +163,8 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
             status = process.supervise(_prepare(list(words), {**settings, REPORT: str(report)}, verbose))
             _show_report(report)
         ctx.exit(status)
+    if settings.get(REPORT) and not Path(settings[REPORT]).parent.is_dir():
+        raise UsageError(f"--report {settings[REPORT]}: there is no folder {Path(settings[REPORT]).parent}")
     command_line = _prepare(list(words), settings, verbose)
     if dry_run:
         click.echo(shlex.join(command_line))

@@ -31,18 +31,25 @@ def _in_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.option(
     "--algorithm", metavar="NAME", help="The algorithm; `unisono list --operation OPERATION` names them."
 )
-@click.option("--ranks", type=click.IntRange(min=1), help="Number of ranks  [default: as in --layout, or 8]")
+@click.option(
+    "--ranks",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Number of ranks  [default: as in --layout, or 8]",
+)
 @click.option(
     "--layout", metavar="LAYOUT", help="Nodes: 4x8 is 4 nodes with 8 ranks each; 3,5,8 is ranks per node."
 )
-@click.option("--root", type=click.IntRange(min=0), help="Root of a rooted operation  [default: 0]")
+@click.option(
+    "--root", metavar="RANK", type=click.IntRange(min=0), help="Root of a rooted operation  [default: 0]"
+)
 @click.option(
     "--segment",
     metavar="BYTES",
     callback=_in_bytes,
     help="Bytes of a segment, 8K for instance  [default: the algorithm's]",
 )
-@click.option("--count", type=click.IntRange(min=0), help="Elements that the call moves.")
+@click.option("--count", metavar="N", type=click.IntRange(min=0), help="Elements that the call moves.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write .svg, .txt or .json to this file."
 )

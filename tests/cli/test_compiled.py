@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The compiled parts keep what docs/tool.md promises, and the commands work on them."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+from conftest import FIXTURES, Stage, needs_build
+from unisono import __version__
+
+pytestmark = needs_build
+
+OPERATIONS = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"]
+# Every kind of group, and every manner of needs, in few calls.
+DRAWN = [
+    ["bcast", "--algorithm", "binomial", "--ranks", "5", "--root", "3"],
+    ["allreduce", "--algorithm", "recursive_doubling", "--ranks", "8"],
+]
+
+
+def test_version(stage: Stage, built: dict[str, str]) -> None:
+    found = json.loads(stage.unisono("info", "--json", environment=built).stdout)
+    assert found["compiled"] == __version__
+    assert all(part["found"] for part in found["parts"]), found["parts"]
+
+
+def test_options(stage: Stage, built: dict[str, str]) -> None:
+    options = json.loads(stage.unisono("options", "--json", environment=built).stdout)
+    fields = set(json.loads((FIXTURES / "options.json").read_text())[0])
+    for option in options:
+        assert set(option) == fields
+        assert all(isinstance(value, str) for value in option.values())
+        assert option["environment"] == f"UNISONO_{option['name'].upper()}"
+        assert option["cli"] == f"--{option['name'].replace('_', '-')}"
+        assert option["type"] in ("bool", "bytes", "integer", "text", "file", "list") or "|" in option["type"]
+        assert option["help"].endswith(".")
+    names = [option["name"] for option in options]
+    assert len(set(names)) == len(names)
+    assert {"algorithm", "report", "log"} <= set(names)
+    assert "--algorithm LIST" in stage.unisono("run", "--help", environment=built).stdout
+
+
+def test_list(stage: Stage, built: dict[str, str]) -> None:
+    algorithms = json.loads(stage.unisono("list", "--json", environment=built).stdout)
+    fields = json.loads((FIXTURES / "list.json").read_text())[0]
+    for algorithm in algorithms:
+        assert set(algorithm) == set(fields)
+        assert {name: type(value) for name, value in algorithm.items()} == {
+            name: type(value) for name, value in fields.items()
+        }
+        assert algorithm["operation"] in OPERATIONS
+        assert algorithm["sentence"].endswith(".") and algorithm["source"]
+        for parameter in algorithm["parameters"]:
+            assert set(parameter) == set(fields["parameters"][0])
+            assert parameter["low"] <= parameter["default"] <= parameter["high"]
+    names = [(algorithm["operation"], algorithm["name"]) for algorithm in algorithms]
+    assert len(set(names)) == len(names)
+    assert {operation for operation, _ in names} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("words", DRAWN, ids=[words[0] for words in DRAWN])
+def test_show(stage: Stage, built: dict[str, str], words: list[str]) -> None:
+    text = stage.unisono("show", *words, environment=built)
+    assert text.returncode == 0, text.stderr
+    assert len(text.stdout.splitlines()) > 2
+    assert stage.unisono("show", *words, "-o", "f.svg", environment=built).returncode == 0
+    assert ElementTree.parse(stage.work / "f.svg").getroot().tag.endswith("svg")
+    json.loads(stage.unisono("show", *words, "--json", environment=built).stdout)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bcast", "--algorithm", "binomial", "--ranks", "4", "--root", "4"],
+        ["bcast", "--algorithm", "binomial", "--ranks", "0"],
+    ],
+)
+def test_show_refuses(stage: Stage, built: dict[str, str], words: list[str]) -> None:
+    answer = stage.unisono("show", *words, environment=built)
+    assert answer.returncode == 2
+    assert answer.stderr.strip()
+
+
+def test_check(stage: Stage, built: dict[str, str]) -> None:
+    answer = stage.unisono("check", "--operation", "bcast", "--ranks", "1-4", environment=built)
+    assert answer.returncode == 0, answer.stderr
+    match = re.match(r"([\d,]+) of ([\d,]+) cases proved, (\d+) algorithms", answer.stdout)
+    assert match is not None, answer.stdout
+    assert match[1] == match[2] != "0"
+
+
+@pytest.mark.parametrize("words", [["--operation", "frob"], ["--algorithm", "frob"], ["--ranks", "x"]])
+def test_check_refuses(stage: Stage, built: dict[str, str], words: list[str]) -> None:
+    answer = stage.unisono("check", *words, environment=built)
+    assert answer.returncode == 2
+    assert words[1] in answer.stderr
+
+
+def test_shim_sets_and_starts(stage: Stage, built: dict[str, str]) -> None:
+    """The real shim with a program that never calls MPI: settings, arguments and exit status go through."""
+    script = 'echo "$UNISONO_LOG|$1"; exit 7'
+    answer = stage.unisono("run", "--log", "quiet", "sh", "-c", script, "sh", "a b", environment=built)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (7, "quiet|a b\n", "")

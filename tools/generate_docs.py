@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes the pages of docs/ that the code itself can tell: cli.md, options.md, algorithms.md.
+
+With --check nothing is written; the exit status is 1 where a page differs from what the code says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from unisono import files, tables, tool
+from unisono.commands.options import default_text
+from unisono.commands.run import SettingOption
+from unisono.main import COMMANDS, cli
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+NOTE = "<!-- Written by tools/generate_docs.py from the code; change it there. -->"
+
+
+def cell(text: str) -> str:
+    """Text as it stands in a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cli_page() -> str:
+    parts = [
+        "# The command `unisono`",
+        NOTE,
+        inspect.cleandoc(cli.help or ""),
+        table(
+            ["command", ""],
+            [[f"[`unisono {name}`](#unisono-{name})", line] for name, (_, line) in COMMANDS.items()],
+        ),
+        "Exit status: 0; 1 where something went wrong or a proof failed; 2 where the command line makes no sense. `unisono run` "
+        "ends as the job ends, with 127 or 126 where its command is not found or cannot be started.",
+        "`UNISONO_HOME` names the folder whose `bin/` and `lib/` hold the compiled parts; without it they are looked for in the "
+        "installed package and in `build/release` of the source tree.",
+    ]
+    for name in COMMANDS:
+        parts.append(command_section(name))
+    return "\n\n".join(parts) + "\n"
+
+
+def command_section(name: str) -> str:
+    context = click.Context(cli, info_name="unisono")
+    command = cli.get_command(context, name)
+    assert command is not None
+    own = click.Context(command, info_name=name, parent=context)
+    usage = " ".join(command.collect_usage_pieces(own))
+    parts = [f"## unisono {name}", f"    unisono {name} {usage}", prose(command.help or "")]
+    rows = []
+    # The parameters that the command itself declares, not those that it reads from the library's list.
+    for param in [*command.params, command.get_help_option(own)]:
+        record = param.get_help_record(own) if isinstance(param, click.Option) else None
+        if record is not None:
+            rows.append([f"`{cell(record[0])}`", cell(record[1])])
+    parts.append(table(["option", ""], rows))
+    if name == "run":
+        parts.append("Every option of the library is one of `unisono run` as well: [options](options.md).")
+    return "\n\n".join(parts)
+
+
+def prose(text: str) -> str:
+    """A help text: its paragraphs, and what is set apart by \\b as code."""
+    paragraphs = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        if paragraph.startswith("\b\n"):
+            lines = inspect.cleandoc(paragraph.removeprefix("\b\n")).splitlines()
+            paragraphs.append("\n".join(f"    {line}" for line in lines))
+        else:
+            paragraphs.append(" ".join(paragraph.split()))
+    return "\n\n".join(paragraphs)
+
+
+def options_page() -> str:
+    parts = [
+        "# Options",
+        NOTE,
+        "Each option can be given to `unisono run`, as an environment variable, or in a configuration file with lines "
+        "`name = value` (`--config FILE`, `UNISONO_CONFIG`, else `~/.config/unisono/unisono.conf`); the first of these that names it "
+        "holds. Rank 0's options hold for all ranks. A value that makes no sense is ignored with a warning.",
+    ]
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for option in tool.options():
+        groups.setdefault(option["group"], []).append(option)
+    for group, options in groups.items():
+        rows = []
+        for option in options:
+            names = SettingOption(option).opts + SettingOption(option).secondary_opts
+            default = default_text(option["default"])
+            rows.append(
+                [
+                    "<br>".join(f"`{name}`" for name in names),
+                    f"`{option['environment']}`",
+                    f"`{option['config_key']}`",
+                    cell(option["type"]),
+                    f"`{default}`" if default else "",
+                    cell(option["help"]),
+                ]
+            )
+        parts.append(f"## {group.capitalize()}")
+        parts.append(table(["unisono run", "environment", "file", "takes", "default", "meaning"], rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def algorithms_page() -> str:
+    algorithms = tool.algorithms()
+    parts = [
+        "# Algorithms",
+        NOTE,
+        f"All {len(algorithms)} algorithms, as `unisono list` shows them. One is forced by `--algorithm OPERATION:NAME` or with parameters "
+        "`--algorithm 'OPERATION:NAME(segment=64K)'`; `unisono show OPERATION --algorithm NAME` draws it. Where its needs are not met it is "
+        "refused, whoever asks for it.",
+    ]
+    operations: dict[str, list[dict[str, Any]]] = {}
+    for algorithm in algorithms:
+        operations.setdefault(algorithm["operation"], []).append(algorithm)
+    for operation, chosen in operations.items():
+        rows = [
+            [
+                f"`{algorithm['name']}`",
+                cell(algorithm["group"]),
+                cell(algorithm["sentence"]),
+                cell(", ".join(algorithm["legality"])),
+                "<br>".join(cell(parameter(entry)) for entry in algorithm["parameters"]),
+                cell(algorithm["source"]),
+            ]
+            for algorithm in chosen
+        ]
+        parts.append(f"## {operation}")
+        parts.append(table(["algorithm", "group", "what it does", "needs", "parameters", "source"], rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def parameter(entry: dict[str, Any]) -> str:
+    """`segment` 8 KiB (0 B to 1 GiB): bytes of a segment."""
+    low, high, default = (value_text(entry[name], entry["unit"]) for name in ("low", "high", "default"))
+    return f"`{entry['name']}` {default} ({low} to {high}): {entry['help']}"
+
+
+def value_text(value: int, unit: str) -> str:
+    if unit != "bytes":
+        return str(value)
+    return "no limit" if value >= 2**62 else tables.bytes_text(value)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": cli_page,
+    "options.md": options_page,
+    "algorithms.md": algorithms_page,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"only these: {', '.join(PAGES)}")
+    arguments = parser.parse_args()
+    unknown = set(arguments.pages) - set(PAGES)
+    if unknown:
+        parser.error(f"no such page: {', '.join(sorted(unknown))}")
+    status = 0
+    for name in arguments.pages or PAGES:
+        page = DOCS / name
+        text = PAGES[name]()
+        if page.is_file() and page.read_text() == text:
+            continue
+        if arguments.check:
+            print(f"{page} differs from what the code says; run tools/generate_docs.py", file=sys.stderr)
+            status = 1
+        else:
+            files.write_whole(page, text)
+            print(f"wrote {page}")
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)

@@ -54,8 +54,8 @@ Job::Job(host::Host& host) : host_(host) {
                                 .use_memfd = options_.segment == "memfd",
                                 .use_single_copy = options_.use_single_copy};
   pool_ = shm::Pool::create(host, world_, pool_options);
-  if (!pool_->is_available() && options_.use_shared_memory) {
-    warnings_.push_back("shared memory is not used: " + pool_->why_unavailable());
+  if (!pool_->why_unavailable().empty() && options_.use_shared_memory) {
+    warnings_.push_back("this rank shares no memory: " + pool_->why_unavailable());
     log::warning_once(warnings_.back());
   }
   find_nodes();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One anonymous shared segment per node and job. Who shares a node is proved by mapping the segment, not by a
 // host's name. Nothing is left behind when the job ends, however it ends: the segment has no name (memfd
-// passed through /proc/PID/fd; where /proc refuses, shm_open and unlink at once).
+// passed through /proc/PID/fd; where /proc refuses, shm_open, and unlinked once all have opened it).
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct PoolOptions {
 
 class Pool {
  public:
-  // Collective over `comm` (the private world). Never fails as a whole: where no memory is to be had, every
-  // rank is a node of its own and why_unavailable() says why.
+  // Collective over `comm` (the private world). Never fails as a whole: a rank that can share memory with
+  // nobody is a node of its own, with memory of its own, and why_unavailable() says why.
   static std::unique_ptr<Pool> create(host::Host& host, host::Comm comm, const PoolOptions& options);
   ~Pool();
 
@@ -32,6 +32,7 @@ class Pool {
       const;  // rank of comm -> label; equal labels share the pool. The same on all ranks
   const std::vector<std::string>& host_names() const;  // rank -> host name, for reports
   bool is_available() const;                           // this rank's node has a pool
+  // Why this rank shares memory with no other although others are on its machine; empty where all is well.
   const std::string& why_unavailable() const;
   bool has_single_copy() const;  // every rank of this node can read every other's memory (probed)
   const std::vector<int>& process_ids() const;  // rank of comm -> process id (meaningful on the same node)

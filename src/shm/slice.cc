@@ -2,13 +2,10 @@
 // Layout of a slice, channels, single copy. The fused operations are in fused.cc.
 #include "shm/slice.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 
+#include "shm/single_copy.h"
 #include "shm/slice_state.h"
 
 namespace unisono::shm {
@@ -188,19 +185,7 @@ Exposure Slice::exposed(const Use& use, std::int64_t piece, int owner) const {
 }
 
 bool Slice::read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const {
-  const pid_t process_id = state_->process_ids[static_cast<std::size_t>(owner)];
-  auto* to = static_cast<char*>(into);
-  while (bytes != 0) {
-    const iovec local = {.iov_base = to, .iov_len = bytes};
-    const iovec remote = {.iov_base = reinterpret_cast<void*>(address), .iov_len = bytes};
-    const ssize_t got = process_vm_readv(process_id, &local, 1, &remote, 1, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to += got;
-    address += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
+  return read_process(state_->process_ids[static_cast<std::size_t>(owner)], address, into, bytes);
 }
 
 }  // namespace unisono::shm

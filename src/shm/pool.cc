@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shm/pool.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "shm/allocator.h"
+#include "shm/cores.h"
+#include "shm/node_search.h"
+#include "shm/segment.h"
+#include "shm/single_copy.h"
+
+namespace unisono::shm {
+namespace {
+
+// The quotas of the cgroups that the node's ranks live in, together; 0 where any of them has none.
+std::uint64_t quota_millicores(const std::vector<Identity>& identities, const std::vector<int>& labels,
+                               int label) {
+  std::map<std::uint64_t, std::uint32_t> quota_of_group;
+  for (std::size_t rank = 0; rank < labels.size(); ++rank) {
+    if (labels[rank] != label) continue;
+    if (identities[rank].quota_millicores == 0) return 0;
+    quota_of_group[identities[rank].quota_group] = identities[rank].quota_millicores;
+  }
+  std::uint64_t sum = 0;
+  for (const auto& [group, quota] : quota_of_group) sum += quota;
+  return sum;
+}
+
+}  // namespace
+
+struct Pool::State {
+  std::uint64_t nonce = draw_nonce();  // others read it here: the single-copy probe
+  std::vector<Identity> identities;
+  std::vector<int> labels;
+  std::vector<std::string> host_names;
+  std::vector<int> process_ids;
+  std::unique_ptr<Segment> segment;
+  std::optional<Allocator> allocator;
+  std::string why_unavailable;
+  ReadPermission permission;
+  bool has_single_copy = false;
+  int usable_cores = 1;
+
+  void gather_identities(host::Host& host, host::Comm comm);
+  void find_node(host::Host& host, host::Comm comm, const PoolOptions& options);
+  void count_cores(int label);
+  void probe_single_copy(host::Host& host, host::Comm comm, bool is_wanted);
+};
+
+void Pool::State::gather_identities(host::Host& host, host::Comm comm) {
+  const Identity mine = own_identity(&nonce);
+  identities.resize(static_cast<std::size_t>(host.comm_size(comm)));
+  if (host.allgather_bytes(&mine, sizeof mine, identities.data(), comm) != host::success) {
+    identities.assign(identities.size(), mine);
+    for (Identity& identity : identities) identity.pid_namespace = identity.shm_device = 0;
+    why_unavailable = "the ranks could not tell each other where they are";
+  }
+  for (const Identity& identity : identities) {
+    host_names.emplace_back(identity.host_name.data());
+    process_ids.push_back(identity.process_id);
+  }
+}
+
+void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions& options) {
+  const std::size_t capacity_bytes = std::max(options.capacity_bytes, 2 * sizeof(PoolHeader));
+  NodeSearch search(host, comm, identities, capacity_bytes);
+  search.run(options.use_memfd);
+  labels = search.labels();
+  segment = search.take_segment();
+  if (segment == nullptr) {
+    // Alone on its node: communicators still get their slices, of one rank.
+    if (why_unavailable.empty()) why_unavailable = search.why_alone();
+    std::string why;
+    segment = Segment::create(SegmentKind::alone, nonce, capacity_bytes, sizeof(PoolHeader), &why);
+    if (segment == nullptr) {
+      why_unavailable = why;
+      return;
+    }
+  }
+  auto* header = reinterpret_cast<PoolHeader*>(segment->address());
+  allocator.emplace(&header->allocator, sizeof(PoolHeader), segment->capacity_bytes());
+}
+
+void Pool::State::count_cores(int label) {
+  CoreMask mask = own_affinity();
+  if (segment != nullptr) {
+    const auto* header = reinterpret_cast<const PoolHeader*>(segment->address());
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] |= header->cores[i].load(std::memory_order_relaxed);
+  }
+  const std::uint64_t quota = quota_millicores(identities, labels, label);
+  usable_cores = std::max(count(mask), 1);
+  if (quota != 0) usable_cores = std::min(usable_cores, static_cast<int>((quota + 999) / 1000));
+}
+
+// Every rank reads what every other rank of its node said that its memory holds; one failure is the whole
+// node's.
+void Pool::State::probe_single_copy(host::Host& host, host::Comm comm, bool is_wanted) {
+  const int label = labels[static_cast<std::size_t>(host.comm_rank(comm))];
+  std::uint8_t can_read = is_wanted ? 1 : 0;
+  for (std::size_t peer = 0; peer < labels.size() && can_read != 0; ++peer) {
+    if (labels[peer] != label) continue;
+    std::uint64_t seen = 0;
+    const Identity& identity = identities[peer];
+    const bool is_read = read_process(identity.process_id, identity.probe_address, &seen, sizeof seen);
+    can_read = is_read && seen == identity.nonce ? 1 : 0;
+  }
+  std::vector<std::uint8_t> all(labels.size());
+  if (host.allgather_bytes(&can_read, sizeof can_read, all.data(), comm) != host::success) return;
+  has_single_copy = true;
+  for (std::size_t peer = 0; peer < labels.size(); ++peer) {
+    if (labels[peer] == label && all[peer] == 0) has_single_copy = false;
+  }
+}
+
+Pool::Pool() : state_(std::make_unique<State>()) {}
+Pool::~Pool() = default;
+
+std::unique_ptr<Pool> Pool::create(host::Host& host, host::Comm comm, const PoolOptions& options) {
+  std::unique_ptr<Pool> pool(new Pool);
+  State& state = *pool->state_;
+  if (options.use_single_copy) state.permission.grant();
+  state.gather_identities(host, comm);
+  state.find_node(host, comm, options);
+  state.count_cores(state.labels[static_cast<std::size_t>(host.comm_rank(comm))]);
+  state.probe_single_copy(host, comm, options.use_single_copy);
+  return pool;
+}
+
+const std::vector<int>& Pool::node_labels() const {
+  return state_->labels;
+}
+const std::vector<std::string>& Pool::host_names() const {
+  return state_->host_names;
+}
+bool Pool::is_available() const {
+  return state_->segment != nullptr;
+}
+const std::string& Pool::why_unavailable() const {
+  return state_->why_unavailable;
+}
+bool Pool::has_single_copy() const {
+  return state_->has_single_copy;
+}
+const std::vector<int>& Pool::process_ids() const {
+  return state_->process_ids;
+}
+int Pool::usable_cores() const {
+  return state_->usable_cores;
+}
+
+std::int64_t Pool::allocate(std::size_t bytes) {
+  if (!state_->allocator) return -1;
+  const std::int64_t offset = state_->allocator->reserve(bytes);
+  if (offset >= 0 && !state_->segment->back(static_cast<std::size_t>(offset), bytes)) {
+    state_->allocator->free(offset);
+    return -1;
+  }
+  return offset;
+}
+
+// Cleared before it is free: whoever gets it next finds zeroes.
+void Pool::release(std::int64_t offset) {
+  if (!state_->allocator) return;
+  const std::size_t bytes = state_->allocator->reserved_bytes(offset);
+  if (bytes == 0) return;
+  state_->segment->clear(static_cast<std::size_t>(offset), bytes);
+  state_->allocator->free(offset);
+}
+
+void* Pool::address(std::int64_t offset) const {
+  return state_->segment->address() + offset;
+}
+
+}  // namespace unisono::shm

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A piece of memory that processes of one node map together. It has no name, or none after set-up, so nothing
+// is left behind however a job ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace unisono::shm {
+
+enum class SegmentKind : std::uint8_t {
+  memfd,  // passed through /proc/PID/fd
+  named,  // shm_open, unlinked as soon as all have opened it
+  alone   // anonymous memory of one process
+};
+
+// 64 bits that no other segment has.
+std::uint64_t draw_nonce();
+
+class Segment {
+ public:
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  // Each returns null on failure, with the reason in *why. `nonce` goes into the segment's name. The capacity
+  // is virtual: pages are taken when they are touched (memfd, alone) or by back() (named); `header_bytes` at
+  // the beginning are there at once.
+  static std::unique_ptr<Segment> create(SegmentKind kind, std::uint64_t nonce, std::size_t capacity_bytes,
+                                         std::size_t header_bytes, std::string* why);
+  // The memfd that process `process_id` holds as `descriptor`: only opened if it bears the nonce's name.
+  static std::unique_ptr<Segment> open_memfd(int process_id, int descriptor, std::uint64_t nonce,
+                                             std::string* why);
+  static std::unique_ptr<Segment> open_named(std::uint64_t nonce, std::string* why);
+
+  // Once all others have opened it, the creator takes the name away, and nobody needs a memfd's descriptor.
+  void forget_name();
+
+  char* address() const { return address_; }
+  std::size_t capacity_bytes() const { return capacity_bytes_; }
+  int descriptor() const { return descriptor_; }
+
+  // Makes sure that the range has memory behind it; false where there is none left.
+  bool back(std::size_t offset, std::size_t bytes) const;
+  // Zeroes whole pages and gives their memory back to the system.
+  void clear(std::size_t offset, std::size_t bytes) const;
+
+ private:
+  Segment(SegmentKind kind, std::uint64_t nonce) : kind_(kind), nonce_(nonce) {}
+  bool take(int descriptor, std::string* why);
+  bool map(std::string* why);
+
+  SegmentKind kind_;
+  std::uint64_t nonce_;
+  bool has_name_ = false;
+  int descriptor_ = -1;
+  std::uint64_t device_ = 0, inode_ = 0;  // what descriptor_ stood for
+  char* address_ = nullptr;
+  std::size_t capacity_bytes_ = 0;
+};
+
+}  // namespace unisono::shm

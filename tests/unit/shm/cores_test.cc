@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shm/cores.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace unisono::shm {
+namespace {
+
+// A tree of files as /proc and /sys show them.
+class Tree {
+ public:
+  Tree() {
+    std::string pattern = std::filesystem::temp_directory_path() / "unisono_cores_XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  ~Tree() { std::filesystem::remove_all(root_); }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  void write(const std::string& path, const std::string& text) const {
+    const std::filesystem::path file = root_ + path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  std::uint32_t millicores() const { return cpu_quota(root_).millicores; }
+  std::uint64_t group() const { return cpu_quota(root_).group; }
+
+ private:
+  std::string root_;
+};
+
+constexpr auto mount_version_2 =
+    "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+TEST(CpuQuota, is_none_where_nothing_is_limited_or_readable) {
+  const Tree tree;
+  EXPECT_EQ(tree.millicores(), 0U);
+  tree.write("/proc/self/mountinfo", mount_version_2);
+  tree.write("/proc/self/cgroup", "0::/user/job\n");
+  EXPECT_EQ(tree.millicores(), 0U);
+  tree.write("/sys/fs/cgroup/user/job/cpu.max", "max 100000\n");
+  EXPECT_EQ(tree.millicores(), 0U);
+}
+
+TEST(CpuQuota, version_2_takes_the_tightest_on_the_way_up) {
+  const Tree tree;
+  tree.write("/proc/self/mountinfo", std::string("22 1 0:5 / /proc rw - proc proc rw\n") + mount_version_2);
+  tree.write("/proc/self/cgroup", "0::/user/job/step\n");
+  tree.write("/sys/fs/cgroup/user/job/step/cpu.max", "max 100000\n");
+  tree.write("/sys/fs/cgroup/user/job/cpu.max", "250000 100000\n");
+  EXPECT_EQ(tree.millicores(), 2500U);
+  const std::uint64_t job = tree.group();
+  tree.write("/sys/fs/cgroup/user/cpu.max", "400000 100000\n");
+  EXPECT_EQ(tree.millicores(), 2500U);
+  EXPECT_EQ(tree.group(), job);
+  tree.write("/sys/fs/cgroup/user/cpu.max", "75000 50000\n");
+  EXPECT_EQ(tree.millicores(), 1500U);
+  EXPECT_NE(tree.group(), job);
+}
+
+TEST(CpuQuota, version_1_and_both_versions_side_by_side) {
+  const Tree tree;
+  tree.write("/proc/self/mountinfo",
+             "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+             "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+             "38 31 0:41 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+  tree.write("/proc/self/cgroup", "5:cpuset:/other\n4:cpu,cpuacct:/job\n0::/job\n");
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(tree.millicores(), 0U);
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "320000\n");
+  EXPECT_EQ(tree.millicores(), 3200U);
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "100000\n");
+  tree.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(tree.millicores(), 1000U);
+}
+
+// In a container the mount shows the container's own cgroup as its root.
+TEST(CpuQuota, a_mount_that_shows_a_part_only) {
+  const Tree tree;
+  tree.write("/proc/self/mountinfo", "31 23 0:28 /box/17 /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
+  tree.write("/proc/self/cgroup", "0::/box/17/inner\n");
+  tree.write("/sys/fs/cgroup/cpu.max", "50000 100000\n");
+  EXPECT_EQ(tree.millicores(), 500U);
+  tree.write("/sys/fs/cgroup/inner/cpu.max", "20000 100000\n");
+  EXPECT_EQ(tree.millicores(), 200U);
+  tree.write("/proc/self/cgroup", "0::/../elsewhere\n");
+  EXPECT_EQ(tree.millicores(), 500U);
+}
+
+TEST(Affinity, holds_at_least_one_core) {
+  EXPECT_GE(count(own_affinity()), 1);
+  CoreMask mask{};
+  EXPECT_EQ(count(mask), 0);
+  mask[0] = 5;
+  mask[63] = 1;
+  EXPECT_EQ(count(mask), 3);
+}
+
+}  // namespace
+}  // namespace unisono::shm

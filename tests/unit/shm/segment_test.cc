@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shm/segment.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace unisono::shm {
+namespace {
+
+constexpr std::size_t capacity = std::size_t{1} << 20;
+
+TEST(Segment, nonces_differ_and_are_not_zero) {
+  EXPECT_NE(draw_nonce(), draw_nonce());
+  EXPECT_NE(draw_nonce(), 0U);
+}
+
+TEST(Segment, a_memfd_is_opened_by_its_own_name_only) {
+  std::string why;
+  const std::uint64_t nonce = draw_nonce();
+  const auto made = Segment::create(SegmentKind::memfd, nonce, capacity, 4096, &why);
+  ASSERT_NE(made, nullptr) << why;
+  const auto opened = Segment::open_memfd(getpid(), made->descriptor(), nonce, &why);
+  ASSERT_NE(opened, nullptr) << why;
+  EXPECT_EQ(opened->capacity_bytes(), capacity);
+  made->address()[100] = 'a';
+  EXPECT_EQ(opened->address()[100], 'a');
+  // What has no name and no descriptor left still is shared.
+  made->forget_name();
+  opened->forget_name();
+  EXPECT_EQ(made->descriptor(), -1);
+  opened->address()[capacity - 1] = 'b';
+  EXPECT_EQ(made->address()[capacity - 1], 'b');
+
+  EXPECT_EQ(Segment::open_memfd(getpid(), 0, nonce, &why), nullptr) << "another descriptor of that process";
+  const auto other = Segment::create(SegmentKind::memfd, draw_nonce(), capacity, 4096, &why);
+  EXPECT_EQ(Segment::open_memfd(getpid(), other->descriptor(), nonce, &why), nullptr) << "another memfd";
+  EXPECT_NE(why.find("another file"), std::string::npos) << why;
+}
+
+TEST(Segment, a_named_one_is_gone_for_others_once_its_name_is_forgotten) {
+  std::string why;
+  const std::uint64_t nonce = draw_nonce();
+  const auto made = Segment::create(SegmentKind::named, nonce, capacity, 4096, &why);
+  ASSERT_NE(made, nullptr) << why;
+  const auto opened = Segment::open_named(nonce, &why);
+  ASSERT_NE(opened, nullptr) << why;
+  opened->address()[7] = 'c';
+  EXPECT_EQ(made->address()[7], 'c');
+  made->forget_name();
+  EXPECT_EQ(Segment::open_named(nonce, &why), nullptr);
+  EXPECT_TRUE(opened->back(4096, capacity - 4096));
+}
+
+TEST(Segment, clear_leaves_zeroes) {
+  std::string why;
+  for (const SegmentKind kind : {SegmentKind::memfd, SegmentKind::named, SegmentKind::alone}) {
+    const auto segment = Segment::create(kind, draw_nonce(), capacity, 4096, &why);
+    ASSERT_NE(segment, nullptr) << why;
+    ASSERT_TRUE(segment->back(8192, 8192));
+    for (std::size_t i = 4096; i < 20480; ++i) segment->address()[i] = 'x';
+    segment->clear(8192, 8192);
+    EXPECT_EQ(segment->address()[8191], 'x');
+    EXPECT_EQ(segment->address()[8192], 0);
+    EXPECT_EQ(segment->address()[16383], 0);
+    EXPECT_EQ(segment->address()[16384], 'x');
+  }
+}
+
+// The program closed the pool's descriptor, and its own file has the number now: it must not be touched.
+TEST(Segment, a_descriptor_that_is_another_file_by_now_is_left_alone) {
+  std::string why;
+  const auto segment = Segment::create(SegmentKind::named, draw_nonce(), capacity, 4096, &why);
+  ASSERT_NE(segment, nullptr) << why;
+  const auto other = Segment::create(SegmentKind::memfd, draw_nonce(), 4096, 4096, &why);
+  ASSERT_EQ(dup2(other->descriptor(), segment->descriptor()), segment->descriptor());
+  EXPECT_FALSE(segment->back(8192, 8192));
+  EXPECT_EQ(lseek(other->descriptor(), 0, SEEK_END), 4096);
+}
+
+}  // namespace
+}  // namespace unisono::shm

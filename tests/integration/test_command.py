@@ -118,7 +118,7 @@ def test_section_file(mpi: Mpi, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).write_text(f"#!/bin/sh\necho {name}\n")
         (tmp_path / name).chmod(0o755)
-    (tmp_path / "sections").write_text("# both\n-n 1 ./one\n-n 2 ./two\n")
+    (tmp_path / "sections").write_text("-n 1 ./one\n-n 2 ./two\n")
     options = mpi.launch(1, ["./one"])[:-3]
     option = "--app" if mpi.family.startswith("openmpi") else "-configfile"
     line = [*options, option, "sections"]

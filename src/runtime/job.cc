@@ -197,13 +197,22 @@ int Job::run_schedule(Communicator& c, CallClass& entry, const Call& call, const
                                 .comm = world_,
                                 .rank_in_comm = c.rank_in_world.data(),
                                 .tag_base = c.id * schedule::tag_count,
-                                .slice = c.slice.get()};
+                                .slice = c.slice.get(),
+                                .wait = &c.wait};
   const schedule::Data data{.input = transfer.input(),
                             .output = transfer.output(),
                             .elements = arguments.extent.elements,
                             .element_bytes = arguments.extent.element_bytes,
                             .combine = combine};
-  return c.executor.run(*entry.compiled, ground, data);
+  const int error = c.executor.run(*entry.compiled, ground, data);
+  if (error == schedule::error_single_copy) [[unlikely]] {
+    // The kernel allowed it at set-up and refuses now; ranks that wait for this one cannot be told.
+    log::warning(
+        "reading the memory of another rank failed, though it worked at the start; run with "
+        "UNISONO_SINGLE_COPY=0");
+    host_.abort(call.comm, 1);
+  }
+  return error;
 }
 
 }  // namespace unisono::runtime

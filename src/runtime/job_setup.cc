@@ -226,6 +226,7 @@ NativeReason Job::set_up_members(Communicator& c) {
   const NativeReason reason = agree_on_identifier(c, is_inside);
   if (reason != NativeReason::none) return reason;
   describe_ground(c);
+  c.wait = wait_config(is_oversubscribed_[static_cast<std::size_t>(world_rank_)]);
   attach_slice(c);
   c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
   return NativeReason::none;
@@ -307,12 +308,12 @@ void Job::attach_slice(Communicator& c) {
   c.pool = pool_.get();
   c.slice_offset = offsets[static_cast<std::size_t>(locals.front())];
   std::vector<int> process_ids;
-  for (int r : locals)
-    process_ids.push_back(
-        pool_->process_ids()[static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(r)])]);
-  c.slice = std::make_unique<shm::Slice>(
-      pool_->address(c.slice_offset), shape, local_rank,
-      wait_config(is_oversubscribed_[static_cast<std::size_t>(world_rank_)]), process_ids.data());
+  for (int r : locals) {
+    const auto in_world = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(r)]);
+    process_ids.push_back(pool_->process_ids()[in_world]);
+  }
+  c.slice = std::make_unique<shm::Slice>(pool_->address(c.slice_offset), shape, local_rank, c.wait,
+                                         process_ids.data());
 }
 
 }  // namespace unisono::runtime

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole calls, from MPI-like arguments to results, with every algorithm of the registry: ranks are threads
+// over the fake host, which share the memory of one process as the ranks of a node do.
+#include "runtime/job.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "host/fake/fake_host.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+
+// What a run of all operations is made of.
+struct Setting {
+  int size = 4;
+  std::string nodes;
+  std::string algorithm;
+  std::size_t count = 7;
+  bool is_in_place = false;
+  bool has_gaps = false;
+  bool is_commutative = true;
+};
+
+std::string print(const Setting& s) {
+  return std::to_string(s.size) + " ranks, nodes '" + s.nodes + "', algorithm '" + s.algorithm + "', count " +
+         std::to_string(s.count) + (s.is_in_place ? ", in place" : "") + (s.has_gaps ? ", gaps" : "") +
+         (s.is_commutative ? "" : ", not commutative");
+}
+
+// Elements are pairs of int32 (a, b) that stand for the maps x -> a*x + b modulo a prime: composing them is
+// associative, not commutative.
+constexpr std::int64_t prime = 10007;
+struct Pair {
+  std::int32_t a = 0, b = 0;
+  bool operator==(const Pair&) const = default;
+};
+Pair compose(Pair l, Pair r) {
+  return {static_cast<std::int32_t>(std::int64_t{l.a} * r.a % prime),
+          static_cast<std::int32_t>((std::int64_t{l.a} * r.b + l.b) % prime)};
+}
+Pair add(Pair l, Pair r) {
+  return {l.a + r.a, l.b + r.b};
+}
+Pair value(int rank, std::size_t i) {
+  return {static_cast<std::int32_t>((static_cast<std::size_t>(rank) * 31 + i * 7) % 1000 + 2),
+          static_cast<std::int32_t>(i % 100) + rank};
+}
+
+// A buffer of elements as the datatype lays them out: pairs back to back, or with gaps (0 and 8 of 16 bytes).
+class Buffer {
+ public:
+  Buffer(std::size_t count, bool has_gaps)
+      : stride_(has_gaps ? 16 : 8), second_(has_gaps ? 8 : 4), data_(count * stride_ + 64, 0x55) {}
+  void set(std::size_t i, Pair p) {
+    std::memcpy(data_.data() + i * stride_, &p.a, 4);
+    std::memcpy(data_.data() + i * stride_ + second_, &p.b, 4);
+  }
+  Pair get(std::size_t i) const {
+    Pair p;
+    std::memcpy(&p.a, data_.data() + i * stride_, 4);
+    std::memcpy(&p.b, data_.data() + i * stride_ + second_, 4);
+    return p;
+  }
+  void* data() { return data_.data(); }
+
+ private:
+  std::size_t stride_, second_;
+  std::vector<unsigned char> data_;
+};
+
+class JobTest : public ::testing::Test {
+ protected:
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
+  void clear() {
+    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
+    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
+    ::setenv("UNISONO_LOG", "quiet", 1);
+    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
+    ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
+  }
+
+  // One operation on all ranks; gives how many ranks' calls were taken (all or none).
+  int check(const Setting& s, Operation operation, int root) {
+    std::atomic<int> taken{0};
+    World world(s.size);
+    const host::Datatype gaps = world.gapped_int32();
+    const host::Datatype dense = world.add_type({{0, 8}}, 8);
+    const host::Op op = world.add_op(
+        [&s](const void* in, void* inout, std::size_t count, host::Datatype) {
+          const std::size_t stride = s.has_gaps ? 16 : 8, second = s.has_gaps ? 8 : 4;
+          for (std::size_t i = 0; i < count; ++i) {
+            Pair l, r;
+            const char* left = static_cast<const char*>(in) + i * stride;
+            char* right = static_cast<char*>(inout) + i * stride;
+            std::memcpy(&l.a, left, 4), std::memcpy(&l.b, left + second, 4);
+            std::memcpy(&r.a, right, 4), std::memcpy(&r.b, right + second, 4);
+            const Pair v = s.is_commutative ? add(l, r) : compose(l, r);
+            std::memcpy(right, &v.a, 4), std::memcpy(right + second, &v.b, 4);
+          }
+        },
+        s.is_commutative);
+    const host::Datatype type = s.has_gaps ? gaps : dense;
+    if (!s.nodes.empty()) ::setenv("UNISONO_NODES", s.nodes.c_str(), 1);
+    if (!s.algorithm.empty()) ::setenv("UNISONO_ALGORITHM", s.algorithm.c_str(), 1);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      for (int repeat = 0; repeat < 3; ++repeat)
+        taken += run_once(job, host, s, operation, (root + repeat) % s.size, rank, type, op);
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "") << print(s);
+    return taken;
+  }
+
+  static bool run_once(Job& job, FakeHost& host, const Setting& s, Operation operation, int root, int rank,
+                       host::Datatype type, host::Op op) {
+    const std::size_t n = s.count;
+    const auto size = static_cast<std::size_t>(s.size);
+    const bool is_root = rank == root;
+    Buffer in(n * size, s.has_gaps), out(n * size, s.has_gaps);
+    Call call{.operation = operation,
+              .root = root,
+              .comm = host.world(),
+              .send_buffer = in.data(),
+              .recv_buffer = out.data(),
+              .send_count = n,
+              .recv_count = n,
+              .send_type = type,
+              .recv_type = type,
+              .op = op};
+    // element(r, b, i): element i of the block that rank r has for rank b.
+    const auto element = [n](int r, std::size_t b, std::size_t i) { return value(r, b * n + i); };
+    for (std::size_t b = 0; b < size; ++b) {
+      for (std::size_t i = 0; i < n; ++i) in.set(b * n + i, element(rank, b, i));
+    }
+    std::vector<Pair> expected;
+    const auto expect_block = [&](int r, std::size_t b) {
+      for (std::size_t i = 0; i < n; ++i) expected.push_back(element(r, b, i));
+    };
+    const auto place_own = [&](std::size_t at, std::size_t b) {
+      for (std::size_t i = 0; i < n; ++i) out.set(at * n + i, element(rank, b, i));
+    };
+    switch (operation) {
+      case Operation::barrier:
+        break;
+      case Operation::bcast:
+        call.recv_buffer = in.data();
+        expect_block(root, 0);
+        break;
+      case Operation::reduce:
+      case Operation::allreduce:
+        call.is_in_place = s.is_in_place && (is_root || operation == Operation::allreduce);
+        if (call.is_in_place) place_own(0, 0);
+        for (std::size_t i = 0; i < n && (is_root || operation == Operation::allreduce); ++i) {
+          Pair v = element(0, 0, i);
+          for (int r = 1; r < s.size; ++r)
+            v = s.is_commutative ? add(v, element(r, 0, i)) : compose(v, element(r, 0, i));
+          expected.push_back(v);
+        }
+        break;
+      case Operation::gather:
+        call.is_in_place = s.is_in_place && is_root;
+        if (call.is_in_place) place_own(static_cast<std::size_t>(rank), 0);
+        for (int r = 0; r < s.size && is_root; ++r) expect_block(r, 0);
+        break;
+      case Operation::scatter:
+        call.is_in_place = s.is_in_place && is_root;
+        if (!call.is_in_place) expect_block(root, static_cast<std::size_t>(rank));
+        break;
+      case Operation::allgather:
+        call.is_in_place = s.is_in_place;
+        if (call.is_in_place) place_own(static_cast<std::size_t>(rank), 0);
+        for (int r = 0; r < s.size; ++r) expect_block(r, 0);
+        break;
+      case Operation::alltoall:
+        call.is_in_place = s.is_in_place;
+        for (std::size_t b = 0; b < size && call.is_in_place; ++b) place_own(b, b);
+        for (int r = 0; r < s.size; ++r) expect_block(r, static_cast<std::size_t>(rank));
+        break;
+    }
+    if (call.is_in_place) call.send_buffer = nullptr;
+    if (call.is_in_place && operation == Operation::scatter)
+      call.send_buffer = in.data(), call.recv_buffer = nullptr;
+    int error = -1;
+    const Outcome outcome = job.collective(call, &error);
+    if (outcome != Outcome::done) return false;
+    EXPECT_EQ(error, host::success);
+    const Buffer& result = operation == Operation::bcast ? in : out;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Pair got = result.get(i);
+      if (got != expected[i]) {
+        ADD_FAILURE() << name(operation) << " root " << root << " rank " << rank << " element " << i << ": ("
+                      << got.a << ", " << got.b << ") is not (" << expected[i].a << ", " << expected[i].b
+                      << "); " << print(s);
+        break;
+      }
+    }
+    return true;
+  }
+};
+
+std::vector<std::string> layouts_of(int size) {
+  std::vector<std::string> layouts = {""};
+  if (size >= 4 && size % 2 == 0)
+    layouts.push_back("2x" + std::to_string(size / 2)),
+        layouts.push_back("2x" + std::to_string(size / 2) + "/cyclic");
+  if (size >= 5) layouts.push_back("1,3," + std::to_string(size - 4));
+  if (size >= 2) layouts.push_back(std::to_string(size) + "x1");
+  return layouts;
+}
+
+TEST_F(JobTest, TheRulesServeEveryOperation) {
+  for (int size : {2, 3, 5, 8}) {
+    for (const std::string& nodes : layouts_of(size)) {
+      for (std::size_t count : {1, 7, 3000}) {
+        for (int variant = 0; variant < 4; ++variant) {
+          const Setting s{.size = size,
+                          .nodes = nodes,
+                          .count = count,
+                          .is_in_place = (variant & 1) != 0,
+                          .has_gaps = (variant & 2) != 0,
+                          .is_commutative = variant != 3};
+          for (int op = 0; op < operation_count; ++op) {
+            const int taken = check(s, static_cast<Operation>(op), size - 1);
+            EXPECT_TRUE(taken == 0 || taken == 3 * size)
+                << "all ranks or none: " << taken << "; " << print(s);
+          }
+          clear();
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(JobTest, EveryAlgorithmGivesTheRightResult) {
+  int runs = 0;
+  for (const algorithms::Descriptor& d : algorithms::registry()) {
+    for (int size : {2, 3, 5, 8}) {
+      for (const std::string& nodes : layouts_of(size)) {
+        for (std::size_t count : {1, 4, 1003}) {
+          for (bool is_in_place : {false, true}) {
+            Setting s{.size = size,
+                      .nodes = nodes,
+                      .algorithm = std::string(name(d.operation)) + ":" + d.name,
+                      .count = count,
+                      .is_in_place = is_in_place,
+                      .is_commutative = d.legality.needs_commutative};
+            check(s, d.operation, 1);
+            clear();
+            ++runs;
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(runs, 1000);
+}
+
+TEST_F(JobTest, ZeroCountsReturnAtOnce) {
+  for (int op = 1; op < operation_count; ++op)
+    EXPECT_EQ(check({.size = 3, .count = 0}, static_cast<Operation>(op), 0), 9);
+}
+
+TEST_F(JobTest, SwitchedOffEveryCallIsTheHosts) {
+  ::setenv("UNISONO_ENABLE", "0", 1);
+  EXPECT_EQ(check({.size = 3}, Operation::allreduce, 0), 0);
+}
+
+TEST_F(JobTest, WithoutSharedMemoryMessagesServe) {
+  ::setenv("UNISONO_SHARED_MEMORY", "0", 1);
+  EXPECT_EQ(check({.size = 4}, Operation::allreduce, 0), 12);
+}
+
+TEST_F(JobTest, AFullPoolLeavesTheCallToTheHostOrToMessages) {
+  ::setenv("UNISONO_POOL_BYTES", "1M", 1);
+  ::setenv("UNISONO_CHANNEL_BYTES", "1G", 1);
+  const int taken = check({.size = 4}, Operation::allreduce, 0);
+  EXPECT_TRUE(taken == 0 || taken == 12);
+}
+
+TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
+  // A predefined operator on a type that the program made: the host refuses to reduce it, on all ranks.
+  World world(3);
+  const host::Datatype dense = world.add_type({{0, 8}}, 8);
+  std::atomic<int> handled{0};
+  world.run([&](FakeHost& host, int) {
+    Job job(host);
+    std::int64_t in = 1, out = 0;
+    int error = 0;
+    const Call call{.operation = Operation::allreduce,
+                    .comm = host.world(),
+                    .send_buffer = &in,
+                    .recv_buffer = &out,
+                    .send_count = 1,
+                    .send_type = dense,
+                    .op = host::fake::op(ReduceOp::sum)};
+    if (job.collective(call, &error) == Outcome::done) {
+      EXPECT_NE(error, host::success);
+      handled += static_cast<int>(host.handled_errors().size());
+    }
+    job.finish();
+  });
+  EXPECT_EQ(handled, 3);
+}
+
+TEST_F(JobTest, CommunicatorsComeAndGo) {
+  World world(6);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    for (int round = 0; round < 40; ++round) {
+      host::Comm part{};
+      host.comm_split(host.world(), rank % 2, (round % 2 ? -rank : rank), &part);
+      std::int32_t one = 1, sum = 0;
+      int error = 0;
+      const Call call{.operation = Operation::allreduce,
+                      .comm = part,
+                      .send_buffer = &one,
+                      .recv_buffer = &sum,
+                      .send_count = 1,
+                      .send_type = host::fake::datatype(ElementType::int32),
+                      .op = host::fake::op(ReduceOp::sum)};
+      EXPECT_EQ(job.collective(call, &error), Outcome::done);
+      EXPECT_EQ(sum, 3);
+      host.comm_free(&part);
+    }
+    job.finish();
+  });
+}
+
+}  // namespace
+}  // namespace unisono::runtime

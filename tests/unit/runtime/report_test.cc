@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/report.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace unisono::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+void add_calls(Communicator* c, std::uint64_t calls, double seconds_each) {
+  c->size = 4;
+  c->layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(4));
+  CallClass& entry = c->call_class(Operation::allreduce, true, 8);
+  entry.calls = calls;
+  entry.bytes = calls * 8;
+  entry.samples = 10;
+  entry.sampled_s = 10 * seconds_each;
+  entry.choice = std::make_unique<tuning::Choice>(tuning::Choice{.reason = "because", .source = "rule"});
+}
+
+std::string rank_text(std::uint64_t calls, double seconds_each) {
+  Communicator c;
+  add_calls(&c, calls, seconds_each);
+  Records records;
+  records.absorb(c);
+  return records.to_text();
+}
+
+TEST(ReportTest, RanksAreMergedByMaximumAndMean) {
+  const Json merged = Json::parse(Records::merge({rank_text(100, 1e-6), rank_text(100, 3e-6)}));
+  ASSERT_EQ(merged["classes"].size(), 1u);
+  const Json& c = merged["classes"][0];
+  EXPECT_EQ(c["operation"], "allreduce");
+  EXPECT_EQ(c["algorithm"], "native");
+  EXPECT_EQ(c["size_class"], "8 B");
+  EXPECT_EQ(c["calls"], 100);
+  EXPECT_DOUBLE_EQ(c["time_s"], 300e-6);
+  EXPECT_DOUBLE_EQ(c["time_mean_s"], 200e-6);
+  EXPECT_EQ(c["sampled"], true);
+  EXPECT_DOUBLE_EQ(merged["collective_time_s"]["max"], 300e-6);
+  EXPECT_DOUBLE_EQ(merged["collective_time_s"]["mean"], 200e-6);
+}
+
+TEST(ReportTest, CommunicatorsOfOneShapeAreAddedUp) {
+  Records records;
+  for (int i = 0; i < 3; ++i) {
+    Communicator c;
+    add_calls(&c, 5, 1e-6);
+    records.absorb(c);
+  }
+  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  ASSERT_EQ(merged["classes"].size(), 1u);
+  EXPECT_EQ(merged["classes"][0]["calls"], 15);
+}
+
+TEST(ReportTest, CallsLeftToTheHostCarryTheirReason) {
+  Communicator c;
+  c.native_reason = NativeReason::intercommunicator;
+  c.native_calls[static_cast<int>(Operation::bcast)] = 7;
+  Records records;
+  records.absorb(c);
+  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  ASSERT_EQ(merged["native"].size(), 1u);
+  EXPECT_EQ(merged["native"][0]["calls"], 7);
+  EXPECT_EQ(merged["native"][0]["reason"], std::string(describe(NativeReason::intercommunicator)));
+}
+
+TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {
+  const std::string path = ::testing::TempDir() + "unisono_report_test.json";
+  const JobFacts facts{.mpi = "Fake MPI",
+                       .family = "fake",
+                       .options = "pool_bytes = 2M\n",
+                       .ranks = 4,
+                       .node_names = {"a"},
+                       .node_ranks = {4},
+                       .node_cores = {2}};
+  EXPECT_EQ(write_report(path, facts, {rank_text(1, 1e-6)}), "");
+  std::ifstream file(path);
+  const Json report = Json::parse(file);
+  EXPECT_EQ(report["schema"], "unisono-report");
+  EXPECT_EQ(report["options"]["pool_bytes"], "2M");
+  EXPECT_EQ(report["nodes"][0]["usable_cores"], 2);
+  std::remove(path.c_str());
+  EXPECT_NE(write_report("/no/such/folder/report.json", facts, {}).find("cannot be written"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tuning/decision.h"
+
+#include <gtest/gtest.h>
+
+#include "tuning/size_class.h"
+
+namespace unisono::tuning {
+namespace {
+
+Question question(Operation operation, const char* layout, std::int64_t bytes,
+                  bool has_shared_memory = true) {
+  Question q;
+  q.problem.operation = operation;
+  q.problem.layout = std::make_shared<patterns::Layout>(*patterns::Layout::parse(layout));
+  q.problem.size = q.problem.layout->size();
+  q.size_class = size_class(bytes);
+  q.has_shared_memory = has_shared_memory;
+  return q;
+}
+
+Decider forced(const char* text, std::vector<std::string>* warnings) {
+  Decider decider;
+  decider.add(make_forced(text, warnings));
+  decider.add(make_rules());
+  return decider;
+}
+
+TEST(DecisionTest, EveryDecisionHasAReasonAndIsLegal) {
+  Decider decider;
+  decider.add(make_rules());
+  for (int op = 0; op < operation_count; ++op) {
+    for (const char* layout : {"1", "2", "7", "2x1", "4x4", "3,5,8", "4x4/cyclic", "1,1,6"}) {
+      for (std::int64_t bytes : {0LL, 8LL, 4096LL, 1LL << 20, 1LL << 32}) {
+        for (bool has_shared_memory : {false, true}) {
+          for (bool is_commutative : {false, true}) {
+            Question q = question(static_cast<Operation>(op), layout, bytes, has_shared_memory);
+            q.problem.is_commutative = is_commutative;
+            const Choice choice = decider.decide(q);
+            EXPECT_FALSE(choice.reason.empty());
+            if (choice.algorithm == nullptr) continue;
+            EXPECT_EQ(
+                algorithms::why_illegal(*choice.algorithm, q.problem, q.bytes(), has_shared_memory, false),
+                "");
+            for (const auto& spec : choice.algorithm->parameters) {
+              EXPECT_GE(choice.parameters.get(spec.name), spec.low) << choice.algorithm->name;
+              EXPECT_LE(choice.parameters.get(spec.name), spec.high) << choice.algorithm->name;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
+  Decider decider;
+  decider.add(make_rules());
+  for (int op = 0; op < operation_count; ++op) {
+    for (std::int64_t bytes : {8LL, 1LL << 20}) {
+      if (static_cast<Operation>(op) == Operation::barrier) bytes = 0;
+      EXPECT_NE(decider.decide(question(static_cast<Operation>(op), "4", bytes)).algorithm, nullptr)
+          << op << " " << bytes;
+    }
+  }
+}
+
+TEST(DecisionTest, OneRankIsLeftToTheHost) {
+  Decider decider;
+  decider.add(make_rules());
+  EXPECT_EQ(decider.decide(question(Operation::bcast, "1", 8)).algorithm, nullptr);
+}
+
+TEST(DecisionTest, TheUsersWordComesFirst) {
+  std::vector<std::string> warnings;
+  Decider decider = forced("allreduce:ring(segment=64K,window=3), bcast:native", &warnings);
+  EXPECT_TRUE(warnings.empty());
+  const Choice ring = decider.decide(question(Operation::allreduce, "4", 1 << 20));
+  EXPECT_EQ(ring.name(), "ring");
+  EXPECT_EQ(ring.source, "forced");
+  EXPECT_EQ(ring.parameters.get("segment"), 65536);
+  EXPECT_EQ(ring.parameters.get("window"), 3);
+  EXPECT_EQ(decider.decide(question(Operation::bcast, "4", 8)).name(), "native");
+  EXPECT_NE(decider.decide(question(Operation::barrier, "4", 0)).source, "forced");
+}
+
+TEST(DecisionTest, UnknownWordsAreRefusedAndNamed) {
+  for (const char* text :
+       {"allreduce", "nosuch:ring", "allreduce:nosuch", "allreduce:ring(segment=64K",
+        "allreduce:ring(nosuch=1)", "allreduce:ring(window=99)", "allreduce:ring(segment=x)"}) {
+    std::vector<std::string> warnings;
+    forced(text, &warnings);
+    ASSERT_EQ(warnings.size(), 1u) << text;
+    EXPECT_NE(warnings[0].find("refused"), std::string::npos);
+  }
+  std::vector<std::string> warnings;
+  forced("allreduce:nosuch", &warnings);
+  EXPECT_NE(warnings[0].find("recursive_doubling"), std::string::npos) << "the message lists what there is";
+}
+
+TEST(DecisionTest, AnIllegalChoiceIsRefusedOnceItIsMet) {
+  std::vector<std::string> warnings;
+  Decider decider = forced("allreduce:fused", &warnings);
+  EXPECT_TRUE(warnings.empty());
+  const Choice choice = decider.decide(question(Operation::allreduce, "4x4", 8));
+  EXPECT_NE(choice.name(), "fused");
+  EXPECT_NE(choice.reason.find("forced but"), std::string::npos);
+  const std::vector<std::string> refused = decider.take_warnings();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_NE(refused[0].find("allreduce:fused"), std::string::npos);
+  EXPECT_TRUE(decider.take_warnings().empty());
+}
+
+}  // namespace
+}  // namespace unisono::tuning

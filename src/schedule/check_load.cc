@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/check_load.h"
+
+#include <limits>
+
+namespace unisono::schedule {
+
+SlotGeometry slot_geometry(const Stage& stage, std::int64_t area_elements, int local_size) {
+  SlotGeometry geometry;
+  geometry.is_common = stage.shared == SharedMode::common;
+  geometry.buffers = stage.buffers;
+  const std::int64_t area = area_elements * (geometry.is_common ? local_size : 1);
+  geometry.slot_elements = area / std::max(1, stage.buffers);
+  geometry.lane_elements = geometry.slot_elements / std::max(1, stage.lanes);
+  return geometry;
+}
+
+LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad& load)
+    : program_(&call.programs[rank]),
+      operation_(call.problem.operation),
+      load_(load),
+      rank_(rank),
+      size_(call.problem.size),
+      local_rank_(call.problem.layout->local_rank_of[rank]),
+      local_size_(call.problem.layout->local_size(rank)) {
+  for (const Stage& stage : program_->stages) {
+    geometries_.push_back(slot_geometry(stage, load.area_elements, local_size_));
+    pieces_.push_back(piece_count(stage, load.elements, load.element_bytes,
+                                  geometries_.back().lane_elements * load.element_bytes));
+  }
+  first_instance_.reserve(program_->steps.size() + 1);
+  int next = 0;
+  for (std::size_t step = 0; step < program_->steps.size(); ++step) {
+    first_instance_.push_back(next);
+    const auto pieces = static_cast<int>(pieces_[program_->steps[step].stage]);
+    step_of_.insert(step_of_.end(), pieces, static_cast<std::int32_t>(step));
+    next += pieces;
+  }
+  first_instance_.push_back(next);
+}
+
+ElementRange LoadedProgram::range(int instance, const Ref& ref) const {
+  const int step = step_of_[instance];
+  return piece_range(ref, load_.elements, instance - first_instance_[step],
+                     pieces_[program_->steps[step].stage]);
+}
+
+std::int64_t LoadedProgram::offset_in_lane(int instance, const Ref& ref) const {
+  const int step = step_of_[instance];
+  return schedule::offset_in_lane(ref, load_.elements, instance - first_instance_[step],
+                                  pieces_[program_->steps[step].stage]);
+}
+
+ElementRange LoadedProgram::gathered_range(int instance) const {
+  const Step& step = program_->steps[step_of_[instance]].step;
+  const ElementRange into = range(instance, step.into);
+  return {into.first, into.first + local_size_ * range(instance, step.left).length()};
+}
+
+AccessList LoadedProgram::accesses(int instance) const {
+  const Step& step = program_->steps[step_of_[instance]].step;
+  AccessList list;
+  const auto touch = [&](const Ref& ref, bool is_write) {
+    if (ref.place == Place::input || ref.place == Place::output || ref.place == Place::scratch) {
+      list.add(ref.place, range(instance, ref), is_write);
+    }
+  };
+  switch (step.kind) {
+    case StepKind::send:
+      touch(step.left, false);
+      break;
+    case StepKind::recv:
+      touch(step.into, true);
+      break;
+    case StepKind::copy:
+    case StepKind::node_allreduce:
+      touch(step.left, false);
+      touch(step.into, true);
+      break;
+    case StepKind::reduce:
+      touch(step.left, false);
+      touch(step.right, false);
+      touch(step.into, true);
+      break;
+    case StepKind::node_bcast:
+      touch(step.into, local_rank_ != step.peer);
+      break;
+    case StepKind::node_reduce:
+      touch(step.left, false);
+      if (local_rank_ == step.peer) touch(step.into, true);
+      break;
+    case StepKind::node_allgather:
+      touch(step.left, false);
+      list.add(step.into.place, gathered_range(instance), true);
+      break;
+    case StepKind::signal:
+    case StepKind::await:
+    case StepKind::await_all:
+    case StepKind::await_space:
+    case StepKind::expose:
+    case StepKind::node_barrier:
+      break;
+  }
+  return list;
+}
+
+bool LoadedProgram::is_sent(int instance) const {
+  const CheckedStep& checked = program_->steps[step_of_[instance]];
+  const Ref& data = checked.step.kind == StepKind::send ? checked.step.left : checked.step.into;
+  return checked.is_token || range(instance, data).length() > 0;
+}
+
+std::int64_t LoadedProgram::extent(Place place) const {
+  const std::int64_t n = load_.elements;
+  switch (place) {
+    case Place::scratch:
+      return scaled_up(program_->scratch, program_->scratch_parts, n);
+    case Place::input:
+      if (operation_ == Operation::barrier || operation_ == Operation::bcast) return 0;
+      return operation_ == Operation::scatter || operation_ == Operation::alltoall ? size_ * n : n;
+    case Place::output:
+      if (operation_ == Operation::barrier) return 0;
+      return operation_ == Operation::gather || operation_ == Operation::allgather ||
+                     operation_ == Operation::alltoall
+                 ? size_ * n
+                 : n;
+    case Place::shared:
+    case Place::remote_input:
+    case Place::remote_output:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace unisono::schedule

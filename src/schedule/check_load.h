@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One count for a checked call: how many pieces, and which elements each piece of each step touches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "schedule/check_program.h"
+
+namespace unisono::schedule {
+
+// The count of a call and the size of the node's shared memory. Sizes are numbers only, nothing is allocated
+// by them: an element may be large, to make few elements many pieces.
+struct CheckLoad {
+  std::int64_t elements = 1;
+  std::int64_t element_bytes = 64;
+  std::int64_t area_elements = 1024;  // per local rank and channel
+};
+
+// A channel's slots as a stage uses them, in elements.
+struct SlotGeometry {
+  bool is_common = false;
+  int buffers = 0;
+  std::int64_t slot_elements = 0;
+  std::int64_t lane_elements = 0;
+};
+SlotGeometry slot_geometry(const Stage& stage, std::int64_t area_elements, int local_size);
+
+// Elements of a rank's own memory that a step touches.
+struct Access {
+  Place place = Place::output;
+  ElementRange range;
+  bool is_write = false;
+};
+struct AccessList {
+  std::array<Access, 4> items;
+  int count = 0;
+  void add(Place place, const ElementRange& range, bool is_write) {
+    if (range.length() > 0) items[count++] = {place, range, is_write};
+  }
+  const Access* begin() const { return items.data(); }
+  const Access* end() const { return items.data() + count; }
+};
+
+// One rank's program with a count. An instance is one piece of one step; instances of a step are consecutive.
+class LoadedProgram {
+ public:
+  LoadedProgram(const CheckedCall& call, int rank, const CheckLoad& load);
+
+  const CheckedProgram& program() const { return *program_; }
+  int rank() const { return rank_; }
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+  std::int64_t pieces(int stage) const { return pieces_[stage]; }
+  const SlotGeometry& geometry(int stage) const { return geometries_[stage]; }
+
+  int instances() const { return first_instance_.back(); }
+  int first_instance(int step) const { return first_instance_[step]; }
+  int step_of(int instance) const { return step_of_[instance]; }
+  int piece_of(int instance) const { return instance - first_instance_[step_of_[instance]]; }
+
+  ElementRange range(int instance, const Ref& ref) const;
+  std::int64_t offset_in_lane(int instance, const Ref& ref) const;
+  // All of the data that node_allgather writes.
+  ElementRange gathered_range(int instance) const;
+  AccessList accesses(int instance) const;
+  // Is the message really sent? The same on both sides when their lengths are equal.
+  bool is_sent(int instance) const;
+
+  // How many elements the rank's memory at `place` has.
+  std::int64_t extent(Place place) const;
+
+ private:
+  const CheckedProgram* program_;
+  Operation operation_;
+  CheckLoad load_;
+  int rank_, size_, local_rank_, local_size_;
+  std::vector<std::int64_t> pieces_;
+  std::vector<SlotGeometry> geometries_;
+  std::vector<int> first_instance_;
+  std::vector<std::int32_t> step_of_;
+};
+
+}  // namespace unisono::schedule

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/check_program.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <tuple>
+
+#include "schedule/describe.h"
+#include "schedule/executor.h"
+#include "shm/slice.h"
+
+namespace unisono::schedule {
+namespace {
+
+bool is_on_node(const Ref& ref) {
+  return ref.place == Place::shared || ref.place == Place::remote_input || ref.place == Place::remote_output;
+}
+
+struct Written {
+  Step step;
+  std::int32_t stage, round;
+};
+
+// The program as the algorithm wrote it, references in place.
+std::vector<Written> written_steps(const Problem& problem, const Program& program) {
+  std::vector<Written> result;
+  std::vector<Step> steps;
+  for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+    for (int round = 0; round < program.stages[stage].rounds; ++round) {
+      steps.clear();
+      Writer writer(&steps);
+      program.stages[stage].write(round, writer);
+      for (Step& step : steps) {
+        for (Ref* ref : {&step.into, &step.left, &step.right}) *ref = in_place(problem, *ref);
+        result.push_back({step, static_cast<std::int32_t>(stage), round});
+      }
+    }
+  }
+  return result;
+}
+
+// May the compiler leave the step out? Where nothing is moved, or onto itself.
+bool is_nothing(const Step& step) {
+  if (step.kind == StepKind::copy && step.into == step.left) return true;
+  return (step.kind == StepKind::copy || step.kind == StepKind::reduce) && step.into.first == step.into.last;
+}
+
+bool is_same(const Step& a, const Step& b) {
+  return a.kind == b.kind && a.peer == b.peer && a.tick == b.tick && a.into == b.into && a.left == b.left &&
+         a.right == b.right;
+}
+
+CheckedStep checked_step(const Compiled& compiled, const CompiledStep& from) {
+  CheckedStep checked;
+  checked.step = {from.kind,
+                  from.peer,
+                  from.tick,
+                  compiled.refs[from.into],
+                  compiled.refs[from.left],
+                  compiled.refs[from.right]};
+  checked.stage = from.stage;
+  checked.is_node = from.is_node_step;
+  checked.is_token = from.is_token;
+  checked.tag = from.tag;
+  checked.before.assign(compiled.predecessors.begin() + from.first_predecessor,
+                        compiled.predecessors.begin() + from.last_predecessor);
+  return checked;
+}
+
+CheckedProgram spread_out(const Problem& problem, const Program& program,
+                          std::vector<std::string>* failures) {
+  CheckedProgram result;
+  result.scratch = program.scratch;
+  result.scratch_parts = program.scratch_parts;
+  const std::string who = "rank " + std::to_string(problem.rank);
+  std::shared_ptr<const Compiled> compiled;
+  try {
+    compiled = compile(problem, program);
+  } catch (const std::invalid_argument& error) {
+    failures->push_back(who + ": " + error.what());
+    return result;
+  }
+  for (const CompiledStage& stage : compiled->stages) {
+    result.stages.push_back(stage.shape);
+    result.channel_of.push_back(stage.channel);
+    result.has_node_steps.push_back(stage.has_node_steps);
+  }
+  const std::vector<Written> written = written_steps(problem, program);
+  auto next = written.begin();
+  for (const CompiledStep& from : compiled->steps) {
+    CheckedStep checked = checked_step(*compiled, from);
+    while (next != written.end() && is_nothing(next->step)) ++next;
+    if (next != written.end() && next->stage == checked.stage && is_same(next->step, checked.step)) {
+      checked.round = next->round;
+      ++next;
+    } else if (checked.step.kind == StepKind::signal &&
+               checked.step.tick == result.stages[checked.stage].ticks) {
+      checked.round = result.stages[checked.stage].rounds;  // the compiler ends each piece with it
+    } else {
+      failures->push_back(who + ": the compiler made a step that nobody wrote: " + describe(checked.step));
+    }
+    while (static_cast<int>(result.first_step.size()) <= checked.stage) {
+      result.first_step.push_back(static_cast<int>(result.steps.size()));
+    }
+    result.steps.push_back(std::move(checked));
+  }
+  while (next != written.end() && is_nothing(next->step)) ++next;
+  if (next != written.end()) failures->push_back(who + ": the compiler lost " + describe(next->step));
+  result.first_step.resize(result.stages.size() + 1, static_cast<int>(result.steps.size()));
+  return result;
+}
+
+class Inspector {
+ public:
+  Inspector(CheckedCall* call, std::vector<std::string>* failures) : call_(*call), failures_(*failures) {}
+
+  void inspect() {
+    for (int rank = 0; rank < call_.problem.size; ++rank) {
+      inspect_stages(rank);
+      const auto steps = static_cast<int>(call_.programs[rank].steps.size());
+      for (int step = 0; step < steps; ++step) inspect_step(rank, step);
+    }
+    match();
+  }
+
+ private:
+  void fail(const std::string& text) { failures_.push_back(text); }
+  void fail(int rank, int step, const std::string& text) {
+    failures_.push_back(describe(call_, rank, step) + ": " + text);
+  }
+
+  // What docs/architecture.md wants to be the same on all ranks, or on all of a node.
+  void inspect_stages(int rank) {
+    const patterns::Layout& layout = *call_.problem.layout;
+    const CheckedProgram& own = call_.programs[rank];
+    const CheckedProgram& first = call_.programs[layout.ranks_of[layout.node_of[rank]].front()];
+    int channels = 0;
+    for (std::size_t i = 0; i < own.stages.size(); ++i) {
+      const Stage& stage = own.stages[i];
+      const std::string where = "rank " + std::to_string(rank) + ", stage " + std::to_string(i) + ": ";
+      if (stage.window < 1) fail(where + "the window is below 1");
+      if (stage.extent < 0 || stage.extent_parts < 1) fail(where + "the extent cannot be");
+      if (stage.shared == SharedMode::none) continue;
+      if (++channels > shm::channel_count) fail(where + "there is no channel left for it");
+      if (stage.ticks < 1 || stage.buffers < 1 || stage.lanes < 1)
+        fail(where + "ticks, buffers or lanes below 1");
+      if (i >= first.stages.size()) {
+        fail(where + "other ranks of the node do not have it");
+        continue;
+      }
+      const Stage& other = first.stages[i];
+      if (std::tie(stage.shared, stage.ticks, stage.buffers, stage.lanes) !=
+          std::tie(other.shared, other.ticks, other.buffers, other.lanes)) {
+        fail(where + "mode, ticks, buffers or lanes differ between ranks of a node");
+      }
+    }
+    if (channels_of(own) != channels_of(first)) {
+      fail("rank " + std::to_string(rank) + ": ranks of a node use different channels");
+    }
+  }
+  static int channels_of(const CheckedProgram& program) {
+    return program.channel_of.empty()
+               ? 0
+               : *std::max_element(program.channel_of.begin(), program.channel_of.end()) + 1;
+  }
+
+  void inspect_step(int rank, int index) {
+    const CheckedProgram& program = call_.programs[rank];
+    const CheckedStep& checked = program.steps[index];
+    const Step& step = checked.step;
+    const Stage& stage = program.stages[checked.stage];
+    const int local_size = call_.problem.layout->local_size(rank);
+    if (is_message(step.kind) && (step.peer < 0 || step.peer >= call_.problem.size || step.peer == rank)) {
+      fail(rank, index, "the peer is not another rank");
+    }
+    const bool names_local_peer = step.kind == StepKind::await || step.kind == StepKind::node_bcast ||
+                                  step.kind == StepKind::node_reduce;
+    if (names_local_peer && (step.peer < 0 || step.peer >= local_size)) {
+      fail(rank, index, "the peer is no local rank");
+    }
+    const bool ticks =
+        step.kind == StepKind::signal || step.kind == StepKind::await || step.kind == StepKind::await_all;
+    if (ticks && (step.tick < 1 || step.tick > stage.ticks)) {
+      fail(rank, index, "the stage has " + std::to_string(stage.ticks) + " ticks");
+    }
+    const bool needs_channel = checked.is_node && !is_fused(step.kind);
+    if (needs_channel && stage.shared == SharedMode::none) fail(rank, index, "the stage has no channel");
+    for (const Ref* ref : {&step.into, &step.left, &step.right}) {
+      inspect_ref(rank, index, *ref, stage, local_size);
+    }
+  }
+
+  void inspect_ref(int rank, int index, const Ref& ref, const Stage& stage, int local_size) {
+    if (ref.parts < 1 || ref.first < 0 || ref.last < ref.first || ref.sub_parts < 1 || ref.sub_first < 0 ||
+        ref.sub_last < ref.sub_first || ref.sub_last > ref.sub_parts) {
+      fail(rank, index, "a reference is no range");
+    }
+    if (!is_on_node(ref)) return;
+    const bool is_common = ref.place == Place::shared && stage.shared == SharedMode::common;
+    if (ref.owner < 0 || ref.owner >= (is_common ? 1 : local_size)) {
+      fail(rank, index, "a reference's owner is no local rank");
+    }
+    if (ref.place == Place::shared && (ref.lane < 0 || ref.lane >= stage.lanes)) {
+      fail(rank, index, "a reference's lane does not exist");
+    }
+  }
+
+  // Every send has exactly one recv in the same stage and round, the k-th of a pair meets the k-th.
+  void match() {
+    struct End {
+      std::tuple<int, int, int, int> where;  // from, to, stage, round
+      int rank, step;
+    };
+    std::array<std::vector<End>, 2> ends;  // sends, recvs
+    for (int rank = 0; rank < call_.problem.size; ++rank) {
+      const auto& steps = call_.programs[rank].steps;
+      for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
+        const Step& step = steps[i].step;
+        if (step.kind == StepKind::send) {
+          ends[0].push_back({{rank, step.peer, steps[i].stage, steps[i].round}, rank, i});
+        } else if (step.kind == StepKind::recv) {
+          ends[1].push_back({{step.peer, rank, steps[i].stage, steps[i].round}, rank, i});
+        }
+      }
+    }
+    for (auto& list : ends) {
+      std::stable_sort(list.begin(), list.end(),
+                       [](const End& a, const End& b) { return a.where < b.where; });
+    }
+    auto send = ends[0].begin();
+    auto recv = ends[1].begin();
+    while (send != ends[0].end() || recv != ends[1].end()) {
+      if (recv == ends[1].end() || (send != ends[0].end() && send->where < recv->where)) {
+        fail(send->rank, send->step, "nobody receives this in the same stage and round");
+        ++send;
+      } else if (send == ends[0].end() || recv->where < send->where) {
+        fail(recv->rank, recv->step, "nobody sends this in the same stage and round");
+        ++recv;
+      } else {
+        call_.programs[send->rank].steps[send->step].partner = recv->step;
+        call_.programs[recv->rank].steps[recv->step].partner = send->step;
+        ++send;
+        ++recv;
+      }
+    }
+  }
+
+  CheckedCall& call_;
+  std::vector<std::string>& failures_;
+};
+
+}  // namespace
+
+bool may_be_in_place(const Problem& problem) {
+  switch (problem.operation) {
+    case Operation::allreduce:
+    case Operation::allgather:
+      return true;
+    case Operation::reduce:
+    case Operation::gather:
+    case Operation::scatter:
+      return problem.rank == problem.root;
+    case Operation::barrier:
+    case Operation::bcast:
+    case Operation::alltoall:
+      return false;
+  }
+  return false;
+}
+
+Problem CheckedCall::problem_of(int rank) const {
+  Problem result = problem;
+  result.rank = rank;
+  result.is_in_place = is_in_place && may_be_in_place(result);
+  return result;
+}
+
+std::string describe(const CheckedCall& call, int rank, int step) {
+  const CheckedStep& checked = call.programs[rank].steps[step];
+  return "rank " + std::to_string(rank) + ", stage " + std::to_string(checked.stage) + ", round " +
+         std::to_string(checked.round) + ": " + describe(checked.step);
+}
+
+CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_place, const Build& build,
+                       std::vector<std::string>* failures) {
+  CheckedCall call{std::move(title), problem, is_in_place, {}};
+  call.programs.reserve(problem.size);
+  for (int rank = 0; rank < problem.size; ++rank) {
+    const Problem own = call.problem_of(rank);
+    call.programs.push_back(spread_out(own, build(own), failures));
+  }
+  if (failures->empty()) Inspector(&call, failures).inspect();
+  return call;
+}
+
+}  // namespace unisono::schedule

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All ranks' programs of one call, spread out for the checker: count-free, so that one preparation serves
+// many counts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "schedule/dependencies.h"
+#include "schedule/program.h"
+#include "schedule/ranges.h"
+
+namespace unisono::schedule {
+
+struct CheckedStep {
+  Step step;  // as compiled: MPI_IN_PLACE applied
+  std::int32_t stage = 0;
+  std::int32_t round = 0;
+  bool is_node = false;       // runs in the order of node steps
+  bool is_token = false;      // a message that is sent whatever the count
+  std::int32_t partner = -1;  // messages: the peer's step that this one meets
+  std::int32_t tag = 0;
+  std::vector<Predecessor> before;  // as the compiler derived them
+};
+
+struct CheckedProgram {
+  std::vector<Stage> stages;
+  std::vector<int> channel_of;  // stage -> channel, -1 without
+  std::vector<CheckedStep> steps;
+  std::vector<int> first_step;       // stage -> its first step; one more entry at the end
+  std::vector<bool> has_node_steps;  // stage -> does this rank run any?
+  std::int64_t scratch = 0;
+  std::int32_t scratch_parts = 1;
+};
+
+// One collective call on all ranks, count-free.
+struct CheckedCall {
+  std::string title;  // "bcast/binomial (segment 4096)"
+  Problem problem;    // of rank 0
+  bool is_in_place = false;
+  std::vector<CheckedProgram> programs;  // by rank
+
+  Problem problem_of(int rank) const;
+};
+
+// "rank 3, stage 0, round 2: recv ..."
+std::string describe(const CheckedCall& call, int rank, int step);
+
+// Does MPI allow MPI_IN_PLACE to this rank in this operation, and does a schedule see it? (The runtime hides
+// that of an alltoall.)
+bool may_be_in_place(const Problem& problem);
+
+// Asks `build` for all ranks' programs and compiles them. What is wrong with them as far as it shows without
+// a count (messages without a partner, ranks that disagree about a stage, references that cannot be) is
+// appended to `failures`.
+using Build = std::function<Program(const Problem&)>;
+CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_place, const Build& build,
+                       std::vector<std::string>* failures);
+
+}  // namespace unisono::schedule

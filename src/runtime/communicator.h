@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "patterns/layout.h"
 #include "runtime/native_reason.h"
+#include "runtime/runtime.h"
 #include "schedule/cache.h"
 #include "schedule/executor.h"
 #include "shm/pool.h"
@@ -45,6 +46,24 @@ struct CallClass {
 // All size classes of one operation, [is_commutative][size class].
 using ClassTable = std::array<std::array<CallClass, tuning::size_class_count>, 2>;
 
+// The last call of one operation that was fused, of a predefined type and an operator with a kernel: a call
+// with the same arguments needs no second look at them. A small collective takes as long as two cache misses;
+// looking everything up takes as long again.
+struct FusedMemo {
+  CallClass* entry = nullptr;
+  std::size_t send_count = 0, recv_count = 0;
+  host::Datatype send_type{}, recv_type{};
+  host::Op op{};
+  std::size_t elements = 0;
+  std::size_t bytes = 0;
+  shm::Combine combine;
+
+  bool holds(const Call& call) const {
+    return entry != nullptr && send_count == call.send_count && send_type == call.send_type &&
+           op == call.op && recv_count == call.recv_count && recv_type == call.recv_type;
+  }
+};
+
 struct Communicator {
   ~Communicator();
 
@@ -70,6 +89,7 @@ struct Communicator {
   std::unique_ptr<shm::Slice> slice;
 
   std::unique_ptr<ClassTable> classes[operation_count];
+  FusedMemo memos[operation_count];
   std::unique_ptr<schedule::Cache> cache;
   schedule::Executor executor;
   std::vector<char> packed_input, packed_output;  // derived datatypes, kept between calls

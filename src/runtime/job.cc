@@ -40,6 +40,32 @@ thread_local LastHit last_hit;
 // The class of a call that the host is running for this thread, between collective() and native_finished().
 thread_local CallClass* timed_native = nullptr;
 
+// A fused operation on one node, where local ranks are the communicator's ranks. In place, `from` is the
+// output.
+void run_fused(Communicator& c, const Call& call, const void* from, void* into, std::size_t elements,
+               std::size_t bytes, const shm::Combine& combine) {
+  switch (call.operation) {
+    case Operation::barrier:
+      c.slice->barrier();
+      break;
+    case Operation::bcast:
+      c.slice->bcast(into, bytes, call.root);
+      break;
+    case Operation::reduce:
+      c.slice->reduce(into, from, elements, combine, call.root);
+      break;
+    case Operation::allreduce:
+      c.slice->allreduce(into, from, elements, combine);
+      break;
+    case Operation::allgather:
+      if (call.is_in_place) from = static_cast<const char*>(from) + bytes * static_cast<std::size_t>(c.rank);
+      c.slice->allgather(into, from, bytes);
+      break;
+    default:
+      break;  // decide() makes no other operation fused
+  }
+}
+
 }  // namespace
 
 Communicator* Job::find(host::Comm handle) {
@@ -67,6 +93,17 @@ Outcome Job::collective(const Call& call, int* error) {
     return Outcome::native;
   }
   *error = host::success;
+  const FusedMemo& memo = c->memos[static_cast<int>(call.operation)];
+  if (memo.holds(call)) [[likely]] {
+    CallClass& entry = *memo.entry;
+    const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
+    entry.bytes += memo.bytes;
+    const double start_s = is_timed ? now_s() : 0;
+    run_fused(*c, call, call.is_in_place ? call.recv_buffer : call.send_buffer, call.recv_buffer,
+              memo.elements, memo.bytes, memo.combine);
+    if (is_timed) record_time(entry, now_s() - start_s);
+    return Outcome::done;
+  }
   const Arguments arguments = read_arguments(host_, call, c->rank, c->size, error);
   if (*error != host::success) return Outcome::native;  // the host says what is wrong with the datatype
   const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
@@ -84,6 +121,7 @@ Outcome Job::collective(const Call& call, int* error) {
   }
   const double start_s = is_timed ? now_s() : 0;
   *error = run(*c, entry, call, arguments, is_commutative);
+  if (entry.kind == CallClass::Kind::fused) remember(*c, entry, call, arguments);
   if (is_timed) record_time(entry, now_s() - start_s);
   if (*error != host::success) [[unlikely]]
     *error = host_.call_error_handler(call.comm, *error);
@@ -127,15 +165,41 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
                                                   : CallClass::Kind::scheduled;
 }
 
+void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments) {
+  const auto is_plain = [](const Side& side) {
+    return side.count == 0 || (side.info.is_contiguous && side.info.element != ElementType::derived);
+  };
+  if (!is_plain(arguments.send) || !is_plain(arguments.recv)) return;
+  shm::Combine combine;
+  if (is_reduction(call.operation)) {
+    combine = kernel_combine(host_, call.op, type_info(host_, call.send_type));
+    if (combine.call == nullptr) return;
+  }
+  c.memos[static_cast<int>(call.operation)] = {
+      .entry = &entry,
+      .send_count = call.send_count,
+      .recv_count = call.recv_count,
+      .send_type = call.send_type,
+      .recv_type = call.recv_type,
+      .op = call.op,
+      .elements = static_cast<std::size_t>(arguments.extent.elements),
+      .bytes = static_cast<std::size_t>(arguments.extent.bytes()),
+      .combine = combine};
+}
+
 int Job::run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
              bool is_commutative) {
   Transfer transfer(host_, call, arguments, c.rank, c.size, &c.packed_input, &c.packed_output);
   int error = transfer.prepare();
   if (error != host::success) return error;
   const auto execute = [&](const shm::Combine& combine) {
-    return entry.kind == CallClass::Kind::fused
-               ? run_fused(c, call, arguments, transfer, combine)
-               : run_schedule(c, entry, call, arguments, transfer, combine, is_commutative);
+    if (entry.kind == CallClass::Kind::scheduled) {
+      return run_schedule(c, entry, call, arguments, transfer, combine, is_commutative);
+    }
+    run_fused(c, call, transfer.is_in_place() ? transfer.output() : transfer.input(), transfer.output(),
+              static_cast<std::size_t>(arguments.extent.elements),
+              static_cast<std::size_t>(arguments.extent.bytes()), combine);
+    return host::success;
   };
   if (is_reduction(call.operation)) {
     const host::TypeInfo info = type_info(host_, call.send_type, &error);
@@ -146,37 +210,6 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
     error = execute({});
   }
   return error == host::success ? transfer.deliver() : error;
-}
-
-int Job::run_fused(Communicator& c, const Call& call, const Arguments& arguments, const Transfer& transfer,
-                   const shm::Combine& combine) {
-  // One node: local ranks are the communicator's ranks. In place: what would be the input stands in the
-  // output.
-  const auto bytes = static_cast<std::size_t>(arguments.extent.bytes());
-  const auto elements = static_cast<std::size_t>(arguments.extent.elements);
-  const void* from = transfer.is_in_place() ? transfer.output() : transfer.input();
-  switch (call.operation) {
-    case Operation::barrier:
-      c.slice->barrier();
-      break;
-    case Operation::bcast:
-      c.slice->bcast(transfer.output(), bytes, call.root);
-      break;
-    case Operation::reduce:
-      c.slice->reduce(transfer.output(), from, elements, combine, call.root);
-      break;
-    case Operation::allreduce:
-      c.slice->allreduce(transfer.output(), from, elements, combine);
-      break;
-    case Operation::allgather:
-      if (transfer.is_in_place())
-        from = static_cast<const char*>(transfer.output()) + bytes * static_cast<std::size_t>(c.rank);
-      c.slice->allgather(transfer.output(), from, bytes);
-      break;
-    default:
-      break;  // decide() makes no other operation fused
-  }
-  return host::success;
 }
 
 int Job::run_schedule(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,

@@ -55,8 +55,7 @@ class Job {
   void decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes);
   int run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
           bool is_commutative);
-  int run_fused(Communicator& c, const Call& call, const Arguments& arguments, const Transfer& transfer,
-                const shm::Combine& combine);
+  void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments);
   int run_schedule(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
                    const Transfer& transfer, const shm::Combine& combine, bool is_commutative);
   schedule::Problem problem(const Communicator& c, const Call& call, bool is_commutative) const;

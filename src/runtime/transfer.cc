@@ -22,7 +22,7 @@ host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error) {
   host::TypeInfo info;
   const int code = host.type_info(type, &info);
   if (code != host::success) {
-    *error = code;
+    if (error != nullptr) *error = code;
   } else if (info.element != ElementType::derived) {
     slot = {&host, type, info};
   }
@@ -78,24 +78,30 @@ Arguments read_arguments(host::Host& host, const Call& call, int rank, int size,
   return a;
 }
 
-Operator::Operator(host::Host& host, const Call& call, const host::TypeInfo& info, bool is_commutative)
-    : host_(host), type_(call.send_type), op_(call.op), info_(info), is_commutative_(is_commutative) {
-  combine_.element_bytes = info.size_bytes;
-  Kernel kernel = nullptr;
-  if (info.is_contiguous && info.element != ElementType::derived)
-    kernel = reduce_kernel(host.reduce_op(call.op), info.element);
-  if (kernel != nullptr) {
-    combine_.call = apply_kernel;
-    combine_.context = reinterpret_cast<const void*>(kernel);
-  } else {
-    combine_.call = info.is_contiguous ? apply_contiguous : apply_packed;
-    combine_.context = this;
-  }
+namespace {
+
+void apply_kernel(const void* context, void* into, const void* left, const void* right, std::size_t count) {
+  reinterpret_cast<Kernel>(const_cast<void*>(context))(into, left, right, count);
 }
 
-void Operator::apply_kernel(const void* context, void* into, const void* left, const void* right,
-                            std::size_t count) {
-  reinterpret_cast<Kernel>(const_cast<void*>(context))(into, left, right, count);
+}  // namespace
+
+shm::Combine kernel_combine(host::Host& host, host::Op op, const host::TypeInfo& info) {
+  shm::Combine combine{.element_bytes = info.size_bytes};
+  if (!info.is_contiguous || info.element == ElementType::derived) return combine;
+  const Kernel kernel = reduce_kernel(host.reduce_op(op), info.element);
+  if (kernel == nullptr) return combine;
+  combine.call = apply_kernel;
+  combine.context = reinterpret_cast<const void*>(kernel);
+  return combine;
+}
+
+Operator::Operator(host::Host& host, const Call& call, const host::TypeInfo& info, bool is_commutative)
+    : host_(host), type_(call.send_type), op_(call.op), info_(info), is_commutative_(is_commutative) {
+  combine_ = kernel_combine(host, call.op, info);
+  if (combine_.call != nullptr) return;
+  combine_.call = info.is_contiguous ? apply_contiguous : apply_packed;
+  combine_.context = this;
 }
 
 void Operator::apply_contiguous(const void* context, void* into, const void* left, const void* right,

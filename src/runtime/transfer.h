@@ -12,7 +12,10 @@
 namespace unisono::runtime {
 
 // Datatype facts; predefined types are remembered per thread (their handles are never reused).
-host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error);
+host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error = nullptr);
+
+// Unisono's own kernel for the operator on the type; without a call where there is none.
+shm::Combine kernel_combine(host::Host& host, host::Op op, const host::TypeInfo& info);
 
 // What of a call decides, the same on all ranks.
 struct Extent {
@@ -45,8 +48,6 @@ class Operator {
   int error() const { return error_; }
 
  private:
-  static void apply_kernel(const void* context, void* into, const void* left, const void* right,
-                           std::size_t count);
   static void apply_contiguous(const void* context, void* into, const void* left, const void* right,
                                std::size_t count);
   static void apply_packed(const void* context, void* into, const void* left, const void* right,

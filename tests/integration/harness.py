@@ -32,36 +32,28 @@ def is_outdated(target: Path, sources: Sequence[Path]) -> bool:
     return not target.exists() or any(source.stat().st_mtime > target.stat().st_mtime for source in sources)
 
 
-def compile_program(
-    mpi: Mpi, source: Path | str, language: str | None = None, flags: Sequence[str] = ()
-) -> Path:
-    """Compile one of programs/ with this MPI's wrapper (once: kept in build/integration until a source changes)."""
-    source = PROGRAMS / source
-    language = language or LANGUAGES[source.suffix]
+def compile_program(mpi: Mpi, name: str, language: str | None = None, flags: Sequence[str] = ()) -> Path:
+    """Compile one of programs/ with this MPI's wrapper: a file, or all C files of a directory.
+
+    Done once: the result is kept in build/integration until a source changes. `language` c++ compiles C as C++.
+    """
+    source = PROGRAMS / name
+    sources = sorted(source.glob("*.c")) if source.is_dir() else [source]
+    own_language = LANGUAGES[sources[0].suffix]
+    language = language or own_language
     target = COMPILED / mpi.name / f"{source.stem}-{language.replace('+', 'x')}"
-    if not is_outdated(target, [source, *PROGRAMS.glob("*.h"), mpi.compilers[language]]):
+    if not is_outdated(
+        target, [*sources, *source.parent.glob("*.h"), *source.glob("*.h"), mpi.compilers[language]]
+    ):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.{os.getpid()}")
-    modules = ["-J", str(target.parent)] if language == "fortran" else []
-    command = [
-        mpi.compilers[language],
-        "-O1",
-        "-g",
-        *WARNINGS[language],
-        *modules,
-        *flags,
-        source,
-        "-o",
-        partial,
-    ]
-    result = job.run(
-        [*command, "-lm", "-pthread", *mpi.link_flags],
-        mpis.launcher_environment(mpi),
-        timeout=120,
-        directory=PROGRAMS,
+    options = (
+        ["-J", target.parent] if language == "fortran" else ["-x", "c++"] if language != own_language else []
     )
-    result.check()
+    command = [mpi.compilers[language], "-O1", "-g", *WARNINGS[language], *options, *flags, *sources]
+    command += ["-x", "none", "-o", partial, "-lm", "-pthread", *mpi.link_flags]
+    job.run(command, mpis.launcher_environment(mpi), timeout=120, directory=PROGRAMS).check()
     partial.rename(target)
     return target
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the sections of the conformance program share: counting checks, shapes of data, buffers, one
+// collective at a time. Every expected result is computed here from the rank numbers alone, never by another
+// collective.
+#ifndef CHECK_H
+#define CHECK_H
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if MPI_VERSION >= 4
+#define HAS_LARGE_COUNTS 1
+#else
+#define HAS_LARGE_COUNTS 0
+#endif
+
+enum { max_ints_per_unit = 4, shape_count = 6, common_multiple = 12 };
+
+// ---- counting and reporting (main.c)
+extern int world_rank, world_size;
+extern const char* section_name;
+void check_passed(void);
+// Counts a failure and prints it; ends the job after the first few.
+void check_failed(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// ---- numbers
+uint32_t hash(uint32_t seed, uint32_t a, uint32_t b, uint32_t c);
+double seconds_now(void);
+
+// ---- shapes (data.c): how ints lie in memory for one unit of a datatype
+typedef struct {
+  const char* name;
+  MPI_Datatype type;
+  int ints;  // per unit
+  MPI_Aint positions[max_ints_per_unit];
+  MPI_Aint low, high, extent;  // bytes touched by one unit: [low, high)
+} Shape;
+
+extern Shape shapes[shape_count];  // [0] is MPI_INT
+void make_shapes(void);
+void free_shapes(void);
+
+// ---- buffers (data.c): an array of units with untouched bytes around it
+typedef struct {
+  const Shape* shape;
+  long elements;  // ints
+  unsigned char* memory;
+  size_t bytes;
+  unsigned char* origin;  // where MPI is pointed to
+} Buffer;
+
+// The value of element `index` of the block that goes from `source` to `destination`.
+int value_of(uint32_t seed, int source, int destination, long index);
+Buffer make_buffer(const Shape* shape, long elements);
+void free_buffer(Buffer* buffer);
+int read_element(const Buffer* buffer, long index);
+void write_element(Buffer* buffer, long index, int value);
+// All bytes that no element covers must be as they were made. Destroys the elements.
+void check_gaps(Buffer* buffer, const char* what);
+
+// ---- one collective (trial.c)
+typedef enum {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  operation_count
+} Operation;
+extern const char* const operation_names[operation_count];
+
+typedef struct {
+  MPI_Comm comm;
+  int root;
+  long elements;  // ints in the vector, or in each block
+  uint32_t seed;
+  int is_in_place;
+  int is_absolute;     // MPI_BOTTOM and absolute addresses
+  int is_large_count;  // the _c variant
+  int is_mixed;        // ranks pass different types of one signature
+  const Shape* send;   // of this rank; reductions always use MPI_INT
+  const Shape* receive;
+} Trial;
+
+Trial plain_trial(MPI_Comm comm, int root, long elements, uint32_t seed);
+// Runs one collective and checks its result, the bytes around it and that the input is unchanged.
+void run_trial(Operation operation, const Trial* trial);
+
+// ---- what the MPI below gets wrong by itself (host_defects.c)
+int has_host_defect(Operation operation, const Trial* trial);
+int has_wildcard_defect(void);
+
+// ---- sections
+void section_barrier(void);
+void section_counts(void);
+void section_roots(void);
+void section_in_place(void);
+void section_derived(void);
+void section_absolute(void);
+void section_large_counts(void);
+void section_types(void);
+void section_pairs(void);
+void section_user_operators(void);
+void section_communicators(void);
+void section_intercommunicator(void);
+void section_many_communicators(void);
+void section_messages(void);
+void section_errors(void);
+void section_random(void);
+extern uint32_t random_seed;
+extern int random_steps;
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that are valid and that an MPI under test gets wrong by itself. With COLLECTIVES_NATIVE in the
+// environment they are left out, so that the program passes natively and everything else is known to be the
+// MPI's own result. The answer is the same on all ranks.
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static const char* host_version(void) {
+  static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  if (version[0] == '\0' && getenv("COLLECTIVES_NATIVE") != NULL) MPI_Get_library_version(version, &length);
+  return version;
+}
+
+static int host_is(const char* text) {
+  return strstr(host_version(), text) != NULL;
+}
+
+int has_host_defect(Operation operation, const Trial* trial) {
+  // MPICH 4.0.2 takes MPI_IN_PLACE for an address when the root is not rank 0.
+  if (operation == reduce && trial->is_in_place && trial->root != 0) return host_is("4.0.2");
+  // Intel MPI mixes blocks up, or writes outside of the buffer, when ranks pass different types of one
+  // signature.
+  if ((operation == allgather || operation == gather) && trial->is_mixed) return host_is("Intel");
+  // Intel MPI, now and then: the second 16 KiB of a broadcast are those of an earlier call.
+  if (operation == bcast && trial->elements > 4096 && trial->elements < 8192) return host_is("Intel");
+  // Open MPI 4.1 takes the types of a small alltoall for contiguous, above eight ranks.
+  if (operation == alltoall && (trial->is_mixed || trial->is_absolute)) return host_is("Open MPI v4.1");
+  return 0;
+}
+
+// MPICH hangs in an alltoall of one rank while a receive from any source is posted on the communicator.
+int has_wildcard_defect(void) {
+  return world_size == 1 && host_is("MPICH");
+}

@@ -52,7 +52,7 @@ install_packages() {
 
 # What an environment's stamp must say for it to be up to date: its requirements, its Python, its place.
 stamp_of() {
-  { cat "$@" 2>/dev/null || true; "$python" -c 'import sys; print(sys.version, sys.base_prefix)'; pwd; } | sha256sum | cut -d' ' -f1
+  { cat "$@"; "$python" -c 'import sys; print(sys.version, sys.base_prefix)'; pwd; } | sha256sum | cut -d' ' -f1
 }
 
 # is_current ENVIRONMENT STAMP
@@ -65,19 +65,18 @@ pip_install() { # pip_install ENVIRONMENT ARGUMENTS...
 }
 
 setup_python() { # setup_python REQUIREMENTS
-  local stamp installed
+  local requirements=$1 stamp
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || die "Python 3.10 or later is needed ($python)"
-  stamp=$(stamp_of requirements/pip.txt requirements/python.txt "$1" pyproject.toml)
-  installed=$(cat .venv/.stamp 2>/dev/null || true)
-  # The test environment contains the demo's.
-  [ "$installed" != "$(stamp_of requirements/pip.txt requirements/python.txt requirements/dev.txt pyproject.toml)" ] || return 0
-  [ "$installed" != "$stamp" ] || return 0
-  say "Python environment .venv ($1)"
+  # The tests' environment contains the demo's: once there, it is kept.
+  ! grep -qs requirements/dev.txt .venv/.stamp || requirements=requirements/dev.txt
+  stamp="$requirements $(stamp_of requirements/pip.txt requirements/python.txt "$requirements" pyproject.toml)"
+  ! is_current .venv "$stamp" || return 0
+  say "Python environment .venv ($requirements)"
   "$python" -m venv --clear .venv || die "cannot make a virtual environment with $python (package python3-venv?)"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r requirements/pip.txt
-  pip_install .venv -r "$1"
-  [ ! -e pyproject.toml ] || pip_install .venv --no-build-isolation --no-deps --editable .
-  "$pip" -m pip check --disable-pip-version-check
+  pip_install .venv -r "$requirements"
+  pip_install .venv --no-build-isolation --no-deps --editable .
+  "$pip" -m pip check --disable-pip-version-check >.cache/pip-check.log || { cat .cache/pip-check.log >&2; exit 1; }
   echo "$stamp" >.venv/.stamp
 }
 

@@ -27,8 +27,8 @@ struct CacheKey {
   bool operator==(const CacheKey&) const = default;
 };
 
-// Not thread-safe: one per communicator, whose blocking calls do not overlap. A schedule that is dropped lives
-// on as long as somebody holds it.
+// Not thread-safe: one per communicator, whose blocking calls do not overlap. A schedule that is dropped
+// lives on as long as somebody holds it.
 class Cache {
  public:
   explicit Cache(std::size_t bound_bytes) : bound_bytes_(bound_bytes) {}

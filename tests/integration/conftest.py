@@ -24,21 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session", params=[mpi.name for mpi in mpis.ALL])
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     """Each MPI under test in turn. One that is missing fails: `make test` installs them all."""
-    return installed(mpis.BY_NAME[request.param], request.config)
+    return harness.installed(mpis.BY_NAME[request.param], request.config)
 
 
 @pytest.fixture(scope="session", params=[mpi.name for mpi in mpis.ALL if mpi.has_cluster])
 def cluster_mpi(request: pytest.FixtureRequest) -> Mpi:
     """Each MPI under test that works across emulated nodes."""
-    return installed(mpis.BY_NAME[request.param], request.config)
-
-
-def installed(mpi: Mpi, config: pytest.Config) -> Mpi:
-    if not mpi.is_installed:
-        if config.getoption("--allow-missing"):
-            pytest.skip(f"{mpi.name} is not installed")
-        pytest.fail(f"{mpi.name} is not installed ({mpi.launcher}): run tools/setup.sh test")
-    return mpi
+    return harness.installed(mpis.BY_NAME[request.param], request.config)
 
 
 @pytest.fixture(scope="session")

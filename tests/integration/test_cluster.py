@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The collectives across emulated nodes, with as many and with different numbers of ranks on them, in any order."""
+
+from __future__ import annotations
+
+import pytest
+from harness import Cluster, Runner, compile_program
+from mpis import Layout, Mpi
+
+TIMEOUT = 200
+LAYOUTS = [
+    Layout((1, 1, 1, 1)),
+    Layout((2, 2, 2, 2)),
+    Layout((1, 2, 3, 2)),
+    Layout((2, 1, 3, 1), cyclic=True),
+    Layout((5, 1)),
+]
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_collectives(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
+    program = compile_program(cluster_mpi, "collectives")
+    result = runner.unisono(
+        cluster_mpi, layout.ranks, [program], timeout=TIMEOUT, cluster=cluster, layout=layout
+    )
+    assert result.check().output.startswith("OK "), str(result)
+
+
+def test_many_uneven_ranks(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
+    layout = Layout((3, 5, 8))
+    sections = ["barrier", "roots", "in_place", "user_operators", "communicators", "random"]
+    command = [compile_program(cluster_mpi, "collectives"), *sections]
+    result = runner.unisono(
+        cluster_mpi, layout.ranks, command, timeout=TIMEOUT, cluster=cluster, layout=layout
+    )
+    assert result.check().output.startswith("OK "), str(result)
+
+
+@pytest.mark.parametrize("single_copy", ["on", "off"])
+def test_progress(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, single_copy: str):
+    """A large send is under way between the nodes while its sender waits in a collective."""
+    layout = Layout((2, 2))
+    command = [compile_program(cluster_mpi, "progress.c")]
+    environment = {"UNISONO_SINGLE_COPY": single_copy}
+    result = runner.unisono(cluster_mpi, 4, command, environment, timeout=60, cluster=cluster, layout=layout)
+    assert result.check().output == "OK\n", str(result)
+
+
+def test_a_node_fails(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
+    """One rank is killed inside a collective: the launcher ends the job on all nodes."""
+    layout = Layout((2, 2))
+    command = [compile_program(cluster_mpi, "kill.c")]
+    result = runner.unisono(cluster_mpi, 4, command, timeout=60, cluster=cluster, layout=layout)
+    assert not result.is_timed_out and result.status != 0, str(result)
+    for node in range(2):
+        assert "kill-c" not in cluster.on_node(node, "ps", "ax"), f"ranks go on running on node{node}"
+        assert "unisono" not in cluster.on_node(node, "ls", "/dev/shm")

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every way to call the eight collectives, checked element by element, natively and under Unisono on one node."""
+
+from __future__ import annotations
+
+import pytest
+from harness import Runner, compile_program
+from mpis import Mpi
+
+RANKS = [1, 2, 3, 4, 5, 8]
+TIMEOUT = 150
+
+# Settings that each lead every call through another part of Unisono.
+VARIANTS = {
+    "no-single-copy": {"UNISONO_SINGLE_COPY": "off"},
+    "futex": {"UNISONO_WAIT": "futex"},
+    "spin": {"UNISONO_WAIT": "spin"},
+    "native": {"UNISONO_ALGORITHM": "all:native"},
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_program_passes_natively(mpi: Mpi, runner: Runner, ranks: int):
+    """The program asks nothing that MPI does not promise: the MPI alone passes it."""
+    program = compile_program(mpi, "collectives")
+    result = runner.run(mpi, ranks, [program], {"COLLECTIVES_NATIVE": "1"}, timeout=TIMEOUT).check()
+    assert result.output.startswith("OK "), str(result)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_collectives(mpi: Mpi, runner: Runner, ranks: int):
+    program = compile_program(mpi, "collectives")
+    result = runner.unisono(mpi, ranks, [program], timeout=TIMEOUT).check()
+    assert result.output.startswith("OK "), str(result)
+
+
+def test_collectives_from_cxx(mpi: Mpi, runner: Runner):
+    program = compile_program(mpi, "collectives", language="c++")
+    command = [program, "barrier", "counts", "in_place", "user_operators"]
+    assert runner.unisono(mpi, 3, command, timeout=TIMEOUT).check().output.startswith("OK ")
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_random_sequences(mpi: Mpi, runner: Runner, seed: int):
+    command = [compile_program(mpi, "collectives"), "--seed", str(seed), "--steps", "1500", "random"]
+    assert runner.unisono(mpi, 4, command, timeout=TIMEOUT).check().output.startswith("OK ")

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of all languages and habits under Unisono on one node."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from harness import PROGRAMS, SHIM, Runner, compile_program, installed
+from job import run
+from mpis import ALL, BY_NAME, Mpi
+
+
+@pytest.mark.parametrize("single_copy", ["on", "off"])
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_progress(mpi: Mpi, runner: Runner, ranks: int, single_copy: str):
+    command = [compile_program(mpi, "progress.c")]
+    result = runner.unisono(mpi, ranks, command, {"UNISONO_SINGLE_COPY": single_copy}, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+
+
+def test_threads(mpi: Mpi, runner: Runner):
+    result = runner.unisono(mpi, 3, [compile_program(mpi, "threads.c")], timeout=90).check()
+    if result.output == "SKIP\n":
+        pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
+    assert result.output == "OK\n", str(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "binding"), [(mpi.name, binding) for mpi in ALL for binding in mpi.fortran_bindings]
+)
+def test_fortran(request: pytest.FixtureRequest, runner: Runner, name: str, binding: str):
+    mpi = installed(BY_NAME[name], request.config)
+    program = compile_program(mpi, f"fortran_{binding}.f90")
+    assert runner.unisono(mpi, 3, [program]).check().output.strip() == "OK"
+
+
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_mpi4py(mpi: Mpi, runner: Runner, python: str, ranks: int):
+    if not mpi.has_mpi4py:
+        pytest.skip(f"mpi4py's wheel has no build for {mpi.name}")
+    command = [python, PROGRAMS / "collectives.py"]
+    result = runner.unisono(mpi, ranks, command, runner.python(mpi), timeout=90)
+    assert result.check().output == "OK\n", str(result)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=lambda number: number.name)
+def test_a_rank_dies_in_a_collective(mpi: Mpi, runner: Runner, number: signal.Signals):
+    """The launcher ends the job; no process and no name in /dev/shm of ours stays behind."""
+    before = set(Path("/dev/shm").iterdir())
+    result = runner.unisono(mpi, 4, [compile_program(mpi, "kill.c"), str(int(number))], timeout=60)
+    assert not result.is_timed_out and result.status != 0, str(result)
+    assert not result.survivors, str(result)
+    ours = [path for path in set(Path("/dev/shm").iterdir()) - before if "unisono" in path.name.lower()]
+    assert not ours
+
+
+@pytest.mark.parametrize("mode", ["never", "early"])
+def test_program_without_calls(mpi: Mpi, runner: Runner, mode: str):
+    """A program that is linked with MPI and makes no call, or none that needs MPI_Init."""
+    program = compile_program(mpi, "never_init.c")
+    result = runner.unisono(mpi, 2, [program, mode]).check()
+    assert result.output == "end\nend\n", str(result)
+    assert "unisono" not in result.errors.lower(), str(result)
+
+
+def test_second_init(mpi: Mpi, runner: Runner):
+    """The MPI below refuses a second MPI_Init in its own way, with and without Unisono."""
+    command = [compile_program(mpi, "never_init.c"), "twice"]
+    native = runner.run(mpi, 2, command, timeout=30)
+    result = runner.unisono(mpi, 2, command, timeout=30)
+    assert not result.is_timed_out, str(result)
+    assert (result.status == 0) == (native.status == 0), f"{native}\n{result}"
+    assert result.output.count("returned") == native.output.count("returned"), f"{native}\n{result}"
+
+
+def test_program_that_knows_no_mpi(mpi: Mpi, runner: Runner):
+    program = compile_program(mpi, "nompi.c")
+    result = runner.unisono(mpi, 2, [program, "word"]).check()
+    assert result.output == "no MPI here, 1 arguments\n" * 2
+    assert (
+        runner.unisono(mpi, 2, [program, "exit", "7"]).status
+        == runner.run(mpi, 2, [program, "exit", "7"]).status
+    )
+
+
+def test_shim_passes_status_and_signals_through(mpi: Mpi):
+    program = compile_program(mpi, "nompi.c")
+    assert run([SHIM, program, "exit", "7"]).status == 7
+    assert run([SHIM, program, "signal", str(int(signal.SIGTERM))]).status == -signal.SIGTERM
+
+
+def test_several_programs_in_one_job(mpi: Mpi, runner: Runner):
+    """MPMD: ranks of different executables call the collectives together."""
+    from_c, from_cxx = (
+        compile_program(mpi, "collectives"),
+        compile_program(mpi, "collectives", language="c++"),
+    )
+    sections = ["barrier", "roots", "in_place"]
+    line = mpi.launch_sections([(2, [SHIM, from_c, *sections]), (1, [SHIM, from_cxx, *sections])])
+    result = runner.run_line(mpi, line)
+    assert result.check().output.startswith("OK "), str(result)

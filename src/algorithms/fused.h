@@ -2,14 +2,15 @@
 // A node's small messages, each operation in one step. `problem` is one node's. A2, table 2.2.
 #pragma once
 
+#include "algorithms/descriptor.h"
 #include "schedule/program.h"
 
 namespace unisono::algorithms {
 
-schedule::Program fused_barrier();
-schedule::Program fused_bcast(const schedule::Problem& problem);
-schedule::Program fused_reduce(const schedule::Problem& problem);
-schedule::Program fused_allreduce();
-schedule::Program fused_allgather();
+schedule::Program fused_barrier(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_bcast(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_reduce(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_allreduce(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_allgather(const schedule::Problem& problem, const Parameters&);
 
 }  // namespace unisono::algorithms

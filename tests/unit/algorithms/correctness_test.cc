@@ -12,6 +12,9 @@
 namespace unisono::algorithms::testing {
 namespace {
 
+// Above so many ranks not everything is combined with everything.
+constexpr int largest_varied = 10;
+
 std::vector<patterns::Layout> layouts(int size) {
   std::vector<patterns::Layout> all{patterns::Layout::one_node(size)};
   std::vector<int> each(size);
@@ -49,48 +52,54 @@ std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
   return all;
 }
 
+std::vector<std::int64_t> counts(const Case& tested) {
+  const std::int64_t size = tested.layout.size();
+  if (tested.descriptor->operation == Operation::barrier) return {1};
+  if (size > largest_varied) return {size + 5};
+  return {0, 1, std::max<std::int64_t>(1, size - 1), size + 5};
+}
+
 // All that may vary beside layout and root.
 void expect_variants(Case tested) {
-  const std::int64_t size = tested.layout.size();
+  const Operation operation = tested.descriptor->operation;
+  const bool can_be_in_place = is_reduction(operation) || is_block_operation(operation);
   for (const Parameters& parameters : parameter_sets(*tested.descriptor)) {
     tested.parameters = parameters;
-    for (const std::int64_t elements :
-         {std::int64_t{0}, std::int64_t{1}, std::max<std::int64_t>(1, size - 1), size + 5}) {
-      tested.elements = tested.descriptor->operation == Operation::barrier ? 1 : elements;
+    for (const std::int64_t elements : counts(tested)) {
+      tested.elements = elements;
       for (const bool is_in_place : {false, true}) {
+        if (is_in_place && !can_be_in_place) continue;
         tested.is_in_place = is_in_place;
         ASSERT_EQ(fault_of(tested), "");
-        if (tested.descriptor->operation == Operation::barrier ||
-            tested.descriptor->operation == Operation::bcast)
-          break;
       }
-      if (tested.descriptor->operation == Operation::barrier) break;
     }
   }
 }
 
-void expect_size(Case tested, int size) {
-  const bool depends_on_layout = tested.descriptor->legality.needs_several_nodes;
-  for (const patterns::Layout& layout : layouts(size)) {
-    if (!depends_on_layout && layout.nodes() > 1) continue;
-    tested.layout = layout;
-    for (const bool is_commutative : {false, true}) {
-      tested.is_commutative = is_commutative;
-      if (!is_reduction(tested.descriptor->operation) && !is_commutative) continue;
-      if (!is_legal(tested)) continue;
-      const int roots = is_rooted(tested.descriptor->operation) ? size : 1;
-      for (tested.root = 0; tested.root < roots; ++tested.root) {
-        const bool is_varied = size <= 12 || tested.root == 0 || tested.root == size / 2;
-        tested.parameters = with_standards(*tested.descriptor);
-        tested.elements = 7;
-        if (is_varied) {
-          expect_variants(tested);
-        } else {
-          ASSERT_EQ(fault_of(tested), "");
-        }
-        if (::testing::Test::HasFatalFailure()) return;
-      }
+void expect_roots(Case tested) {
+  const int size = tested.layout.size();
+  const int roots = is_rooted(tested.descriptor->operation) ? size : 1;
+  for (tested.root = 0; tested.root < roots; ++tested.root) {
+    if (size <= largest_varied || tested.root == 0 || tested.root == size / 2) {
+      expect_variants(tested);
+    } else {
+      tested.parameters = with_standards(*tested.descriptor);
+      tested.elements = 7;
+      ASSERT_EQ(fault_of(tested), "");
     }
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+void expect_size(Case tested, int size) {
+  for (const patterns::Layout& layout : layouts(size)) {
+    if (!tested.descriptor->legality.needs_several_nodes && layout.nodes() > 1) continue;
+    tested.layout = layout;
+    // What keeps the operands' order without need is right with need.
+    tested.is_commutative = false;
+    if (!is_legal(tested)) tested.is_commutative = true;
+    if (is_legal(tested)) expect_roots(tested);
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 

@@ -48,9 +48,8 @@ struct Message {
 };
 
 struct Channel {
-  std::map<std::tuple<int, std::int64_t, int, std::int64_t>, std::pair<std::int64_t, Value>>
-      slots;                       // (owner, slot, lane, offset) -> (piece, value)
-  std::vector<std::int64_t> flag;  // of each local rank
+  std::vector<std::pair<std::int64_t, Value>> cells;  // by owner, slot, lane, offset: (piece, value)
+  std::vector<std::int64_t> flag;                     // of each local rank
 };
 
 struct Rank {
@@ -201,13 +200,18 @@ class Interpreter {
     const int node = case_.layout.node_of[rank.problem.rank];
     return channels_[node][channel_of_stage_.at({node, action.stage})];
   }
-  std::tuple<int, std::int64_t, int, std::int64_t> slot_key(const Rank& rank, const Ref& ref,
-                                                            const Action& action, std::int64_t e) {
+  std::pair<std::int64_t, Value>& cell(const Rank& rank, const Ref& ref, const Action& action,
+                                       std::int64_t e) {
     const Stage& stage = rank.program.stages[action.stage];
     if (ref.lane >= stage.lanes) throw Fault("uses a lane that the stage does not have");
     const std::int64_t offset = offset_in_lane(ref, case_.elements, action.piece, action.pieces) + e;
-    if ((offset + 1) * element_bytes > lane_bytes(stage, rank.problem.rank)) throw Fault("overruns a lane");
-    return {ref.owner, action.piece % stage.buffers, ref.lane, offset};
+    const std::int64_t lane_elements = lane_bytes(stage, rank.problem.rank) / element_bytes;
+    if (offset >= lane_elements) throw Fault("overruns a lane");
+    const std::int64_t slot = ref.owner * stage.buffers + action.piece % stage.buffers;
+    const std::size_t at = (slot * stage.lanes + ref.lane) * lane_elements + offset;
+    auto& cells = channel_of(rank, action).cells;
+    if (at >= cells.size()) cells.resize(at + 1, {-1, {}});
+    return cells[at];
   }
 
   Values read(Rank& rank, const Ref& ref, const Action& action) {
@@ -215,11 +219,9 @@ class Interpreter {
     Values values;
     for (std::int64_t e = 0; e < at.range.length(); ++e) {
       if (ref.place == Place::shared) {
-        const auto found = channel_of(rank, action).slots.find(slot_key(rank, ref, action, e));
-        if (found == channel_of(rank, action).slots.end() || found->second.first != action.piece) {
-          throw Fault("reads a slot before it is written");
-        }
-        values.push_back(found->second.second);
+        const auto& [piece, value] = cell(rank, ref, action, e);
+        if (piece != action.piece) throw Fault("reads a slot before it is written");
+        values.push_back(value);
       } else {
         const Rank& owner = is_remote(ref) ? ranks_[remote_rank(rank, ref)] : rank;
         values.push_back(owner.memory[memory_of(ref.place)][at.range.first + e]);
@@ -234,7 +236,7 @@ class Interpreter {
     for (std::int64_t e = 0; e < at.range.length(); ++e) {
       if (ref.place == Place::shared) {
         if (rank.space_for != action.piece) throw Fault("writes to a slot without asking for space");
-        channel_of(rank, action).slots[slot_key(rank, ref, action, e)] = {action.piece, values[e]};
+        cell(rank, ref, action, e) = {action.piece, values[e]};
       } else if (is_remote(ref)) {
         throw Fault("writes to another rank's memory");
       } else {

@@ -40,6 +40,26 @@ TEST(Registry, IsSortedAndComplete) {
   EXPECT_EQ(find(Operation::bcast, "no_such_algorithm"), nullptr);
 }
 
+TEST(Registry, EveryOperationHasSharedMemoryTwoExchangesAndTwoLevels) {
+  for (int number = 0; number < operation_count; ++number) {
+    int shared = 0;
+    int between_nodes = 0;
+    int two_level = 0;
+    for (const Descriptor& descriptor : registry()) {
+      if (descriptor.operation != static_cast<Operation>(number)) continue;
+      if (descriptor.legality.needs_one_node) ++shared;
+      if (descriptor.group == "two-level") {
+        ++two_level;
+      } else if (!descriptor.legality.needs_shared_memory) {
+        ++between_nodes;
+      }
+    }
+    EXPECT_GE(shared, 1) << number;
+    EXPECT_GE(between_nodes, 2) << number;
+    EXPECT_GE(two_level, 1) << number;
+  }
+}
+
 TEST(Parameters, ChosenValuesAreClampedAndOthersStandard) {
   const Descriptor* descriptor = find(Operation::bcast, "shared");
   ASSERT_NE(descriptor, nullptr);
@@ -68,6 +88,17 @@ TEST(Legality, SaysWhyNot) {
   EXPECT_EQ(why(Operation::bcast, "fused", "4", true, 5000), "takes at most 4096 bytes, there are 5000");
   EXPECT_EQ(why(Operation::bcast, "shared", "4", true, 8, false), "needs shared memory, there is none");
   EXPECT_EQ(why(Operation::allreduce, "ring", "4", false), "needs a commutative operator");
+  EXPECT_EQ(why(Operation::allgather, "recursive_doubling", "6"), "needs a power of two ranks, there are 6");
+  EXPECT_EQ(why(Operation::allgather, "two_level_recursive_doubling", "3x2"),
+            "needs a power of two nodes, there are 3");
+  EXPECT_EQ(why(Operation::allgather, "two_level_recursive_doubling", "2x3"), "");
+  EXPECT_EQ(why(Operation::reduce, "two_level_binomial", "4"), "needs several nodes, there is 1");
+  EXPECT_EQ(why(Operation::reduce, "two_level_binomial", "4x1"), "needs a node with more than one rank");
+  EXPECT_EQ(why(Operation::reduce, "two_level_binomial", "2x2/cyclic", false),
+            "needs a commutative operator, as ranks on the nodes are not consecutive");
+  EXPECT_EQ(why(Operation::alltoall, "two_level_pairwise", "2x2/cyclic"),
+            "needs consecutive ranks on every node");
+  EXPECT_EQ(why(Operation::bcast, "single_copy", "4"), "needs single copy, the kernel allows none");
 }
 
 }  // namespace

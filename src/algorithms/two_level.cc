@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two-level algorithms of the operations on one vector, and of the barrier.
+#include "algorithms/two_level.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "algorithms/fused.h"
+#include "algorithms/parameters.h"
+#include "algorithms/shared.h"
+
+namespace unisono::algorithms {
+
+using schedule::Place;
+using schedule::Problem;
+using schedule::Program;
+
+bool is_for_leaders(const Descriptor& inter) {
+  return !inter.legality.needs_shared_memory && !inter.legality.needs_several_nodes;
+}
+
+Descriptor two_level(const Descriptor& inter, TwoLevelBuild build) {
+  Descriptor descriptor = inter;
+  descriptor.name = "two_level_" + inter.name;
+  descriptor.group = "two-level";
+  descriptor.sentence = "Shared memory inside the nodes, and between their leaders: " + inter.sentence;
+  descriptor.source = "G3; " + inter.source;
+  descriptor.legality.needs_several_nodes = true;
+  descriptor.legality.needs_shared_memory = true;
+  descriptor.legality.needs_consecutive_unless_commutative =
+      is_reduction(inter.operation) && !inter.legality.needs_commutative;
+  descriptor.parameters.push_back(buffers_parameter());
+  descriptor.parameters.push_back(piece_parameter());
+  descriptor.build = [inter, build = std::move(build)](const Problem& problem, const Parameters& parameters) {
+    Composition composition;
+    build(&composition, Levels(problem), inter, parameters);
+    return composition.take();
+  };
+  return descriptor;
+}
+
+namespace {
+
+using NodePhase = Levels::NodePhase;
+
+// Inside a node the leader has what the node's ranks have joined in its output.
+const Mapping leaders_output_alone{.input = {Place::output}};
+
+TwoLevelBuild bcast(NodePhase on_node) {
+  return [=](Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+    levels.add_leaders(to, inter, parameters);
+    levels.add_node(to, Operation::bcast, on_node, parameters);
+  };
+}
+
+TwoLevelBuild reduce(NodePhase on_node) {
+  return [=](Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+    levels.add_node(to, Operation::reduce, on_node, parameters);
+    levels.add_leaders(to, inter, parameters, leaders_output_alone);
+  };
+}
+
+TwoLevelBuild allreduce(NodePhase reduce_on_node, NodePhase bcast_on_node) {
+  return [=](Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+    levels.add_node(to, Operation::reduce, reduce_on_node, parameters);
+    levels.add_leaders(to, inter, parameters, leaders_output_alone);
+    levels.add_node(to, Operation::bcast, bcast_on_node, parameters);
+  };
+}
+
+void barrier(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+  levels.add_node(to, Operation::barrier, fused_barrier, parameters);
+  levels.add_leaders(to, inter, parameters);
+  levels.add_node(to, Operation::barrier, fused_barrier, parameters);
+}
+
+// Without a channel there are no slots to choose.
+Descriptor without_channel(Descriptor descriptor) {
+  std::erase_if(descriptor.parameters,
+                [](const ParameterSpec& spec) { return spec.name == "buffers" || spec.name == "piece"; });
+  return descriptor;
+}
+
+// The same with fused steps inside the nodes, for small messages.
+Descriptor fused_two_level(const Descriptor& inter, TwoLevelBuild build) {
+  Descriptor descriptor = without_channel(two_level(inter, std::move(build)));
+  descriptor.name = "two_level_fused_" + inter.name;
+  descriptor.sentence =
+      "One fused step at a time inside the nodes, and between their leaders: " + inter.sentence;
+  descriptor.legality.max_bytes = fused_max_bytes;
+  return descriptor;
+}
+
+// Algorithms that are good for small messages.
+bool has_few_rounds(const Descriptor& inter) {
+  constexpr std::array<std::string_view, 5> names = {"flat", "binomial", "k_nomial", "recursive_doubling",
+                                                     "reduce_bcast"};
+  return std::ranges::find(names, inter.name) != names.end();
+}
+
+std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
+  std::vector<Descriptor> all;
+  const auto add = [&all](const Descriptor& inter, const TwoLevelBuild& through_channels,
+                          const TwoLevelBuild& fused) {
+    all.push_back(two_level(inter, through_channels));
+    if (has_few_rounds(inter)) all.push_back(fused_two_level(inter, fused));
+  };
+  for (const Descriptor& inter : simple) {
+    if (!is_for_leaders(inter)) continue;
+    if (inter.operation == Operation::barrier) all.push_back(without_channel(two_level(inter, barrier)));
+    if (inter.operation == Operation::bcast) add(inter, bcast(shared_bcast), bcast(fused_bcast));
+    if (inter.operation == Operation::reduce) add(inter, reduce(shared_reduce), reduce(fused_reduce));
+    if (inter.operation == Operation::allreduce) {
+      add(inter, allreduce(shared_reduce, shared_bcast), allreduce(fused_reduce, fused_bcast));
+    }
+  }
+  return all;
+}
+
+const CompositionRegistration registration(compose);
+
+}  // namespace
+}  // namespace unisono::algorithms

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two-level gather, scatter and allgather. Leaders deal in whole nodes' blocks, which stand in the order of
+// the nodes; where that is not the order of the ranks, blocks change places in scratch space at the end or at
+// the start.
+#include <utility>
+
+#include "algorithms/shared.h"
+#include "algorithms/two_level.h"
+
+namespace unisono::algorithms {
+
+using schedule::Place;
+using schedule::Ref;
+using schedule::Stage;
+using schedule::Writer;
+
+namespace {
+
+// Where all ranks' blocks are in node order: in `direct` itself if that is the order of the ranks.
+Seat all_in_node_order(Composition* to, const Levels& levels, Place direct) {
+  if (levels.is_in_rank_order()) return {direct};
+  return {Place::scratch, to->reserve(std::ssize(levels.ranks_in_node_order()))};
+}
+
+Ref at(const Seat& seat, std::int64_t unit) {
+  return block(seat.place, seat.units + unit);
+}
+Seat behind(Seat seat, std::int64_t units) {
+  seat.units += units;
+  return seat;
+}
+
+// Copies every block between its position in node order and its rank's place in `by_rank`.
+void add_permutation(Composition* to, const Levels& levels, const Seat& in_node_order, Place by_rank,
+                     bool is_into_node_order) {
+  to->add(local_stage([=, ranks = levels.ranks_in_node_order()](Writer& writer) {
+    for (std::size_t position = 0; position < ranks.size(); ++position) {
+      const Ref node_order = at(in_node_order, static_cast<std::int64_t>(position));
+      const Ref rank_order = block(by_rank, ranks[position]);
+      writer.copy(is_into_node_order ? node_order : rank_order, is_into_node_order ? rank_order : node_order);
+    }
+  }));
+}
+
+// A leader's own node's blocks: at the root among all, elsewhere on their own.
+Seat own_node(Composition* to, const Levels& levels, const Seat& all) {
+  if (levels.leaders().rank == levels.leaders().root) return behind(all, levels.first_position());
+  return {Place::scratch, to->reserve(levels.node().size)};
+}
+
+bool is_root(const Levels& levels) {
+  return levels.is_leader() && levels.leaders().rank == levels.leaders().root;
+}
+
+void gather(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+  const Seat all = all_in_node_order(to, levels, Place::output);
+  const Seat own = own_node(to, levels, all);
+  levels.add_node(to, Operation::gather, shared_gather, parameters, {.output = own});
+  levels.add_leaders(to, inter, parameters, {.input = own, .output = all});
+  if (!levels.is_in_rank_order() && is_root(levels)) {
+    add_permutation(to, levels, all, Place::output, false);
+  }
+}
+
+void scatter(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+  const Seat all = all_in_node_order(to, levels, Place::input);
+  const Seat own = own_node(to, levels, all);
+  if (!levels.is_in_rank_order()) {
+    if (is_root(levels)) add_permutation(to, levels, all, Place::input, true);
+    if (!is_root(levels)) to->add(local_stage([](Writer&) {}));
+  }
+  levels.add_leaders(to, inter, parameters, {.input = all, .output = own});
+  levels.add_node(to, Operation::scatter, shared_scatter, parameters, {.input = own});
+}
+
+void allgather(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+  const Seat all = all_in_node_order(to, levels, Place::output);
+  const Seat own = behind(all, levels.first_position());
+  levels.add_node(to, Operation::gather, shared_gather, parameters, {.output = own});
+  levels.add_leaders(to, inter, parameters, {.input = own, .output = all});
+  levels.add_node(to, Operation::bcast, shared_bcast, parameters,
+                  {.output = all, .scale = std::ssize(levels.ranks_in_node_order())});
+  if (!levels.is_in_rank_order()) add_permutation(to, levels, all, Place::output, false);
+}
+
+std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
+  std::vector<Descriptor> all;
+  for (const Descriptor& inter : simple) {
+    if (!is_for_leaders(inter)) continue;
+    if (inter.operation == Operation::gather) all.push_back(two_level(inter, gather));
+    if (inter.operation == Operation::scatter) all.push_back(two_level(inter, scatter));
+    if (inter.operation == Operation::allgather) all.push_back(two_level(inter, allgather));
+  }
+  return all;
+}
+
+const CompositionRegistration registration(compose);
+
+}  // namespace
+}  // namespace unisono::algorithms

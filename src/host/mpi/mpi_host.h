@@ -57,8 +57,7 @@ class MpiHost final : public Host {
   int abort(Comm comm, int exit_code) override;
 
  private:
-  // Copies between datatypes by a message to oneself, for single elements that are too large for the
-  // functions with int sizes.
+  // Copies between datatypes by a message to oneself.
   int copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
                       std::size_t to_count, MPI_Datatype to_type);
 

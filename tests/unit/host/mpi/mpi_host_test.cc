@@ -148,6 +148,38 @@ TEST_F(HostTest, PackAndUnpack) {
   EXPECT_EQ(pmpi.Type_free(&every_other), MPI_SUCCESS);
 }
 
+TEST_F(HostTest, PackFromAbsoluteAddresses) {
+  int data[] = {1, 2, 3};
+  MPI_Aint address = 0;
+  ASSERT_EQ(HOST(Get_address)(data, &address), MPI_SUCCESS);
+  const int length = 3;
+  MPI_Datatype absolute = MPI_DATATYPE_NULL;
+  ASSERT_EQ(pmpi.Type_create_hindexed(1, &length, &address, MPI_INT, &absolute), MPI_SUCCESS);
+  ASSERT_EQ(pmpi.Type_commit(&absolute), MPI_SUCCESS);
+  int packed[3] = {};
+  EXPECT_EQ(host.pack(MPI_BOTTOM, 1, widen<Datatype>(absolute), packed, sizeof packed), MPI_SUCCESS);
+  EXPECT_EQ(std::vector<int>(packed, packed + 3), (std::vector<int>{1, 2, 3}));
+  const int others[] = {4, 5, 6};
+  EXPECT_EQ(host.unpack(others, sizeof others, MPI_BOTTOM, 1, widen<Datatype>(absolute)), MPI_SUCCESS);
+  EXPECT_EQ(std::vector<int>(data, data + 3), (std::vector<int>{4, 5, 6}));
+  EXPECT_EQ(pmpi.Type_free(&absolute), MPI_SUCCESS);
+}
+
+TEST_F(HostTest, HugeElements) {
+  constexpr std::size_t bytes = std::size_t{3} << 30;
+  const int block = 1 << 30;
+  const int lengths[] = {block, block, block};
+  const MPI_Aint displacements[] = {0, block, 2 * MPI_Aint{block}};
+  MPI_Datatype huge = MPI_DATATYPE_NULL;
+  ASSERT_EQ(pmpi.Type_create_hindexed(3, lengths, displacements, MPI_BYTE, &huge), MPI_SUCCESS);
+  ASSERT_EQ(pmpi.Type_commit(&huge), MPI_SUCCESS);
+  TypeInfo info;
+  EXPECT_EQ(host.type_info(widen<Datatype>(huge), &info), MPI_SUCCESS);
+  EXPECT_EQ(info.size_bytes, bytes);
+  EXPECT_TRUE(info.is_contiguous);
+  EXPECT_EQ(pmpi.Type_free(&huge), MPI_SUCCESS);
+}
+
 int times_called = 0;
 
 void append(void* in, void* inout, int* count, MPI_Datatype*) {

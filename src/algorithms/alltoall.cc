@@ -10,54 +10,50 @@ using patterns::Pair;
 using schedule::Place;
 using schedule::Problem;
 using schedule::Program;
-using schedule::Ref;
 using schedule::Stage;
 using schedule::Writer;
 
 namespace {
 
-// `exchange` writes the messages of a round, whose blocks lie in `source`. In place, what arrives would
-// overwrite what has yet to leave: there, everything is first put aside.
-using Exchange = std::function<void(int round, Place source, Writer& writer)>;
-Program direct(const Problem& problem, const Parameters& parameters, int rounds, const Exchange& exchange) {
-  const std::int64_t total = problem.blocks.last(problem.size - 1);
-  const Place source = problem.is_in_place ? Place::scratch : Place::input;
+// The own block, and `exchange`, which writes the messages of a round.
+Program direct(const Problem& problem, const Parameters& parameters, int rounds,
+               std::function<void(int round, const Items& items, Writer& writer)> exchange) {
+  const Items items = owned_blocks(problem);
   Composition composition;
-  if (problem.is_in_place) composition.reserve(total);
-  composition.add(local_stage([=](Writer& writer) {
-    const Ref all = blocks(Place::output, 0, total);
-    const Ref own = owned_blocks(problem).run(problem.rank, problem.rank + 1);
-    if (problem.is_in_place) writer.copy(all.in(Place::scratch), all);
-    if (!problem.is_in_place) writer.copy(own, own.in(Place::input));
+  composition.add(local_stage([own = items.run(problem.rank, problem.rank + 1)](Writer& writer) {
+    writer.copy(own, own.in(Place::input));
   }));
   Stage stage =
-      message_stage(parameters, rounds, [=](int round, Writer& writer) { exchange(round, source, writer); });
-  stage.extent = owned_blocks(problem).longest;
+      message_stage(parameters, rounds, [=](int round, Writer& writer) { exchange(round, items, writer); });
+  stage.extent = items.longest;
   composition.add(std::move(stage));
   return composition.take();
 }
 
+void send_block(Writer& writer, const Items& items, int to) {
+  writer.send(items.run(to, to + 1).in(Place::input), to);
+}
+void receive_block(Writer& writer, const Items& items, int from) {
+  writer.recv(items.run(from, from + 1), from);
+}
+
 Program flat(const Problem& problem, const Parameters& parameters) {
-  const Items items = owned_blocks(problem);
-  return direct(problem, parameters, 1, [=](int, Place source, Writer& writer) {
+  return direct(problem, parameters, 1, [=](int, const Items& items, Writer& writer) {
     for (int distance = 1; distance < problem.size; ++distance) {
-      const int to = patterns::at_distance(problem.rank, distance, problem.size).to;
-      writer.send(items.run(to, to + 1).in(source), to);
+      send_block(writer, items, patterns::at_distance(problem.rank, distance, problem.size).to);
     }
     for (int distance = 1; distance < problem.size; ++distance) {
-      const int from = patterns::at_distance(problem.rank, distance, problem.size).from;
-      writer.recv(items.run(from, from + 1), from);
+      receive_block(writer, items, patterns::at_distance(problem.rank, distance, problem.size).from);
     }
   });
 }
 
 using PairOf = Pair (*)(int rank, int round, int size);
 Program by_pairs(const Problem& problem, const Parameters& parameters, PairOf pair_of) {
-  const Items items = owned_blocks(problem);
-  return direct(problem, parameters, problem.size - 1, [=](int round, Place source, Writer& writer) {
+  return direct(problem, parameters, problem.size - 1, [=](int round, const Items& items, Writer& writer) {
     const Pair pair = pair_of(problem.rank, round + 1, problem.size);
-    writer.send(items.run(pair.to, pair.to + 1).in(source), pair.to);
-    writer.recv(items.run(pair.from, pair.from + 1), pair.from);
+    send_block(writer, items, pair.to);
+    receive_block(writer, items, pair.from);
   });
 }
 

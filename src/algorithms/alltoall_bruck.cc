@@ -23,9 +23,7 @@ constexpr std::int64_t max_block_bytes = 16 << 10;
 // Block i is the one that travels i ranks onwards: in round r by 2^r, if i has that bit.
 class Bruck {
  public:
-  explicit Bruck(const Problem& problem) : size_(problem.size), rank_(problem.rank) {
-    source_ = problem.is_in_place ? Place::output : Place::input;
-  }
+  explicit Bruck(const Problem& problem) : size_(problem.size), rank_(problem.rank) {}
 
   int rounds() const { return patterns::ceil_log2(size_); }
   std::int64_t scratch() const { return 2 * area(rounds()); }
@@ -41,7 +39,6 @@ class Bruck {
     writer.recv(blocks(Place::scratch, area(round), area(round + 1)), wrap(rank_ - (1 << round), size_));
   }
 
-  // In place this is safe because nothing is read from the source any more but the own block, which stays.
   void put_in_place(Writer& writer) const {
     for (int i = 0; i < size_; ++i)
       writer.copy(block(Place::output, wrap(rank_ - i, size_)), place_of(i, rounds()));
@@ -63,17 +60,16 @@ class Bruck {
     return first;
   }
 
-  // Where block i is before `round`: where it arrived last, or in the source.
+  // Where block i is before `round`: where it arrived last, or in the input.
   Ref place_of(int i, int round) const {
     const unsigned travelled = static_cast<unsigned>(i) & ((1u << round) - 1);
-    if (travelled == 0) return block(source_, wrap(rank_ + i, size_));
+    if (travelled == 0) return block(Place::input, wrap(rank_ + i, size_));
     const int last = std::bit_width(travelled) - 1;
     return block(Place::scratch, area(last) + index(i, last));
   }
 
   int size_;
   int rank_;
-  Place source_;
 };
 
 Program build(const Problem& problem, const Parameters&) {

@@ -113,12 +113,10 @@ Program idle(Program program) {
 }
 
 Program alone(const Problem& problem) {
-  // In place an alltoall's data lies where it belongs; other operations' input is mapped there.
-  const bool is_there = problem.operation == Operation::alltoall && problem.is_in_place;
   const bool has_data = is_reduction(problem.operation) || is_block_operation(problem.operation);
   const std::int64_t units = problem.blocks.last(0) - problem.blocks.first(0);
   return one_stage(local_stage([=](Writer& writer) {
-    if (has_data && !is_there) writer.copy(blocks(Place::output, 0, units), blocks(Place::input, 0, units));
+    if (has_data) writer.copy(blocks(Place::output, 0, units), blocks(Place::input, 0, units));
   }));
 }
 

@@ -94,18 +94,16 @@ Program shared_allgather(const Problem& problem, const Parameters& parameters) {
   }));
 }
 
-// Group_seg_put, Group_sync, Group_seg_get: every slot has a lane for each reader. In place this is safe
-// piece by piece: each piece leaves before the piece that takes its place arrives.
+// Group_seg_put, Group_sync, Group_seg_get: every slot has a lane for each reader.
 Program shared_alltoall(const Problem& problem, const Parameters& parameters) {
-  const Place source = problem.is_in_place ? Place::output : Place::input;
   Stage stage = channel_stage(parameters, SharedMode::own, 2, [=](Writer& writer) {
     writer.await_space();
     for (int distance = 1; distance < problem.size; ++distance) {
       const int peer = wrap(problem.rank + distance, problem.size);
-      writer.copy(block(source, peer).in_slot_of(problem.rank, peer), block(source, peer));
+      writer.copy(block(Place::input, peer).in_slot_of(problem.rank, peer), block(Place::input, peer));
     }
     writer.signal(1);
-    writer.copy(block(Place::output, problem.rank), block(source, problem.rank));
+    writer.copy(block(Place::output, problem.rank), block(Place::input, problem.rank));
     for (int distance = 1; distance < problem.size; ++distance) {
       const int peer = wrap(problem.rank - distance, problem.size);
       writer.await(peer, 1);

@@ -103,9 +103,7 @@ Program allgather(const Problem& problem, const Parameters&) {
   });
 }
 
-// In place, blocks would be overwritten while others read them: they go through the channel.
-Program alltoall(const Problem& problem, const Parameters& parameters) {
-  if (problem.is_in_place) return shared_alltoall(problem, parameters);
+Program alltoall(const Problem& problem, const Parameters&) {
   return exchange(problem, [rank = problem.rank](int) { return block(Place::input, rank); });
 }
 

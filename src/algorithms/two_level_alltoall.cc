@@ -22,10 +22,9 @@ namespace {
 Stage collect(const Levels& levels, const Parameters& parameters, const Seat& leaving) {
   const Problem& node = levels.node();
   const Problem& leaders = levels.leaders();
-  const Place source = node.is_in_place ? Place::output : Place::input;
   Stage stage = channel_stage(parameters, SharedMode::own, 1, [=](Writer& writer) {
     const auto run_for = [&](int other) {
-      return blocks(source, leaders.blocks.first(other), leaders.blocks.last(other));
+      return blocks(Place::input, leaders.blocks.first(other), leaders.blocks.last(other));
     };
     if (node.rank != node.root) writer.await_space();
     for (int local = 0; local < node.size; ++local) {

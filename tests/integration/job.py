@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Every process of a job inherits this variable, which makes it recognisable wherever a launcher has put it.
-MARK = "UNISONO_TEST_JOB"
+MARK = "INTEGRATION_TEST_JOB"
 GRACE_SECONDS = 3.0
 SHOWN_CHARACTERS = 6000
 

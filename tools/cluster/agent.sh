@@ -5,7 +5,7 @@
 # Called on the head as: agent.sh [ssh options] nodeI COMMAND... As with ssh, the command is a shell's, and the
 # environment of the caller does not come along.
 set -euo pipefail
-[ -n "${UNISONO_CLUSTER:-}" ] || { echo "agent: not on the head of a cluster (cluster.sh head)" >&2; exit 1; }
+[ -n "${EMULATED_CLUSTER:-}" ] || { echo "agent: not on the head of a cluster (cluster.sh head)" >&2; exit 1; }
 while [ $# -gt 0 ]; do
   case $1 in
     -[lpoiFbc]) shift 2 ;;
@@ -15,5 +15,5 @@ while [ $# -gt 0 ]; do
 done
 host=$1
 shift
-exec "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/cluster.sh" run-on "$UNISONO_CLUSTER" "${host#node}" \
+exec "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/cluster.sh" run-on "$EMULATED_CLUSTER" "${host#node}" \
   env -i PATH="$PATH" HOME="$HOME" USER="${USER:-root}" SHELL=/bin/bash TMPDIR=/dev/shm/tmp /bin/bash -c "$*"

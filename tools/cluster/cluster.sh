@@ -207,7 +207,7 @@ enter_head() { # enter_head DIR COMMAND...
   local directory=$1 pid
   shift
   pid=$(cat "$directory/head.pid" 2>/dev/null) || die "no cluster in $directory"
-  UNISONO_CLUSTER=$directory TMPDIR=/dev/shm/tmp exec nsenter -t "$pid" -n -u -i -m -p --wd="$PWD" -- "$@"
+  EMULATED_CLUSTER=$directory TMPDIR=/dev/shm/tmp exec nsenter -t "$pid" -n -u -i -m -p --wd="$PWD" -- "$@"
 }
 
 enter_node() { # enter_node DIR NODE COMMAND... (on the head)

@@ -79,10 +79,10 @@ struct Place {
 };
 
 // Equal send and receive buffers: an error to some hosts. Where the host computes, it is what the program
-// meant by in place.
+// meant by in place. Absolute addresses share MPI_BOTTOM without being equal.
 template <class Count>
 bool is_rejected_alias(const void* in, const void* out, Count count) {
-  return rejects_aliases && in == out && count > 0;
+  return rejects_aliases && in == out && in != MPI_BOTTOM && count > 0;
 }
 
 runtime::Call make_call(Operation operation, MPI_Comm comm) {

@@ -175,7 +175,9 @@ class Compiler {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       steps[i].first_predecessor = static_cast<std::int32_t>(made_->predecessors.size());
       bool has_earlier = false;
+      const bool is_one_piece = is_whole(made_->stages[steps[i].stage].shape);
       for (const Predecessor& wait : found[i]) {
+        if (is_one_piece && wait.how == Wait::previous) continue;
         made_->predecessors.push_back(wait);
         successors[wait.step].push_back(static_cast<std::int32_t>(i));
         if (is_start(wait.how)) steps[wait.step].has_start_successors = true;

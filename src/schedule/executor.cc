@@ -28,7 +28,7 @@ void make_host_progress(void* host) {
 Executor::Executor() : state_(std::make_unique<State>()) {}
 
 Executor::~Executor() {
-  if (!state_->abandoned.empty()) state_->arena.abandon();
+  for (Arena& arena : state_->retired) arena.abandon();
 }
 
 int Executor::run(const Compiled& compiled, const Ground& ground, const Data& data) {
@@ -277,7 +277,7 @@ void Executor::State::drain() {
     }
     sched_yield();
   }
-  if (!requests.empty()) arena.abandon();
+  if (!requests.empty()) retired.push_back(std::exchange(arena, Arena()));
   abandoned.insert(abandoned.end(), requests.begin(), requests.end());
   requests.clear();
   messages.clear();
@@ -285,6 +285,7 @@ void Executor::State::drain() {
 }
 
 void Executor::State::test_abandoned() {
+  if (abandoned.empty()) return;
   for (std::size_t k = 0; k < abandoned.size();) {
     bool is_done = false;
     ground.host->test(&abandoned[k], &is_done);
@@ -295,6 +296,7 @@ void Executor::State::test_abandoned() {
       ++k;
     }
   }
+  if (abandoned.empty()) retired.clear();
 }
 
 int Executor::State::finish() {

@@ -17,7 +17,7 @@ namespace unisono::schedule {
 class Arena {
  public:
   char* reserve(std::size_t bytes);
-  // Gives the memory up without freeing it: a late message may still write there.
+  // Gives the memory up for good: a late message may still write there.
   void abandon();
 
  private:
@@ -109,7 +109,9 @@ struct Executor::State {
 
   Arena arena;
   Arena staging;  // of reductions from another rank's memory
+  // After an error: messages that have not ended yet, tested again at each start, and what they may write to.
   std::vector<host::Request> abandoned;
+  std::vector<Arena> retired;
   std::uint32_t idle_polls = 0;
   shm::WaitConfig waiting;  // what backoff refers to
   std::optional<shm::Backoff> backoff;

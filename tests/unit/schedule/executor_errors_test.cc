@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A host's error ends the call on the rank that sees it; the executor stays usable.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "world_of_programs.h"
+
+namespace unisono::schedule {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+
+// Ends the world when a rank has seen what it was to see; the others wait for messages that never come.
+struct Enough : std::runtime_error {
+  Enough() : std::runtime_error("enough") {}
+};
+
+Problem problem_of(int size, int rank) {
+  return {.operation = Operation::bcast,
+          .size = size,
+          .rank = rank,
+          .layout = std::make_shared<const patterns::Layout>(patterns::Layout::one_node(size)),
+          .blocks = {}};
+}
+
+class Side {
+ public:
+  Side(FakeHost& host, int rank) : rank_(rank) {
+    host.translate_ranks(host.world(), host.world(), &ranks_);
+    ground_ = {.host = &host, .comm = host.world(), .rank_in_comm = ranks_.data(), .wait = &wait_};
+  }
+  int run(const Program& program, Values* output) {
+    const auto compiled = compile(problem_of(static_cast<int>(ranks_.size()), rank_), program);
+    return executor_.run(*compiled, ground_, data(output));
+  }
+  Data data(Values* output) {
+    return {
+        .output = output->data(), .elements = static_cast<std::int64_t>(output->size()), .element_bytes = 8};
+  }
+  Executor& executor() { return executor_; }
+  const Ground& ground() const { return ground_; }
+
+ private:
+  int rank_;
+  std::vector<int> ranks_;
+  shm::WaitConfig wait_{.policy = shm::WaitPolicy::yield};
+  Ground ground_;
+  Executor executor_;
+};
+
+Program one_round(const std::function<void(Writer&)>& write, std::int64_t segment_bytes = 0,
+                  std::int64_t scratch = 0) {
+  Stage stage{.rounds = 1, .write = [=](int, Writer& writer) { write(writer); }};
+  stage.segment_bytes = segment_bytes;
+  return {.stages = {stage}, .scratch = scratch};
+}
+
+TEST(ExecutorErrors, FailedSendEndsTheCallWithItsCode) {
+  // The first send, one in the middle of a pipeline, and one that only a received message lets start.
+  for (const int failing_isend : {0, 5}) {
+    for (const std::int64_t segment_bytes : {0, 16}) {
+      if (segment_bytes == 0 && failing_isend > 0) continue;
+      host::fake::Options options;
+      options.failing_rank = 1;
+      options.failing_isend = failing_isend;
+      World world(3, options);
+      const auto body = [&](FakeHost& host, int rank) {
+        Side side(host, rank);
+        Values output(40, rank == 0 ? 7 : -1);
+        const Program chain = one_round(
+            [=](Writer& writer) {
+              if (rank > 0) writer.recv(whole(Place::output), rank - 1);
+              if (rank < 2) writer.send(whole(Place::output), rank + 1);
+            },
+            segment_bytes);
+        const int code = side.run(chain, &output);
+        EXPECT_EQ(code, rank == 1 ? options.failing_code : host::success);
+        if (rank != 1) return;
+        // The next schedule runs as if nothing had been.
+        const Program copies = one_round([](Writer& writer) {
+          writer.copy(whole(Place::scratch), whole(Place::output));
+          writer.copy(whole(Place::output), whole(Place::scratch));
+        });
+        EXPECT_EQ(side.run(copies, &output), host::success);
+        throw Enough();
+      };
+      EXPECT_THROW(world.run(body), Enough);
+    }
+  }
+}
+
+TEST(ExecutorErrors, TruncatedMessageEndsTheCall) {
+  World world(2);
+  world.run([](FakeHost& host, int rank) {
+    Side side(host, rank);
+    Values output(rank == 0 ? 10 : 5, rank);
+    const Program program = one_round([=](Writer& writer) {
+      if (rank == 0) writer.send(whole(Place::output), 1);
+      if (rank == 1) writer.recv(whole(Place::output), 0);
+    });
+    EXPECT_EQ(side.run(program, &output), rank == 0 ? host::success : host::fake::error_truncated);
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+TEST(ExecutorErrors, LateMessagesFindTheirMemory) {
+  host::fake::Options options;
+  options.failing_rank = 0;
+  World world(2, options);
+  std::atomic<bool> has_failed{false};
+  world.run([&](FakeHost& host, int rank) {
+    Side side(host, rank);
+    Values output(1000, rank);
+    if (rank == 0) {
+      const Program program = one_round(
+          [](Writer& writer) {
+            writer.recv(whole(Place::scratch), 1);
+            writer.send(whole(Place::output), 1);
+          },
+          0, 1);
+      EXPECT_EQ(side.run(program, &output), options.failing_code);
+      has_failed = true;
+      const Program more_scratch =
+          one_round([](Writer& writer) { writer.copy(whole(Place::scratch), whole(Place::output)); }, 0, 1);
+      EXPECT_EQ(side.run(more_scratch, &output), host::success);
+      // The message comes into the memory of the call that failed; the next call finds that it has ended.
+      host.barrier(host.world());
+      EXPECT_EQ(side.run(more_scratch, &output), host::success);
+    } else {
+      while (!has_failed) std::this_thread::yield();
+      const Program program = one_round([](Writer& writer) { writer.send(whole(Place::output), 0); });
+      EXPECT_EQ(side.run(program, &output), host::success);
+      host.barrier(host.world());
+    }
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+TEST(ExecutorErrors, FailedSingleCopyIsAnError) {
+  const patterns::Layout layout = patterns::Layout::one_node(2);
+  const Nodes nodes(layout, 4096);
+  World world(2);
+  world.run([&](FakeHost& host, int rank) {
+    // No process has this id: reading out of it fails.
+    const std::vector<int> process_ids(2, 1 << 30);
+    const auto slice = nodes.slice(host, rank, process_ids);
+    std::vector<int> ranks{0, 1};
+    const Ground ground{
+        .host = &host, .comm = host.world(), .rank_in_comm = ranks.data(), .slice = slice.get()};
+    Stage stage{.rounds = 1, .write = {}, .shared = SharedMode::own, .ticks = 1};
+    stage.write = [=](int, Writer& writer) {
+      if (rank == 0) writer.expose();
+      if (rank == 0) writer.signal(1);
+      Ref theirs = whole(Place::remote_output);
+      if (rank == 1) writer.await(0, 1);
+      if (rank == 1) writer.copy(whole(Place::output), theirs);
+    };
+    Values output(4, rank);
+    const Data data{.output = output.data(), .elements = 4, .element_bytes = 8};
+    Executor executor;
+    const auto compiled = compile(problem_of(2, rank), {.stages = {stage}});
+    EXPECT_EQ(executor.run(*compiled, ground, data), rank == 0 ? host::success : error_single_copy);
+  });
+}
+
+// Started, polled among other things, finished: what a non-blocking call will do.
+TEST(ExecutorErrors, RunsInParts) {
+  World world(2);
+  world.run([](FakeHost& host, int rank) {
+    Side side(host, rank);
+    Values output(30, rank);
+    const Program program = one_round(
+        [=](Writer& writer) {
+          if (rank == 0) writer.send(whole(Place::output), 1);
+          if (rank == 1) writer.recv(whole(Place::output), 0);
+        },
+        24);
+    const auto compiled = compile(problem_of(2, rank), program);
+    side.executor().start(*compiled, side.ground(), side.data(&output));
+    int polls = 0;
+    if (rank == 0) host.barrier(host.world());
+    while (!side.executor().poll()) {
+      if (rank == 1 && ++polls == 3) host.barrier(host.world());
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(side.executor().finish(), host::success);
+    EXPECT_EQ(output, Values(30, 0));
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+}  // namespace
+}  // namespace unisono::schedule

@@ -196,10 +196,10 @@ class Compiler {
   }
 
   bool is_fused_only() const {
-    for (const CompiledStep& step : made_->steps) {
-      if (!is_fused(step.kind) || !is_whole(made_->stages[step.stage].shape)) return false;
-    }
-    return true;
+    const auto is_whole_stage = [](const CompiledStage& stage) { return is_whole(stage.shape); };
+    const auto is_fused_step = [](const CompiledStep& step) { return is_fused(step.kind); };
+    return std::all_of(made_->stages.begin(), made_->stages.end(), is_whole_stage) &&
+           std::all_of(made_->steps.begin(), made_->steps.end(), is_fused_step);
   }
 
   using RefKey = std::tuple<Place, std::int64_t, std::int64_t, std::int32_t, std::int32_t, std::int32_t,

@@ -95,6 +95,16 @@ struct Ranks {
   std::size_t area_bytes = 4096;
 };
 
+inline Ranks on(const patterns::Layout& layout, const host::fake::Options& host = {},
+                std::size_t area_bytes = 4096) {
+  Ranks ranks;
+  ranks.size = layout.size();
+  ranks.host = host;
+  ranks.layout = layout;
+  ranks.area_bytes = area_bytes;
+  return ranks;
+}
+
 // All calls one after the other on all ranks, with nothing between them that would keep ranks together. An
 // empty output is given as null.
 void run_calls(const Ranks& ranks, const std::vector<Call>& calls);

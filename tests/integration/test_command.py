@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono run` before the launchers of real MPIs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import harness
+import job
+import mpis
+import pytest
+from harness import Runner
+from mpis import Layout, Mpi
+
+pytestmark = pytest.mark.skipif(not harness.TOOL.is_file(), reason=f"{harness.TOOL} is not built")
+
+COMMAND = [sys.executable, "-m", "unisono", "run"]
+SHOW = 'echo "$0 $UNISONO_LOG $LD_PRELOAD"'
+BOTH_WAYS = pytest.mark.parametrize("options", [[], ["--report", "-"]], ids=["replaced", "supervised"])
+
+
+def environment(mpi: Mpi) -> dict[str, str]:
+    return {**mpis.launcher_environment(mpi), "UNISONO_HOME": str(harness.BUILD)}
+
+
+def shown(name: str) -> str:
+    """What SHOW prints in a program that was started well."""
+    return f"{name} quiet {harness.LIBRARY}"
+
+
+def test_every_rank_gets_library_and_settings(mpi: Mpi, tmp_path: Path) -> None:
+    line = mpi.launch(3, ["sh", "-c", SHOW, "one"])
+    result = job.run([*COMMAND, "--log", "quiet", *line], environment(mpi), directory=tmp_path).check()
+    assert result.output.splitlines() == [shown("one")] * 3
+    assert result.survivors == []
+
+
+def test_every_section(mpi: Mpi, tmp_path: Path) -> None:
+    line = mpi.launch_sections([(1, ["sh", "-c", SHOW, "one"]), (2, ["sh", "-c", SHOW, "two"])])
+    result = job.run([*COMMAND, "--log", "quiet", "--", *line], environment(mpi), directory=tmp_path).check()
+    assert sorted(result.output.splitlines()) == [shown("one"), shown("two"), shown("two")]
+
+
+def test_several_nodes(cluster_mpi: Mpi, cluster: harness.Cluster, runner: Runner) -> None:
+    layout = Layout((1, 2))
+    line = cluster_mpi.launch(3, ["sh", "-c", f'{SHOW} "$(hostname)"', "one"], {}, layout)
+    wrapped = cluster.on_head([*COMMAND, "--log", "quiet", "--", *line])
+    result = job.run(wrapped, environment(cluster_mpi), directory=runner.scratch).check()
+    assert sorted(result.output.splitlines()) == [
+        f"{shown('one')} node0",
+        f"{shown('one')} node1",
+        f"{shown('one')} node1",
+    ]
+
+
+@BOTH_WAYS
+def test_exit_status_is_the_launchers(mpi: Mpi, tmp_path: Path, options: list[str]) -> None:
+    line = mpi.launch(2, ["sh", "-c", "exit 3"])
+    native = job.run(line, environment(mpi), directory=tmp_path)
+    under = job.run([*COMMAND, *options, *line], environment(mpi), directory=tmp_path)
+    assert native.status == under.status != 0
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_job(mpi: Mpi, tmp_path: Path, options: list[str], number: signal.Signals) -> None:
+    """With Unisono as without: the job is gone, and the status says that it did not end well."""
+    mark = uuid.uuid4().hex
+    line = mpi.launch(2, ["sh", "-c", "touch started.$$; exec sleep 100"])
+    process = subprocess.Popen(
+        [*COMMAND, *options, "--", *line],
+        env={**environment(mpi), job.MARK: mark},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: len(list(tmp_path.glob("started.*"))) == 2)
+        process.send_signal(number)
+        assert process.wait(20) != 0
+        wait_until(lambda: not job.marked_processes(mark))
+    finally:
+        process.kill()
+        process.wait()
+        for survivor in job.marked_processes(mark):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(survivor, signal.SIGKILL)
+
+
+def wait_until(condition) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_program_in_the_working_directory(mpi: Mpi, tmp_path: Path) -> None:
+    """Open MPI finds a program without ./ there, MPICH and Intel do not; the same holds under Unisono."""
+    program = tmp_path / "no-such-name-in-path"
+    program.write_text("#!/bin/sh\necho here\n")
+    program.chmod(0o755)
+    line = mpi.launch(1, [program.name])
+    native = job.run(line, environment(mpi), directory=tmp_path)
+    under = job.run([*COMMAND, *line], environment(mpi), directory=tmp_path)
+    assert (native.status == 0, native.output) == (under.status == 0, under.output)
+
+
+def test_section_file(mpi: Mpi, tmp_path: Path) -> None:
+    """A job whose sections stand in a file does natively what it does under Unisono."""
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {name}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "sections").write_text("-n 1 ./one\n-n 2 ./two\n")
+    options = mpi.launch(1, ["./one"])[:-3]
+    option = "--app" if mpi.family.startswith("openmpi") else "-configfile"
+    line = [*options, option, "sections"]
+    native = job.run(line, environment(mpi), directory=tmp_path).check()
+    under = job.run([*COMMAND, *line], environment(mpi), directory=tmp_path).check()
+    assert sorted(native.output.split()) == sorted(under.output.split()) == ["one", "two", "two"]

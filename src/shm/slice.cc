@@ -36,7 +36,8 @@ SliceLayout::SliceLayout(const SliceShape& shape) {
   flags = consumed + ranks * sizeof(Counter);
   exposures = flags + channel_count * ranks * sizeof(Counter);
   rings = rounded_up(exposures + channel_count * ranks * exposure_words * sizeof(std::uint64_t), page_bytes);
-  areas = rounded_up(rings + ranks * shape.ring_lines * sizeof(Line), page_bytes);
+  blocks = rounded_up(rings + ranks * shape.ring_lines * sizeof(Line), page_bytes);
+  areas = rounded_up(blocks + ranks * shape.ring_lines * cache_line_bytes, page_bytes);
   end = rounded_up(areas + channel_count * ranks * shape.area_bytes, page_bytes);
 }
 
@@ -57,6 +58,11 @@ Slice::~Slice() = default;
 void Slice::set_wait_config(const WaitConfig& wait) {
   wait_ = wait;
   wait_.doorbell = state_->doorbell;
+  // A pause in the first looks costs a tenth of an exchange; where ranks share cores each look is wasted
+  // time.
+  const bool has_core = wait.policy == WaitPolicy::spin || wait.policy == WaitPolicy::pause;
+  state_->quick_polls = has_core ? 64 : 0;
+  state_->is_ringing = wait.policy == WaitPolicy::futex;
 }
 
 Slice::State::State(void* memory, const SliceShape& shape, int local_rank, const int* local_process_ids)
@@ -68,10 +74,12 @@ Slice::State::State(void* memory, const SliceShape& shape, int local_rank, const
   doorbell = reinterpret_cast<Doorbell*>(base + layout.doorbell);
   consumed = reinterpret_cast<Counter*>(base + layout.consumed);
   ring = reinterpret_cast<Line*>(base + layout.rings);
+  current = ring;
+  blocks = base + layout.blocks;
   longest_lines = shape.ring_lines / 4;
   soft_limit = shape.ring_lines / 4;
 
-  const std::size_t message_bytes = rounded_up(longest_lines * Line::payload_bytes, cache_line_bytes);
+  const std::size_t message_bytes = longest_lines * cache_line_bytes;
   scratch = std::make_unique<char[]>(2 * message_bytes);
   incoming = scratch.get();
   result = incoming + message_bytes;
@@ -139,7 +147,7 @@ std::uint64_t Slice::flag(int channel, int local_rank) const {
 void Slice::set_flag(int channel, std::uint64_t tick) {
   state_->channels[static_cast<std::size_t>(channel)].flags[local_rank_].value.store(
       tick, std::memory_order_release);
-  if (wait_.policy == WaitPolicy::futex) ring(wait_.doorbell);
+  if (state_->is_ringing) ring(wait_.doorbell);
 }
 
 bool Slice::all_reached(int channel_index, std::uint64_t tick) {

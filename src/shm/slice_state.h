@@ -32,7 +32,7 @@ struct alignas(cache_line_bytes) Counter {
 // Where the parts of a slice begin, bytes.
 struct SliceLayout {
   explicit SliceLayout(const SliceShape& shape);
-  std::size_t doorbell, consumed, flags, exposures, rings, areas, end;
+  std::size_t doorbell, consumed, flags, exposures, rings, blocks, areas, end;
 };
 
 struct Channel {
@@ -59,32 +59,48 @@ struct Slice::State {
   State(void* memory, const SliceShape& shape, int local_rank, const int* process_ids);
 
   // --- Fused rings ---
-  Line* line(int rank, std::uint64_t position) const {
-    return ring +
-           ((position & ring_mask) * static_cast<std::uint64_t>(size) + static_cast<std::uint64_t>(rank));
+  // The lines of all local ranks for one position, side by side: with many ranks one page holds a whole row.
+  Line* row(std::uint64_t at) const { return ring + (at & ring_mask) * static_cast<std::uint64_t>(size); }
+  // A rank's long message at `position`.
+  char* block(int of) const {
+    return blocks +
+           ((position & ring_mask) + static_cast<std::uint64_t>(of) * (ring_mask + 1)) * cache_line_bytes;
   }
-  // Before an operation: there is room in every ring for the longest operation.
-  void begin_operation(const WaitConfig& wait) {
-    if (position > soft_limit) make_room(wait);
+  // Before an operation with messages of `bytes`: there is room for them in every ring.
+  void begin_operation(std::size_t bytes, const WaitConfig& wait);
+  [[gnu::cold]] void make_room(const WaitConfig& wait);
+  const char* await_payload(const Line& line, std::uint64_t at, const WaitConfig& wait) const;
+  const char* exchange_line(const void* data, std::size_t bytes, const WaitConfig& wait);
+  [[gnu::cold]] const char* exchange_line_slowly(const void* data, std::size_t bytes, const WaitConfig& wait);
+  [[gnu::cold]] const char* finish_exchange(std::uint64_t at, const WaitConfig& wait);
+  void advance(std::size_t lines) {
+    position += lines;
+    current = row(position);
   }
-  void make_room(const WaitConfig& wait);
   // Copies `bytes` into this rank's lines from `position` on, and the other way round from another rank's.
   void post(const void* data, std::size_t bytes, const WaitConfig& wait);
-  void fetch(void* data, std::size_t bytes, int rank, const WaitConfig& wait);
-  const char* await_payload(int rank, std::uint64_t at, const WaitConfig& wait);
+  void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait);
   // A rank's part of a reduction: where it lies already, or copied to `room`.
-  const void* contribution(int rank, const void* own, std::size_t bytes, char* room, const WaitConfig& wait);
+  const void* contribution(int from, const void* own, std::size_t bytes, char* room, const WaitConfig& wait);
+  void barrier_of_many(const WaitConfig& wait);
+  void allreduce_of_many(void* into, const void* from, std::size_t count, const Combine& combine,
+                         const WaitConfig& wait);
+  void allgather_of_many(char* blocks, const void* from, std::size_t bytes, const WaitConfig& wait);
   void reduce_in_rank_order(void* into, const void* from, std::size_t count, const Combine& combine,
                             const WaitConfig& wait);
 
   int size;
   int rank;
+  int quick_polls = 0;      // looks at a line before the wait counts as one that pauses and minds the clock
+  bool is_ringing = false;  // others may sleep
   std::uint64_t position = 0;    // lines that all operations before have used
   std::uint64_t soft_limit = 0;  // at most this position may be begun without another look (make_room)
   std::uint64_t peers_done = 0;  // all ranks have finished everything before this position
   std::uint64_t published = 0;   // what the own `consumed` says
   std::uint64_t ring_mask;
   Line* ring;
+  Line* current;              // row(position)
+  char* blocks;               // one for each rank, as long as its ring
   Counter* consumed;          // [local rank]: that rank has finished everything before this position
   std::size_t longest_lines;  // of one operation
   std::unique_ptr<char[]> scratch;

@@ -49,6 +49,16 @@ void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
   merged["sampled"] = merged["sampled"].get<bool>() || entry["sampled"].get<bool>();
 }
 
+std::string ppn_text(const patterns::Layout& layout) {
+  if (layout.is_uniform()) return std::to_string(layout.local_size(0));
+  std::string text;
+  for (const std::vector<int>& ranks : layout.ranks_of) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(ranks.size());
+  }
+  return text;
+}
+
 std::string identity(const Json& entry, std::initializer_list<const char*> keys) {
   std::string id;
   for (const char* key : keys) id += entry[key].dump() + "|";
@@ -133,7 +143,8 @@ void Records::absorb(const Communicator& c) {
     }
   }
   if (calls != 0 && communicators_.size() < most_communicators) {
-    communicators_.push_back({c.id, c.name, shape, c.size, c.layout ? c.layout->nodes() : 1, calls});
+    communicators_.push_back(
+        {c.id, c.name, c.layout ? ppn_text(*c.layout) : "", c.size, c.layout ? c.layout->nodes() : 1, calls});
   }
 }
 
@@ -165,7 +176,7 @@ std::string Records::to_text() const {
                                     {"name", s.name},
                                     {"size", s.size},
                                     {"nodes", s.nodes},
-                                    {"shape", s.shape},
+                                    {"ppn", s.ppn},
                                     {"calls", s.calls}});
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -189,7 +200,7 @@ std::string Records::merge(const std::vector<std::string>& texts) {
       merged["calls"] = std::max(merged["calls"].get<std::uint64_t>(), entry["calls"].get<std::uint64_t>());
     }
     for (const Json& entry : rank["communicators"]) {
-      communicators.try_emplace(identity(entry, {"name", "shape", "id"}), entry);
+      communicators.try_emplace(identity(entry, {"name", "size", "ppn", "id"}), entry);
     }
   }
   Json out = {{"communicators", Json::array()}, {"classes", Json::array()}, {"native", Json::array()}};
@@ -231,10 +242,9 @@ std::string write_report(const std::string& where, const JobFacts& facts,
                  {"mpi", facts.mpi},           {"family", facts.family}, {"ranks", facts.ranks},
                  {"wall_s", facts.wall_s}};
   for (std::size_t n = 0; n < facts.node_names.size(); ++n) {
-    report["nodes"].push_back({{"name", facts.node_names[n]},
-                               {"ranks", facts.node_ranks[n]},
-                               {"usable_cores", facts.node_cores[n]}});
+    report["nodes"].push_back({{"name", facts.node_names[n]}, {"ranks", facts.node_ranks[n]}});
   }
+  report["usable_cores"] = facts.node_cores;
   report["options"] = non_default_options(facts.options);
   report.update(Json::parse(Records::merge(texts)));
   report["warnings"] = facts.warnings;

@@ -43,7 +43,7 @@ class Records {
   };
   struct Seen {
     int id;
-    std::string name, shape;
+    std::string name, ppn;  // ranks per node: "8", or "3,5,8" where they differ; empty: not known
     int size, nodes;
     std::uint64_t calls;
   };

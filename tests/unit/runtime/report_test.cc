@@ -58,6 +58,17 @@ TEST(ReportTest, CommunicatorsOfOneShapeAreAddedUp) {
   EXPECT_EQ(merged["classes"][0]["calls"], 15);
 }
 
+TEST(ReportTest, CommunicatorsSayHowManyRanksEachNodeHolds) {
+  for (const auto& [layout, ppn] : {std::pair{"8", "8"}, {"2x2", "2"}, {"3,5,8", "3,5,8"}}) {
+    Communicator c;
+    add_calls(&c, 5, 1e-6);
+    c.layout = std::make_shared<patterns::Layout>(*patterns::Layout::parse(layout));
+    Records records;
+    records.absorb(c);
+    EXPECT_EQ(Json::parse(Records::merge({records.to_text()}))["communicators"][0]["ppn"], ppn);
+  }
+}
+
 TEST(ReportTest, CallsLeftToTheHostCarryTheirReason) {
   Communicator c;
   c.native_reason = NativeReason::intercommunicator;
@@ -84,7 +95,7 @@ TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {
   const Json report = Json::parse(file);
   EXPECT_EQ(report["schema"], "unisono-report");
   EXPECT_EQ(report["options"]["pool_bytes"], "2M");
-  EXPECT_EQ(report["nodes"][0]["usable_cores"], 2);
+  EXPECT_EQ(report["usable_cores"][0], 2);
   std::remove(path.c_str());
   EXPECT_NE(write_report("/no/such/folder/report.json", facts, {}).find("cannot be written"),
             std::string::npos);

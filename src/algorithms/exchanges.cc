@@ -31,8 +31,8 @@ Items vector_parts(int count) {
 }
 
 Items owned_blocks(const Problem& problem) {
-  std::int64_t longest = 0;
-  for (int rank = 0; rank < problem.size; ++rank) {
+  std::int64_t longest = 1;
+  for (int rank = 0; problem.blocks.starts && rank < problem.size; ++rank) {
     longest = std::max(longest, problem.blocks.last(rank) - problem.blocks.first(rank));
   }
   return {[all = problem.blocks](int first, int last) {

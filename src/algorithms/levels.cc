@@ -53,10 +53,12 @@ Levels::Levels(const Problem& problem)
     : problem_(problem),
       node_(problem_of_node(problem)),
       leaders_(problem_of_leaders(problem)),
-      is_leader_(node_.rank == node_.root) {
-  for (const auto& ranks : problem.layout->ranks_of) {
-    ranks_in_node_order_.insert(ranks_in_node_order_.end(), ranks.begin(), ranks.end());
-  }
+      is_leader_(node_.rank == node_.root) {}
+
+std::vector<int> Levels::ranks_in_node_order() const {
+  std::vector<int> all;
+  for (const auto& ranks : problem_.layout->ranks_of) all.insert(all.end(), ranks.begin(), ranks.end());
+  return all;
 }
 
 void Levels::add_node(Composition* composition, Operation operation, NodePhase phase,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <vector>
 
 #include "algorithms/compose.h"
 #include "algorithms/descriptor.h"
@@ -26,7 +26,8 @@ class Levels {
   // consecutive on the nodes.
   bool is_in_rank_order() const { return problem_.layout->is_consecutive(); }
   std::int64_t first_position() const { return leaders_.blocks.first(leaders_.rank); }  // this node's
-  const std::vector<int>& ranks_in_node_order() const { return ranks_in_node_order_; }
+  std::vector<int> ranks_in_node_order() const;
+  int size() const { return problem_.size; }  // all ranks
 
   // A phase inside this rank's node; a rank that has the node for itself does what is to be done alone. All
   // such phases have one stage.
@@ -42,7 +43,6 @@ class Levels {
   schedule::Problem node_;
   schedule::Problem leaders_;
   bool is_leader_;
-  std::vector<int> ranks_in_node_order_;
 };
 
 }  // namespace unisono::algorithms

@@ -49,8 +49,7 @@ Stage collect(const Levels& levels, const Parameters& parameters, const Seat& le
 
 // What has arrived stands by sending rank, then by local rank; what is handed out the other way round.
 Stage transpose(const Levels& levels, const Seat& arrived, const Seat& sorted) {
-  const int ranks = static_cast<int>(levels.ranks_in_node_order().size());
-  return local_stage([=, locals = levels.node().size](Writer& writer) {
+  return local_stage([=, ranks = levels.size(), locals = levels.node().size](Writer& writer) {
     for (int local = 0; local < locals; ++local) {
       for (int rank = 0; rank < ranks; ++rank) {
         const std::int64_t into = sorted.units + static_cast<std::int64_t>(local) * ranks + rank;
@@ -62,7 +61,7 @@ Stage transpose(const Levels& levels, const Seat& arrived, const Seat& sorted) {
 }
 
 void alltoall(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
-  const std::int64_t ranks = std::ssize(levels.ranks_in_node_order());
+  const std::int64_t ranks = levels.size();
   const std::int64_t area = levels.is_leader() ? ranks * levels.node().size : 0;
   const Seat leaving{Place::scratch, to->reserve(area)};
   const Seat arrived{Place::scratch, to->reserve(area)};

@@ -19,7 +19,7 @@ namespace {
 // Where all ranks' blocks are in node order: in `direct` itself if that is the order of the ranks.
 Seat all_in_node_order(Composition* to, const Levels& levels, Place direct) {
   if (levels.is_in_rank_order()) return {direct};
-  return {Place::scratch, to->reserve(std::ssize(levels.ranks_in_node_order()))};
+  return {Place::scratch, to->reserve(levels.size())};
 }
 
 Ref at(const Seat& seat, std::int64_t unit) {
@@ -78,8 +78,7 @@ void allgather(Composition* to, const Levels& levels, const Descriptor& inter, c
   const Seat own = behind(all, levels.first_position());
   levels.add_node(to, Operation::gather, shared_gather, parameters, {.output = own});
   levels.add_leaders(to, inter, parameters, {.input = own, .output = all});
-  levels.add_node(to, Operation::bcast, shared_bcast, parameters,
-                  {.output = all, .scale = std::ssize(levels.ranks_in_node_order())});
+  levels.add_node(to, Operation::bcast, shared_bcast, parameters, {.output = all, .scale = levels.size()});
   if (!levels.is_in_rank_order()) add_permutation(to, levels, all, Place::output, false);
 }
 

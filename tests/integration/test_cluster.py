@@ -12,7 +12,7 @@ LAYOUTS = [
     Layout((1, 1, 1, 1)),
     Layout((2, 2, 2, 2)),
     Layout((1, 2, 3, 2)),
-    Layout((2, 1, 3, 1), cyclic=True),
+    Layout((2, 1, 2, 2), cyclic=True),
     Layout((5, 1)),
 ]
 

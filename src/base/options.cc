@@ -102,8 +102,8 @@ std::vector<OptionSpec> make_option_list() {
       flag("enable", "UNISONO_ENABLE", "general",
            "Take collectives at all; 0 passes every call straight to the MPI.", &Options::is_enabled),
       text("algorithm", "UNISONO_ALGORITHM", "list", "decision",
-           "Force algorithms: OPERATION:ALGORITHM, with parameters in brackets, several separated by commas, "
-           "for example "
+           "Force algorithms: OPERATION:ALGORITHM, with parameters in brackets, several separated by commas; "
+           "OPERATION may be all. For example "
            "allreduce:ring(segment=64K),bcast:native. What is illegal or unknown is refused with a warning.",
            &Options::algorithm),
       text("report", "UNISONO_REPORT", "file", "general",

@@ -148,6 +148,7 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
+                            .host = host_.library_name(),
                             .is_oversubscribed = c.is_oversubscribed};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;

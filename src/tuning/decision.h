@@ -21,6 +21,7 @@ struct Question {
   int size_class = 0;
   bool has_shared_memory = false;
   bool has_single_copy = false;
+  std::string_view host;  // the MPI below, as it names itself ("Open MPI 5.0.11")
   bool is_oversubscribed =
       false;  // does a node of the communicator hold more of the job's ranks than usable cores?
 

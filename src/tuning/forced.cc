@@ -69,31 +69,46 @@ std::string read_parameters(std::string_view text, const algorithms::Descriptor&
   return {};
 }
 
-// One item "OPERATION:ALGORITHM(parameters)" onto `forced`; what is wrong with it, or empty.
-std::string read_one(std::string_view item, std::vector<Forced>* forced) {
-  const std::size_t colon = item.find(':');
-  if (colon == std::string_view::npos) return "it is not of the form OPERATION:ALGORITHM";
-  const auto operation = operation_from_name(item.substr(0, colon));
-  if (!operation) return "there is no operation '" + std::string(item.substr(0, colon)) + "'";
-  const std::string_view rest = item.substr(colon + 1);
-  const std::size_t bracket = rest.find('(');
-  const std::string algorithm(rest.substr(0, bracket));
+// "ALGORITHM(parameters)" for one operation onto `forced`; what is wrong with it, or empty.
+std::string read_choice(Operation operation, std::string_view text, std::vector<Forced>* forced) {
+  const std::size_t bracket = text.find('(');
+  const std::string algorithm(text.substr(0, bracket));
   Choice choice{.reason = "forced by the option 'algorithm'", .source = "forced"};
   if (algorithm != "native") {
-    choice.algorithm = algorithms::find(*operation, algorithm);
+    choice.algorithm = algorithms::find(operation, algorithm);
     if (choice.algorithm == nullptr) {
-      return "there is no algorithm '" + algorithm + "' for " + std::string(name(*operation)) +
-             " (there are: " + known_names(*operation) + ")";
+      return "there is no algorithm '" + algorithm + "' for " + std::string(name(operation)) +
+             " (there are: " + known_names(operation) + ")";
     }
     if (bracket != std::string_view::npos) {
-      if (rest.back() != ')') return "its bracket is not closed";
-      const std::string why = read_parameters(rest.substr(bracket + 1, rest.size() - bracket - 2),
-                                              *choice.algorithm, &choice.parameters);
+      if (text.back() != ')') return "its bracket is not closed";
+      const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
+      const std::string why = read_parameters(inside, *choice.algorithm, &choice.parameters);
       if (!why.empty()) return why;
     }
   }
-  forced->push_back({*operation, std::move(choice)});
+  forced->push_back({operation, std::move(choice)});
   return {};
+}
+
+// One item "OPERATION:ALGORITHM(parameters)"; "all" stands for every operation that has the algorithm.
+std::string read_one(std::string_view item, std::vector<Forced>* forced) {
+  const std::size_t colon = item.find(':');
+  if (colon == std::string_view::npos) return "it is not of the form OPERATION:ALGORITHM";
+  const std::string_view wanted = item.substr(0, colon);
+  const std::string_view choice = item.substr(colon + 1);
+  if (wanted != "all") {
+    const auto operation = operation_from_name(wanted);
+    if (!operation) return "there is no operation '" + std::string(wanted) + "'";
+    return read_choice(*operation, choice, forced);
+  }
+  const std::size_t before = forced->size();
+  std::string why;
+  for (int op = 0; op < operation_count; ++op) {
+    const std::string problem = read_choice(static_cast<Operation>(op), choice, forced);
+    if (!problem.empty()) why = problem;
+  }
+  return forced->size() == before ? why : std::string();
 }
 
 }  // namespace

@@ -35,9 +35,33 @@ class Candidates {
   std::vector<Choice> list_;
 };
 
-void on_one_node(Candidates* to) {
+// Does the MPI's own collective do better with tiny messages? A gather or scatter of eager messages lets
+// ranks run ahead of each other, which beats a channel of shared slots up to about half a KiB (Open MPI,
+// Intel MPI; MPICH waits for the slowest rank at each message).
+bool is_better_left_to_host(const Question& question) {
+  const Operation operation = question.problem.operation;
+  if (question.host.starts_with("MPICH")) return false;
+  if (operation == Operation::gather || operation == Operation::scatter) return question.bytes() <= 512;
+  return operation == Operation::alltoall && question.bytes() <= 256 && question.host.starts_with("Open MPI");
+}
+
+// Ranks with a core each: a message that stays in the second-level cache is fetched dirty from the writer's,
+// which is slow; then reading the owner's memory once beats two copies through the node's buffer.
+bool fits_second_level_cache(const Question& question) {
+  constexpr std::int64_t low = 24 * kib, high = 160 * kib;
+  return !question.is_oversubscribed && question.bytes() > low && question.bytes() <= high;
+}
+
+void on_one_node(const Question& question, Candidates* to) {
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
-  to->add("shared", "one node: every rank reads the node's shared buffer itself, without a tree of messages");
+  if (is_better_left_to_host(question))
+    to->native("tiny messages: the MPI's own eager messages let ranks run ahead");
+  if (fits_second_level_cache(question)) {
+    to->add("single_copy",
+            "one node, a core for each rank: the message fits the second-level cache, one copy beats two");
+  }
+  to->add("shared", "one node: every rank reads the node's shared buffer itself, without a tree of messages",
+          {{"buffers", 2}});
 }
 
 void on_several_nodes(const Question& question, Candidates* to) {
@@ -90,7 +114,7 @@ class Rules : public Chooser {
     if (question.problem.size == 1) {
       list.native("one rank: there is nothing to communicate");
     } else if (question.problem.layout->nodes() == 1) {
-      on_one_node(&list);
+      on_one_node(question, &list);
     } else {
       on_several_nodes(question, &list);
     }

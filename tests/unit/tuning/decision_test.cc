@@ -16,6 +16,7 @@ Question question(Operation operation, const char* layout, std::int64_t bytes,
   q.problem.size = q.problem.layout->size();
   q.size_class = size_class(bytes);
   q.has_shared_memory = has_shared_memory;
+  q.host = "MPICH 5.0.2";
   return q;
 }
 
@@ -65,6 +66,17 @@ TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   }
 }
 
+TEST(DecisionTest, TinyGathersAreLeftToHostsWhoseRanksRunAhead) {
+  Decider decider;
+  decider.add(make_rules());
+  Question q = question(Operation::gather, "4", 8);
+  EXPECT_NE(decider.decide(q).algorithm, nullptr);
+  q.host = "Open MPI 5.0.11";
+  EXPECT_EQ(decider.decide(q).algorithm, nullptr);
+  q.size_class = size_class(4096);
+  EXPECT_NE(decider.decide(q).algorithm, nullptr);
+}
+
 TEST(DecisionTest, OneRankIsLeftToTheHost) {
   Decider decider;
   decider.add(make_rules());
@@ -82,6 +94,22 @@ TEST(DecisionTest, TheUsersWordComesFirst) {
   EXPECT_EQ(ring.parameters.get("window"), 3);
   EXPECT_EQ(decider.decide(question(Operation::bcast, "4", 8)).name(), "native");
   EXPECT_NE(decider.decide(question(Operation::barrier, "4", 0)).source, "forced");
+}
+
+TEST(DecisionTest, AllStandsForEveryOperationThatHasTheAlgorithm) {
+  std::vector<std::string> warnings;
+  Decider decider = forced("all:native", &warnings);
+  for (int op = 0; op < operation_count; ++op) {
+    const Choice choice = decider.decide(question(static_cast<Operation>(op), "4", 0));
+    EXPECT_EQ(choice.name(), "native");
+    EXPECT_EQ(choice.source, "forced");
+  }
+  Decider trees = forced("all:binomial", &warnings);
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(trees.decide(question(Operation::bcast, "4", 8)).name(), "binomial");
+  EXPECT_NE(trees.decide(question(Operation::alltoall, "4", 8)).name(), "binomial");
+  forced("all:nosuch", &warnings);
+  EXPECT_EQ(warnings.size(), 1u);
 }
 
 TEST(DecisionTest, UnknownWordsAreRefusedAndNamed) {

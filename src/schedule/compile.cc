@@ -51,7 +51,11 @@ class Compiler {
     for (std::size_t i = 0; i < program_.stages.size(); ++i) flatten(static_cast<int>(i));
     for (const FlatStep& step : flat_) emit(step);
     link(find_predecessors(flat_));
-    made_->is_fused_only = is_fused_only();
+    const auto is_whole_stage = [](const CompiledStage& stage) { return is_whole(stage.shape); };
+    const auto is_fused_step = [](const CompiledStep& step) { return is_fused(step.kind); };
+    made_->is_whole = std::all_of(made_->stages.begin(), made_->stages.end(), is_whole_stage);
+    made_->is_fused_only =
+        made_->is_whole && std::all_of(made_->steps.begin(), made_->steps.end(), is_fused_step);
     return made_;
   }
 
@@ -65,7 +69,6 @@ class Compiler {
     if (stage.shared != SharedMode::none) {
       compiled.channel = next_channel_++;
       if (compiled.channel >= shm::channel_count) refuse("more stages with shared memory than channels");
-      made_->needs_slice = true;
     }
     const std::size_t begin = flat_.size();
     std::vector<Step> written;
@@ -77,7 +80,6 @@ class Compiler {
     }
     const auto is_node = [](const FlatStep& step) { return step.is_node_step; };
     compiled.has_node_steps = std::any_of(flat_.begin() + begin, flat_.end(), is_node);
-    made_->needs_slice = made_->needs_slice || compiled.has_node_steps;
     if (compiled.channel >= 0 && compiled.has_node_steps) finish_pieces(stage, index);
     made_->stages.push_back(std::move(compiled));
   }
@@ -147,7 +149,8 @@ class Compiler {
     step.into = index_of(flat.step.into);
     step.left = index_of(flat.step.left);
     step.right = index_of(flat.step.right);
-    made_->has_messages = made_->has_messages || is_message(step.kind);
+    const Stage& stage = made_->stages[step.stage].shape;
+    if (is_message(step.kind)) made_->most_messages += is_whole(stage) ? 1 : stage.window;
     made_->steps.push_back(step);
   }
 
@@ -165,41 +168,43 @@ class Compiler {
     const auto key = std::make_tuple(ref.place, ref.first, ref.last, ref.parts, ref.sub_first, ref.sub_last,
                                      ref.sub_parts, ref.owner, ref.lane);
     const auto [known, is_new] = ref_index_.try_emplace(key, static_cast<std::int32_t>(made_->refs.size()));
-    if (is_new) made_->refs.push_back(ref);
+    const bool is_plain = is_private(ref.place) && ref.parts == 1 && !has_sub_range(ref);
+    if (is_new) made_->refs.push_back({ref, is_plain});
     return known->second;
   }
 
   void link(const std::vector<std::vector<Predecessor>>& found) {
     std::vector<CompiledStep>& steps = made_->steps;
-    std::vector<std::vector<std::int32_t>> successors(steps.size());
+    std::vector<std::vector<std::int32_t>> successors(steps.size()), start_successors(steps.size());
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      steps[i].first_predecessor = static_cast<std::int32_t>(made_->predecessors.size());
-      bool has_earlier = false;
+      const auto own = static_cast<std::int32_t>(i);
+      std::int32_t waits = 0;
       const bool is_one_piece = is_whole(made_->stages[steps[i].stage].shape);
+      steps[i].first_predecessor = static_cast<std::int32_t>(made_->predecessors.size());
       for (const Predecessor& wait : found[i]) {
-        if (is_one_piece && wait.how == Wait::previous) continue;
+        if (wait.how != Wait::previous) {
+          ++waits;
+          (is_start(wait.how) ? start_successors : successors)[wait.step].push_back(own);
+        } else if (is_one_piece) {
+          continue;
+        } else {
+          steps[wait.step].next_piece_of = own;
+        }
         made_->predecessors.push_back(wait);
-        successors[wait.step].push_back(static_cast<std::int32_t>(i));
-        if (is_start(wait.how)) steps[wait.step].has_start_successors = true;
-        has_earlier = has_earlier || wait.how != Wait::previous;
       }
       steps[i].last_predecessor = static_cast<std::int32_t>(made_->predecessors.size());
-      if (!has_earlier) made_->roots.push_back(static_cast<std::int32_t>(i));
+      made_->waits.push_back(waits);
+      if (waits == 0) made_->roots.push_back(own);
     }
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      std::vector<std::int32_t>& own = successors[i];
-      own.erase(std::unique(own.begin(), own.end()), own.end());
-      steps[i].first_successor = static_cast<std::int32_t>(made_->successors.size());
-      made_->successors.insert(made_->successors.end(), own.begin(), own.end());
-      steps[i].last_successor = static_cast<std::int32_t>(made_->successors.size());
+      append(successors[i], &steps[i].first_successor, &steps[i].last_successor);
+      append(start_successors[i], &steps[i].first_start_successor, &steps[i].last_start_successor);
     }
   }
-
-  bool is_fused_only() const {
-    const auto is_whole_stage = [](const CompiledStage& stage) { return is_whole(stage.shape); };
-    const auto is_fused_step = [](const CompiledStep& step) { return is_fused(step.kind); };
-    return std::all_of(made_->stages.begin(), made_->stages.end(), is_whole_stage) &&
-           std::all_of(made_->steps.begin(), made_->steps.end(), is_fused_step);
+  void append(const std::vector<std::int32_t>& some, std::int32_t* first, std::int32_t* last) {
+    *first = static_cast<std::int32_t>(made_->successors.size());
+    made_->successors.insert(made_->successors.end(), some.begin(), some.end());
+    *last = static_cast<std::int32_t>(made_->successors.size());
   }
 
   using RefKey = std::tuple<Place, std::int64_t, std::int64_t, std::int32_t, std::int32_t, std::int32_t,
@@ -226,7 +231,7 @@ std::shared_ptr<const Compiled> compile(const Problem& problem, const Program& p
 std::size_t size_bytes(const Compiled& compiled) {
   return sizeof(Compiled) + held_bytes(compiled.stages) + held_bytes(compiled.steps) +
          held_bytes(compiled.refs) + held_bytes(compiled.predecessors) + held_bytes(compiled.successors) +
-         held_bytes(compiled.roots);
+         held_bytes(compiled.waits) + held_bytes(compiled.roots);
 }
 
 }  // namespace unisono::schedule

@@ -28,18 +28,24 @@ struct Predecessor {
   bool operator==(const Predecessor&) const = default;
 };
 
+struct CompiledRef : Ref {
+  bool is_plain = false;  // whole units of private memory, no sub-range: the usual case
+};
+
 struct CompiledStep {
   StepKind kind = StepKind::copy;
-  bool is_token = false;              // a message that is sent whatever the count
-  bool is_node_step = false;          // runs in the node order of its stage
-  bool has_start_successors = false;  // somebody waits for its start
+  bool is_token = false;      // a message that is sent whatever the count
+  bool is_node_step = false;  // runs in the node order of its stage
   std::int32_t stage = 0;
   std::int32_t peer = -1;
   std::int32_t tag = 0;                        // messages: offset from the communicator's first tag
   std::int32_t tick = 0;                       // signal, await
   std::int32_t into = 0, left = 0, right = 0;  // in Compiled::refs
   std::int32_t first_predecessor = 0, last_predecessor = 0;
+  // Those to look at again when pieces of this one are done, and when they have started.
   std::int32_t first_successor = 0, last_successor = 0;
+  std::int32_t first_start_successor = 0, last_start_successor = 0;
+  std::int32_t next_piece_of = -1;  // whose next piece waits for this one (Wait::previous)
 };
 
 struct CompiledStage {
@@ -53,13 +59,14 @@ class Compiled {
   Problem problem;
   std::vector<CompiledStage> stages;
   std::vector<CompiledStep> steps;
-  std::vector<Ref> refs;
+  std::vector<CompiledRef> refs;
   std::vector<Predecessor> predecessors;
   std::vector<std::int32_t> successors;
-  std::vector<std::int32_t> roots;  // steps without predecessors
+  std::vector<std::int32_t> waits;  // of each step: how many predecessors, those of other pieces aside
+  std::vector<std::int32_t> roots;  // steps that wait for none
   bool is_fused_only = false;       // nothing but fused steps, in one piece each: run in order
-  bool has_messages = false;
-  bool needs_slice = false;
+  bool is_whole = false;            // every step is one piece, whatever the count
+  std::int64_t most_messages = 0;   // under way at a time
 
   // The furthest element that any step names, as last of parts units; what is allocated reaches up to there.
   std::int64_t scratch_last = 0;

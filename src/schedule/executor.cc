@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "schedule/run_state.h"
@@ -75,10 +76,81 @@ void Executor::State::start(const Compiled& what, const Ground& where, const Dat
   prepare_stages();
   const std::size_t count = what.steps.size();
   steps_left = static_cast<std::int64_t>(count);
-  progress.assign(count, StepProgress());
+  const auto most_messages = static_cast<std::size_t>(what.most_messages);
+  if (requests.size() < most_messages) {
+    requests.resize(most_messages);
+    messages.resize(most_messages);
+    completed.resize(most_messages);
+  }
   if (queue.size() < count) queue.resize(count);
   queue_first = queue_count = 0;
-  for (const std::int32_t step : what.roots) enqueue(step);
+  if (is_whole) {
+    waits.assign(what.waits.begin(), what.waits.end());
+    std::copy(what.roots.begin(), what.roots.end(), queue.begin());
+    queue_count = what.roots.size();
+  } else {
+    progress.assign(count, StepProgress());
+    for (const std::int32_t step : what.roots) enqueue(step);
+  }
+}
+
+bool Executor::State::poll() {
+  has_moved = false;
+  if (is_whole) {
+    start_ready();
+  } else {
+    while (queue_count > 0 && error == host::success && local_bytes < most_local_bytes) {
+      const std::int32_t step = queue[queue_first];
+      if (++queue_first == queue.size()) queue_first = 0;
+      --queue_count;
+      progress[step].is_queued = false;
+      consider(step);
+    }
+  }
+  local_bytes = 0;
+  if (error == host::success && steps_left > 0) {
+    test_messages();
+    test_awaits();
+  }
+  return steps_left == 0 || error != host::success;
+}
+
+// Steps of one piece: each comes into the queue once, when nothing is left that it waits for.
+void Executor::State::start_ready() {
+  while (queue_first < queue_count && local_bytes < most_local_bytes) {
+    const std::int32_t index = queue[queue_first++];
+    const CompiledStep& step = compiled->steps[index];
+    has_moved = true;
+    const bool is_done = start_piece(index, step, 0);
+    if (error != host::success) return;
+    wake(step.first_start_successor, step.last_start_successor);
+    if (is_done) {
+      wake(step.first_successor, step.last_successor);
+      --steps_left;
+    }
+  }
+}
+
+void Executor::State::wake(std::int32_t first, std::int32_t last) {
+  for (std::int32_t i = first; i < last; ++i) {
+    const std::int32_t step = compiled->successors[i];
+    if (!is_whole) {
+      enqueue(step);
+    } else if (--waits[step] == 0) {
+      queue[queue_count++] = step;
+    }
+  }
+}
+
+void Executor::State::complete(std::int32_t index, std::int64_t piece) {
+  has_moved = true;
+  if (!is_whole) {
+    complete_piece(index, piece);
+    return;
+  }
+  const CompiledStep& step = compiled->steps[index];
+  wake(step.first_successor, step.last_successor);
+  --steps_left;
 }
 
 void Executor::State::enqueue(std::int32_t step) {
@@ -117,32 +189,6 @@ bool Executor::State::may_start(const CompiledStep& step, std::int64_t piece) co
   return true;
 }
 
-void Executor::State::wake_successors(const CompiledStep& step) {
-  for (std::int32_t i = step.first_successor; i != step.last_successor; ++i) {
-    enqueue(compiled->successors[i]);
-  }
-}
-
-void Executor::State::complete(std::int32_t index, std::int64_t piece) {
-  has_moved = true;
-  StepProgress& own = progress[index];
-  const CompiledStep& step = compiled->steps[index];
-  if (piece != own.done) {
-    own.done_ahead |= std::uint64_t{1} << (piece - own.done - 1);
-    return;
-  }
-  ++own.done;
-  for (; own.done_ahead & 1; ++own.done) own.done_ahead >>= 1;
-  own.done_ahead >>= 1;
-  wake_successors(step);
-  const std::int64_t pieces = stages[step.stage].pieces;
-  if (own.done == pieces) {
-    --steps_left;
-  } else if (own.started < pieces) {
-    enqueue(index);
-  }
-}
-
 // Starts what may be started of a step. A local step takes one piece and goes back to the end of the queue,
 // so that its successors' messages do not wait for all its pieces.
 void Executor::State::consider(std::int32_t index) {
@@ -155,79 +201,74 @@ void Executor::State::consider(std::int32_t index) {
     const std::int64_t piece = own.started++;
     const bool is_done = start_piece(index, step, piece);
     if (error != host::success) return;
-    if (step.has_start_successors) wake_successors(step);
+    wake(step.first_start_successor, step.last_start_successor);
     if (is_done) {
-      complete(index, piece);
+      complete_piece(index, piece);
       return;
     }
   }
 }
 
-bool Executor::State::poll() {
-  has_moved = false;
-  while (queue_count > 0 && error == host::success && local_bytes < most_local_bytes) {
-    const std::int32_t step = queue[queue_first];
-    if (++queue_first == queue.size()) queue_first = 0;
-    --queue_count;
-    progress[step].is_queued = false;
-    consider(step);
+void Executor::State::complete_piece(std::int32_t index, std::int64_t piece) {
+  StepProgress& own = progress[index];
+  const CompiledStep& step = compiled->steps[index];
+  if (piece != own.done) {
+    own.done_ahead |= std::uint64_t{1} << (piece - own.done - 1);
+    return;
   }
-  local_bytes = 0;
-  if (error == host::success && steps_left > 0) {
-    test_messages();
-    test_awaits();
+  ++own.done;
+  for (; own.done_ahead & 1; ++own.done) own.done_ahead >>= 1;
+  own.done_ahead >>= 1;
+  wake(step.first_successor, step.last_successor);
+  if (step.next_piece_of >= 0) enqueue(step.next_piece_of);
+  const std::int64_t pieces = stages[step.stage].pieces;
+  if (own.done == pieces) {
+    --steps_left;
+  } else if (own.started < pieces) {
+    enqueue(index);
   }
-  return steps_left == 0 || error != host::success;
 }
 
 void Executor::State::test_messages() {
-  const int count = static_cast<int>(requests.size());
-  if (count == 0) return;
-  completed.resize(requests.size());
+  if (message_count == 0) return;
   int completed_count = 0;
   int code = host::success;
-  if (count == 1) {
+  if (message_count == 1) {
     bool is_done = false;
     code = ground.host->test(requests.data(), &is_done);
     completed_count = is_done ? 1 : 0;
     completed[0] = 0;
   } else {
-    code = ground.host->test_some(count, requests.data(), &completed_count, completed.data());
+    code = ground.host->test_some(static_cast<int>(message_count), requests.data(), &completed_count,
+                                  completed.data());
   }
-  if (completed_count > 0) take_completed(completed_count);
-  if (code != host::success) fail(code);
-}
-
-// Removes what is completed from the lists first: completing starts new messages.
-void Executor::State::take_completed(int completed_count) {
-  finished.clear();
   for (int i = 0; i < completed_count; ++i) {
-    Message& message = messages[completed[i]];
-    finished.push_back(message);
+    Piece& message = messages[completed[i]];
+    complete(message.step, message.piece);
     message.step = -1;
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].step < 0) continue;
-    messages[kept] = messages[i];
-    requests[kept++] = requests[i];
+  if (completed_count > 0) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < message_count; ++i) {
+      if (messages[i].step < 0) continue;
+      messages[kept] = messages[i];
+      requests[kept++] = requests[i];
+    }
+    message_count = kept;
   }
-  messages.resize(kept);
-  requests.resize(kept);
-  for (const Message& message : finished) complete(message.step, message.piece);
+  if (code != host::success) fail(code);
 }
 
 void Executor::State::test_awaits() {
   for (std::size_t i = 0; i < awaiting.size();) {
-    const std::int32_t index = awaiting[i];
-    const std::int64_t piece = progress[index].started - 1;
-    if (!is_await_over(compiled->steps[index], piece)) {
+    const Piece await = awaiting[i];
+    if (!is_await_over(compiled->steps[await.step], await.piece)) {
       ++i;
       continue;
     }
     awaiting[i] = awaiting.back();
     awaiting.pop_back();
-    complete(index, piece);
+    complete(await.step, await.piece);
   }
 }
 
@@ -237,7 +278,7 @@ void Executor::State::wait_idle() {
     backoff.reset();
     return;
   }
-  if (!requests.empty()) {
+  if (message_count > 0) {
     const shm::WaitPolicy policy = wait_config().policy;
     const bool is_yielding = policy == shm::WaitPolicy::yield || policy == shm::WaitPolicy::futex;
     if (is_yielding || ++idle_polls % polls_per_yield == 0) sched_yield();
@@ -264,23 +305,22 @@ void Executor::State::fail(int code) {
 // After an error: what is under way may end by itself; what does not is left to later calls, and so is the
 // memory that it may write to.
 void Executor::State::drain() {
-  for (int i = 0; i < drain_polls && !requests.empty(); ++i) {
-    for (std::size_t k = 0; k < requests.size();) {
+  for (int i = 0; i < drain_polls && message_count > 0; ++i) {
+    for (std::size_t k = 0; k < message_count;) {
       bool is_done = false;
       ground.host->test(&requests[k], &is_done);
       if (is_done) {
-        requests[k] = requests.back();
-        requests.pop_back();
+        requests[k] = requests[--message_count];
       } else {
         ++k;
       }
     }
     sched_yield();
   }
-  if (!requests.empty()) retired.push_back(std::exchange(arena, Arena()));
-  abandoned.insert(abandoned.end(), requests.begin(), requests.end());
-  requests.clear();
-  messages.clear();
+  if (message_count > 0) retired.push_back(std::exchange(arena, Arena()));
+  abandoned.insert(abandoned.end(), requests.begin(),
+                   requests.begin() + static_cast<std::ptrdiff_t>(message_count));
+  message_count = 0;
   awaiting.clear();
 }
 

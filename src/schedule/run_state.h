@@ -28,6 +28,7 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
+// Of a step that may have several pieces.
 struct StepProgress {
   std::int64_t started = 0;      // pieces 0 .. started - 1 have been started
   std::int64_t done = 0;         // pieces 0 .. done - 1 are done
@@ -50,13 +51,15 @@ struct Executor::State {
   int run_fused(const Compiled& compiled, const Ground& ground, const Data& data);
   void fail(int code);
   void drain();
+  void start_ready();
+  void complete(std::int32_t step, std::int64_t piece);
+  void wake(std::int32_t first, std::int32_t last);
+  // Where steps have pieces:
   void enqueue(std::int32_t step);
   void consider(std::int32_t step);
   bool may_start(const CompiledStep& step, std::int64_t piece) const;
-  void complete(std::int32_t step, std::int64_t piece);
-  void wake_successors(const CompiledStep& step);
+  void complete_piece(std::int32_t step, std::int64_t piece);
   void test_messages();
-  void take_completed(int completed_count);
   void test_awaits();
   void test_abandoned();
   const shm::WaitConfig& wait_config() const;
@@ -69,6 +72,7 @@ struct Executor::State {
   bool start_message(std::int32_t index, const CompiledStep& step, std::int64_t piece);
   void do_copy(const CompiledStep& step, std::int64_t piece);
   void do_reduce(const CompiledStep& step, std::int64_t piece);
+  void reduce_remote(const CompiledStep& step, std::int64_t piece, char* into, std::int64_t length);
   void do_fused(const CompiledStep& step, std::int64_t piece);
   void do_expose(const CompiledStep& step, std::int64_t piece);
   bool is_await_over(const CompiledStep& step, std::int64_t piece);
@@ -77,7 +81,12 @@ struct Executor::State {
     return bases[static_cast<int>(ref.place)] + element * element_bytes;
   }
   // Address of a piece in memory that this process sees, and its length in elements.
-  char* address(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length);
+  char* address(const CompiledRef& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length) {
+    if (!ref.is_plain || !is_whole) return address_of_piece(ref, step, piece, length);
+    *length = (ref.last - ref.first) * data.elements;
+    return own_address(ref, ref.first * data.elements);
+  }
+  char* address_of_piece(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length);
   // Copies `length` elements from `first_element` of the piece on out of another rank's memory.
   bool read_remote(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t first_element,
                    void* into, std::int64_t length);
@@ -92,20 +101,22 @@ struct Executor::State {
   std::int64_t local_bytes = 0;  // moved by local steps since messages were last tested
   bool has_moved = false;        // anything since the last wait?
 
-  std::vector<StageProgress> stages;
-  std::vector<StepProgress> progress;
-  std::vector<std::int32_t> queue;  // steps to look at: a ring, each step at most once
-  std::size_t queue_first = 0, queue_count = 0;
-
-  struct Message {
+  struct Piece {
     std::int32_t step;
     std::int64_t piece;
   };
-  std::vector<host::Request> requests;
-  std::vector<Message> messages;  // beside requests
+  std::vector<StageProgress> stages;
+  bool is_whole = true;                // every step has one piece in this call
+  std::vector<std::int32_t> waits;     // then: predecessors that each step still waits for
+  std::vector<StepProgress> progress;  // else
+  std::vector<std::int32_t> queue;     // steps to start or to look at; a ring where steps have pieces
+  std::size_t queue_first = 0, queue_count = 0;
+
+  std::vector<host::Request> requests;  // the first message_count are under way
+  std::vector<Piece> messages;          // beside requests
+  std::size_t message_count = 0;
   std::vector<int> completed;
-  std::vector<Message> finished;
-  std::vector<std::int32_t> awaiting;  // steps whose flag has not come yet
+  std::vector<Piece> awaiting;  // whose flags have not come yet
 
   Arena arena;
   Arena staging;  // of reductions from another rank's memory

@@ -58,17 +58,20 @@ void Executor::State::place_buffers() {
 
 void Executor::State::prepare_stages() {
   stages.resize(compiled->stages.size());
+  is_whole = true;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const CompiledStage& stage = compiled->stages[i];
     StageProgress& own = stages[i];
     own.window = stage.shape.window;
     if (stage.channel < 0) {
       own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, 0);
+      is_whole = is_whole && own.pieces == 1;
       continue;
     }
     own.use = ground.slice->plan(stage.channel, stage.shape.shared == SharedMode::common, stage.shape.buffers,
                                  stage.shape.lanes);
     own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, own.use.lane_bytes);
+    is_whole = is_whole && own.pieces == 1;
     ground.slice->begin(&own.use, own.pieces, stage.shape.ticks);
     if (!stage.has_node_steps) {
       const auto ticks = static_cast<std::uint64_t>(own.pieces * stage.shape.ticks);
@@ -77,8 +80,8 @@ void Executor::State::prepare_stages() {
   }
 }
 
-char* Executor::State::address(const Ref& ref, const CompiledStep& step, std::int64_t piece,
-                               std::int64_t* length) {
+char* Executor::State::address_of_piece(const Ref& ref, const CompiledStep& step, std::int64_t piece,
+                                        std::int64_t* length) {
   const StageProgress& stage = stages[step.stage];
   const ElementRange range = piece_range(ref, data.elements, piece, stage.pieces);
   *length = range.length();
@@ -119,13 +122,13 @@ bool Executor::State::start_message(std::int32_t index, const CompiledStep& step
     fail(code);
     return false;
   }
-  requests.push_back(request);
-  messages.push_back({index, piece});
+  requests[message_count] = request;
+  messages[message_count++] = {index, piece};
   return false;
 }
 
 void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
-  const Ref& from = compiled->refs[step.left];
+  const CompiledRef& from = compiled->refs[step.left];
   std::int64_t length = 0;
   char* into = address(compiled->refs[step.into], step, piece, &length);
   if (length == 0) return;
@@ -139,26 +142,32 @@ void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
 }
 
 void Executor::State::do_reduce(const CompiledStep& step, std::int64_t piece) {
-  const Ref& left = compiled->refs[step.left];
-  const Ref& right = compiled->refs[step.right];
+  const CompiledRef& left = compiled->refs[step.left];
+  const CompiledRef& right = compiled->refs[step.right];
   std::int64_t length = 0;
   char* into = address(compiled->refs[step.into], step, piece, &length);
   if (length == 0) return;
   local_bytes += length * element_bytes;
-  const shm::Combine& combine = data.combine;
-  if (!is_remote(left.place) && !is_remote(right.place)) {
-    const char* left_data = address(left, step, piece, &length);
-    const char* right_data = address(right, step, piece, &length);
-    combine(into, left_data, right_data, static_cast<std::size_t>(length));
+  if (is_remote(left.place) || is_remote(right.place)) {
+    reduce_remote(step, piece, into, length);
     return;
   }
-  // Operands of other ranks are fetched in parts that stay in the cache.
+  const char* left_data = address(left, step, piece, &length);
+  const char* right_data = address(right, step, piece, &length);
+  data.combine(into, left_data, right_data, static_cast<std::size_t>(length));
+}
+
+// Operands of other ranks are fetched in parts that stay in the cache.
+void Executor::State::reduce_remote(const CompiledStep& step, std::int64_t piece, char* into,
+                                    std::int64_t length) {
+  const CompiledRef& left = compiled->refs[step.left];
+  const CompiledRef& right = compiled->refs[step.right];
   const std::int64_t most = std::max<std::int64_t>(1, staging_bytes / element_bytes);
   char* stage_left = staging.reserve(static_cast<std::size_t>(2 * most * element_bytes));
   char* stage_right = stage_left + most * element_bytes;
   for (std::int64_t first = 0; first < length; first += most) {
     const std::int64_t count = std::min(most, length - first);
-    const auto fetch = [&](const Ref& ref, char* stage) -> const char* {
+    const auto fetch = [&](const CompiledRef& ref, char* stage) -> const char* {
       std::int64_t unused = 0;
       if (!is_remote(ref.place)) return address(ref, step, piece, &unused) + first * element_bytes;
       return read_remote(ref, step, piece, first, stage, count) ? stage : nullptr;
@@ -166,7 +175,7 @@ void Executor::State::do_reduce(const CompiledStep& step, std::int64_t piece) {
     const char* left_data = fetch(left, stage_left);
     const char* right_data = fetch(right, stage_right);
     if (left_data == nullptr || right_data == nullptr) return;
-    combine(into + first * element_bytes, left_data, right_data, static_cast<std::size_t>(count));
+    data.combine(into + first * element_bytes, left_data, right_data, static_cast<std::size_t>(count));
   }
 }
 
@@ -241,7 +250,7 @@ bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, 
     case StepKind::await_all:
     case StepKind::await_space:
       if (is_await_over(step, piece)) return true;
-      awaiting.push_back(index);
+      awaiting.push_back({index, piece});
       return false;
     case StepKind::expose:
       do_expose(step, piece);

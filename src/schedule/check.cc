@@ -14,6 +14,7 @@ void append(std::vector<std::string>* to, const std::vector<std::string>& from, 
 
 void check_dependencies(const CheckPlan& plan, const CheckEffort& effort,
                         std::vector<std::string>* failures) {
+  if (effort.most_ranks_ordered == 0) return;
   for (int call = 0; call < plan.calls(); ++call) {
     const int step = std::max(1, (plan.ranks() + effort.most_ranks_ordered - 1) / effort.most_ranks_ordered);
     for (int rank = 0; rank < plan.ranks(); rank += step) {

@@ -25,7 +25,7 @@ namespace unisono::schedule {
 // Beside the one run that proves: runs in other orders, on the values.
 struct CheckEffort {
   int orders = 2;               // with eager sends, in random and contrary orders
-  int most_ranks_ordered = 16;  // of how many ranks the dependencies are looked at (spread evenly)
+  int most_ranks_ordered = 16;  // of how many ranks the dependencies are looked at (spread evenly); 0: none
   std::uint32_t seed = 1;
 };
 

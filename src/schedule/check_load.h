@@ -16,7 +16,14 @@ struct CheckLoad {
   std::int64_t elements = 1;
   std::int64_t element_bytes = 64;
   std::int64_t area_elements = 1024;  // per local rank and channel
+  // Where not 0: stages that have a segment are cut into so many pieces, whatever fits in a segment, and each
+  // further stage into `pieces_step` more, up to `most_pieces_of_stage`, then again from `pieces` on.
+  int pieces = 0;
+  int pieces_step = 0;
+  static constexpr int most_pieces_of_stage = 5;
 };
+// Pieces of stage number `index`; `lane_elements` as in SlotGeometry.
+std::int64_t piece_count(const Stage& stage, int index, const CheckLoad& load, std::int64_t lane_elements);
 
 // A channel's slots as a stage uses them, in elements.
 struct SlotGeometry {

@@ -256,6 +256,7 @@ bool may_be_in_place(const Problem& problem) {
   switch (problem.operation) {
     case Operation::allreduce:
     case Operation::allgather:
+    case Operation::alltoall:
       return true;
     case Operation::reduce:
     case Operation::gather:
@@ -263,7 +264,6 @@ bool may_be_in_place(const Problem& problem) {
       return problem.rank == problem.root;
     case Operation::barrier:
     case Operation::bcast:
-    case Operation::alltoall:
       return false;
   }
   return false;

@@ -48,8 +48,7 @@ struct CheckedCall {
 // "rank 3, stage 0, round 2: recv ..."
 std::string describe(const CheckedCall& call, int rank, int step);
 
-// Does MPI allow MPI_IN_PLACE to this rank in this operation, and does a schedule see it? (The runtime hides
-// that of an alltoall.)
+// Does MPI allow MPI_IN_PLACE to this rank in this operation?
 bool may_be_in_place(const Problem& problem);
 
 // Asks `build` for all ranks' programs and compiles them. What is wrong with them as far as it shows without

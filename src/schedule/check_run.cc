@@ -165,7 +165,9 @@ void CheckRun::start(int instance) {
     if (words_ != 0)
       known(instance)[plan_.rank_of(instance) / 64] |= std::uint64_t{1} << (plan_.rank_of(instance) % 64);
     for (auto next = plan_.successors_begin(instance); next != plan_.successors_end(instance); ++next) {
-      if (next->is_start) release_one(next->instance);
+      if (!next->is_start) continue;
+      inherit(instance, next->instance, plan_.has_node_steps() ? clocks_[instance].get() : nullptr);
+      release_one(next->instance);
     }
   }
   const CheckedStep& checked = plan_.step_of(instance);
@@ -242,6 +244,20 @@ void CheckRun::finish(int instance) {
   for (int i = instance; i < instance - piece + pieces && state_[i] == State::done; ++i) pass_on(i);
 }
 
+// What happened before `instance` happened before `next` as well.
+void CheckRun::inherit(int instance, int next, const Clock* clock) {
+  const int thread = plan_.thread_of(instance);
+  if (clock != nullptr && (thread < 0 || plan_.thread_of(next) != thread)) {
+    auto& seen = clocks_[next];
+    if (!seen) {
+      seen = std::make_unique<Clock>(*clock);
+    } else {
+      NodeMemory::join(seen.get(), *clock);
+    }
+  }
+  for (std::size_t word = 0; word < words_; ++word) known(next)[word] |= known(instance)[word];
+}
+
 void CheckRun::pass_on(int instance) {
   state_[instance] = State::passed;
   const int rank = plan_.rank_of(instance);
@@ -254,15 +270,7 @@ void CheckRun::pass_on(int instance) {
   }
   for (auto next = plan_.successors_begin(instance); next != plan_.successors_end(instance); ++next) {
     if (next->is_start) continue;
-    if (clock != nullptr && (thread < 0 || plan_.thread_of(next->instance) != thread)) {
-      auto& seen = clocks_[next->instance];
-      if (!seen) {
-        seen = std::make_unique<Clock>(*clock);
-      } else {
-        NodeMemory::join(seen.get(), *clock);
-      }
-    }
-    for (std::size_t word = 0; word < words_; ++word) known(next->instance)[word] |= known(instance)[word];
+    inherit(instance, next->instance, clock);
     release_one(next->instance);
   }
   const LoadedProgram& program = plan_.program_of(instance);

@@ -80,6 +80,7 @@ class CheckRun {
   void release_one(int instance);
   void finish(int instance);
   void pass_on(int instance);
+  void inherit(int instance, int next, const Clock* clock);
   void report_stuck();
   void fail(int instance, const std::string& text);
   void fail(const std::string& text);

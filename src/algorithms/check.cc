@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "algorithms/check.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "algorithms/check_cases.h"
+#include "schedule/check.h"
+
+namespace unisono::algorithms {
+namespace {
+
+using schedule::CheckedCall;
+using schedule::CheckEffort;
+using schedule::CheckLoad;
+
+std::string title_of(const Descriptor& descriptor) {
+  return std::string(name(descriptor.operation)) + "/" + descriptor.name;
+}
+
+struct Outcome {
+  std::int64_t cases = 0;
+  std::vector<CheckFailure> failures;
+};
+
+// One piece of work for a thread.
+struct Item {
+  std::string operation, algorithm;
+  std::function<Outcome()> run;
+};
+
+constexpr std::size_t most_failures_of_item = 5;
+// More pieces of steps than this in one case prove nothing that fewer do not.
+constexpr std::int64_t most_instances = 3'000'000;
+
+std::int64_t instances_of(const CheckedCall& call, const CheckLoad& load) {
+  std::int64_t instances = 0;
+  for (int rank = 0; rank < call.problem.size; ++rank) {
+    instances += schedule::LoadedProgram(call, rank, load).instances();
+  }
+  return instances;
+}
+
+std::string count_of(std::int64_t elements, std::int64_t pieces) {
+  return ", " + std::to_string(elements) + (elements == 1 ? " element" : " elements") +
+         (pieces > 1 ? " in up to " + std::to_string(pieces) + " pieces" : "");
+}
+
+// One algorithm on one number of ranks.
+class SizeCheck {
+ public:
+  SizeCheck(const Descriptor& descriptor, int size, const CheckOptions& options)
+      : descriptor_(descriptor), size_(size), options_(options) {}
+
+  Outcome run() {
+    const auto shapes = check_shapes(descriptor_, size_, options_.seed);
+    // Every value of each kind comes within so many shapes (see check_shapes).
+    const std::size_t at_least = std::min(shapes.size(), least_shapes());
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (i >= at_least && spent_ > options_.effort) break;
+      if (outcome_.failures.size() >= most_failures_of_item) break;
+      check_shape(shapes[i], static_cast<int>(i));
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  std::size_t least_shapes() const { return size_ <= 33 ? 8 : 4; }
+
+  void fail(const std::string& where, const std::string& what) {
+    if (outcome_.failures.size() < most_failures_of_item) {
+      outcome_.failures.push_back({std::string(name(descriptor_.operation)), descriptor_.name, where, what});
+    }
+  }
+
+  void check_shape(const CheckShape& shape, int number) {
+    const std::string where = shape.describe(descriptor_);
+    std::vector<std::string> failures;
+    const CheckedCall call = spread_out(descriptor_, shape, &failures);
+    for (const std::string& failure : failures) fail(where, failure);
+    if (!failures.empty()) return;
+    const auto counts = check_counts(descriptor_.operation, size_);
+    // All counts for few ranks; for more, one that is cut and another, in turn.
+    const std::size_t wanted = size_ <= 8 ? counts.size() : size_ <= 33 ? 2 : 1;
+    for (std::size_t i = 0; i < std::min(wanted, counts.size()); ++i) {
+      const std::size_t choice = size_ <= 8 ? i : (number + i * (1 + number)) % counts.size();
+      check_load(call, counts[choice], number + static_cast<int>(i), where);
+    }
+  }
+
+  void check_load(const CheckedCall& call, std::int64_t elements, int number, const std::string& where) {
+    if (descriptor_.legality.max_bytes > 0 && elements * 8 > descriptor_.legality.max_bytes) return;
+    const int pieces = size_ <= 33 ? 1 + number % 3 + (number % 7 == 3 ? 2 : 0) : 1 + number % 2;
+    constexpr Cut cuts[] = {Cut::forced, Cut::by_slots, Cut::forced, Cut::by_size};
+    const CheckLoad load = load_for(descriptor_, call, elements, pieces, cuts[number % 4], number / 4 % 3);
+    const std::int64_t instances = instances_of(call, load);
+    if (instances > most_instances) return;
+    CheckEffort effort;
+    effort.seed = options_.seed + static_cast<std::uint32_t>(number);
+    effort.orders = size_ <= 8 ? 2 : number % 4 == 0 ? 1 : 0;
+    effort.most_ranks_ordered = size_ <= 33 ? 12 : 5;
+    ++outcome_.cases;
+    spent_ += instances * (1 + effort.orders);
+    for (const std::string& text : schedule::check({&call}, {elements}, load, effort)) {
+      fail(where + count_of(elements, schedule::most_pieces(call, load)), text);
+    }
+  }
+
+  const Descriptor& descriptor_;
+  int size_;
+  const CheckOptions& options_;
+  std::int64_t spent_ = 0;
+  Outcome outcome_;
+};
+
+// --- Calls that follow each other on one slice ---
+
+struct Follower {
+  const Descriptor* descriptor;
+  CheckShape shape;
+  CheckedCall call;
+  std::int64_t elements;
+  CheckLoad load;
+};
+
+bool uses_node(const CheckedCall& call) {
+  return std::any_of(call.programs.begin(), call.programs.end(), [](const auto& program) {
+    return std::any_of(program.steps.begin(), program.steps.end(),
+                       [](const auto& step) { return step.is_node; });
+  });
+}
+
+// Each of the algorithms that use shared memory on this layout, in two shapes.
+std::vector<Follower> followers(const std::vector<const Descriptor*>& descriptors, const NamedLayout& layout,
+                                std::uint32_t seed) {
+  std::vector<Follower> all;
+  for (const Descriptor* descriptor : descriptors) {
+    int taken = 0;
+    for (const CheckShape& shape : check_shapes(*descriptor, layout.layout->size(), seed)) {
+      if (shape.layout.name != layout.name || taken == 2) continue;
+      std::vector<std::string> failures;
+      CheckedCall call = spread_out(*descriptor, shape, &failures);
+      if (!failures.empty() || !uses_node(call)) break;
+      const auto counts = check_counts(descriptor->operation, layout.layout->size());
+      const std::int64_t elements = counts[taken == 0 ? 0 : counts.size() - 1];
+      const CheckLoad load = load_for(*descriptor, call, elements, 1 + 2 * taken, Cut::by_slots);
+      all.push_back({descriptor, shape, std::move(call), elements, load});
+      ++taken;
+    }
+  }
+  return all;
+}
+
+class SequenceCheck {
+ public:
+  SequenceCheck(const std::vector<const Descriptor*>& descriptors, const NamedLayout& layout,
+                const CheckOptions& options)
+      : followers_(followers(descriptors, layout, options.seed)), layout_(layout), options_(options) {}
+
+  // Every one after every other, and then the first again: so any two follow each other, whatever state the
+  // channels are in.
+  Outcome run() {
+    std::uint32_t number = 0;
+    for (const Follower& first : followers_) {
+      for (const Follower& second : followers_) {
+        if (outcome_.failures.size() >= most_failures_of_item) return std::move(outcome_);
+        check_three(first, second, ++number);
+      }
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  void check_three(const Follower& first, const Follower& second, std::uint32_t number) {
+    CheckLoad load = first.load;
+    load.area_elements = std::max(first.load.area_elements, second.load.area_elements);
+    CheckEffort effort{
+        .orders = number % 3 == 0 ? 1 : 0, .most_ranks_ordered = 0, .seed = options_.seed + number};
+    ++outcome_.cases;
+    const auto failures = schedule::check({&first.call, &second.call, &first.call},
+                                          {first.elements, second.elements, first.elements}, load, effort);
+    for (const std::string& text : failures) {
+      outcome_.failures.push_back({std::string(name(first.descriptor->operation)), first.descriptor->name,
+                                   first.shape.describe(*first.descriptor) + count_of(first.elements, 1) +
+                                       ", then " + title_of(*second.descriptor) + ", " +
+                                       second.shape.describe(*second.descriptor) +
+                                       count_of(second.elements, 1) + ", then the first again",
+                                   text});
+    }
+  }
+
+  std::vector<Follower> followers_;
+  NamedLayout layout_;
+  const CheckOptions& options_;
+  Outcome outcome_;
+};
+
+// --- All together ---
+
+class Runner {
+ public:
+  Runner(std::vector<Item> items, const CheckOptions& options)
+      : items_(std::move(items)), options_(options) {}
+
+  void run(CheckResult* result) {
+    const int wanted = options_.threads > 0
+                           ? options_.threads
+                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    std::vector<std::thread> threads;
+    for (int i = 1; i < wanted; ++i) threads.emplace_back([&] { work(result); });
+    work(result);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  void work(CheckResult* result) {
+    while (true) {
+      const std::size_t index = next_++;
+      if (index >= items_.size()) return;
+      Outcome outcome = items_[index].run();
+      const std::lock_guard lock(mutex_);
+      result->cases += outcome.cases;
+      std::move(outcome.failures.begin(), outcome.failures.end(), std::back_inserter(result->failures));
+      ++done_;
+      if (options_.progress) {
+        options_.progress({done_, static_cast<std::int64_t>(items_.size()), result->cases,
+                           static_cast<std::int64_t>(result->failures.size()), items_[index].operation,
+                           items_[index].algorithm});
+      }
+    }
+  }
+
+  std::vector<Item> items_;
+  const CheckOptions& options_;
+  std::atomic<std::size_t> next_ = 0;
+  std::int64_t done_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+std::vector<int> standard_check_ranks() {
+  std::vector<int> ranks;
+  for (int size = 1; size <= 33; ++size) ranks.push_back(size);
+  ranks.insert(ranks.end(), {64, 100, 127, 128});
+  return ranks;
+}
+
+CheckResult check(const std::vector<const Descriptor*>& descriptors, const CheckOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<int> sizes = options.ranks.empty() ? standard_check_ranks() : options.ranks;
+  // The largest first, so that no thread is left with one at the end.
+  std::sort(sizes.rbegin(), sizes.rend());
+  std::vector<Item> items;
+  for (const int size : sizes) {
+    for (const Descriptor* descriptor : descriptors) {
+      items.push_back({std::string(name(descriptor->operation)), descriptor->name,
+                       [=, &options] { return SizeCheck(*descriptor, size, options).run(); }});
+    }
+    if (size < 2 || size > 6) continue;
+    for (const NamedLayout& layout : check_layouts(size)) {
+      items.push_back({"all", "one after another",
+                       [=, &options] { return SequenceCheck(descriptors, layout, options).run(); }});
+    }
+  }
+  CheckResult result;
+  result.algorithms = static_cast<int>(descriptors.size());
+  Runner(std::move(items), options).run(&result);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+CheckResult check(const Descriptor& descriptor, const CheckOptions& options) {
+  return check(std::vector<const Descriptor*>{&descriptor}, options);
+}
+
+}  // namespace unisono::algorithms

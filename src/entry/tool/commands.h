@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The questions that unisono-tool answers (docs/tool.md). Each prints its answer to standard output and
+// returns the exit status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace unisono::entry {
+
+int list_algorithms(const std::vector<std::string>& words);
+int check_algorithms(const std::vector<std::string>& words);
+int list_options(const std::vector<std::string>& words);
+
+}  // namespace unisono::entry

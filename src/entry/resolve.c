@@ -150,10 +150,15 @@ static const struct UnisonoAdapter* load_adapter(enum UnisonoFamily family, void
   return adapter;
 }
 
+// What the function reads must be seen by every thread that finds it.
+static void fill(int slot, UnisonoFunction function) {
+  __atomic_store_n(&unisono_slots[slot], function, __ATOMIC_RELEASE);
+}
+
 static void use_adapter(const struct UnisonoAdapter* adapter) {
   atomic_store(&open_adapter, adapter);
   unisono_pass_on_setting(adapter);
-  for (int slot = 0; slot < unisono_slot_count; ++slot) unisono_slots[slot] = adapter->functions[slot];
+  for (int slot = 0; slot < unisono_slot_count; ++slot) fill(slot, adapter->functions[slot]);
   atomic_store(&mode, through_adapter);
 }
 
@@ -162,7 +167,7 @@ static void use_host_alone(void* mpi) {
   atomic_store(&host_handle, mpi);
   for (int slot = 0; slot < unisono_slot_count; ++slot) {
     UnisonoFunction function = host_or_narrowing(slot, NULL);
-    if (function != NULL) unisono_slots[slot] = function;
+    if (function != NULL) fill(slot, function);
   }
   atomic_store(&mode, host_alone);
 }

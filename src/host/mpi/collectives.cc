@@ -10,6 +10,7 @@
 #include "host/mpi/datatype.h"
 #include "host/mpi/large.h"
 #include "host/mpi/life.h"
+#include "host/mpi/place.h"
 #include "runtime/runtime.h"
 
 namespace unisono::host::mpi {
@@ -61,21 +62,17 @@ bool is_operator(MPI_Op op) {
   return op != MPI_OP_NULL && widen<std::uintptr_t>(op) != 0;
 }
 
-// This process's place in `comm`, and whether `root` is a rank there. (Of an intercommunicator's roots some
-// fail, others pass; either way the host serves the call.)
-struct Place {
-  Place(MPI_Comm comm, int root) {
-    int rank = world_rank;
-    int size = world_size;
-    if (comm != MPI_COMM_WORLD &&
-        (pmpi.Comm_rank(comm, &rank) != MPI_SUCCESS || pmpi.Comm_size(comm, &size) != MPI_SUCCESS)) {
-      return;
-    }
-    is_valid_root = root >= 0 && root < size;
-    is_root = rank == root;
+// This process and `root`: whether root is a rank of `comm`, and whether it is us. (Of an intercommunicator's
+// roots some fail, others pass; either way the host serves the call.)
+struct Root {
+  Root(MPI_Comm comm, int root) {
+    Place place{};
+    if (!find_place(comm, &place)) return;
+    is_valid = root >= 0 && root < place.size;
+    is_here = root == place.rank;
   }
-  bool is_valid_root = false;
-  bool is_root = false;
+  bool is_valid = false;
+  bool is_here = false;
 };
 
 // Equal send and receive buffers: an error to some hosts. Where the host computes, it is what the program
@@ -131,7 +128,7 @@ int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)
                            [&] { return large::bcast(buffer, count, type, root, comm); });
   };
   if (!is_taking() || !is_communicator(comm) || !is_valid(buffer, count, type)) return native_call();
-  if (!Place(comm, root).is_valid_root) return native_call();
+  if (!Root(comm, root).is_valid) return native_call();
   runtime::Call call = make_call(Operation::bcast, comm);
   call.root = root;
   set_send(&call, buffer, count, type);
@@ -147,17 +144,17 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
   };
   if (!is_taking() || !is_communicator(comm) || !is_valid(count, type) || !is_operator(op))
     return native_call();
-  const Place place(comm, root);
+  const Root at(comm, root);
   runtime::Call call = make_call(Operation::reduce, comm);
-  call.is_in_place = place.is_root && (in == MPI_IN_PLACE || in == out);
-  if (!place.is_valid_root || (!call.is_in_place && !is_valid(in, count, type)) ||
-      (place.is_root && (!is_valid(out, count, type) || is_rejected_alias(in, out, count)))) {
+  call.is_in_place = at.is_here && (in == MPI_IN_PLACE || in == out);
+  if (!at.is_valid || (!call.is_in_place && !is_valid(in, count, type)) ||
+      (at.is_here && (!is_valid(out, count, type) || is_rejected_alias(in, out, count)))) {
     return native_call();
   }
   call.root = root;
   call.op = widen<Op>(op);
   set_send(&call, call.is_in_place ? nullptr : in, count, type);
-  if (place.is_root) call.recv_buffer = out;
+  if (at.is_here) call.recv_buffer = out;
   return run(call, native_call);
 }
 
@@ -188,16 +185,16 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
         [&] { return large::gather(in, in_count, in_type, out, out_count, out_type, root, comm); });
   };
   if (!is_taking() || !is_communicator(comm)) return native_call();
-  const Place place(comm, root);
+  const Root at(comm, root);
   runtime::Call call = make_call(Operation::gather, comm);
-  call.is_in_place = place.is_root && in == MPI_IN_PLACE;
-  if (!place.is_valid_root || (!call.is_in_place && !is_valid(in, in_count, in_type)) ||
-      (place.is_root && (!is_valid(out, out_count, out_type) || is_rejected_alias(in, out, out_count)))) {
+  call.is_in_place = at.is_here && in == MPI_IN_PLACE;
+  if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type)) ||
+      (at.is_here && (!is_valid(out, out_count, out_type) || is_rejected_alias(in, out, out_count)))) {
     return native_call();
   }
   call.root = root;
   if (!call.is_in_place) set_send(&call, in, in_count, in_type);
-  if (place.is_root) set_receive(&call, out, out_count, out_type);
+  if (at.is_here) set_receive(&call, out, out_count, out_type);
   return run(call, native_call);
 }
 
@@ -210,15 +207,15 @@ int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
         [&] { return large::scatter(in, in_count, in_type, out, out_count, out_type, root, comm); });
   };
   if (!is_taking() || !is_communicator(comm)) return native_call();
-  const Place place(comm, root);
+  const Root at(comm, root);
   runtime::Call call = make_call(Operation::scatter, comm);
-  call.is_in_place = place.is_root && out == MPI_IN_PLACE;
-  if (!place.is_valid_root || (!call.is_in_place && !is_valid(out, out_count, out_type)) ||
-      (place.is_root && (!is_valid(in, in_count, in_type) || is_rejected_alias(in, out, in_count)))) {
+  call.is_in_place = at.is_here && out == MPI_IN_PLACE;
+  if (!at.is_valid || (!call.is_in_place && !is_valid(out, out_count, out_type)) ||
+      (at.is_here && (!is_valid(in, in_count, in_type) || is_rejected_alias(in, out, in_count)))) {
     return native_call();
   }
   call.root = root;
-  if (place.is_root) set_send(&call, in, in_count, in_type);
+  if (at.is_here) set_send(&call, in, in_count, in_type);
   if (!call.is_in_place) set_receive(&call, out, out_count, out_type);
   return run(call, native_call);
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/mpi/life.h"
 
-#include "host/mpi/datatype.h"
+#include "host/mpi/place.h"
 #include "runtime/runtime.h"
 
 namespace unisono::host::mpi {
 
 __thread int nesting = 0;
 std::atomic<bool> is_open{false};
-int world_rank = 0;
-int world_size = 0;
 
 namespace {
 
@@ -52,8 +50,7 @@ void begin() {
   if (is_begun.exchange(true)) return;
   const Nested nested;
   host_below.begin();
-  world_rank = host_below.comm_rank(host_below.world());
-  world_size = host_below.comm_size(host_below.world());
+  begin_places();
   watch_self();
   runtime::start(host_below);
   if (!is_enabled_by_program) runtime::set_enabled(false);

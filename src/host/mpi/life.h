@@ -29,10 +29,6 @@ inline bool is_taking() {
   return is_open.load(std::memory_order_relaxed) && nesting == 0;
 }
 
-// Rank and size of this process in the world, once is_open has been true.
-extern int world_rank;
-extern int world_size;
-
 // The wrappers of MPI_Init, MPI_Init_thread and MPI_Finalize.
 int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);

@@ -7,6 +7,7 @@
 
 #include "host/mpi/collectives.h"
 #include "host/mpi/life.h"
+#include "host/mpi/place.h"
 #include "real_mpi.h"
 #include "recording_runtime.h"
 
@@ -263,6 +264,24 @@ TEST_F(RefusingHost, GetsEqualBuffersWhereTheyAreAnError) {
     EXPECT_EQ(result, MPI_SUCCESS);
     EXPECT_TRUE(only_call().is_in_place);
   }
+}
+
+// A freed communicator's handle comes again as another one's: what was remembered of it must not.
+TEST_F(Wrappers, PlaceIsForgottenWithItsCommunicator) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  Place place{};
+  ASSERT_EQ(pmpi.Comm_split(MPI_COMM_WORLD, 0, 0, &comm), MPI_SUCCESS);
+  ASSERT_TRUE(find_place(comm, &place));
+  EXPECT_EQ(place.rank, 0);
+  EXPECT_EQ(place.size, 1);
+  const auto before = freed_communicators.load();
+  MPI_Comm copy = MPI_COMM_NULL;
+  ASSERT_EQ(HOST(Comm_dup)(comm, &copy), MPI_SUCCESS);
+  ASSERT_EQ(pmpi.Comm_free(&copy), MPI_SUCCESS);
+  EXPECT_EQ(freed_communicators.load(), before) << "nothing was remembered of the copy";
+  for (int time = 0; time < 3; ++time) EXPECT_TRUE(find_place(comm, &place));
+  ASSERT_EQ(pmpi.Comm_free(&comm), MPI_SUCCESS);
+  EXPECT_EQ(freed_communicators.load(), before + 1);
 }
 
 TEST_F(Wrappers, AbsoluteAddresses) {

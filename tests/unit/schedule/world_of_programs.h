@@ -53,7 +53,7 @@ class Nodes {
     for (int node = 0; node < layout.nodes(); ++node) {
       shm::SliceShape shape{.local_size = static_cast<int>(layout.ranks_of[node].size()),
                             .area_bytes = area_bytes,
-                            .ring_lines = 256};
+                            .ring_lines = 1024};
       shapes_.push_back(shape);
       memory_.emplace_back(static_cast<char*>(::operator new (shape.bytes(), std::align_val_t{4096})));
       std::memset(memory_.back().get(), 0, shape.bytes());
@@ -81,6 +81,7 @@ struct Call {
   Operation operation = Operation::bcast;
   int root = 0;
   bool is_in_place = false;
+  bool is_commutative = true;
   std::int64_t elements = 0;
   Build build;
   shm::Combine combine{.call = add_values, .element_bytes = sizeof(std::int64_t)};

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm of the registry, run by the executor on real memory: threads as ranks, messages with
+// delays, slices in real shared memory. An algorithm that is added runs here without a line of test code.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+#include "algorithms/descriptor.h"
+#include "world_of_programs.h"
+
+namespace unisono::schedule {
+namespace {
+
+using algorithms::Descriptor;
+using algorithms::Parameters;
+
+std::int64_t value(int from, int to, std::int64_t i) {
+  return from * 1000000 + to * 10000 + i;
+}
+
+std::vector<std::int64_t> counts_for(int size) {
+  return {0, 1, size - 1, 61, 1300};
+}
+
+std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
+  Parameters small;
+  for (const auto& spec : descriptor.parameters) {
+    small.set(spec.name, spec.unit == "bytes" ? 40 : spec.low);
+  }
+  std::vector<Parameters> sets{algorithms::with_standards(descriptor)};
+  if (!descriptor.parameters.empty()) sets.push_back(algorithms::with_standards(descriptor, small));
+  return sets;
+}
+
+class Case {
+ public:
+  Case(const Descriptor& descriptor, const Parameters& parameters, int size, int root, std::int64_t elements,
+       bool is_in_place, bool is_commutative)
+      : size_(size), root_(root), elements_(elements), is_in_place_(is_in_place) {
+    call_.operation = descriptor.operation;
+    call_.root = is_rooted(descriptor.operation) ? root : 0;
+    call_.elements = descriptor.operation == Operation::barrier ? 0 : elements;
+    call_.is_in_place = is_in_place;
+    call_.is_commutative = is_commutative;
+    call_.build = [&descriptor, parameters](const Problem& problem) {
+      return descriptor.build(problem, parameters);
+    };
+    call_.combine = {.call = is_commutative ? add_values : join_runs, .element_bytes = sizeof(std::int64_t)};
+    if (descriptor.operation == Operation::barrier) {
+      watch_arrivals();
+      return;
+    }
+    call_.fill = [own = *this](int rank, Values* input, Values* output) { own.fill(rank, input, output); };
+    const std::string name = descriptor.name;
+    call_.check = [own = *this, name](int rank, const Values& output) {
+      EXPECT_EQ(output, own.expected(rank))
+          << unisono::name(own.call_.operation) << '/' << name << ", rank " << rank << " of " << own.size_
+          << ", " << own.elements_ << " elements, root " << own.root_;
+    };
+  }
+  const Call& call() const { return call_; }
+
+ private:
+  // Nobody leaves a barrier before all have come.
+  void watch_arrivals() {
+    const auto arrived = std::make_shared<std::atomic<int>>(0);
+    call_.fill = [arrived](int, Values*, Values*) { ++*arrived; };
+    call_.check = [arrived, size = size_](int, const Values&) { EXPECT_GE(arrived->load(), size); };
+  }
+
+  bool is_at_root(int rank) const { return rank == root_; }
+  Values block(int from, int to) const {
+    Values made;
+    for (std::int64_t i = 0; i < elements_; ++i) made.push_back(value(from, to, i));
+    return made;
+  }
+  static void append(Values* values, const Values& more) {
+    values->insert(values->end(), more.begin(), more.end());
+  }
+  Values own_part(int rank) const {
+    return call_.is_commutative ? block(rank, 0) : Values(elements_, run_of(rank, rank));
+  }
+
+  // What the rank brings, and room for what it gets.
+  void fill(int rank, Values* input, Values* output) const {
+    const Values result = expected(rank);
+    output->assign(result.size(), -1);
+    const bool is_here = is_in_place_ && (!is_rooted(call_.operation) || is_at_root(rank));
+    switch (call_.operation) {
+      case Operation::barrier:
+        break;
+      case Operation::bcast:
+        if (is_at_root(rank)) *output = block(root_, 0);
+        return;
+      case Operation::reduce:
+      case Operation::allreduce:
+        (is_here ? *output : *input) = own_part(rank);
+        return;
+      case Operation::gather:
+      case Operation::allgather:
+        if (!is_here) *input = block(rank, 0);
+        if (is_here) std::ranges::copy(block(rank, 0), output->begin() + rank * elements_);
+        return;
+      case Operation::scatter:
+        if (!is_at_root(rank)) return;
+        for (int to = 0; to < size_; ++to) append(input, block(rank, to));
+        return;
+      case Operation::alltoall:
+        for (int to = 0; to < size_; ++to) append(input, block(rank, to));
+        return;
+    }
+  }
+
+  // Empty where the output is not significant.
+  Values expected(int rank) const {
+    Values result;
+    switch (call_.operation) {
+      case Operation::barrier:
+        break;
+      case Operation::bcast:
+        return block(root_, 0);
+      case Operation::reduce:
+      case Operation::allreduce:
+        if (call_.operation == Operation::reduce && !is_at_root(rank)) break;
+        if (!call_.is_commutative) return Values(elements_, run_of(0, size_ - 1));
+        result = block(0, 0);
+        for (int from = 1; from < size_; ++from) {
+          for (std::int64_t i = 0; i < elements_; ++i) result[i] += value(from, 0, i);
+        }
+        break;
+      case Operation::gather:
+      case Operation::allgather:
+        if (call_.operation == Operation::gather && !is_at_root(rank)) break;
+        for (int from = 0; from < size_; ++from) append(&result, block(from, 0));
+        break;
+      case Operation::scatter:
+        if (!is_in_place_ || !is_at_root(rank)) return block(root_, rank);
+        break;
+      case Operation::alltoall:
+        for (int from = 0; from < size_; ++from) append(&result, block(from, rank));
+        break;
+    }
+    return result;
+  }
+
+  Call call_;
+  int size_, root_;
+  std::int64_t elements_;
+  bool is_in_place_;
+};
+
+void add_cases(const Descriptor& descriptor, const patterns::Layout& layout, std::vector<Call>* calls) {
+  const int size = layout.size();
+  const Operation operation = descriptor.operation;
+  const bool can_be_in_place = operation != Operation::barrier && operation != Operation::bcast &&
+                               operation != Operation::alltoall;  // the runtime copies that one's input
+  for (const bool is_commutative : {true, false}) {
+    if (!is_commutative && !is_reduction(operation)) continue;
+    Problem problem{.operation = operation, .size = size, .is_commutative = is_commutative, .blocks = {}};
+    problem.layout = std::make_shared<const patterns::Layout>(layout);
+    int variant = 0;
+    for (const Parameters& parameters : parameter_sets(descriptor)) {
+      for (const std::int64_t elements : counts_for(size)) {
+        const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(std::int64_t));
+        if (!algorithms::why_illegal(descriptor, problem, bytes, true, true).empty()) continue;
+        const int root = variant++ % size;
+        for (const bool is_in_place : {false, true}) {
+          if (is_in_place && !can_be_in_place) continue;
+          calls->push_back(
+              Case(descriptor, parameters, size, root, elements, is_in_place, is_commutative).call());
+        }
+      }
+    }
+  }
+}
+
+class Registry : public testing::TestWithParam<const char*> {};
+
+TEST_P(Registry, EveryAlgorithmRuns) {
+  const patterns::Layout layout = *patterns::Layout::parse(GetParam());
+  std::vector<Call> calls;
+  for (const Descriptor& descriptor : algorithms::registry()) add_cases(descriptor, layout, &calls);
+  ASSERT_GT(calls.size(), 100u);
+  run_calls(on(layout, {}, 16384), calls);
+}
+
+// A part of them where sends wait for their receives, and everything comes late.
+TEST_P(Registry, AlgorithmsRunOnASlowHost) {
+  const patterns::Layout layout = *patterns::Layout::parse(GetParam());
+  std::vector<Call> all, calls;
+  for (const Descriptor& descriptor : algorithms::registry()) add_cases(descriptor, layout, &all);
+  for (std::size_t i = 0; i < all.size(); i += 3) calls.push_back(all[i]);
+  host::fake::Options slow;
+  slow.is_synchronous = true;
+  slow.seed = 5;
+  slow.max_delay = 10;
+  run_calls(on(layout, slow, 16384), calls);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Registry,
+                         testing::Values("1", "2", "3", "5", "8", "2x2", "3,1,4", "3x2/cyclic", "1,1,1"));
+
+}  // namespace
+}  // namespace unisono::schedule

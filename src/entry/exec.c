@@ -6,15 +6,17 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "entry/message.h"
 #include "entry/program_file.h"
 
-// Exit codes, as env and other starters have them. Launchers end the job when a process exits with one.
+// Exit codes, as env and other starters have them. Most launchers end the job when a process exits with one.
 enum { exit_own_failure = 125, exit_not_executable = 126, exit_not_found = 127 };
 
 static const char usage[] =
@@ -32,7 +34,8 @@ static const char usage[] =
     "architecture) is started without Unisono, and a message says so.\n"
     "\n"
     "Exit codes of its own: 125 the library or a required file cannot be used on this host, or wrong\n"
-    "arguments; 126 PROGRAM cannot be executed; 127 PROGRAM was not found.\n";
+    "arguments; 126 PROGRAM cannot be executed; 127 PROGRAM was not found. Under MPICH's launcher,\n"
+    "SIGTERM instead: that alone makes it end the ranks on other hosts.\n";
 
 struct Arguments {
   const char* library;
@@ -45,15 +48,28 @@ static const char* host_name(void) {
   return name;
 }
 
+// Hydra, MPICH's launcher, takes a process that exits before MPI_Init for a program without MPI, whatever its
+// code, and waits for the ranks on other hosts, which wait for this one. A signal makes it end them; not one
+// that comes before its proxies on all hosts have reported, so they get a moment.
+__attribute__((noreturn)) static void end_job(int code) {
+  if (getenv("PMI_RANK") != NULL) {
+    const struct timespec moment = {.tv_sec = 0, .tv_nsec = 500000000};
+    nanosleep(&moment, NULL);
+    signal(SIGTERM, SIG_DFL);
+    raise(SIGTERM);
+  }
+  exit(code);
+}
+
 __attribute__((noreturn)) static void fail(const char* problem, const char* subject) {
   fprintf(stderr, "unisono-exec: %s%s%s\n%s", problem, subject[0] == '\0' ? "" : ": ", subject, usage);
-  exit(exit_own_failure);
+  end_job(exit_own_failure);
 }
 
 __attribute__((noreturn)) static void refuse_file(const char* path, const char* problem) {
   unisono_say_once_per_node("%s: cannot use %s: %s (is Unisono installed on every host, at the same place?)",
                             host_name(), path, problem);
-  exit(exit_own_failure);
+  end_job(exit_own_failure);
 }
 
 static void require(const char* path) {
@@ -186,7 +202,7 @@ static void preload(const char* library) {
 __attribute__((noreturn)) static void no_program(const char* name, int error) {
   unisono_say_once_per_node("%s: cannot run %s: %s", host_name(), name,
                             error == ENOENT ? "no such program" : strerror(error));
-  exit(error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable);
+  end_job(error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable);
 }
 
 int main(int argc, char** argv) {

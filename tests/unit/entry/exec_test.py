@@ -80,6 +80,13 @@ class Refusals(ExecTest):
         assert self.refused(125, *arguments, OMPI_COMM_WORLD_LOCAL_RANK="0") != ""
         assert self.refused(125, *arguments, OMPI_COMM_WORLD_LOCAL_RANK="1") == ""
 
+    def test_hydra_sees_a_signal(self) -> None:
+        message = self.refused(
+            -signal.SIGTERM, "--library", "/nowhere/libunisono.so", "echo", "ran", PMI_RANK="1"
+        )
+        assert "cannot use /nowhere/libunisono.so" in message
+        self.refused(-signal.SIGTERM, "no-such-program", PMI_RANK="0")
+
     def test_library_that_is_none(self) -> None:
         text = self.file("libunisono.so", "not a library")
         assert "it is no shared library" in self.refused(125, "--library", text, "echo", "ran")

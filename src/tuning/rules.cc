@@ -76,11 +76,14 @@ void on_several_nodes(const Question& question, Candidates* to) {
       to->add(level + "dissemination", why + "dissemination needs the fewest rounds");
       break;
     case Operation::bcast:
-      if (bytes <= 64 * kib) {
+      if (bytes <= 2 * kib) {
+        to->native("small messages between nodes: the MPI's tree of eager messages lets ranks run ahead");
+      } else if (bytes <= 64 * kib) {
         to->add(level + "binomial", why + "small messages want the shallow tree");
       } else {
+        // 48 KiB and a header stay below the 64 KiB at which MPIs over TCP begin to ask before they send.
         to->add(level + "chain", why + "large messages want the full bandwidth of a pipelined chain",
-                {{"segment", 64 * kib}});
+                {{"segment", 48 * kib}, {"window", 4}});
       }
       break;
     case Operation::reduce:
@@ -93,16 +96,23 @@ void on_several_nodes(const Question& question, Candidates* to) {
       to->add(level + "recursive_doubling", why + "few rounds");
       break;
     case Operation::gather:
-    case Operation::scatter:
       to->add(level + "binomial", why + "the root handles few messages");
       break;
+    case Operation::scatter:
+      if (bytes > 64 && bytes <= 16 * kib) to->add(level + "binomial", why + "the root handles few messages");
+      to->add("flat", "several nodes: each block leaves the root once, straight to its rank");
+      break;
     case Operation::allgather:
+      if (bytes <= 64) to->add(level + "recursive_doubling", why + "tiny blocks want the fewest rounds");
       if (bytes <= 4 * kib) to->add(level + "bruck", why + "small blocks want few rounds");
       to->add(level + "ring", why + "large blocks want neighbours only");
       break;
     case Operation::alltoall:
       if (bytes <= 256) to->add(level + "bruck", why + "small blocks want few messages");
-      to->add(level + "pairwise", why + "large blocks travel once");
+      if (bytes <= 4 * kib) to->add(level + "pairwise", why + "node blocks travel together");
+      if (bytes <= 32 * kib)
+        to->native("blocks of middle size between nodes: nothing was measured ahead of the MPI's own");
+      to->add("flat", "several nodes: large blocks travel once, all at the same time");
       break;
   }
 }

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How Unisono gets between programs and each MPI, and where it must not be noticed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from harness import LIBRARY, ROOT, SHIM, Runner, compile_program
+from mpis import Mpi
+
+HEADER = [f"-I{ROOT / 'include'}"]
+
+
+@pytest.fixture(scope="module")
+def program(mpi: Mpi) -> Path:
+    return compile_program(mpi, "entry.c", flags=[*HEADER, "-ldl"])
+
+
+@pytest.mark.parametrize("mode", ["switch", "large"])
+def test_program_that_knows_unisono(mpi: Mpi, runner: Runner, program: Path, mode: str):
+    assert runner.unisono(mpi, 3, [program, mode]).check().output == "OK\n"
+
+
+@pytest.mark.parametrize("mode", ["unseen", "at_exit", "errors"])
+def test_program_sees_no_difference(mpi: Mpi, runner: Runner, program: Path, mode: str):
+    native = runner.run(mpi, 2, [program, mode]).check()
+    assert native.output != ""
+    result = runner.unisono(mpi, 2, [program, mode]).check()
+    assert result.output == native.output
+    assert "unisono" not in result.errors.lower(), str(result)
+
+
+def test_end_that_nobody_tells_of_is_seen(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
+    """The report is written although MPI_Finalize was called past us."""
+    report = tmp_path / "report.json"
+    runner.unisono(mpi, 3, [program, "unseen"], {"UNISONO_REPORT": str(report)}).check()
+    assert json.loads(report.read_text(encoding="utf-8"))["ranks"] == 3
+
+
+def test_files(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
+    command = [program, "files", tmp_path / "data"]
+    assert runner.unisono(mpi, 3, command).check().output == "OK\n"
+
+
+def test_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
+    tool = compile_program(mpi, "tool.c", flags=["-shared", "-fPIC"])
+    report = tmp_path / "report.json"
+    environment = {"LD_PRELOAD": str(tool), "UNISONO_REPORT": str(report)}
+    result = runner.unisono(mpi, 2, [program, "switch"], environment).check()
+    assert result.output == "OK\n"
+    assert "tool: 3 calls of MPI_Allreduce\n" in result.errors
+    assert report.exists(), "the tool's calls reach Unisono"
+
+
+def test_without_an_adapter_the_program_runs_alone(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    library = shutil.copy(LIBRARY, alone)
+    result = runner.run(mpi, 3, [SHIM, "--library", library, program, "errors"]).check()
+    assert "valid: no error" in result.output
+    assert result.errors.count("the program runs without Unisono") == 1, str(result)

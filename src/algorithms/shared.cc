@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "algorithms/shared.h"
 
+#include <algorithm>
+
 #include "algorithms/compose.h"
 #include "algorithms/parameters.h"
 #include "patterns/exchange.h"
@@ -94,8 +96,36 @@ Program shared_allgather(const Problem& problem, const Parameters& parameters) {
   }));
 }
 
+// pairwise-[Sender_put, Pair_sync, Receiver_get]: in each round everyone writes for one and reads from one.
+// Two lanes in turn, so that a round's writing need not wait for the reading of the round before.
+Program shared_pairwise_alltoall(const Problem& problem, const Parameters& parameters) {
+  const int rounds = problem.size - 1;
+  const auto put_done = [](int round) { return 2 * round - 1; };
+  const auto got_done = [](int round) { return 2 * round; };
+  Stage stage = channel_stage(parameters, SharedMode::own, got_done(rounds), [=](Writer& writer) {
+    writer.await_space();
+    writer.copy(block(Place::output, problem.rank), block(Place::input, problem.rank));
+    for (int round = 1; round <= rounds; ++round) {
+      const auto [to, from] = patterns::at_distance(problem.rank, round, problem.size);
+      const int last_reader = patterns::at_distance(problem.rank, round - 2, problem.size).to;
+      const int lane = round % 2;
+      if (round > 2) writer.await(last_reader, got_done(round - 2));
+      writer.copy(block(Place::input, to).in_slot_of(problem.rank, lane), block(Place::input, to));
+      writer.signal(put_done(round));
+      writer.await(from, put_done(round));
+      writer.copy(block(Place::output, from), block(Place::output, from).in_slot_of(from, lane));
+      writer.signal(got_done(round));
+    }
+  });
+  stage.lanes = 2;
+  return one_stage(std::move(stage));
+}
+
 // Group_seg_put, Group_sync, Group_seg_get: every slot has a lane for each reader.
 Program shared_alltoall(const Problem& problem, const Parameters& parameters) {
+  // The smallest area that a rank may have (16 KiB) has so many lanes of a cache line.
+  constexpr int most_lanes = 256;
+  if (problem.size > most_lanes) return shared_pairwise_alltoall(problem, parameters);
   Stage stage = channel_stage(parameters, SharedMode::own, 2, [=](Writer& writer) {
     writer.await_space();
     for (int distance = 1; distance < problem.size; ++distance) {
@@ -111,14 +141,15 @@ Program shared_alltoall(const Problem& problem, const Parameters& parameters) {
     }
   });
   stage.lanes = problem.size;
+  stage.buffers = std::min(stage.buffers, most_lanes / problem.size);
   return one_stage(std::move(stage));
 }
 
 namespace {
 
-Descriptor shared(Operation operation, std::string sentence, std::string source,
-                  Program (*build)(const Problem&, const Parameters&)) {
-  return {.name = "shared",
+Descriptor descriptor(std::string name, Operation operation, std::string sentence, std::string source,
+                      Program (*build)(const Problem&, const Parameters&)) {
+  return {.name = std::move(name),
           .operation = operation,
           .group = "shared",
           .sentence = std::move(sentence),
@@ -130,22 +161,29 @@ Descriptor shared(Operation operation, std::string sentence, std::string source,
 
 std::vector<Descriptor> make() {
   return {
-      shared(Operation::bcast, "The root writes each piece once, all read it from the same slot.",
-             "A2, tables 2.2 and 2.3, row 1; G2", shared_bcast),
-      shared(Operation::scatter, "The root writes pieces of all blocks side by side, each reads its own.",
-             "A2, tables 2.2 and 2.3, row 2", shared_scatter),
-      shared(Operation::gather, "Everyone writes pieces of its block, the root reads them.",
-             "A2, tables 2.2 and 2.3, row 3", shared_gather),
-      shared(Operation::alltoall, "Everyone writes pieces for all others side by side, each reads its own.",
-             "A2, tables 2.2 and 2.3, row 4", shared_alltoall),
-      shared(Operation::allgather, "Everyone writes pieces of its block, all read them.",
-             "A2, tables 2.2 and 2.3, row 5", shared_allgather),
-      shared(Operation::reduce,
-             "Everyone writes its pieces, joins its own part of each, and the root reads the joined parts.",
-             "A2, section 2.4", shared_reduce),
-      shared(Operation::allreduce,
-             "Everyone writes its pieces, joins its own part of each, and all read the joined parts.",
-             "A2, section 2.4", shared_allreduce),
+      descriptor("shared", Operation::bcast,
+                 "The root writes each piece once, all read it from the same slot.",
+                 "A2, tables 2.2 and 2.3, row 1; G2", shared_bcast),
+      descriptor("shared", Operation::scatter,
+                 "The root writes pieces of all blocks side by side, each reads its own.",
+                 "A2, tables 2.2 and 2.3, row 2", shared_scatter),
+      descriptor("shared", Operation::gather, "Everyone writes pieces of its block, the root reads them.",
+                 "A2, tables 2.2 and 2.3, row 3", shared_gather),
+      descriptor("shared", Operation::alltoall,
+                 "Everyone writes pieces for all others side by side, each reads its own.",
+                 "A2, table 2.2, row 4", shared_alltoall),
+      descriptor("shared_pairwise", Operation::alltoall,
+                 "In each round everyone writes for one other and reads from one other.",
+                 "A2, table 2.3, row 4", shared_pairwise_alltoall),
+      descriptor("shared", Operation::allgather, "Everyone writes pieces of its block, all read them.",
+                 "A2, tables 2.2 and 2.3, row 5", shared_allgather),
+      descriptor(
+          "shared", Operation::reduce,
+          "Everyone writes its pieces, joins its own part of each, and the root reads the joined parts.",
+          "A2, section 2.4", shared_reduce),
+      descriptor("shared", Operation::allreduce,
+                 "Everyone writes its pieces, joins its own part of each, and all read the joined parts.",
+                 "A2, section 2.4", shared_allreduce),
   };
 }
 

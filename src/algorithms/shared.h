@@ -16,6 +16,7 @@ schedule::Program shared_gather(const schedule::Problem& problem, const Paramete
 schedule::Program shared_scatter(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_allgather(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_alltoall(const schedule::Problem& problem, const Parameters& parameters);
+schedule::Program shared_pairwise_alltoall(const schedule::Problem& problem, const Parameters& parameters);
 
 // A stage that uses a channel, by the parameters `buffers` and `piece`. All its steps stand in one round:
 // pieces follow each other.

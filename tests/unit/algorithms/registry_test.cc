@@ -60,6 +60,24 @@ TEST(Registry, EveryOperationHasSharedMemoryTwoExchangesAndTwoLevels) {
   }
 }
 
+// A rank's area has at least 16 KiB, a lane at least a cache line.
+TEST(Registry, EveryLaneHasRoomInTheSmallestArea) {
+  Parameters many_slots;
+  many_slots.set("buffers", 16);
+  for (const char* layout : {"2", "64", "256", "257", "1000", "2x500", "400x2"}) {
+    for (const Descriptor& descriptor : registry()) {
+      const schedule::Problem problem = problem_on(layout, descriptor.operation);
+      if (!why_illegal(descriptor, problem, 1, true, true).empty()) continue;
+      for (const schedule::Stage& stage :
+           descriptor.build(problem, with_standards(descriptor, many_slots)).stages) {
+        const int areas = stage.shared == schedule::SharedMode::common ? problem.layout->local_size(0) : 1;
+        EXPECT_GE(areas * 16384 / stage.buffers / stage.lanes, 64) << descriptor.name << " on " << layout;
+        EXPECT_GE(stage.buffers, 1);
+      }
+    }
+  }
+}
+
 TEST(Parameters, ChosenValuesAreClampedAndOthersStandard) {
   const Descriptor* descriptor = find(Operation::bcast, "shared");
   ASSERT_NE(descriptor, nullptr);

@@ -138,7 +138,16 @@ void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
     return;
   }
   const char* source = address(from, step, piece, &length);
-  std::memmove(into, source, static_cast<std::size_t>(length * element_bytes));
+  const auto bytes = static_cast<std::size_t>(length * element_bytes);
+  const bool is_into_slot = compiled->refs[step.into].place == Place::shared;
+  const bool is_out_of_slot = from.place == Place::shared;
+  if (is_into_slot && !is_out_of_slot) {
+    ground.slice->put(into, source, bytes);
+  } else if (is_out_of_slot && !is_into_slot && !stages[step.stage].use.is_common) {
+    ground.slice->get(into, source, bytes, from.owner);
+  } else {
+    std::memmove(into, source, bytes);
+  }
 }
 
 void Executor::State::do_reduce(const CompiledStep& step, std::int64_t piece) {

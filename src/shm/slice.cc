@@ -33,7 +33,8 @@ SliceLayout::SliceLayout(const SliceShape& shape) {
   const auto ranks = static_cast<std::size_t>(shape.local_size);
   doorbell = 0;
   consumed = doorbell + sizeof(Doorbell);
-  flags = consumed + ranks * sizeof(Counter);
+  hints = consumed + ranks * sizeof(Counter);
+  flags = hints + ranks * sizeof(TransferHints);
   exposures = flags + channel_count * ranks * sizeof(Counter);
   rings = rounded_up(exposures + channel_count * ranks * exposure_words * sizeof(std::uint64_t), page_bytes);
   blocks = rounded_up(rings + ranks * shape.ring_lines * sizeof(Line), page_bytes);
@@ -65,14 +66,17 @@ void Slice::set_wait_config(const WaitConfig& wait) {
   state_->is_ringing = wait.policy == WaitPolicy::futex;
 }
 
-Slice::State::State(void* memory, const SliceShape& shape, int local_rank, const int* local_process_ids)
+Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank,
+                    const int* local_process_ids)
     : size(shape.local_size), rank(local_rank), ring_mask(shape.ring_lines - 1) {
-  assert(reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes == 0);
+  assert(reinterpret_cast<std::uintptr_t>(shared_memory) % cache_line_bytes == 0);
   assert(shape.ring_lines >= 256 && (shape.ring_lines & ring_mask) == 0);
   const SliceLayout layout(shape);
-  auto* base = static_cast<char*>(memory);
+  auto* base = static_cast<char*>(shared_memory);
+  memory = base;
   doorbell = reinterpret_cast<Doorbell*>(base + layout.doorbell);
   consumed = reinterpret_cast<Counter*>(base + layout.consumed);
+  hints = reinterpret_cast<TransferHints*>(base + layout.hints);
   ring = reinterpret_cast<Line*>(base + layout.rings);
   current = ring;
   blocks = base + layout.blocks;

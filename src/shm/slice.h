@@ -102,6 +102,11 @@ class Slice {
   static std::uint64_t space_tick(const Use& use, std::int64_t piece);
   char* slot(const Use& use, std::int64_t piece, int owner, int lane);
 
+  // Copies into a slot and out of local rank owner's slot, in whichever way is fastest between these ranks at
+  // present. memcpy is as correct.
+  void put(void* slot, const void* from, std::size_t bytes);
+  void get(void* into, const void* slot, std::size_t bytes, int owner);
+
   void expose(const Use& use, std::int64_t piece, const Exposure& exposure);
   Exposure exposed(const Use& use, std::int64_t piece, int owner) const;
   // Single copy from another local rank's memory (process_vm_readv). False on failure (errno is set); proved

@@ -29,10 +29,24 @@ struct alignas(cache_line_bytes) Counter {
   std::atomic<std::uint64_t> value;
 };
 
+// How a slot was written (transfer.cc): through the caches or past them.
+enum TransferMode : std::uint8_t { plain = 0, streamed = 1 };
+inline constexpr std::size_t transfer_classes = 10;  // of sizes
+
+// What a rank tells the others about its large copies.
+struct alignas(cache_line_bytes) TransferHints {
+  static constexpr std::uint8_t trial = 2;
+  static constexpr int stamp_bits = 8;
+  // What its gets cost, ns per byte, by size and by how the slot was written; 0: not known yet.
+  std::array<std::array<std::atomic<float>, 2>, transfer_classes> get_cost;
+  // The mode of its last put into a slot; by a hash of the slot's place, so rarely another slot's.
+  alignas(cache_line_bytes) std::array<std::atomic<std::uint8_t>, 1 << stamp_bits> stamps;
+};
+
 // Where the parts of a slice begin, bytes.
 struct SliceLayout {
   explicit SliceLayout(const SliceShape& shape);
-  std::size_t doorbell, consumed, flags, exposures, rings, blocks, areas, end;
+  std::size_t doorbell, consumed, hints, flags, exposures, rings, blocks, areas, end;
 };
 
 struct Channel {
@@ -56,7 +70,7 @@ struct Channel {
 };
 
 struct Slice::State {
-  State(void* memory, const SliceShape& shape, int local_rank, const int* process_ids);
+  State(void* shared_memory, const SliceShape& shape, int local_rank, const int* process_ids);
 
   // --- Fused rings ---
   // The lines of all local ranks for one position, side by side: with many ranks one page holds a whole row.
@@ -109,6 +123,20 @@ struct Slice::State {
 
   // --- Channels ---
   std::array<Channel, channel_count> channels;
+
+  // --- Transfers ---
+  struct Puts {
+    std::uint32_t number = 0;
+    TransferMode mode = plain;
+    std::array<float, 2> cost{};  // by mode, as in TransferHints
+  };
+  std::atomic<std::uint8_t>& stamp_of(const void* slot, int owner) const;
+  float cost(std::size_t size_class, TransferMode mode) const;
+  void weigh(std::size_t size_class);
+  TransferHints* hints;  // [local rank]
+  std::array<Puts, transfer_classes> puts{};
+  std::array<std::uint32_t, transfer_classes> gets{};
+  const char* memory;
 
   std::vector<int> process_ids;
   Doorbell* doorbell;

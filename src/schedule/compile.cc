@@ -109,6 +109,7 @@ class Compiler {
       const Ref& data = step.kind == StepKind::send ? step.left : step.into;
       flat.is_token = is_token(problem_.operation, data);
       flat.tag = message_key(stage, round, tag_count);
+      flat.rounds_under_way = program_.stages[stage].rounds_under_way;
     }
     flat.is_node_step = is_node_step(step) && !flat.is_token;
     check(flat, named);

@@ -99,6 +99,7 @@ class Finder {
       if (i == 0 || steps_[i].stage != steps_[i - 1].stage) begin_stage();
       touched_.visit(i, steps_[i], [this](int other, Wait how) { collected_.add(other, how); });
       order_messages(i);
+      hold_back(i);
       order_points(i);
       guard_exposed(i);
       if (steps_[i].is_node_step) order_node_step(i);
@@ -119,6 +120,10 @@ class Finder {
     int stage;
     std::size_t published;  // output_writers_ up to here are waited for by a signal
     int last_await;
+  };
+  struct Round {
+    int round;
+    std::vector<int> messages;
   };
   struct SharedAccess {
     int step;
@@ -143,6 +148,18 @@ class Finder {
     if (is_new) return;
     collected_.add(known->second, Wait::started_all);
     known->second = i;
+  }
+
+  // Only so many rounds' messages are under way at a time.
+  void hold_back(int i) {
+    const FlatStep& step = steps_[i];
+    if (!is_message(step.step.kind) || step.rounds_under_way == 0) return;
+    if (rounds_.empty() || rounds_.back().round != step.round) rounds_.push_back({step.round, {}});
+    rounds_.back().messages.push_back(i);
+    auto earlier = rounds_.rbegin();
+    while (earlier != rounds_.rend() && earlier->round > step.round - step.rounds_under_way) ++earlier;
+    if (earlier == rounds_.rend()) return;
+    for (const int message : earlier->messages) wait_done(i, message);
   }
 
   // Tokens and fused steps mean their place in the program: a token is sent, a fused step begins, when all
@@ -239,6 +256,7 @@ class Finder {
   void begin_stage() {
     first_node_ = last_node_ = -1;
     shared_messages_.clear();
+    rounds_.clear();
     is_exposed_ = false;
   }
   // All node steps of a piece come before those of the next.
@@ -271,6 +289,7 @@ class Finder {
   std::vector<std::vector<Predecessor>> direct_;
   std::map<std::tuple<int, StepKind, int>, int> last_of_key_;
   std::vector<Point> open_, gates_;
+  std::vector<Round> rounds_;  // of the stage, those with messages
   std::vector<int> output_writers_;
   std::vector<Exposing> exposing_;
   bool is_exposed_ = false;

@@ -15,6 +15,7 @@ struct FlatStep {
   std::int32_t stage = 0;
   std::int32_t round = 0;
   std::int32_t tag = 0;
+  std::int32_t rounds_under_way = 0;  // of its stage
   bool is_token = false;
   bool is_node_step = false;
 };

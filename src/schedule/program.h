@@ -184,6 +184,7 @@ struct Stage {
   std::int32_t extent_parts = 1;
   std::int64_t segment_bytes = 0;  // 0: one piece (unless a slot is smaller)
   int window = 2;                  // pieces of one step that may be under way at a time
+  int rounds_under_way = 0;        // rounds whose messages may be under way at a time; 0: all
 
   // Channel use (architecture.md, "The node's shared memory"); mode none: the stage has no channel.
   SharedMode shared = SharedMode::none;

@@ -142,6 +142,26 @@ TEST(Compile, MessagesOfOnePairAndRoundStartInOrder) {
   EXPECT_EQ(made->steps[0].tag, made->steps[3].tag);
 }
 
+TEST(Compile, RoundsUnderWayHoldLaterMessagesBack) {
+  Stage stage = stage_of(5, [](int round, Writer& writer) {
+    if (round == 2) return;
+    writer.send(block(Place::output, round), 1 + round % 3);
+    writer.recv(block(Place::scratch, round), 1 + round % 3);
+  });
+  stage.rounds_under_way = 1;
+  const auto one = compile(problem_of(Operation::alltoall), {.stages = {stage}});
+  EXPECT_EQ(waits(*one, 1), Waits{});
+  EXPECT_EQ(waits(*one, 2), (Waits{{0, Wait::pieces}, {1, Wait::pieces}}));
+  EXPECT_EQ(waits(*one, 5), (Waits{{2, Wait::pieces}, {3, Wait::pieces}})) << "a round without messages";
+  stage.rounds_under_way = 2;
+  const auto two = compile(problem_of(Operation::alltoall), {.stages = {stage}});
+  EXPECT_EQ(waits(*two, 2), Waits{});
+  EXPECT_EQ(waits(*two, 4), (Waits{{2, Wait::pieces}, {3, Wait::pieces}}));
+  EXPECT_EQ(waits(*two, 6), (Waits{{2, Wait::pieces}, {3, Wait::pieces}}));
+  stage.rounds_under_way = 0;
+  EXPECT_EQ(compile(problem_of(Operation::alltoall), {.stages = {stage}})->predecessors.size(), 0u);
+}
+
 TEST(Compile, NodeStepsRunInOrderAndPieceByPiece) {
   const auto made = compile_stage(
       [](int, Writer& writer) {

@@ -98,7 +98,7 @@ class Times:
 @dataclass(frozen=True)
 class TimeComparison:
     """One time natively and under Unisono; `ratio` of the medians, above 1 where Unisono is faster, with its 95 %
-    bootstrap interval (equal to it where there is one run each)."""
+    bootstrap interval (no number where there is one run each: nothing is known of its spread)."""
 
     name: str
     native: Times
@@ -111,16 +111,17 @@ class TimeComparison:
 def compare_times(name: str, native: Sequence[float], unisono: Sequence[float]) -> TimeComparison:
     if not unisono:
         return TimeComparison(name, Times.of(native), None)
+    first, second = Times.of(native), Times.of(unisono)
+    ratio = first.median / max(second.median, 1e-12)
+    if min(len(native), len(unisono)) < 2:
+        return TimeComparison(name, first, second, ratio)
     generator = np.random.default_rng(1)
     draws = [
         np.median(generator.choice(np.asarray(values), (4000, len(values))), axis=1)
         for values in (native, unisono)
     ]
     low, high = np.quantile(draws[0] / np.maximum(draws[1], 1e-12), [0.025, 0.975])
-    first, second = Times.of(native), Times.of(unisono)
-    return TimeComparison(
-        name, first, second, first.median / max(second.median, 1e-12), float(low), float(high)
-    )
+    return TimeComparison(name, first, second, ratio, float(low), float(high))
 
 
 def all_times(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,10 +86,14 @@ def times_text(times: Times | None) -> str:
     """`1.6 s (1.4 s - 1.8 s)`."""
     if times is None:
         return ""
+    if times.low == times.high:
+        return tables.seconds_text(times.median)
     return f"{tables.seconds_text(times.median)} ({tables.seconds_text(times.low)} - {tables.seconds_text(times.high)})"
 
 
 def ratio_text(row: TimeComparison) -> str:
+    if math.isnan(row.ratio_low):
+        return f"{row.ratio:.2f}"
     return f"{row.ratio:.2f} [{row.ratio_low:.2f}, {row.ratio_high:.2f}]"
 
 

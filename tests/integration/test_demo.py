@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import os
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import pytest
 from demonstration import mpi as demo_mpi
 from demonstration.comparison import compare, compare_times
 from demonstration.errors import DemoError
-from mpis import ROOT
+from mpis import ROOT, Mpi
 
 DEMO = ROOT / "examples/demo.py"
 
@@ -77,6 +78,13 @@ def test_ratio_is_that_of_the_medians_and_lies_in_its_interval() -> None:
     assert row.ratio_high <= 9.0 / 1.0 + 1e-9
 
 
+def test_one_run_each_gives_a_ratio_without_interval() -> None:
+    row = compare_times("all", [2.0], [1.0])
+    assert row.ratio == 2.0
+    assert math.isnan(row.ratio_low)
+    assert math.isnan(row.ratio_high)
+
+
 def fake_launcher(folder: Path, text: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "mpirun"
@@ -111,6 +119,35 @@ def run_demo(python: str, mpi: str, *options: str, folder: Path, **environment: 
     command = [python, DEMO, "--mpi", mpi, "--ranks", "2", "--repeat", "1", "--seconds", "0.3", *options]
     settings = {**os.environ, "COLUMNS": "200", **environment}
     return job.run([*command, "--reports", folder], settings, timeout=250)
+
+
+def test_demo_finds_the_same_results_and_reports(mpi: Mpi, python: str, tmp_path: Path) -> None:
+    if not mpi.has_mpi4py:
+        pytest.skip(f"mpi4py's wheel has no build for {mpi.name}")
+    finished = run_demo(python, str(mpi.launcher), folder=tmp_path).check()
+    assert finished.output.count("same results: yes") == 2, str(finished)
+    summary = (tmp_path / "demo.md").read_text()
+    for program, operations in (("nbody", {"allgather", "allreduce"}), ("heat", {"alltoall", "allreduce"})):
+        file = tmp_path / f"demo-{program}.json"
+        job.run([python, "-m", "unisono", "report", file]).check()
+        report = json.loads(file.read_text())
+        assert operations <= {row["operation"] for row in report["classes"]}
+        for row in report["classes"]:
+            assert row["algorithm"] in finished.output
+            assert row["algorithm"] in summary
+
+
+def test_demo_fails_where_results_differ(python: str, tmp_path: Path) -> None:
+    """An mpirun that slips another cluster of stars to the runs under Unisono."""
+    real = mpis.BY_NAME["openmpi4"]
+    other = f'case "$*" in *unisono-exec*) exec {real.launcher} "$@" --seed 2 ;; esac'
+    fake_launcher(tmp_path / "bin", f'{other}\nexec {real.launcher} "$@"')
+    compiler = tmp_path / "bin/mpicxx"
+    compiler.write_text(f'#!/bin/sh\nexec {real.compilers["c++"]} "$@"\n')
+    compiler.chmod(0o755)
+    finished = run_demo(python, str(tmp_path), "--program", "nbody", folder=tmp_path / "reports")
+    assert finished.status == 1, str(finished)
+    assert "same results: NO: simulated time, kinetic energy, " in finished.output, str(finished)
 
 
 def test_demo_fails_where_a_run_fails(python: str, tmp_path: Path) -> None:

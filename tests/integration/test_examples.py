@@ -107,6 +107,11 @@ def test_nbody_shares_few_bodies_among_many_ranks(mpi: Mpi, nbody: Callable[...,
     assert_same([nbody(mpi, ranks, *few) for ranks in (1, 5)])
 
 
+def test_nbody_gives_the_same_under_unisono(mpi: Mpi, nbody: Callable[..., Result]) -> None:
+    native = nbody(mpi, 1, *NBODY_STEPS)
+    assert_same([native, *(nbody(mpi, ranks, *NBODY_STEPS, is_under_unisono=True) for ranks in (1, 2, 3, 4))])
+
+
 def test_nbody_finds_that_a_step_is_too_long(
     mpi: Mpi, runner: Runner, nbody_of: Callable[[Mpi], Path]
 ) -> None:
@@ -159,6 +164,11 @@ def test_heat_gives_the_same_on_all_mpis(mpi: Mpi, heat: Callable[..., Result], 
 
 def test_heat_gives_the_same_for_all_ranks(reference_mpi: Mpi, heat: Callable[..., Result]) -> None:
     assert_same([heat(reference_mpi, ranks, *HEAT_STEPS) for ranks in (1, 2, 4, 5)])
+
+
+def test_heat_gives_the_same_under_unisono(mpi: Mpi, heat: Callable[..., Result]) -> None:
+    native = heat(mpi, 1, *HEAT_STEPS)
+    assert_same([native, *(heat(mpi, ranks, *HEAT_STEPS, is_under_unisono=True) for ranks in (2, 3))])
 
 
 def test_heat_gathers_the_same_field(reference_mpi: Mpi, heat: Callable[..., Result], tmp_path: Path) -> None:

@@ -93,11 +93,12 @@ def command(
 
 def ranks_in(layout: str) -> int:
     """How many ranks a layout holds: 4x8 -> 32; 3,5,8 -> 16."""
-    match = re.fullmatch(r"(\d+)x(\d+)", layout)
+    layout_by_node = layout.removesuffix("/cyclic")
+    match = re.fullmatch(r"(\d+)x(\d+)", layout_by_node)
     if match:
         ranks = int(match[1]) * int(match[2])
-    elif re.fullmatch(r"\d+(,\d+)*", layout):
-        ranks = sum(int(part) for part in layout.split(","))
+    elif re.fullmatch(r"\d+(,\d+)*", layout_by_node):
+        ranks = sum(int(part) for part in layout_by_node.split(","))
     else:
         ranks = 0
     if not ranks:

@@ -24,6 +24,7 @@ struct Question {
 constexpr Question questions[] = {{"version", print_version},
                                   {"options", list_options},
                                   {"list", list_algorithms},
+                                  {"show", show_algorithm},
                                   {"check", check_algorithms}};
 
 int answer(const std::vector<std::string>& words) {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Draws an algorithm.
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/descriptor.h"
+#include "entry/tool/arguments.h"
+#include "entry/tool/commands.h"
+#include "schedule/print.h"
+
+namespace unisono::entry {
+namespace {
+
+using algorithms::Descriptor;
+using algorithms::Parameters;
+using algorithms::ParameterSpec;
+using patterns::Layout;
+using schedule::Picture;
+using schedule::Problem;
+
+constexpr int standard_ranks = 8;
+constexpr int most_ranks = 1024;
+
+const Descriptor& chosen_algorithm(const Arguments& arguments) {
+  const Operation operation = arguments.operation("operation");
+  const Descriptor* found = algorithms::find(operation, arguments.text("algorithm"));
+  if (found != nullptr) return *found;
+  std::string known;
+  for (const Descriptor& other : algorithms::registry()) {
+    if (other.operation == operation) known += (known.empty() ? "" : ", ") + other.name;
+  }
+  throw UsageError("there is no algorithm '" + arguments.text("algorithm") + "' for " +
+                   std::string(name(operation)) + "; there are " + known);
+}
+
+std::shared_ptr<const Layout> chosen_layout(const Arguments& arguments) {
+  if (!arguments.has("layout")) {
+    const auto ranks = static_cast<int>(arguments.number("ranks", 1, most_ranks, standard_ranks));
+    return std::make_shared<Layout>(Layout::one_node(ranks));
+  }
+  const std::string text = arguments.text("layout");
+  const auto layout = Layout::parse(text);
+  if (!layout) {
+    throw UsageError(
+        "--layout " + text +
+        ": write 4x8 (4 nodes with 8 ranks each) or 3,5,8 (ranks per node), and /cyclic behind it "
+        "where neighbours are on different nodes");
+  }
+  if (layout->size() > most_ranks) {
+    throw UsageError("--layout " + text + " holds " + std::to_string(layout->size()) + " ranks; at most " +
+                     std::to_string(most_ranks) + " are drawn");
+  }
+  if (arguments.number("ranks", 1, most_ranks, layout->size()) != layout->size()) {
+    throw UsageError("--layout " + text + " holds " + std::to_string(layout->size()) +
+                     " ranks, --ranks says " + arguments.text("ranks"));
+  }
+  return std::make_shared<Layout>(*layout);
+}
+
+void set_parameter(const Descriptor& descriptor, const std::string& key, const std::string& value,
+                   Parameters* parameters) {
+  std::string known;
+  for (const ParameterSpec& spec : descriptor.parameters) {
+    if (spec.name == key) {
+      parameters->set(key, number_from(value, spec.low, spec.high, key));
+      return;
+    }
+    known += (known.empty() ? "; there are " : ", ") + std::string(spec.name);
+  }
+  throw UsageError(descriptor.name + " has no parameter '" + key + "'" + known);
+}
+
+Parameters chosen_parameters(const Arguments& arguments, const Descriptor& descriptor) {
+  Parameters parameters;
+  if (arguments.has("parameter")) {
+    for (const std::string& pair : arguments.all("parameter")) {
+      const std::size_t equals = pair.find('=');
+      if (equals == std::string::npos) throw UsageError("--parameter " + pair + ": write name=value");
+      set_parameter(descriptor, pair.substr(0, equals), pair.substr(equals + 1), &parameters);
+    }
+  }
+  if (arguments.has("segment")) set_parameter(descriptor, "segment", arguments.text("segment"), &parameters);
+  return with_standards(descriptor, parameters);
+}
+
+Picture picture_of(const Arguments& arguments) {
+  const Descriptor& descriptor = chosen_algorithm(arguments);
+  Problem problem;
+  problem.operation = descriptor.operation;
+  problem.layout = chosen_layout(arguments);
+  problem.size = problem.layout->size();
+  const int last_root = is_rooted(descriptor.operation) ? problem.size - 1 : 0;
+  problem.root = static_cast<int>(arguments.number("root", 0, last_root, 0));
+  const Parameters parameters = chosen_parameters(arguments, descriptor);
+  Picture picture;
+  if (arguments.has("count")) {
+    picture.count = arguments.number("count", 0, std::numeric_limits<std::int32_t>::max(), 0);
+  }
+  const std::string why = why_illegal(descriptor, problem, picture.count.value_or(0), true, true);
+  if (!why.empty()) throw UsageError(descriptor.name + " " + why);
+  picture.operation = descriptor.operation;
+  picture.algorithm = descriptor.name;
+  picture.sentence = descriptor.sentence;
+  picture.source = descriptor.source;
+  picture.parameters = parameters.values();
+  picture.layout = problem.layout;
+  picture.root = problem.root;
+  for (problem.rank = 0; problem.rank < problem.size; ++problem.rank) {
+    picture.programs.push_back(descriptor.build(problem, parameters));
+  }
+  return picture;
+}
+
+}  // namespace
+
+int show_algorithm(const std::vector<std::string>& words) {
+  const Arguments arguments(
+      words, {"operation", "algorithm", "ranks", "layout", "root", "segment", "parameter", "count", "format"},
+      {});
+  const std::string format = arguments.text("format", "text");
+  if (format != "text" && format != "svg" && format != "json") {
+    throw UsageError("--format " + format + ": there are text, svg, json");
+  }
+  const Picture picture = picture_of(arguments);
+  const std::string drawing = format == "text"  ? schedule::to_text(picture)
+                              : format == "svg" ? schedule::to_svg(picture)
+                                                : schedule::to_json(picture);
+  std::fputs(drawing.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace unisono::entry

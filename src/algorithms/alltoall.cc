@@ -59,13 +59,15 @@ Program by_pairs(const Problem& problem, const Parameters& parameters, PairOf pa
 
 Descriptor descriptor(std::string name, std::string_view group, std::string sentence,
                       Program (*build)(const Problem&, const Parameters&)) {
+  std::vector<ParameterSpec> parameters{segment_parameter(), window_parameter()};
+  if (group != "flat") parameters.push_back(rounds_parameter());
   return {.name = std::move(name),
           .operation = Operation::alltoall,
           .group = group,
           .sentence = std::move(sentence),
           .source = "A5, section 3.2; S1",
           .legality = {},
-          .parameters = {segment_parameter(), window_parameter()},
+          .parameters = std::move(parameters),
           .build = build};
 }
 

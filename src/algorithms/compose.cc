@@ -133,6 +133,7 @@ Stage message_stage(const Parameters& parameters, int rounds, std::function<void
   stage.write = std::move(write);
   stage.segment_bytes = parameters.get_or("segment", 0);
   stage.window = static_cast<int>(parameters.get_or("window", stage.window));
+  stage.rounds_under_way = static_cast<int>(parameters.get_or("rounds", 0));
   return stage;
 }
 

@@ -18,6 +18,11 @@ inline ParameterSpec segment_parameter(std::int64_t standard = 0) {
 inline ParameterSpec window_parameter() {
   return {"window", "pieces", 1, 4, 2, "pieces of one message that may be under way at a time"};
 }
+inline ParameterSpec rounds_parameter() {
+  return {"rounds", "",
+          0,        64,
+          8,        "rounds whose messages may be under way at a time; 0: all, 1: as with blocking calls"};
+}
 inline ParameterSpec degree_parameter() {
   return {"degree", "", 2, 64, 4, "parts that a group is cut into at each level of the tree"};
 }

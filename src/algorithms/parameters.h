@@ -29,7 +29,7 @@ inline ParameterSpec degree_parameter() {
 // A4, section 2.5.3. The slots together are one rank's area: a large ring, since data that is still in the
 // writer's cache is slow to fetch.
 inline ParameterSpec buffers_parameter() {
-  return {"buffers", "", 2, 64, 4, "slots of shared memory that a node's pieces go through in turn"};
+  return {"buffers", "", 2, 16, 4, "slots of shared memory that a node's pieces go through in turn"};
 }
 inline ParameterSpec piece_parameter() {
   return {"piece", "bytes", 0, 1 << 30, 0, "size of the pieces that go through shared memory; 0: a slot"};

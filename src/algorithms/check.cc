@@ -68,7 +68,7 @@ class SizeCheck {
   }
 
  private:
-  std::size_t least_shapes() const { return size_ <= 33 ? 8 : 4; }
+  std::size_t least_shapes() const { return size_ <= 33 ? 12 : 4; }
 
   void fail(const std::string& where, const std::string& what) {
     if (outcome_.failures.size() < most_failures_of_item) {

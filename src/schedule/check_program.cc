@@ -256,12 +256,12 @@ bool may_be_in_place(const Problem& problem) {
   switch (problem.operation) {
     case Operation::allreduce:
     case Operation::allgather:
-    case Operation::alltoall:
       return true;
     case Operation::reduce:
     case Operation::gather:
     case Operation::scatter:
       return problem.rank == problem.root;
+    case Operation::alltoall:  // the runtime gives the schedule a copy of the input
     case Operation::barrier:
     case Operation::bcast:
       return false;

@@ -33,6 +33,7 @@ std::vector<Written> written_steps(const Problem& problem, const Program& progra
       program.stages[stage].write(round, writer);
       for (Step& step : steps) {
         for (Ref* ref : {&step.into, &step.left, &step.right}) *ref = in_place(problem, *ref);
+        if (is_needless_copy(problem, step)) continue;
         result.push_back({step, static_cast<std::int32_t>(stage), round});
       }
     }

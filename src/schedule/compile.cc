@@ -101,7 +101,7 @@ class Compiler {
     const Operands named = operands(step);
     if (step.kind == StepKind::copy || step.kind == StepKind::reduce) {
       if (step.into.first == step.into.last) return;
-      if (step.kind == StepKind::copy && step.into == step.left) return;
+      if (is_needless_copy(problem_, step)) return;
     }
     FlatStep flat{.step = step, .stage = stage, .round = round};
     if (is_message(step.kind)) {

@@ -24,4 +24,11 @@ Ref in_place(const Problem& problem, const Ref& ref) {
   return ref;
 }
 
+bool is_needless_copy(const Problem& problem, const Step& step) {
+  if (step.kind != StepKind::copy) return false;
+  const bool is_own_block =
+      problem.is_in_place && problem.operation == Operation::scatter && step.into.place == Place::input;
+  return is_own_block || step.into == step.left;
+}
+
 }  // namespace unisono::schedule

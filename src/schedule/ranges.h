@@ -112,5 +112,8 @@ inline int message_key(int stage, int round, int key_count) {
 
 // MPI_IN_PLACE: the problem's reference, moved to where MPI says that the data lies.
 Ref in_place(const Problem& problem, const Ref& ref);
+// Is a copy, its references rewritten by in_place(), of what already stands where it goes? (The root of a
+// scatter in place has its own block in its input.)
+bool is_needless_copy(const Problem& problem, const Step& step);
 
 }  // namespace unisono::schedule

@@ -92,7 +92,7 @@ class Workshop:
         if answer.returncode != 0:
             raise DemoError(
                 f"{command[0]} could not compile examples/nbody (is a C++20 compiler installed?):\n"
-                + _last_lines(answer.stderr + answer.stdout),
+                + _shortened(answer.stderr + answer.stdout),
                 EXIT_MISSING,
             )
         os.replace(part, self._binary)
@@ -109,7 +109,7 @@ class Workshop:
         match = re.search(r"(libmpi(?:ch)?\.so\.\d+) => (/\S+)", answer.stdout)
         if match is None:
             raise DemoError(
-                f"{self._binary} finds no MPI library:\n{_last_lines(answer.stdout + answer.stderr)}"
+                f"{self._binary} finds no MPI library:\n{_shortened(answer.stdout + answer.stderr)}"
             )
         is_openmpi = match[1] == "libmpi.so.40"
         if is_openmpi != self.installation.family.startswith("openmpi"):
@@ -169,7 +169,7 @@ class Workshop:
                     if status is not None
                     else f"took more than {timeout_s:.0f} s"
                 )
-                raise DemoError(f"{' '.join(command)}\n{ending}\n{_last_lines(output)}")
+                raise DemoError(f"{' '.join(command)}\n{ending}\n{_shortened(output)}")
         if result["ranks"] != ranks:
             raise DemoError(
                 f"{program.name} ran as {result['ranks']} rank(s) of {result['mpi']} instead of {ranks}:"
@@ -216,5 +216,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(timeout=patience_s)
 
 
-def _last_lines(text: str, count: int = 25) -> str:
-    return "\n".join(text.strip().splitlines()[-count:])
+def _shortened(text: str, most: int = 60) -> str:
+    """The beginning and the end, where the reasons stand."""
+    lines = text.strip().splitlines()
+    if len(lines) > most:
+        left_out = f"... {len(lines) - most} lines left out ..."
+        lines = [*lines[: most // 2], left_out, *lines[-most // 2 :]]
+    return "\n".join(lines)

@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import pytest
-from harness import Runner, compile_program
-from mpis import Mpi
+from harness import Runner, compile_program, installed
+from mpis import BY_NAME, Mpi
 
 RANKS = [1, 2, 3, 4, 5, 8]
 TIMEOUT = 150
 
-# Settings that each lead every call through another part of Unisono.
+# Settings that each lead calls through another part of Unisono.
 VARIANTS = {
-    "no-single-copy": {"UNISONO_SINGLE_COPY": "off"},
+    "no-single-copy": {"UNISONO_SINGLE_COPY": "0"},
+    "no-shared-memory": {"UNISONO_SHARED_MEMORY": "0"},
+    "shm-open": {"UNISONO_SEGMENT": "shm_open"},
+    "spin": {"UNISONO_WAIT": "spin", "UNISONO_CORES": "64"},
+    "pause": {"UNISONO_WAIT": "pause"},
     "futex": {"UNISONO_WAIT": "futex"},
-    "spin": {"UNISONO_WAIT": "spin"},
-    "native": {"UNISONO_ALGORITHM": "all:native"},
+    "small-channels": {"UNISONO_CHANNEL_BYTES": "64K"},
+    "pretended-nodes": {"UNISONO_NODES": "2,1"},
+    "disabled": {"UNISONO_ENABLE": "0", "COLLECTIVES_NATIVE": "1"},
 }
 
 
@@ -46,3 +51,14 @@ def test_collectives_from_cxx(mpi: Mpi, runner: Runner):
 def test_random_sequences(mpi: Mpi, runner: Runner, seed: int):
     command = [compile_program(mpi, "collectives"), "--seed", str(seed), "--steps", "1500", "random"]
     assert runner.unisono(mpi, 4, command, timeout=TIMEOUT).check().output.startswith("OK ")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
+def test_variants(request: pytest.FixtureRequest, runner: Runner, name: str, variant: str):
+    mpi = installed(BY_NAME[name], request.config)
+    sections = ["barrier", "counts", "in_place", "user_operators", "communicators", "random"]
+    command = [compile_program(mpi, "collectives"), *sections]
+    result = runner.unisono(mpi, 3, command, VARIANTS[variant], timeout=TIMEOUT).check()
+    assert result.output.startswith("OK "), str(result)
+    assert "there is no option" not in result.errors, str(result)

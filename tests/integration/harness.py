@@ -111,6 +111,10 @@ class Cluster:
         """Run a command on one node and return what it prints."""
         return self._command("exec", str(node), *command)
 
+    def kill(self, node: int) -> None:
+        """Let a node fail: everything on it ends at once."""
+        self._command("kill", str(node))
+
     def down(self) -> None:
         self._command("down")
 

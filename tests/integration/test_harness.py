@@ -60,6 +60,14 @@ def test_clusters_stand_side_by_side(make_cluster, cluster: Cluster):
     assert cluster.on_node(0, "hostname") == "node0\n"
 
 
+def test_a_node_can_fail(make_cluster):
+    small = make_cluster(2)
+    small.kill(1)
+    assert small.on_node(0, "hostname") == "node0\n"
+    with pytest.raises(AssertionError, match="status"):
+        small.on_node(1, "hostname")
+
+
 def test_a_cluster_ends_with_its_owner(tmp_path: Path):
     if os.geteuid() != 0:
         pytest.skip("an emulated cluster needs root")

@@ -85,8 +85,8 @@ def test_program_that_knows_no_mpi(mpi: Mpi, runner: Runner):
     )
 
 
-def test_shim_passes_status_and_signals_through(mpi: Mpi):
-    program = compile_program(mpi, "nompi.c")
+def test_shim_passes_status_and_signals_through(request: pytest.FixtureRequest):
+    program = compile_program(installed(BY_NAME["openmpi5"], request.config), "nompi.c")
     assert run([SHIM, program, "exit", "7"]).status == 7
     assert run([SHIM, program, "signal", str(int(signal.SIGTERM))]).status == -signal.SIGTERM
 

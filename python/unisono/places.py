@@ -61,6 +61,12 @@ def find_home() -> Home | None:
     return None
 
 
+def families(library: Path) -> list[str]:
+    """The MPI families that have an adapter beside the library."""
+    adapters = library.parent.glob("libunisono-*.so")
+    return sorted(adapter.stem.removeprefix("libunisono-") for adapter in adapters)
+
+
 def require(part: str) -> Path:
     """The path of `tool`, `shim` or `library`; ends the command with what to do where it is missing."""
     home = find_home()

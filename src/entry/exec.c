@@ -20,26 +20,28 @@
 enum { exit_own_failure = 125, exit_not_executable = 126, exit_not_found = 127 };
 
 static const char usage[] =
-    "usage: unisono-exec [--set NAME=VALUE]... [--library PATH] [--require PATH]... [--] PROGRAM "
+    "usage: unisono-exec [--set NAME=VALUE]... [--library PATH] [--adapters NAMES] [--] PROGRAM "
     "[ARGUMENT]...\n"
     "\n"
     "Starts PROGRAM with libunisono.so preloaded, after whatever LD_PRELOAD names already.\n"
     "\n"
     "  --set NAME=VALUE  set a variable in the program's environment\n"
     "  --library PATH    the library to preload (default: ../lib/libunisono.so beside this program)\n"
-    "  --require PATH    end the job unless this file can be read here\n"
+    "  --adapters NAMES  end the job unless these adapters, libunisono-NAME.so, lie beside the library: a\n"
+    "                    list with commas of what the other hosts have\n"
     "  --help, --version\n"
     "\n"
     "A program that cannot be preloaded into (statically linked, set-user-id, for another\n"
     "architecture) is started without Unisono, and a message says so.\n"
     "\n"
-    "Exit codes of its own: 125 the library or a required file cannot be used on this host, or wrong\n"
-    "arguments; 126 PROGRAM cannot be executed; 127 PROGRAM was not found. Under MPICH's launcher,\n"
+    "Exit codes of its own: 125 the library or an adapter cannot be used on this host, or wrong arguments;\n"
+    " 126 PROGRAM cannot be executed; 127 PROGRAM was not found. Under MPICH's launcher,\n"
     "SIGTERM instead: that alone makes it end the ranks on other hosts.\n";
 
 struct Arguments {
   const char* library;
-  char** program;  // with its arguments; ends with a null pointer
+  const char* adapters;  // names with commas; null: none asked for
+  char** program;        // with its arguments; ends with a null pointer
 };
 
 static const char* host_name(void) {
@@ -72,10 +74,6 @@ __attribute__((noreturn)) static void refuse_file(const char* path, const char* 
   end_job(exit_own_failure);
 }
 
-static void require(const char* path) {
-  if (access(path, R_OK) != 0) refuse_file(path, strerror(errno));
-}
-
 static void set_variable(char* assignment) {
   char* equals = strchr(assignment, '=');
   if (equals == NULL || equals == assignment) fail("--set wants NAME=VALUE", assignment);
@@ -97,7 +95,7 @@ static char* option_value(const char* name, char** arguments, int* position) {
 }
 
 static struct Arguments parse(char** arguments) {
-  struct Arguments parsed = {NULL, NULL};
+  struct Arguments parsed = {NULL, NULL, NULL};
   int position = 1;
   for (; arguments[position] != NULL && arguments[position][0] == '-'; ++position) {
     char* value = NULL;
@@ -117,8 +115,8 @@ static struct Arguments parse(char** arguments) {
       set_variable(value);
     } else if ((value = option_value("--library", arguments, &position)) != NULL) {
       parsed.library = value;
-    } else if ((value = option_value("--require", arguments, &position)) != NULL) {
-      require(value);
+    } else if ((value = option_value("--adapters", arguments, &position)) != NULL) {
+      parsed.adapters = value;
     } else {
       fail("unknown option", arguments[position]);
     }
@@ -145,9 +143,7 @@ static const char* own_library(void) {
   return path;
 }
 
-static void check_library(const char* path) {
-  if (strpbrk(path, ": \t\n") != NULL)
-    refuse_file(path, "LD_PRELOAD cannot hold a path with colons or blanks");
+static void check_file(const char* path) {
   switch (unisono_look_at_library(path)) {
     case unisono_file_dynamic:
     case unisono_file_static:
@@ -158,6 +154,28 @@ static void check_library(const char* path) {
       refuse_file(path, "it is no shared library");
     case unisono_file_other_machine:
       refuse_file(path, "it is built for another architecture");
+  }
+}
+
+static void check_library(const char* path) {
+  if (strpbrk(path, ": \t\n") != NULL) {
+    refuse_file(path, "LD_PRELOAD cannot hold a path with colons or blanks");
+  }
+  check_file(path);
+}
+
+// A rank without the adapter that the others have would wait for other messages than they send.
+static void check_adapters(const char* library, const char* names) {
+  const char* slash = strrchr(library, '/');
+  const int directory_length = slash == NULL ? 0 : (int)(slash - library) + 1;
+  while (*names != '\0') {
+    char path[PATH_MAX];
+    const int length = (int)strcspn(names, ",");
+    if (length > 0) {
+      snprintf(path, sizeof path, "%.*slibunisono-%.*s.so", directory_length, library, length, names);
+      check_file(path);
+    }
+    names += length + (names[length] == ',');
   }
 }
 
@@ -210,6 +228,7 @@ int main(int argc, char** argv) {
   const struct Arguments arguments = parse(argv);
   const char* library = arguments.library != NULL ? arguments.library : own_library();
   check_library(library);
+  if (arguments.adapters != NULL) check_adapters(library, arguments.adapters);
   char program[PATH_MAX];
   const int error = unisono_find_program(arguments.program[0], program, sizeof program);
   if (error != 0) no_program(arguments.program[0], error);

@@ -28,8 +28,8 @@ class TestSettings:
     def test_nothing_given(self, stage: Stage) -> None:
         stage.unisono("run", "mpirun", "-n", "2", "./a")
         home = stage.home
-        shim = [f"{home}/bin/unisono-exec", "--library", f"{home}/lib/libunisono.so", "--"]
-        assert stage.launched() == ["-n", "2", *shim, "./a"]
+        shim = [f"{home}/bin/unisono-exec", "--library", f"{home}/lib/libunisono.so"]
+        assert stage.launched() == ["-n", "2", *shim, "--adapters", "openmpi", "--", "./a"]
 
     def test_options(self, stage: Stage) -> None:
         (stage.work / "out").mkdir()

@@ -173,7 +173,8 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
 
 
 def _prepare(words: list[str], settings: Mapping[str, str], is_verbose: bool) -> list[str]:
-    shim = Shim(places.require("shim"), places.require("library"), settings)
+    library = places.require("library")
+    shim = Shim(places.require("shim"), library, settings, places.families(library))
     rewritten = rewrite(words, shim)
     if is_verbose:
         click.echo(f"unisono: {rewritten.explanation}", err=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,17 +20,19 @@ from unisono.places import SHIM
 
 @dataclass(frozen=True)
 class Shim:
-    """The shim as it goes before a program: where it is, and what it sets there."""
+    """The shim as it goes before a program: where it is, what it sets there, and what every host must have."""
 
     path: Path
     library: Path
     settings: Mapping[str, str] = field(default_factory=dict)
+    adapters: Sequence[str] = ()  # families, as in libunisono-FAMILY.so
 
     def words(self) -> list[str]:
         words = [str(self.path)]
         for name, value in self.settings.items():
             words += ["--set", f"{name}={value}"]
-        return [*words, "--library", str(self.library)]
+        words += ["--library", str(self.library)]
+        return [*words, "--adapters", ",".join(self.adapters)] if self.adapters else words
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,15 @@ class Refusals(ExecTest):
         library = self.file("a b/libunisono.so", LIBRARY.read_bytes())
         assert "colons or blanks" in self.refused(125, "--library", library, "echo", "ran")
 
-    def test_required_file_is_missing(self) -> None:
-        assert self.printed("--require", LIBRARY, "echo", "ran") == ["ran"]
-        message = self.refused(125, "--require", "/nowhere/libunisono-mpich.so", "echo", "ran")
-        assert f"{HOST}: cannot use /nowhere/libunisono-mpich.so" in message
+    def test_adapter_that_other_hosts_have_is_missing(self) -> None:
+        library = self.file("libunisono.so", LIBRARY.read_bytes())
+        adapter = self.file("libunisono-mpich.so", LIBRARY.read_bytes())
+        assert self.printed("--library", library, "--adapters", "mpich", "echo", "ran") == ["ran"]
+        missing = self.folder / "libunisono-openmpi.so"
+        message = self.refused(125, "--library", library, "--adapters", "mpich,openmpi", "echo", "ran")
+        assert f"{HOST}: cannot use {missing}: No such file or directory" in message
+        adapter.write_text("damaged")
+        assert "no shared library" in self.refused(125, "--library", library, "--adapters", "mpich", "ls")
 
     def test_program_not_found(self) -> None:
         message = self.refused(127, "no-such-program")

@@ -136,8 +136,7 @@ std::string why_illegal(const Descriptor& descriptor, const Problem& problem, st
   if (legality.needs_shared_memory && !has_shared_memory) return "needs shared memory, there is none";
   if (legality.needs_single_copy && !has_single_copy) return "needs single copy, the kernel allows none";
   if (legality.max_bytes > 0 && bytes > legality.max_bytes) {
-    return "takes at most " + std::to_string(legality.max_bytes) + " bytes, there are " +
-           std::to_string(bytes);
+    return "takes at most " + std::to_string(legality.max_bytes) + " bytes";
   }
   return {};
 }

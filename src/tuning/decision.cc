@@ -44,8 +44,11 @@ Choice Decider::decide(const Question& question) {
       }
       if (choice.source == "forced") {
         const std::string what = std::string(name(question.problem.operation)) + ":" + choice.algorithm->name;
-        warnings_.push_back(what + " is refused for " + question.problem.layout->describe() + " at " +
-                            class_label(question.size_class) + ": it " + why);
+        // Once, where it is met first; the report has the reason beside every class.
+        if (refusals_.insert(what + why).second) {
+          warnings_.push_back(what + " is refused: it " + why + " (" + question.problem.layout->describe() +
+                              ", " + class_label(question.size_class) + ")");
+        }
         refused = " (" + what + " was forced but " + why + ")";
       }
     }

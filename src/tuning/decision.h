@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,7 @@ class Decider {
  private:
   std::vector<std::unique_ptr<Chooser>> choosers_;
   std::vector<std::string> warnings_;
+  std::set<std::string> refusals_;
 };
 
 // The user's own choice, from option `algorithm`. Unknown names and unreadable text are reported in

@@ -156,6 +156,7 @@ class TestReport:
         assert answer.returncode == 0
         assert answer.stdout == "output\n"
         assert "two_level_ring" in answer.stderr
+        assert "report=-" in answer.stderr, "as it was given, not the file in between"
         directory = Path(settings(stage.launched())["UNISONO_REPORT"]).parent
         assert directory.name.startswith("unisono-")
         assert not directory.exists()

@@ -194,6 +194,9 @@ def _show_report(file: Path) -> None:
         )
         return
     try:
-        report.render(report.load(file), tables.console(sys.stderr))
+        content = report.load(file)
+        if isinstance(content.get("options"), dict):
+            content["options"]["report"] = "-"  # as it was asked for
+        report.render(content, tables.console(sys.stderr))
     except UnisonoError as error:
         error.show()

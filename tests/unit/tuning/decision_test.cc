@@ -139,5 +139,22 @@ TEST(DecisionTest, AnIllegalChoiceIsRefusedOnceItIsMet) {
   EXPECT_TRUE(decider.take_warnings().empty());
 }
 
+TEST(DecisionTest, ARefusalIsSaidOnceForAllSizesAndShapes) {
+  std::vector<std::string> none;
+  Decider decider = forced("allreduce:two_level_ring,allreduce:fused", &none);
+  for (const char* layout : {"4", "2", "4x4"}) {
+    for (std::int64_t bytes : {8, 8192, 1 << 20}) {
+      const Choice choice = decider.decide(question(Operation::allreduce, layout, bytes));
+      if (choice.source == "forced") continue;
+      EXPECT_NE(choice.reason.find("forced but"), std::string::npos);
+    }
+  }
+  // On one node, above the largest message, on several nodes.
+  const std::vector<std::string> refused = decider.take_warnings();
+  ASSERT_EQ(refused.size(), 2u);
+  EXPECT_NE(refused[0].find("two_level_ring is refused: it needs several nodes"), std::string::npos);
+  EXPECT_NE(refused[1].find("fused is refused: it takes at most"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace unisono::tuning

@@ -28,8 +28,8 @@ enum { most_mpis = 4 };
 static _Atomic int mode = undecided;
 static _Atomic(const struct UnisonoAdapter*) open_adapter;
 static _Atomic(void*) host_handle;
-// Of a process that holds several.
-static _Atomic(void*) several_handles[most_mpis];
+// Every MPI in the process.
+static _Atomic(void*) mpi_handles[most_mpis];
 
 #define HOST_NAME(name) "PMPI_" #name,
 static const char* const host_names[unisono_slot_count] = {UNISONO_NAMES(HOST_NAME)};
@@ -72,7 +72,7 @@ static void* function_of_initialized_mpi(const char* name) {
   void* function = NULL;
   int initialized_count = 0;
   for (int i = 0; i < most_mpis; ++i) {
-    void* handle = atomic_load(&several_handles[i]);
+    void* handle = atomic_load(&mpi_handles[i]);
     int (*initialized)(int*) = handle == NULL ? NULL : (int (*)(int*))dlsym(handle, "PMPI_Initialized");
     int is_initialized = 0;
     if (initialized == NULL || initialized(&is_initialized) != 0 || is_initialized == 0) continue;
@@ -99,6 +99,19 @@ UnisonoFunction unisono_host_function(int slot, const void* caller) {
 static UnisonoFunction host_or_narrowing(int slot, const void* caller) {
   UnisonoFunction function = unisono_host_function(slot, caller);
   return function != NULL ? function : unisono_narrowing(slot);
+}
+
+// The MPI_ function of a tool that the program is linked with: what the program would call without us, where
+// that is none of the MPI's own. A preloaded tool stands before us and is not seen.
+static UnisonoFunction tool_function(int slot) {
+  const char* name = host_names[slot] + 1;
+  void* function = dlsym(RTLD_NEXT, name);
+  if (function == NULL) return NULL;
+  for (int i = 0; i < most_mpis; ++i) {
+    void* handle = atomic_load(&mpi_handles[i]);
+    if (handle != NULL && dlsym(handle, name) == function) return NULL;
+  }
+  return (UnisonoFunction)function;
 }
 
 // --- Finding out ---
@@ -151,8 +164,14 @@ static const struct UnisonoAdapter* load_adapter(enum UnisonoFamily family, void
 }
 
 // What the function reads must be seen by every thread that finds it.
+static void store(int place, UnisonoFunction function) {
+  __atomic_store_n(&unisono_slots[place], function, __ATOMIC_RELEASE);
+}
+
 static void fill(int slot, UnisonoFunction function) {
-  __atomic_store_n(&unisono_slots[slot], function, __ATOMIC_RELEASE);
+  UnisonoFunction tool = tool_function(slot);
+  store(slot, function);
+  store(unisono_slot_count + slot, tool != NULL ? tool : function);
 }
 
 static void use_adapter(const struct UnisonoAdapter* adapter) {
@@ -182,6 +201,7 @@ static void* open_again(const struct UnisonoMappedMpi* mpi) {
 static void use_one(const struct UnisonoMappedMpi* mpi) {
   char problem[PATH_MAX + 512];
   void* handle = open_again(mpi);
+  atomic_store(&mpi_handles[0], handle);
   const struct UnisonoAdapter* adapter = NULL;
   if (mpi->family == unisono_unknown_family) {
     snprintf(problem, sizeof problem, "the MPI in %s is of no ABI family that Unisono knows", mpi->path);
@@ -201,7 +221,7 @@ static void use_several(const struct UnisonoMappedMpi* mpis, int count) {
   snprintf(problem, sizeof problem, "this process holds more than one MPI (%s and %s)", mpis[0].path,
            mpis[1].path);
   say_that_it_runs_without(problem);
-  for (int i = 0; i < count && i < most_mpis; ++i) atomic_store(&several_handles[i], open_again(&mpis[i]));
+  for (int i = 0; i < count && i < most_mpis; ++i) atomic_store(&mpi_handles[i], open_again(&mpis[i]));
   atomic_store(&mode, by_caller);
 }
 
@@ -213,15 +233,18 @@ static void decide(void) {
   if (count > 1) use_several(mpis, count);
 }
 
-UnisonoFunction unisono_resolve(unsigned long slot, const void* caller) {
+UnisonoFunction unisono_resolve(unsigned long place, const void* caller) {
+  const int slot = (int)(place % unisono_slot_count);
+  const int is_outer = place >= unisono_slot_count;
   if (atomic_load(&mode) == undecided) decide();
   switch (atomic_load(&mode)) {
     case through_adapter:
-      return unisono_slots[slot];
+      return unisono_slots[place];
     case undecided:
       unisono_no_function(host_names[slot] + 1, "no MPI library is loaded in this process");
     default: {
-      UnisonoFunction function = host_or_narrowing((int)slot, caller);
+      UnisonoFunction function = is_outer ? tool_function(slot) : NULL;
+      if (function == NULL) function = host_or_narrowing(slot, caller);
       if (function == NULL) {
         unisono_no_function(host_names[slot] + 1,
                             "no MPI in this process has such a function for its caller");

@@ -4,12 +4,12 @@
 
 #include "entry/adapter.h"
 
-// The jump table (stubs.S).
-extern UnisonoFunction unisono_slots[unisono_slot_count];
+// The jump table (stubs.S): the slots of the PMPI_ names, then in the same order those of the MPI_ names.
+extern UnisonoFunction unisono_slots[2 * unisono_slot_count];
 
-// Where a call through `slot` goes. `caller` is an address in the code that calls. Fills the table when the
-// process's MPI is known. Ends the process with a message where there is nothing to call.
-UnisonoFunction unisono_resolve(unsigned long slot, const void* caller);
+// Where a call through a place of the table goes. `caller` is an address in the code that calls. Fills the
+// table when the process's MPI is known. Ends the process with a message where there is nothing to call.
+UnisonoFunction unisono_resolve(unsigned long place, const void* caller);
 
 // The host MPI's own function for `slot` as code at `caller` would reach it without Unisono; null where there
 // is none.

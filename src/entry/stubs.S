@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exported functions: MPI_X and PMPI_X are one bare jump through slot X, so that no argument is
-// touched before it is known how the MPI in this process passes them. A slot leads first to the resolver
-// below, which keeps every register that may hold an argument and then jumps where unisono_resolve says;
-// that function fills the slots.
+// The exported functions: PMPI_X is one bare jump through slot X, and MPI_X one through a slot of its own,
+// since a profiling tool that the program is linked with comes between the two. So no argument is touched
+// before it is known how the MPI in this process passes them. A slot leads first to the resolver below, which
+// keeps every register that may hold an argument and then jumps where unisono_resolve says; that function
+// fills the slots.
 #include "entry/names.h"
 
 #if defined(__x86_64__)
@@ -13,18 +14,17 @@
         .set    slot_number, 0
 #define STUB(name)                                 \
         .balign 16;                                \
-        .globl  MPI_##name;                        \
-        .globl  PMPI_##name;                       \
-        .type   MPI_##name, @function;             \
-        .type   PMPI_##name, @function;            \
-MPI_##name:                                        \
-PMPI_##name:                                       \
+        .globl  name;                              \
+        .type   name, @function;                   \
+name:                                              \
         endbr64;                                   \
         jmp     *unisono_slots + 8 * slot_number(%rip); \
-        .size   MPI_##name, . - MPI_##name;        \
-        .size   PMPI_##name, . - PMPI_##name;      \
+        .size   name, . - name;                    \
         .set    slot_number, slot_number + 1;
-UNISONO_NAMES(STUB)
+#define INNER_STUB(name) STUB(PMPI_##name)
+#define OUTER_STUB(name) STUB(MPI_##name)
+UNISONO_NAMES(INNER_STUB)
+UNISONO_NAMES(OUTER_STUB)
 
         .set    slot_number, 0
 #define UNRESOLVED(name)                           \
@@ -33,7 +33,10 @@ unresolved_##name:                                 \
         pushq   $slot_number;                      \
         jmp     resolver;                          \
         .set    slot_number, slot_number + 1;
-UNISONO_NAMES(UNRESOLVED)
+#define INNER_UNRESOLVED(name) UNRESOLVED(PMPI_##name)
+#define OUTER_UNRESOLVED(name) UNRESOLVED(MPI_##name)
+UNISONO_NAMES(INNER_UNRESOLVED)
+UNISONO_NAMES(OUTER_UNRESOLVED)
 
 // On entry the stack holds the slot number and above it the caller's return address; it is aligned to 16
 // bytes.
@@ -97,20 +100,19 @@ resolver:
         .set    slot_number, 0
 #define STUB(name)                                 \
         .balign 16;                                \
-        .globl  MPI_##name;                        \
-        .globl  PMPI_##name;                       \
-        .type   MPI_##name, %function;             \
-        .type   PMPI_##name, %function;            \
-MPI_##name:                                        \
-PMPI_##name:                                       \
+        .globl  name;                              \
+        .type   name, %function;                   \
+name:                                              \
         hint    #34;                               \
         adrp    x16, unisono_slots + 8 * slot_number; \
         ldr     x16, [x16, :lo12:unisono_slots + 8 * slot_number]; \
         br      x16;                               \
-        .size   MPI_##name, . - MPI_##name;        \
-        .size   PMPI_##name, . - PMPI_##name;      \
+        .size   name, . - name;                    \
         .set    slot_number, slot_number + 1;
-UNISONO_NAMES(STUB)
+#define INNER_STUB(name) STUB(PMPI_##name)
+#define OUTER_STUB(name) STUB(MPI_##name)
+UNISONO_NAMES(INNER_STUB)
+UNISONO_NAMES(OUTER_STUB)
 
         .set    slot_number, 0
 #define UNRESOLVED(name)                           \
@@ -119,7 +121,10 @@ unresolved_##name:                                 \
         mov     x16, #slot_number;                 \
         b       resolver;                          \
         .set    slot_number, slot_number + 1;
-UNISONO_NAMES(UNRESOLVED)
+#define INNER_UNRESOLVED(name) UNRESOLVED(PMPI_##name)
+#define OUTER_UNRESOLVED(name) UNRESOLVED(MPI_##name)
+UNISONO_NAMES(INNER_UNRESOLVED)
+UNISONO_NAMES(OUTER_UNRESOLVED)
 
 // On entry x16 holds the slot number and x30 the caller's return address.
         .type   resolver, %function
@@ -169,8 +174,10 @@ resolver:
         .globl  unisono_slots
         .hidden unisono_slots
 unisono_slots:
-#define SLOT(name) .quad unresolved_##name;
-UNISONO_NAMES(SLOT)
+#define INNER_SLOT(name) .quad unresolved_PMPI_##name;
+#define OUTER_SLOT(name) .quad unresolved_MPI_##name;
+UNISONO_NAMES(INNER_SLOT)
+UNISONO_NAMES(OUTER_SLOT)
         .size   unisono_slots, . - unisono_slots
 
         .section .note.GNU-stack, "", %progbits

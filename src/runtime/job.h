@@ -42,7 +42,7 @@ class Job {
   void find_nodes();
   Communicator* set_up(host::Comm handle);
   NativeReason set_up_members(Communicator& c);
-  NativeReason agree_on_identifier(Communicator& c, bool is_ready);
+  NativeReason agree_on_identifier(Communicator& c, bool is_translated);
   void describe_ground(Communicator& c);
   void attach_slice(Communicator& c);
   static void on_freed(void* token);

@@ -220,10 +220,12 @@ void Job::report() {
 }
 
 NativeReason Job::set_up_members(Communicator& c) {
-  const bool is_inside =
-      host_.translate_ranks(c.handle, world_, &c.rank_in_world) == host::success &&
-      std::none_of(c.rank_in_world.begin(), c.rank_in_world.end(), [](int r) { return r == host::no_rank; });
-  const NativeReason reason = agree_on_identifier(c, is_inside);
+  const bool is_translated = host_.translate_ranks(c.handle, world_, &c.rank_in_world) == host::success;
+  // Processes of two programs each see the others outside, so all know it alike. Nothing is asked of the
+  // others: they may run without Unisono (spawned ones do, where nobody put the shim before them).
+  if (is_translated && std::count(c.rank_in_world.begin(), c.rank_in_world.end(), host::no_rank) != 0)
+    return NativeReason::outside_world;
+  const NativeReason reason = agree_on_identifier(c, is_translated);
   if (reason != NativeReason::none) return reason;
   describe_ground(c);
   c.wait = wait_config(is_oversubscribed_[static_cast<std::size_t>(world_rank_)]);
@@ -232,7 +234,7 @@ NativeReason Job::set_up_members(Communicator& c) {
   return NativeReason::none;
 }
 
-NativeReason Job::agree_on_identifier(Communicator& c, bool is_inside) {
+NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
   // Word 0: what this rank can do; the rest: its free numbers. While another thread of some member is at the
   // same, that member offers nothing: try again.
   constexpr int attempts = 10000;
@@ -241,15 +243,14 @@ NativeReason Job::agree_on_identifier(Communicator& c, bool is_inside) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     bool is_held = false;
     const Identifiers::Set offer = identifiers_.offer(&is_held);
-    words[0] = (is_inside ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
+    words[0] = (is_translated ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
                (is_held ? has_offered : 0);
     std::copy(offer.begin(), offer.end(), words + 1);
     const int error = host_.agree(words, 1 + Identifiers::words, host::AgreeOp::band, c.handle);
     const bool is_usable = error == host::success && (words[0] & can_translate) != 0;
     const int id = is_usable ? Identifiers::lowest(words + 1) : -1;
     if (is_held) identifiers_.settle(id);
-    if (error != host::success) return NativeReason::set_up_failed;
-    if (!is_usable) return NativeReason::outside_world;
+    if (error != host::success || !is_usable) return NativeReason::set_up_failed;
     if (id >= 0) {
       c.id = id;
       c.has_single_copy = (words[0] & can_single_copy) != 0 && options_.use_single_copy;

@@ -40,16 +40,19 @@ def is_outdated(target: Path, sources: Sequence[Path]) -> bool:
     return not target.exists() or any(source.stat().st_mtime > target.stat().st_mtime for source in sources)
 
 
-def compile_program(mpi: Mpi, name: str, language: str | None = None, flags: Sequence[str] = ()) -> Path:
+def compile_program(
+    mpi: Mpi, name: str, language: str | None = None, flags: Sequence[str] = (), variant: str = ""
+) -> Path:
     """Compile one of programs/ with this MPI's wrapper: a file, or all C files of a directory.
 
     Done once: the result is kept in build/integration until a source changes. `language` c++ compiles C as C++.
+    A program that is compiled with several sets of flags has a `variant` name for each.
     """
     source = PROGRAMS / name
     sources = sorted(source.glob("*.c")) if source.is_dir() else [source]
     own_language = LANGUAGES[sources[0].suffix]
     language = language or own_language
-    target = COMPILED / mpi.name / f"{source.stem}-{language.replace('+', 'x')}"
+    target = COMPILED / mpi.name / f"{source.stem}-{language.replace('+', 'x')}{variant and '-' + variant}"
     parts = [*source.parent.glob("*.inc"), *source.glob("*.h"), mpi.compilers[language]]
     if not is_outdated(target, [*sources, *parts]):
         return target

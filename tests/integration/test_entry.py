@@ -52,7 +52,28 @@ def test_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Runner, pr
     result = runner.unisono(mpi, 2, [program, "switch"], environment).check()
     assert result.output == "OK\n"
     assert "tool: 3 calls of MPI_Allreduce\n" in result.errors
-    assert report.exists(), "the tool's calls reach Unisono"
+    assert served(report)["allreduce"] > 0, "the tool's calls reach Unisono"
+
+
+def test_linked_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Runner, tmp_path: Path):
+    """A tool that the program was linked with: a library that is preloaded must not take its place."""
+    tool = compile_program(mpi, "tool.c", flags=["-shared", "-fPIC", "-Wl,-soname,libtool.so"])
+    directory = tool.parent / "tool"
+    directory.mkdir(exist_ok=True)
+    shutil.copy(tool, directory / "libtool.so")
+    link = ["-Wl,--no-as-needed", f"-L{directory}", "-ltool", f"-Wl,-rpath,{directory}"]
+    program = compile_program(mpi, "entry.c", flags=[*HEADER, "-ldl", *link], variant="linked")
+    report = tmp_path / "report.json"
+    result = runner.unisono(mpi, 2, [program, "switch"], {"UNISONO_REPORT": str(report)}).check()
+    assert result.output == "OK\n"
+    assert "tool: 3 calls of MPI_Allreduce\n" in result.errors, str(result)
+    assert served(report)["allreduce"] > 0, "the tool's calls reach Unisono"
+
+
+def served(report: Path) -> dict[str, int]:
+    """Return how many calls of each operation the report counts."""
+    classes = json.loads(report.read_text(encoding="utf-8"))["classes"]
+    return {entry["operation"]: entry["calls"] for entry in classes}
 
 
 def test_without_an_adapter_the_program_runs_alone(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):

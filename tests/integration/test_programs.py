@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -89,6 +90,22 @@ def test_shim_passes_status_and_signals_through(request: pytest.FixtureRequest):
     program = compile_program(installed(BY_NAME["openmpi5"], request.config), "nompi.c")
     assert run([SHIM, program, "exit", "7"]).status == 7
     assert run([SHIM, program, "signal", str(int(signal.SIGTERM))]).status == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("is_child_under_unisono", [False, True], ids=["child-alone", "child-with"])
+def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: bool):
+    """A communicator with processes of two MPI_COMM_WORLDs is left to the MPI, which the others may have alone."""
+    if mpi.name == "mpich4":
+        pytest.skip("Debian's MPICH 4.0.2 cannot spawn")
+    program = compile_program(mpi, "spawn.c")
+    report = runner.scratch / "report.json"
+    child = [SHIM, program] if is_child_under_unisono else [program]
+    # Set for the parents alone: the children are a program of their own, whose report would replace this one.
+    command = [SHIM, "env", f"UNISONO_REPORT={report}", program, *child]
+    result = runner.run(mpi, 2, command, {"I_MPI_SPAWN": "on"}).check()
+    assert result.output == "OK\n", str(result)
+    native = {entry["reason"] for entry in json.loads(report.read_text(encoding="utf-8"))["native"]}
+    assert any("outside this program's MPI_COMM_WORLD" in reason for reason in native), native
 
 
 def test_several_programs_in_one_job(mpi: Mpi, runner: Runner):

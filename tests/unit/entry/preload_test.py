@@ -14,6 +14,7 @@ from processes import BUILD, CALLER, LIBRARY, PROGRAMS, ROOT, SLOTS, dynamic_sec
 MPICH = PROGRAMS / "fake_mpich/libmpi.so.12"
 OPENMPI = PROGRAMS / "fake_openmpi/libmpi.so.40"
 UNKNOWN = PROGRAMS / "fake_unknown/libmpi.so.99"
+TOOL = PROGRAMS / "fake_tool/libtool.so"
 WITHOUT = "the program runs without Unisono"
 
 # Real MPIs to open the adapters on, where the machine or the project's environments have them.
@@ -150,6 +151,40 @@ class OneMpi(Processes):
         output, _ = self.call("load", MPICH, "enable", "0", "barrier", "active", "enable", "1", "active")
         expected = ["enabled before 1", "adapter Barrier", "active 0", "enabled before 0", "active 1"]
         assert output == expected
+
+
+class LinkedTool(Processes):
+    """A profiling tool that the program was linked with stands between the program and us, as between it and the MPI."""
+
+    def test_tool_gets_the_programs_calls_and_we_get_the_tools(self) -> None:
+        self.add_adapter("mpich")
+        output, messages = self.call("load", TOOL, "load", MPICH, "barrier", "barrier", "pbarrier")
+        assert output == ["tool Barrier", "adapter Barrier"] * 2 + ["adapter Barrier"]
+        assert messages == ""
+
+    def test_what_the_tool_does_not_define_comes_to_us(self) -> None:
+        self.add_adapter("mpich")
+        output, _ = self.call("load", TOOL, "load", MPICH, "variadic")
+        assert output == ["adapter Init"]
+
+    def test_tool_behind_the_mpi_would_not_be_called_without_us_either(self) -> None:
+        self.add_adapter("mpich")
+        output, _ = self.call("load", MPICH, "load", TOOL, "barrier")
+        assert output == ["adapter Barrier"]
+
+    def test_tool_over_an_mpi_that_is_left_alone(self) -> None:
+        for library, name in ((MPICH, "mpich"), (UNKNOWN, "unknown")):
+            with self.subTest(name):
+                output, messages = self.call("load", TOOL, "load", library, "barrier", "pbarrier")
+                assert output == ["tool Barrier", f"{name} Barrier 5", f"{name} Barrier 6"]
+                assert WITHOUT in messages
+
+    def test_tool_where_there_are_two_mpis(self) -> None:
+        plugin = PROGRAMS / "plugin_openmpi/plugin.so"
+        words = ("load", TOOL, "load", MPICH, "hold", plugin, "barrier")
+        output, messages = self.call(*words)
+        assert output == ["tool Barrier", "mpich Barrier 5"]
+        assert "more than one MPI" in messages
 
 
 class WithoutAdapter(Processes):

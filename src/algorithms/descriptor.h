@@ -46,8 +46,9 @@ struct Legality {
   bool needs_consecutive_unless_commutative = false;
   bool needs_shared_memory = false;
   bool needs_single_copy = false;
-  std::int64_t max_bytes =
-      0;  // largest message on one rank's side, bytes; 0: no limit. (Block operations: one block.)
+  // Largest message on one rank's side, bytes; 0: no limit. (Block operations: one block; all blocks.)
+  std::int64_t max_bytes = 0;
+  std::int64_t max_total_bytes = 0;
 };
 
 struct Descriptor {

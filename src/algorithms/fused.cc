@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "algorithms/fused.h"
 
+#include <utility>
+
 #include "algorithms/compose.h"
 #include "algorithms/parameters.h"
 
@@ -26,9 +28,25 @@ Program fused_allreduce(const Problem&, const Parameters&) {
   return one_stage(
       local_stage([](Writer& writer) { writer.node_allreduce(whole(Place::output), whole(Place::input)); }));
 }
-Program fused_allgather(const Problem&, const Parameters&) {
-  return one_stage(local_stage(
-      [](Writer& writer) { writer.node_allgather(block(Place::output, 0), block(Place::input, 0)); }));
+Program fused_gather(const Problem& problem, const Parameters&) {
+  return one_stage(local_stage([=](Writer& writer) {
+    writer.node_gather(blocks(Place::output, 0, problem.size), block(Place::input, 0), problem.root);
+  }));
+}
+Program fused_scatter(const Problem& problem, const Parameters&) {
+  return one_stage(local_stage([=](Writer& writer) {
+    writer.node_scatter(block(Place::output, 0), blocks(Place::input, 0, problem.size), problem.root);
+  }));
+}
+Program fused_allgather(const Problem& problem, const Parameters&) {
+  return one_stage(local_stage([=](Writer& writer) {
+    writer.node_allgather(blocks(Place::output, 0, problem.size), block(Place::input, 0));
+  }));
+}
+Program fused_alltoall(const Problem& problem, const Parameters&) {
+  return one_stage(local_stage([=](Writer& writer) {
+    writer.node_alltoall(blocks(Place::output, 0, problem.size), blocks(Place::input, 0, problem.size));
+  }));
 }
 
 namespace {
@@ -45,6 +63,12 @@ Descriptor fused(Operation operation, std::string sentence,
           .build = build};
 }
 
+// A rank writes the blocks for all ranks as one message.
+Descriptor of_all_blocks(Descriptor descriptor) {
+  descriptor.legality.max_total_bytes = std::exchange(descriptor.legality.max_bytes, 0);
+  return descriptor;
+}
+
 std::vector<Descriptor> make() {
   return {
       fused(Operation::barrier, "One step through shared cache lines.", fused_barrier),
@@ -54,8 +78,18 @@ std::vector<Descriptor> make() {
             fused_reduce),
       fused(Operation::allreduce, "All write cache lines that carry data and flag; everyone joins them.",
             fused_allreduce),
+      fused(Operation::gather, "All write cache lines that carry data and flag; the root reads them.",
+            fused_gather),
+      of_all_blocks(
+          fused(Operation::scatter,
+                "The root writes cache lines that carry data and flag; each rank reads those with its block.",
+                fused_scatter)),
       fused(Operation::allgather, "All write cache lines that carry data and flag; everyone reads them.",
             fused_allgather),
+      of_all_blocks(
+          fused(Operation::alltoall,
+                "All write cache lines that carry data and flag; each rank reads those with its blocks.",
+                fused_alltoall)),
   };
 }
 

@@ -11,6 +11,9 @@ schedule::Program fused_barrier(const schedule::Problem& problem, const Paramete
 schedule::Program fused_bcast(const schedule::Problem& problem, const Parameters&);
 schedule::Program fused_reduce(const schedule::Problem& problem, const Parameters&);
 schedule::Program fused_allreduce(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_gather(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_scatter(const schedule::Problem& problem, const Parameters&);
 schedule::Program fused_allgather(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_alltoall(const schedule::Problem& problem, const Parameters&);
 
 }  // namespace unisono::algorithms

@@ -138,6 +138,9 @@ std::string why_illegal(const Descriptor& descriptor, const Problem& problem, st
   if (legality.max_bytes > 0 && bytes > legality.max_bytes) {
     return "takes at most " + std::to_string(legality.max_bytes) + " bytes";
   }
+  if (legality.max_total_bytes > 0 && bytes * problem.size > legality.max_total_bytes) {
+    return "takes at most " + std::to_string(legality.max_total_bytes) + " bytes in all blocks together";
+  }
   return {};
 }
 

@@ -46,6 +46,13 @@ struct CallClass {
 // All size classes of one operation, [is_commutative][size class].
 using ClassTable = std::array<std::array<CallClass, tuning::size_class_count>, 2>;
 
+// What a fused operation moves: a vector or a block, and for reductions how it is joined.
+struct FusedSize {
+  std::size_t elements = 0;
+  std::size_t bytes = 0;
+  shm::Combine combine;
+};
+
 // The last call of one operation that was fused, of a predefined type and an operator with a kernel: a call
 // with the same arguments needs no second look at them. A small collective takes as long as two cache misses;
 // looking everything up takes as long again.
@@ -54,9 +61,7 @@ struct FusedMemo {
   std::size_t send_count = 0, recv_count = 0;
   host::Datatype send_type{}, recv_type{};
   host::Op op{};
-  std::size_t elements = 0;
-  std::size_t bytes = 0;
-  shm::Combine combine;
+  FusedSize size;
 
   bool holds(const Call& call) const {
     return entry != nullptr && send_count == call.send_count && send_type == call.send_type &&

@@ -40,29 +40,43 @@ thread_local LastHit last_hit;
 // The class of a call that the host is running for this thread, between collective() and native_finished().
 thread_local CallClass* timed_native = nullptr;
 
-// A fused operation on one node, where local ranks are the communicator's ranks. In place, `from` is the
-// output.
-void run_fused(Communicator& c, const Call& call, const void* from, void* into, std::size_t elements,
-               std::size_t bytes, const shm::Combine& combine) {
+FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
+  return {static_cast<std::size_t>(extent.elements), static_cast<std::size_t>(extent.bytes()), combine};
+}
+
+// A fused operation on one node, where local ranks are the communicator's ranks.
+void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
+               const FusedSize& size) {
+  shm::Slice& slice = *c.slice;
+  const void* from = is_in_place ? output : input;
+  const std::size_t own = size.bytes * static_cast<std::size_t>(c.rank);
+  const auto own_block = [&](const void* blocks) { return static_cast<const char*>(blocks) + own; };
   switch (call.operation) {
     case Operation::barrier:
-      c.slice->barrier();
+      slice.barrier();
       break;
     case Operation::bcast:
-      c.slice->bcast(into, bytes, call.root);
+      slice.bcast(output, size.bytes, call.root);
       break;
     case Operation::reduce:
-      c.slice->reduce(into, from, elements, combine, call.root);
+      slice.reduce(output, from, size.elements, size.combine, call.root);
       break;
     case Operation::allreduce:
-      c.slice->allreduce(into, from, elements, combine);
+      slice.allreduce(output, from, size.elements, size.combine);
+      break;
+    case Operation::gather:
+      slice.gather(output, is_in_place ? own_block(output) : input, size.bytes, call.root);
+      break;
+    case Operation::scatter:
+      if (is_in_place) output = const_cast<char*>(own_block(input));
+      slice.scatter(output, input, size.bytes, call.root);
       break;
     case Operation::allgather:
-      if (call.is_in_place) from = static_cast<const char*>(from) + bytes * static_cast<std::size_t>(c.rank);
-      c.slice->allgather(into, from, bytes);
+      slice.allgather(output, is_in_place ? own_block(output) : input, size.bytes);
       break;
-    default:
-      break;  // decide() makes no other operation fused
+    case Operation::alltoall:
+      slice.alltoall(output, from, size.bytes);
+      break;
   }
 }
 
@@ -97,10 +111,9 @@ Outcome Job::collective(const Call& call, int* error) {
   if (memo.holds(call)) [[likely]] {
     CallClass& entry = *memo.entry;
     const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
-    entry.bytes += memo.bytes;
+    entry.bytes += memo.size.bytes;
     const double start_s = is_timed ? now_s() : 0;
-    run_fused(*c, call, call.is_in_place ? call.recv_buffer : call.send_buffer, call.recv_buffer,
-              memo.elements, memo.bytes, memo.combine);
+    run_fused(*c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
     if (is_timed) record_time(entry, now_s() - start_s);
     return Outcome::done;
   }
@@ -176,16 +189,13 @@ void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Ar
     combine = kernel_combine(host_, call.op, type_info(host_, call.send_type));
     if (combine.call == nullptr) return;
   }
-  c.memos[static_cast<int>(call.operation)] = {
-      .entry = &entry,
-      .send_count = call.send_count,
-      .recv_count = call.recv_count,
-      .send_type = call.send_type,
-      .recv_type = call.recv_type,
-      .op = call.op,
-      .elements = static_cast<std::size_t>(arguments.extent.elements),
-      .bytes = static_cast<std::size_t>(arguments.extent.bytes()),
-      .combine = combine};
+  c.memos[static_cast<int>(call.operation)] = {.entry = &entry,
+                                               .send_count = call.send_count,
+                                               .recv_count = call.recv_count,
+                                               .send_type = call.send_type,
+                                               .recv_type = call.recv_type,
+                                               .op = call.op,
+                                               .size = fused_size(arguments.extent, combine)};
 }
 
 int Job::run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
@@ -197,9 +207,8 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
     if (entry.kind == CallClass::Kind::scheduled) {
       return run_schedule(c, entry, call, arguments, transfer, combine, is_commutative);
     }
-    run_fused(c, call, transfer.is_in_place() ? transfer.output() : transfer.input(), transfer.output(),
-              static_cast<std::size_t>(arguments.extent.elements),
-              static_cast<std::size_t>(arguments.extent.bytes()), combine);
+    run_fused(c, call, transfer.input(), transfer.output(), transfer.is_in_place(),
+              fused_size(arguments.extent, combine));
     return host::success;
   };
   if (is_reduction(call.operation)) {

@@ -63,12 +63,6 @@ std::int64_t LoadedProgram::offset_in_lane(int instance, const Ref& ref) const {
                                   pieces_[program_->steps[step].stage]);
 }
 
-ElementRange LoadedProgram::gathered_range(int instance) const {
-  const Step& step = program_->steps[step_of_[instance]].step;
-  const ElementRange into = range(instance, step.into);
-  return {into.first, into.first + local_size_ * range(instance, step.left).length()};
-}
-
 AccessList LoadedProgram::accesses(int instance) const {
   const Step& step = program_->steps[step_of_[instance]].step;
   AccessList list;
@@ -98,12 +92,18 @@ AccessList LoadedProgram::accesses(int instance) const {
       touch(step.into, local_rank_ != step.peer);
       break;
     case StepKind::node_reduce:
+    case StepKind::node_gather:
       touch(step.left, false);
       if (local_rank_ == step.peer) touch(step.into, true);
       break;
+    case StepKind::node_scatter:
+      if (local_rank_ == step.peer) touch(step.left, false);
+      touch(step.into, true);
+      break;
     case StepKind::node_allgather:
+    case StepKind::node_alltoall:
       touch(step.left, false);
-      list.add(step.into.place, gathered_range(instance), true);
+      touch(step.into, true);
       break;
     case StepKind::signal:
     case StepKind::await:

@@ -69,8 +69,6 @@ class LoadedProgram {
 
   ElementRange range(int instance, const Ref& ref) const;
   std::int64_t offset_in_lane(int instance, const Ref& ref) const;
-  // All of the data that node_allgather writes.
-  ElementRange gathered_range(int instance) const;
   AccessList accesses(int instance) const;
   // Is the message really sent? The same on both sides when their lengths are equal.
   bool is_sent(int instance) const;

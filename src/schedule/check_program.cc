@@ -175,8 +175,8 @@ class Inspector {
     if (is_message(step.kind) && (step.peer < 0 || step.peer >= call_.problem.size || step.peer == rank)) {
       fail(rank, index, "the peer is not another rank");
     }
-    const bool names_local_peer = step.kind == StepKind::await || step.kind == StepKind::node_bcast ||
-                                  step.kind == StepKind::node_reduce;
+    const bool names_local_peer =
+        step.kind == StepKind::await || has_one_source(step.kind) || has_one_sink(step.kind);
     if (names_local_peer && (step.peer < 0 || step.peer >= local_size)) {
       fail(rank, index, "the peer is no local rank");
     }

@@ -113,6 +113,8 @@ class CheckRun {
   void arrive(int instance, FusedOperation* operation);
   bool may_go_on(const FusedOperation& operation, int local_rank) const;
   void leave(int instance, FusedOperation* operation);
+  void take_fused(int instance, const FusedOperation& operation);
+  std::int64_t fused_length(int instance) const;
   const ChannelUse& use_of(int instance);
   void begin_node_step(int instance);
 

@@ -8,6 +8,25 @@
 namespace unisono::schedule {
 namespace {
 
+// What local rank `from` gives to local rank `to`, in elements of what a fused step took from `from`.
+ElementRange given_range(StepKind kind, std::int64_t length, int to, int local_size) {
+  if (kind != StepKind::node_scatter && kind != StepKind::node_alltoall) return {0, length};
+  return {to * length / local_size, (to + 1) * length / local_size};
+}
+
+constexpr bool is_reduction_step(StepKind kind) {
+  return kind == StepKind::node_reduce || kind == StepKind::node_allreduce;
+}
+
+bool is_source(const Step& step, int local_rank) {
+  return step.kind != StepKind::node_barrier && (!has_one_source(step.kind) || local_rank == step.peer);
+}
+
+bool is_sink(const Step& step, int local_rank) {
+  if (step.kind == StepKind::node_bcast) return local_rank != step.peer;
+  return step.kind != StepKind::node_barrier && (!has_one_sink(step.kind) || local_rank == step.peer);
+}
+
 void merge(std::vector<std::uint64_t>* into, const std::uint64_t* from) {
   for (std::size_t word = 0; word < into->size(); ++word) (*into)[word] |= from[word];
 }
@@ -110,6 +129,13 @@ void CheckRun::set_flag(int instance, int rank, const ChannelUse& use, std::uint
   waiting.clear();
 }
 
+// The elements that one rank gives, or gets where it gives to all alike: the same on all local ranks.
+std::int64_t CheckRun::fused_length(int instance) const {
+  const Step& step = plan_.step_of(instance).step;
+  const Ref& one = step.kind == StepKind::node_scatter ? step.into : step.left;
+  return plan_.program_of(instance).range(plan_.local(instance), one).length();
+}
+
 CheckRun::Progress CheckRun::fused(int instance) {
   const int rank = plan_.rank_of(instance);
   NodeState& state = node(rank);
@@ -138,7 +164,7 @@ void CheckRun::arrive(int instance, FusedOperation* operation) {
   const int rank = plan_.rank_of(instance);
   const int local_rank = local_rank_of(rank);
   const NodeMemory& memory = *node(rank).memory;
-  const std::int64_t length = plan_.program_of(instance).range(plan_.local(instance), step.left).length();
+  const std::int64_t length = fused_length(instance);
   if (operation->arrived == 0) {
     operation->kind = step.kind;
     operation->peer = step.peer;
@@ -155,9 +181,7 @@ void CheckRun::arrive(int instance, FusedOperation* operation) {
   begin_node_step(instance);
   operation->clocks[local_rank] = node(rank).memory->clock(local_rank, plan_.thread_of(instance));
   if (words_ != 0) operation->known[local_rank].assign(known(instance), known(instance) + words_);
-  const bool gives =
-      step.kind == StepKind::node_bcast ? local_rank == step.peer : step.kind != StepKind::node_barrier;
-  if (gives) {
+  if (is_source(step, local_rank)) {
     const Span from = operand(instance, step.left, false);
     if (check_defined(instance, from)) {
       operation->data[local_rank].assign(from.data, from.data + from.length);
@@ -170,8 +194,8 @@ void CheckRun::arrive(int instance, FusedOperation* operation) {
 bool CheckRun::may_go_on(const FusedOperation& operation, int local_rank) const {
   const bool all = operation.arrived == static_cast<int>(operation.clocks.size());
   if (policy_.is_stern) return all;
-  if (operation.kind == StepKind::node_bcast) return !operation.clocks[operation.peer].empty();
-  if (operation.kind == StepKind::node_reduce) return all || local_rank != operation.peer;
+  if (has_one_source(operation.kind)) return !operation.clocks[operation.peer].empty();
+  if (has_one_sink(operation.kind)) return all || local_rank != operation.peer;
   return all;
 }
 
@@ -180,41 +204,41 @@ void CheckRun::leave(int instance, FusedOperation* operation) {
   const int rank = plan_.rank_of(instance);
   const int local_rank = local_rank_of(rank);
   Clock& clock = node(rank).memory->clock(local_rank, plan_.thread_of(instance));
-  const bool is_given = step.kind != StepKind::node_reduce || local_rank == step.peer;
+  const bool is_told = !has_one_sink(step.kind) || local_rank == step.peer;
   for (int other = 0; other < static_cast<int>(operation->clocks.size()); ++other) {
-    const bool hears = step.kind == StepKind::node_bcast ? other == step.peer : is_given;
+    const bool hears = has_one_source(step.kind) ? other == step.peer : is_told;
     if (!hears || operation->clocks[other].empty()) continue;
     NodeMemory::join(&clock, operation->clocks[other]);
     learn(instance, operation->known[other]);
   }
-  const bool takes = is_given && step.kind != StepKind::node_barrier &&
-                     (step.kind != StepKind::node_bcast || local_rank != step.peer);
-  if (!takes || !failures_.empty()) return;
-  const auto& data = operation->data;
-  if (step.kind == StepKind::node_allgather) {
-    const ElementRange range = plan_.program_of(instance).gathered_range(plan_.local(instance));
-    const Span into = own_cells(instance, step.into.place, range, true);
-    for (std::size_t other = 0; other < data.size() && into.data != nullptr; ++other) {
-      std::copy(data[other].begin(), data[other].end(), into.data + other * operation->length);
+  if (is_sink(step, local_rank) && failures_.empty()) take_fused(instance, *operation);
+}
+
+void CheckRun::take_fused(int instance, const FusedOperation& operation) {
+  const Step& step = plan_.step_of(instance).step;
+  // A scatter in place leaves the root's own block where it is.
+  if (step.kind == StepKind::node_scatter && step.into.place == Place::input) return;
+  const int local_rank = local_rank_of(plan_.rank_of(instance));
+  const auto& data = operation.data;
+  const int local_size = static_cast<int>(data.size());
+  std::vector<Cell> taken;
+  for (int from = 0; from < local_size; ++from) {
+    if (!is_source(step, from)) continue;
+    const ElementRange given =
+        given_range(step.kind, static_cast<std::int64_t>(data[from].size()), local_rank, local_size);
+    if (!is_reduction_step(step.kind) || taken.empty()) {
+      taken.insert(taken.end(), data[from].begin() + given.first, data[from].begin() + given.last);
+      continue;
     }
-    return;
+    for (std::size_t i = 0; i < taken.size(); ++i) taken[i] = combine(instance, taken[i], data[from][i]);
   }
   const Span into = operand(instance, step.into, true);
   if (into.data == nullptr) return;
-  if (into.length != operation->length) {
-    fail(instance,
-         "takes " + std::to_string(into.length) + " elements of " + std::to_string(operation->length));
+  if (into.length != static_cast<std::int64_t>(taken.size())) {
+    fail(instance, "takes " + std::to_string(into.length) + " elements of " + std::to_string(taken.size()));
     return;
   }
-  for (std::int64_t i = 0; i < into.length; ++i) {
-    if (step.kind == StepKind::node_bcast) {
-      into.data[i] = data[step.peer][i];
-      continue;
-    }
-    Cell sum = data[0][i];
-    for (std::size_t other = 1; other < data.size(); ++other) sum = combine(instance, sum, data[other][i]);
-    into.data[i] = sum;
-  }
+  std::copy(taken.begin(), taken.end(), into.data);
 }
 
 }  // namespace unisono::schedule

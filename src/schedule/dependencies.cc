@@ -20,6 +20,9 @@ Operands operands(const Step& step) {
     case StepKind::node_reduce:
     case StepKind::node_allreduce:
     case StepKind::node_allgather:
+    case StepKind::node_gather:
+    case StepKind::node_scatter:
+    case StepKind::node_alltoall:
       return {.reads = {&step.left, nullptr}, .write = &step.into};
     case StepKind::reduce:
       return {.reads = {&step.left, &step.right}, .write = &step.into};

@@ -24,8 +24,7 @@ struct FlatStep {
 std::vector<std::vector<Predecessor>> find_predecessors(const std::vector<FlatStep>& steps);
 
 constexpr bool is_fused(StepKind kind) {
-  return kind == StepKind::node_barrier || kind == StepKind::node_bcast || kind == StepKind::node_reduce ||
-         kind == StepKind::node_allreduce || kind == StepKind::node_allgather;
+  return kind >= StepKind::node_barrier;
 }
 constexpr bool is_message(StepKind kind) {
   return kind == StepKind::send || kind == StepKind::recv;

@@ -35,6 +35,12 @@ std::string_view name(StepKind kind) {
       return "node_allreduce";
     case StepKind::node_allgather:
       return "node_allgather";
+    case StepKind::node_gather:
+      return "node_gather";
+    case StepKind::node_scatter:
+      return "node_scatter";
+    case StepKind::node_alltoall:
+      return "node_alltoall";
   }
   return "";
 }
@@ -122,10 +128,14 @@ std::string describe(const Step& step) {
       return kind;
     case StepKind::node_bcast:
       return kind + " " + describe(step.into) + " from local rank " + peer;
+    case StepKind::node_scatter:
+      return kind + " " + describe(step.into) + " = " + describe(step.left) + " of local rank " + peer;
     case StepKind::node_reduce:
+    case StepKind::node_gather:
       return kind + " " + describe(step.into) + " = " + describe(step.left) + " to local rank " + peer;
     case StepKind::node_allreduce:
     case StepKind::node_allgather:
+    case StepKind::node_alltoall:
       return kind + " " + describe(step.into) + " = " + describe(step.left);
   }
   return kind;

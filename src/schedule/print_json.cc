@@ -40,6 +40,9 @@ ordered_json json_of(const DrawnStep& drawn) {
     case StepKind::node_reduce:
     case StepKind::node_allreduce:
     case StepKind::node_allgather:
+    case StepKind::node_gather:
+    case StepKind::node_scatter:
+    case StepKind::node_alltoall:
       json["into"] = json_of(step.into);
       json["from"] = json_of(step.left);
       break;

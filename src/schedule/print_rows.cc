@@ -274,6 +274,12 @@ std::string short_words(const Picture& picture, const DrawnStep& drawn) {
       return "allreduce";
     case StepKind::node_allgather:
       return "allgather";
+    case StepKind::node_gather:
+      return std::string("gather ") + rank_text(step.peer);
+    case StepKind::node_scatter:
+      return std::string("scatter ") + rank_text(step.peer);
+    case StepKind::node_alltoall:
+      return "alltoall";
   }
   return "";
 }

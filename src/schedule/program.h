@@ -122,8 +122,20 @@ enum class StepKind : std::uint8_t {
   node_bcast,      // fused: local rank peer's `into` -> every local rank's `into`
   node_reduce,     // fused: into at local rank peer = left of local rank 0 op 1 op 2 ...
   node_allreduce,  // fused: into everywhere = left of local rank 0 op 1 op 2 ...
-  node_allgather,  // fused: left of local rank l -> everybody's `into`, at l * (length of left)
+  // In these `into` or `left`, or both, is a run of equal blocks, one for each local rank.
+  node_allgather,  // fused: left of local rank l -> block l of everybody's `into`
+  node_gather,     // fused: left of local rank l -> block l of `into` at local rank peer
+  node_scatter,    // fused: block l of `left` at local rank peer -> `into` of local rank l
+  node_alltoall,   // fused: block k of `left` of local rank l -> block l of `into` of local rank k
 };
+
+// Fused steps whose data comes from local rank `peer` alone, or goes to it alone.
+constexpr bool has_one_source(StepKind kind) {
+  return kind == StepKind::node_bcast || kind == StepKind::node_scatter;
+}
+constexpr bool has_one_sink(StepKind kind) {
+  return kind == StepKind::node_reduce || kind == StepKind::node_gather;
+}
 
 struct Step {
   StepKind kind = StepKind::copy;
@@ -162,6 +174,15 @@ class Writer {
   }
   void node_allgather(const Ref& into, const Ref& from) {
     add({.kind = StepKind::node_allgather, .into = into, .left = from});
+  }
+  void node_gather(const Ref& into, const Ref& from, int local_root) {
+    add({.kind = StepKind::node_gather, .peer = local_root, .into = into, .left = from});
+  }
+  void node_scatter(const Ref& into, const Ref& from, int local_root) {
+    add({.kind = StepKind::node_scatter, .peer = local_root, .into = into, .left = from});
+  }
+  void node_alltoall(const Ref& into, const Ref& from) {
+    add({.kind = StepKind::node_alltoall, .into = into, .left = from});
   }
   void add(const Step& step) { steps_->push_back(step); }
 

@@ -194,8 +194,8 @@ void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
     slice.barrier();
     return;
   }
-  std::int64_t length = 0, whole_length = 0;
-  char* into = address(compiled->refs[step.into], step, piece, &whole_length);
+  std::int64_t length = 0, into_length = 0;
+  char* into = address(compiled->refs[step.into], step, piece, &into_length);
   const char* from = address(compiled->refs[step.left], step, piece, &length);
   const auto count = static_cast<std::size_t>(length);
   switch (step.kind) {
@@ -207,6 +207,15 @@ void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
       return;
     case StepKind::node_allreduce:
       slice.allreduce(into, from, count, data.combine);
+      return;
+    case StepKind::node_gather:
+      slice.gather(into, from, count * data.element_bytes, step.peer);
+      return;
+    case StepKind::node_scatter:
+      slice.scatter(into, from, static_cast<std::size_t>(into_length) * data.element_bytes, step.peer);
+      return;
+    case StepKind::node_alltoall:
+      slice.alltoall(into, from, count / slice.local_size() * data.element_bytes);
       return;
     default:
       slice.allgather(into, from, count * data.element_bytes);
@@ -269,6 +278,9 @@ bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, 
     case StepKind::node_reduce:
     case StepKind::node_allreduce:
     case StepKind::node_allgather:
+    case StepKind::node_gather:
+    case StepKind::node_scatter:
+    case StepKind::node_alltoall:
       do_fused(step, piece);
       return true;
   }

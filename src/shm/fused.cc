@@ -132,6 +132,23 @@ void Slice::State::fetch(void* data, std::size_t bytes, int from, const WaitConf
   copy_short(into, await_payload(row(at)[from], at, wait), bytes);
 }
 
+void Slice::State::fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes,
+                              int from, const WaitConfig& wait) {
+  if (!is_in_lines(whole_bytes)) {
+    await_payload(current[from], position, wait);
+    std::memcpy(data, block(from) + offset, bytes);
+    return;
+  }
+  auto* into = static_cast<char*>(data);
+  while (bytes > 0) {
+    const std::uint64_t at = position + offset / payload_bytes;
+    const std::size_t skipped = offset % payload_bytes;
+    const std::size_t length = std::min(bytes, payload_bytes - skipped);
+    copy_short(into, await_payload(row(at)[from], at, wait) + skipped, length);
+    into += length, offset += length, bytes -= length;
+  }
+}
+
 const void* Slice::State::contribution(int from, const void* own, std::size_t bytes, char* room,
                                        const WaitConfig& wait) {
   if (from == rank) return own;
@@ -301,6 +318,94 @@ void Slice::allgather(void* into, const void* from, std::size_t bytes) {
   char* own = blocks + static_cast<std::size_t>(s.rank) * bytes;
   copy_short(blocks + static_cast<std::size_t>(1 - s.rank) * bytes, other, bytes);
   if (own != from) copy_short(own, from, bytes);
+}
+
+void Slice::gather(void* into, const void* from, std::size_t bytes, int local_root) {
+  State& s = *state_;
+  if (bytes == 0) return;
+  auto* blocks = static_cast<char*>(into);
+  if (s.size > 1) s.begin_operation(bytes, wait_);
+  if (s.rank != local_root) {
+    s.post(from, bytes, wait_);
+  } else {
+    char* own = blocks + static_cast<std::size_t>(s.rank) * bytes;
+    if (own != from) copy_short(own, from, bytes);
+    for (int peer = 0; peer < s.size; ++peer) {
+      if (peer != s.rank) s.fetch(blocks + static_cast<std::size_t>(peer) * bytes, bytes, peer, wait_);
+    }
+    s.peers_done = s.position;
+  }
+  if (s.size > 1) s.advance(lines_of(bytes));
+}
+
+// The root writes all blocks as one message, of which each rank takes its part; among two ranks, the only
+// block that travels.
+void Slice::scatter(void* into, const void* from, std::size_t bytes, int local_root) {
+  State& s = *state_;
+  if (bytes == 0) return;
+  const auto* blocks = static_cast<const char*>(from);
+  const auto ranks = static_cast<std::size_t>(s.size);
+  const std::size_t posted = s.size <= 2 ? bytes : ranks * bytes;
+  if (s.size > 1) s.begin_operation(posted, wait_);
+  if (s.rank == local_root) {
+    const char* own = blocks + static_cast<std::size_t>(s.rank) * bytes;
+    if (s.size == 2) blocks += static_cast<std::size_t>(1 - s.rank) * bytes;
+    if (s.size > 1) s.post(blocks, posted, wait_);
+    if (into != own) copy_short(into, own, bytes);
+  } else {
+    const std::size_t offset = s.size == 2 ? 0 : static_cast<std::size_t>(s.rank) * bytes;
+    s.fetch_part(into, offset, bytes, posted, local_root, wait_);
+  }
+  if (s.size > 1) s.advance(lines_of(posted));
+}
+
+void Slice::State::alltoall_of_two(char* into, const char* from, std::size_t bytes, const WaitConfig& wait) {
+  const std::size_t own = static_cast<std::size_t>(rank) * bytes;
+  const std::size_t others = static_cast<std::size_t>(1 - rank) * bytes;
+  begin_operation(bytes, wait);
+  post(from + others, bytes, wait);
+  if (into != from) std::memcpy(into + own, from + own, bytes);
+  fetch(into + others, bytes, 1 - rank, wait);
+  peers_done = position;
+  advance(lines_of(bytes));
+}
+
+// Everyone writes all its blocks as one message, and takes its part of the others'.
+void Slice::State::alltoall_of_many(char* into, const char* from, std::size_t bytes, const WaitConfig& wait) {
+  const std::size_t own = static_cast<std::size_t>(rank) * bytes;
+  const std::size_t whole = static_cast<std::size_t>(size) * bytes;
+  if (size > 1) {
+    begin_operation(whole, wait);
+    post(from, whole, wait);
+  }
+  if (into != from) copy_short(into + own, from + own, bytes);
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank) continue;
+    fetch_part(into + static_cast<std::size_t>(peer) * bytes, own, bytes, whole, peer, wait);
+  }
+  peers_done = position;
+  if (size > 1) advance(lines_of(whole));
+}
+
+void Slice::alltoall(void* into, const void* from, std::size_t bytes) {
+  State& s = *state_;
+  if (bytes == 0) return;
+  auto* to = static_cast<char*>(into);
+  const auto* blocks = static_cast<const char*>(from);
+  if (s.size != 2) {
+    s.alltoall_of_many(to, blocks, bytes, wait_);
+    return;
+  }
+  if (bytes > payload_bytes) {
+    s.alltoall_of_two(to, blocks, bytes, wait_);
+    return;
+  }
+  const std::size_t others = static_cast<std::size_t>(1 - s.rank) * bytes;
+  const char* other = s.exchange_line(blocks + others, bytes, wait_);
+  copy_short(to + others, other, bytes);
+  if (into == from) return;
+  const std::size_t own = static_cast<std::size_t>(s.rank) * bytes;
+  copy_short(to + own, blocks + own, bytes);
 }
 
 }  // namespace unisono::shm

@@ -114,14 +114,20 @@ class Slice {
   bool read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const;
 
   // --- Fused operations: blocking, all local ranks call them in the same order ---
-  // Largest message of one rank in bytes: bcast, reduce, allreduce, and one block of allgather.
+  // Largest message that one rank writes, bytes: bcast, reduce, allreduce, a block of allgather and gather,
+  // all blocks of scatter and alltoall.
   std::size_t fused_max_bytes() const;
   void barrier();
   void bcast(void* data, std::size_t bytes, int local_root);
   void reduce(void* into, const void* from, std::size_t count, const Combine& combine, int local_root);
   void allreduce(void* into, const void* from, std::size_t count, const Combine& combine);
-  void allgather(void* into, const void* from,
-                 std::size_t bytes);  // rank l's block at into + l*bytes; from may be that place
+  // Blocks of `bytes`, rank l's at l*bytes. Buffers are only looked at where they matter: gather's `into` and
+  // scatter's `from` at the root. A rank's own block may be given where it is to be taken; alltoall may have
+  // into == from.
+  void gather(void* into, const void* from, std::size_t bytes, int local_root);
+  void scatter(void* into, const void* from, std::size_t bytes, int local_root);
+  void allgather(void* into, const void* from, std::size_t bytes);
+  void alltoall(void* into, const void* from, std::size_t bytes);
 
  private:
   struct State;

@@ -94,11 +94,16 @@ struct Slice::State {
   // Copies `bytes` into this rank's lines from `position` on, and the other way round from another rank's.
   void post(const void* data, std::size_t bytes, const WaitConfig& wait);
   void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait);
+  // The part [offset, offset + bytes) of another rank's message of `whole_bytes`.
+  void fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes, int from,
+                  const WaitConfig& wait);
   // A rank's part of a reduction: where it lies already, or copied to `room`.
   const void* contribution(int from, const void* own, std::size_t bytes, char* room, const WaitConfig& wait);
   void barrier_of_many(const WaitConfig& wait);
   void allreduce_of_many(void* into, const void* from, std::size_t count, const Combine& combine,
                          const WaitConfig& wait);
+  void alltoall_of_two(char* into, const char* from, std::size_t bytes, const WaitConfig& wait);
+  void alltoall_of_many(char* into, const char* from, std::size_t bytes, const WaitConfig& wait);
   void allgather_of_many(char* blocks, const void* from, std::size_t bytes, const WaitConfig& wait);
   void reduce_in_rank_order(void* into, const void* from, std::size_t count, const Combine& combine,
                             const WaitConfig& wait);

@@ -35,16 +35,6 @@ class Candidates {
   std::vector<Choice> list_;
 };
 
-// Does the MPI's own collective do better with tiny messages? A gather or scatter of eager messages lets
-// ranks run ahead of each other, which beats a channel of shared slots up to about half a KiB (Open MPI,
-// Intel MPI; MPICH waits for the slowest rank at each message).
-bool is_better_left_to_host(const Question& question) {
-  const Operation operation = question.problem.operation;
-  if (question.host.starts_with("MPICH")) return false;
-  if (operation == Operation::gather || operation == Operation::scatter) return question.bytes() <= 512;
-  return operation == Operation::alltoall && question.bytes() <= 256 && question.host.starts_with("Open MPI");
-}
-
 // Ranks with a core each: a message that stays in the second-level cache is fetched dirty from the writer's,
 // which is slow; then reading the owner's memory once beats two copies through the node's buffer.
 bool fits_second_level_cache(const Question& question) {
@@ -54,8 +44,6 @@ bool fits_second_level_cache(const Question& question) {
 
 void on_one_node(const Question& question, Candidates* to) {
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
-  if (is_better_left_to_host(question))
-    to->native("tiny messages: the MPI's own eager messages let ranks run ahead");
   if (fits_second_level_cache(question)) {
     to->add("single_copy",
             "one node, a core for each rank: the message fits the second-level cache, one copy beats two");

@@ -33,6 +33,8 @@ std::vector<std::string> clauses(const Legality& legality) {
   add(legality.needs_shared_memory && !legality.needs_one_node, "shared memory");
   add(legality.needs_single_copy, "single copy");
   add(legality.max_bytes > 0, "at most " + bytes_to_text(legality.max_bytes) + " bytes");
+  add(legality.max_total_bytes > 0,
+      "at most " + bytes_to_text(legality.max_total_bytes) + " bytes in all blocks together");
   return list;
 }
 

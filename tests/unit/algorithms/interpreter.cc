@@ -373,40 +373,36 @@ class Interpreter {
     const int local = case_.layout.local_rank_of[rank.problem.rank];
     const int count = case_.layout.local_size(rank.problem.rank);
     auto& given = fused_[{node, rank.fused}];
-    const bool is_source = step.kind != StepKind::node_bcast || local == step.peer;
+    const bool is_source = !schedule::has_one_source(step.kind) || local == step.peer;
     if (is_source && !given.contains(local)) {
       given[local] = step.kind == StepKind::node_barrier ? Values{} : read(rank, step.left, action);
     }
-    const bool is_sink = step.kind != StepKind::node_reduce || local == step.peer;
-    const int needed = !is_sink ? 0 : step.kind == StepKind::node_bcast ? 1 : count;
+    const bool is_sink = !schedule::has_one_sink(step.kind) || local == step.peer;
+    const int needed = !is_sink ? 0 : schedule::has_one_source(step.kind) ? 1 : count;
     if (static_cast<int>(given.size()) < needed) return false;
     if (is_sink && step.kind != StepKind::node_barrier) {
       if (!is_free(rank, step.into, action)) return false;
-      take_fused(rank, action, given);
+      take_fused(rank, action, given, local, count);
     }
     ++rank.fused;
     return true;
   }
 
-  void take_fused(Rank& rank, const Action& action, const std::map<int, Values>& given) {
+  void take_fused(Rank& rank, const Action& action, const std::map<int, Values>& given, int local,
+                  int count) {
     const Step& step = action.step;
-    Values result = given.begin()->second;
-    const std::int64_t length = std::ssize(result);
-    if (step.kind == StepKind::node_allgather) {
-      for (auto next = std::next(given.begin()); next != given.end(); ++next) {
-        result.insert(result.end(), next->second.begin(), next->second.end());
+    const bool is_reduction = step.kind == StepKind::node_reduce || step.kind == StepKind::node_allreduce;
+    const bool is_in_parts = step.kind == StepKind::node_scatter || step.kind == StepKind::node_alltoall;
+    Values result;
+    for (const auto& [from, values] : given) {
+      const std::int64_t part = is_in_parts ? std::ssize(values) / count : std::ssize(values);
+      const auto first = values.begin() + (is_in_parts ? local * part : 0);
+      if (!is_reduction || result.empty()) {
+        result.insert(result.end(), first, first + part);
+        continue;
       }
-      const std::int64_t first = piece_range(step.into, case_.elements, action.piece, action.pieces).first;
-      auto& memory = rank.memory[memory_of(step.into.place)];
-      if (first + std::ssize(result) > std::ssize(memory)) throw Fault("reaches out of its place");
-      std::ranges::copy(result, memory.begin() + first);
-      return;
-    }
-    if (step.kind != StepKind::node_bcast) {
-      for (auto next = std::next(given.begin()); next != given.end(); ++next) {
-        for (std::int64_t e = 0; e < length; ++e) {
-          result[e] = joined(result[e], next->second[e], case_.is_commutative);
-        }
+      for (std::int64_t e = 0; e < part; ++e) {
+        result[e] = joined(result[e], values[e], case_.is_commutative);
       }
     }
     write(rank, step.into, action, result);

@@ -104,6 +104,9 @@ TEST(Legality, SaysWhyNot) {
   EXPECT_EQ(why(Operation::bcast, "fused", "4"), "");
   EXPECT_EQ(why(Operation::bcast, "fused", "2x2"), "needs all ranks on one node, there are 2 nodes");
   EXPECT_EQ(why(Operation::bcast, "fused", "4", true, 5000), "takes at most 4096 bytes");
+  EXPECT_EQ(why(Operation::alltoall, "fused", "4", true, 1024), "");
+  EXPECT_EQ(why(Operation::alltoall, "fused", "4", true, 1025),
+            "takes at most 4096 bytes in all blocks together");
   EXPECT_EQ(why(Operation::bcast, "shared", "4", true, 8, false), "needs shared memory, there is none");
   EXPECT_EQ(why(Operation::allreduce, "ring", "4", false), "needs a commutative operator");
   EXPECT_EQ(why(Operation::allgather, "recursive_doubling", "6"), "needs a power of two ranks, there are 6");

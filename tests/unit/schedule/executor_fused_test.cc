@@ -40,6 +40,21 @@ TEST(ExecutorFused, FusedSteps) {
           },
           is_in_place));
     }
+    calls.push_back(gather_call(size, 3, count, [](const Problem&) {
+      return Program{.stages = {fused_stage([](Writer& w) {
+                       w.node_gather(blocks(Place::output, 0, size), block(Place::input, 0), 3);
+                     })}};
+    }));
+    calls.push_back(scatter_call(size, 1, count, [](const Problem&) {
+      return Program{.stages = {fused_stage([](Writer& w) {
+                       w.node_scatter(block(Place::output, 0), blocks(Place::input, 0, size), 1);
+                     })}};
+    }));
+    calls.push_back(alltoall_call(size, count, [](const Problem&) {
+      return Program{.stages = {fused_stage([](Writer& w) {
+                       w.node_alltoall(blocks(Place::output, 0, size), blocks(Place::input, 0, size));
+                     })}};
+    }));
     // Two fused steps of which one needs the other's result, and a copy.
     calls.push_back(allreduce_call(size, count, [](const Problem&) {
       return Program{.stages = {fused_stage([](Writer& w) {

@@ -69,6 +69,74 @@ inline Call allgather_call(int size, std::int64_t elements, const Build& build, 
               }};
 }
 
+// Blocks that differ by who gives them and to whom: from the root, to it, or from everybody to everybody.
+inline std::int64_t block_value(int from, int to, std::int64_t i) {
+  return from * 100000 + to * 1000 + i;
+}
+inline Values block_values(int from, int to, std::int64_t count) {
+  Values made;
+  for (std::int64_t i = 0; i < count; ++i) made.push_back(block_value(from, to, i));
+  return made;
+}
+inline Values joined_blocks(int size, const std::function<Values(int)>& block_of) {
+  Values all;
+  for (int rank = 0; rank < size; ++rank) {
+    const Values block = block_of(rank);
+    all.insert(all.end(), block.begin(), block.end());
+  }
+  return all;
+}
+
+inline Call gather_call(int size, int root, std::int64_t elements, const Build& build) {
+  return {.operation = Operation::gather,
+          .root = root,
+          .elements = elements,
+          .build = build,
+          .fill =
+              [=](int rank, Values* input, Values* output) {
+                *input = block_values(rank, root, elements);
+                if (rank == root) output->assign(elements * size, -1);
+              },
+          .check =
+              [=](int rank, const Values& output) {
+                if (rank != root) return;
+                EXPECT_EQ(output,
+                          joined_blocks(size, [&](int r) { return block_values(r, root, elements); }));
+              }};
+}
+
+inline Call scatter_call(int size, int root, std::int64_t elements, const Build& build) {
+  return {.operation = Operation::scatter,
+          .root = root,
+          .elements = elements,
+          .build = build,
+          .fill =
+              [=](int rank, Values* input, Values* output) {
+                if (rank == root) {
+                  *input = joined_blocks(size, [&](int r) { return block_values(root, r, elements); });
+                }
+                output->assign(elements, -1);
+              },
+          .check = [=](int rank,
+                       const Values& output) { EXPECT_EQ(output, block_values(root, rank, elements)); }};
+}
+
+inline Call alltoall_call(int size, std::int64_t elements, const Build& build) {
+  return {.operation = Operation::alltoall,
+          .elements = elements,
+          .build = build,
+          .fill =
+              [=](int rank, Values* input, Values* output) {
+                *input = joined_blocks(size, [&](int r) { return block_values(rank, r, elements); });
+                output->assign(elements * size, -1);
+              },
+          .check =
+              [=](int rank, const Values& output) {
+                EXPECT_EQ(output,
+                          joined_blocks(size, [&](int r) { return block_values(r, rank, elements); }));
+              }};
+}
+
 struct Shape {
   std::int64_t segment_bytes;
   int buffers;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank counts: 1 to 9 and 16.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -90,9 +91,55 @@ struct Caller {
       EXPECT_EQ(std::vector<Affine>(block, block + count), given(peer, call, count)) << "allgather " << call;
     }
   }
+  void gather(std::uint32_t call, std::size_t count, int root, bool is_in_place) {
+    const std::vector<Affine> from = given(rank, call, count);
+    std::vector<Affine> into(rank == root ? count * static_cast<std::size_t>(ranks) : 0, Affine{7, 7});
+    const bool is_there = is_in_place && rank == root;
+    Affine* own = into.data() + (rank == root ? count * static_cast<std::size_t>(rank) : 0);
+    if (is_there) std::copy(from.begin(), from.end(), own);
+    slice.gather(rank == root ? into.data() : nullptr, is_there ? own : from.data(), count * sizeof(Affine),
+                 root);
+    if (rank == root) {
+      EXPECT_EQ(into, all_given(call, count)) << "gather " << call;
+    }
+  }
+  void scatter(std::uint32_t call, std::size_t count, int root, bool is_in_place) {
+    std::vector<Affine> from;
+    if (rank == root) from = all_given(call, count);
+    std::vector<Affine> into(count, Affine{7, 7});
+    const bool is_there = is_in_place && rank == root;
+    Affine* own = from.data() + (is_there ? count * static_cast<std::size_t>(rank) : 0);
+    slice.scatter(is_there ? own : into.data(), rank == root ? from.data() : nullptr, count * sizeof(Affine),
+                  root);
+    if (!is_there) {
+      EXPECT_EQ(into, given(rank, call, count)) << "scatter " << call << " rank " << rank;
+    }
+    if (rank == root) {
+      EXPECT_EQ(from, all_given(call, count)) << "scatter " << call << ", the root's input";
+    }
+  }
+  void alltoall(std::uint32_t call, std::size_t count, bool is_in_place) {
+    std::vector<Affine> from, expected;
+    for (int peer = 0; peer < ranks; ++peer) {
+      append(&from, given(rank * ranks + peer, call, count));
+      append(&expected, given(peer * ranks + rank, call, count));
+    }
+    std::vector<Affine> into(from.size(), Affine{7, 7});
+    slice.alltoall(is_in_place ? from.data() : into.data(), from.data(), count * sizeof(Affine));
+    EXPECT_EQ(is_in_place ? from : into, expected) << "alltoall " << call << " rank " << rank;
+  }
+
+  static void append(std::vector<Affine>* to, const std::vector<Affine>& more) {
+    to->insert(to->end(), more.begin(), more.end());
+  }
+  std::vector<Affine> all_given(std::uint32_t call, std::size_t count) const {
+    std::vector<Affine> all;
+    for (int peer = 0; peer < ranks; ++peer) append(&all, given(peer, call, count));
+    return all;
+  }
 };
 
-enum class Kind : std::uint8_t { barrier, bcast, reduce, allreduce, allgather };
+enum class Kind : std::uint8_t { barrier, bcast, reduce, allreduce, allgather, gather, scatter, alltoall };
 
 // Mixed operations with random sizes and roots; the ring is as small as it may be, so it wraps many times.
 void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls) {
@@ -101,8 +148,11 @@ void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls) {
   Caller caller{slice};
   const std::size_t longest = slice.fused_max_bytes() / sizeof(Affine);
   for (std::uint32_t call = 0; call < calls && !::testing::Test::HasFailure(); ++call) {
-    const auto kind = static_cast<Kind>(common() % 5);
-    const std::size_t bound = common() % 8 == 0 ? longest : 16;
+    const auto kind = static_cast<Kind>(common() % 8);
+    const bool has_all_blocks = kind == Kind::scatter || kind == Kind::alltoall;
+    const std::size_t most =
+        has_all_blocks ? longest / static_cast<std::size_t>(slice.local_size()) : longest;
+    const std::size_t bound = common() % 8 == 0 ? most : std::min<std::size_t>(most, 16);
     const std::size_t count = common() % (bound + 1);
     const int root = static_cast<int>(common() % static_cast<std::uint32_t>(slice.local_size()));
     const bool is_in_place = common() % 2 == 0;
@@ -112,6 +162,9 @@ void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls) {
     if (kind == Kind::reduce) caller.reduce(call, count, root, is_in_place);
     if (kind == Kind::allreduce) caller.allreduce(call, count, is_in_place);
     if (kind == Kind::allgather) caller.allgather(call, count, is_in_place);
+    if (kind == Kind::gather) caller.gather(call, count, root, is_in_place);
+    if (kind == Kind::scatter) caller.scatter(call, count, root, is_in_place);
+    if (kind == Kind::alltoall) caller.alltoall(call, count, is_in_place);
   }
 }
 
@@ -137,10 +190,18 @@ TEST_P(Fused, roots_run_ahead) {
     for (std::uint32_t call = 0; call < 2000; ++call) {
       const int root = static_cast<int>(call / 700) % slice.local_size();
       if (slice.local_rank() != root) delays.maybe();
-      if (call % 1000 < 500) {
-        caller.bcast(call, 1, root);
-      } else {
-        caller.reduce(call, 1, root, false);
+      switch (call % 1000 / 250) {
+        case 0:
+          caller.bcast(call, 1, root);
+          break;
+        case 1:
+          caller.scatter(call, 1, root, false);
+          break;
+        case 2:
+          caller.gather(call, 1, root, false);
+          break;
+        default:
+          caller.reduce(call, 1, root, false);
       }
     }
   });

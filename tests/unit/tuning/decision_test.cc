@@ -66,17 +66,6 @@ TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   }
 }
 
-TEST(DecisionTest, TinyGathersAreLeftToHostsWhoseRanksRunAhead) {
-  Decider decider;
-  decider.add(make_rules());
-  Question q = question(Operation::gather, "4", 8);
-  EXPECT_NE(decider.decide(q).algorithm, nullptr);
-  q.host = "Open MPI 5.0.11";
-  EXPECT_EQ(decider.decide(q).algorithm, nullptr);
-  q.size_class = size_class(4096);
-  EXPECT_NE(decider.decide(q).algorithm, nullptr);
-}
-
 TEST(DecisionTest, OneRankIsLeftToTheHost) {
   Decider decider;
   decider.add(make_rules());

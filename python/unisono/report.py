@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from unisono import tables
 from unisono.errors import UnisonoError
@@ -72,35 +73,49 @@ def _classes(report: dict[str, Any], console: Console) -> None:
         console.print("No collective call was counted.\n")
         return
     for shape, rows in _by_shape(report["classes"]):
-        made = tables.table(
-            escape(shape),
-            "operation",
-            "size",
-            "calls",
-            "bytes",
-            "time",
-            "per call",
-            "algorithm",
-            "why",
-            right=("size", "calls", "bytes", "time", "per call"),
-        )
-        for row in rows:
-            about = "~" if row["sampled"] else ""
-            each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
-            made.add_row(
-                row["operation"],
-                row["size_class"],
-                tables.count_text(row["calls"]),
-                tables.bytes_text(row["bytes"]),
-                about + tables.seconds_text(row["time_s"]),
-                about + tables.seconds_text(each_s),
-                escape(algorithm_text(row)),
-                escape(row["reason"]),
-            )
-        console.print(made)
+        made = _shape_table(shape, rows, {})
+        if tables.fits(made, console):
+            console.print(made)
+        else:
+            reasons = list(dict.fromkeys(row["reason"] for row in rows))
+            notes = {reason: f"({number})" for number, reason in enumerate(reasons, 1)}
+            console.print(_shape_table(shape, rows, notes))
+            for reason, note in notes.items():
+                console.print(f"{note} {escape(reason)}")
         console.print()
     if any(row["sampled"] for row in report["classes"]):
         console.print("~ extrapolated: not every call was timed\n")
+
+
+def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) -> Table:
+    """The classes of one communicator shape; reasons that are in `notes` are written as those are."""
+    made = tables.table(
+        escape(shape),
+        "operation",
+        "size",
+        "calls",
+        "bytes",
+        "time",
+        "per call",
+        "algorithm",
+        "why",
+        right=("size", "calls", "bytes", "time", "per call"),
+        whole=("operation",),
+    )
+    for row in rows:
+        about = "~" if row["sampled"] else ""
+        each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
+        made.add_row(
+            row["operation"],
+            row["size_class"],
+            tables.count_text(row["calls"]),
+            tables.bytes_text(row["bytes"]),
+            about + tables.seconds_text(row["time_s"]),
+            about + tables.seconds_text(each_s),
+            escape(algorithm_text(row)),
+            escape(notes.get(row["reason"], row["reason"])),
+        )
+    return made
 
 
 def _native(report: dict[str, Any], console: Console) -> None:

@@ -11,10 +11,12 @@ from typing import IO, Any
 import click
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 LEAST_WIDTH = 80  # columns; on narrower terminals lines wrap, which is better than to lose numbers
 _WIDTH_OF_A_FILE = 140  # where the output is no terminal
+_UNLIMITED = 10_000
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -26,8 +28,10 @@ def console(file: IO[str] | None = None) -> Console:
     return Console(file=target, width=width, highlight=False)
 
 
-def table(title: str | None, *columns: str, right: tuple[str, ...] = ()) -> Table:
-    """A table in the house's style; the columns in `right` hold numbers."""
+def table(
+    title: str | None, *columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()
+) -> Table:
+    """A table in the house's style; the columns in `right` hold numbers, those in `whole` words that are not broken."""
     made = Table(
         title=title,
         title_justify="left",
@@ -40,10 +44,15 @@ def table(title: str | None, *columns: str, right: tuple[str, ...] = ()) -> Tabl
         made.add_column(
             column,
             justify="right" if column in right else "left",
-            no_wrap=column in right,
+            no_wrap=column in right or column in whole,
             overflow="fold",
         )
     return made
+
+
+def fits(made: Table, console: Console) -> bool:
+    """Whether the table needs no more columns than there are."""
+    return Measurement.get(console, console.options.update(width=_UNLIMITED), made).maximum <= console.width
 
 
 def print_json(value: Any) -> None:

@@ -94,6 +94,9 @@ class Host {
                      Datatype type) = 0;
   virtual ReduceOp reduce_op(Op op) = 0;
   virtual bool is_commutative(Op op) = 0;
+  // Does MPI define the operator for elements of the type? If not, the call is an error for the host to
+  // report.
+  virtual bool is_defined(Op op, Datatype type) = 0;
   // inout = in op inout, element by element, in the datatype's memory layout.
   virtual int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) = 0;
 

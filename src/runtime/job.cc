@@ -119,6 +119,7 @@ Outcome Job::collective(const Call& call, int* error) {
   }
   const Arguments arguments = read_arguments(host_, call, c->rank, c->size, error);
   if (*error != host::success) return Outcome::native;  // the host says what is wrong with the datatype
+  if (is_reduction(call.operation) && !host_.is_defined(call.op, call.send_type)) return Outcome::native;
   const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
   if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
   const bool is_commutative = !is_reduction(call.operation) || host_.is_commutative(call.op);
@@ -196,6 +197,8 @@ void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Ar
                                                .recv_type = call.recv_type,
                                                .op = call.op,
                                                .size = fused_size(arguments.extent, combine)};
+  // A barrier runs as one element, but moves nothing.
+  if (call.operation == Operation::barrier) c.memos[static_cast<int>(call.operation)].size.bytes = 0;
 }
 
 int Job::run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,

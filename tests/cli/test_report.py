@@ -72,6 +72,23 @@ class TestTables:
         assert row.rstrip().endswith("forced [UNISONO_ALGORITHM]")
         assert "~ extrapolated: not every call was timed" in lines
 
+    def test_reasons_that_do_not_fit_stand_below_once(self, example: dict[str, Any]) -> None:
+        shape = example["classes"][0]["shape"]
+        rows = [row for row in example["classes"] if row["shape"] == shape]
+        for row in rows:
+            row["reason"] = "one reason for all of them"
+        rows[0]["reason"] = (
+            "another that is so long that no line of this terminal could hold it beside the numbers"
+        )
+        lines = printed(example, 100).splitlines()
+        table = lines[next(i for i, line in enumerate(lines) if line.startswith(shape)) :]
+        table = table[: table.index("")]
+        assert sum(line.rstrip().endswith(("(1)", "(2)")) for line in table) == len(rows)
+        assert [line for line in table if "one reason for all of them" in line] == [
+            line for line in table if line.startswith(("(1) one reason", "(2) one reason"))
+        ]
+        assert sum("another that is so long" in line for line in table) == 1
+
     def test_shapes_by_time(self, example: dict[str, Any]) -> None:
         text = printed(example)
         assert text.index("\n16 ranks on 3 nodes") < text.index("\n4 ranks on 1 node")

@@ -51,6 +51,11 @@ def test_every_operation_is_served(mpi: Mpi, runner: Runner, ranks: int):
     assert set(algorithms) == operations
     only_native = [operation for operation, names in algorithms.items() if names == {"native"}]
     assert not only_native, algorithms
+    barriers = [
+        entry for entry in json.loads(report.read_text())["classes"] if entry["operation"] == "barrier"
+    ]
+    assert sum(entry["calls"] for entry in barriers) > 1
+    assert all(entry["bytes"] == 0 for entry in barriers), barriers
 
 
 def thermodynamics(output: str) -> list[str]:

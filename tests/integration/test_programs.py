@@ -92,6 +92,35 @@ def test_shim_passes_status_and_signals_through(request: pytest.FixtureRequest):
     assert run([SHIM, program, "signal", str(int(signal.SIGTERM))]).status == -signal.SIGTERM
 
 
+LARGE_CASES = ["bcast_c", "allreduce_c", "gather_c", "contiguous", "strided", "doubles", "blocks"]
+LARGE_ON_ALL = ["allreduce_c", "strided"]
+LARGE_BYTES = 9 * 2**30
+
+
+def available_memory() -> int:
+    """Return how many bytes this machine can still give to programs."""
+    lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    return int(lines["MemAvailable"].split()[0]) * 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "algorithm"),
+    [(mpi.name, case, "") for mpi in ALL for case in LARGE_ON_ALL]
+    + [("openmpi5", case, "") for case in LARGE_CASES if case not in LARGE_ON_ALL]
+    # What the MPI lacks is put together from what it has.
+    + [("openmpi5", case, "all:native") for case in LARGE_CASES if case.endswith("_c")],
+)
+def test_more_than_an_int_counts(
+    request: pytest.FixtureRequest, runner: Runner, name: str, case: str, algorithm: str
+):
+    if available_memory() < LARGE_BYTES:
+        pytest.skip(f"needs {LARGE_BYTES >> 30} GiB of memory")
+    program = compile_program(installed(BY_NAME[name], request.config), "large.c", flags=["-O2"])
+    environment = {"UNISONO_ALGORITHM": algorithm} if algorithm else {}
+    result = runner.unisono(BY_NAME[name], 2, [program, case], environment, timeout=200)
+    assert result.check().output == "OK\n", str(result)
+
+
 @pytest.mark.parametrize("is_child_under_unisono", [False, True], ids=["child-alone", "child-with"])
 def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: bool):
     """A communicator with processes of two MPI_COMM_WORLDs is left to the MPI, which the others may have alone."""

@@ -23,7 +23,15 @@ def command(operation: str | None, as_json: bool) -> None:
         return
     console = tables.console()
     made = tables.table(
-        None, "operation", "algorithm", "group", "what it does", "needs", "parameters", "source"
+        None,
+        "operation",
+        "algorithm",
+        "group",
+        "what it does",
+        "needs",
+        "parameters",
+        "source",
+        whole=("operation", "algorithm"),
     )
     for algorithm in chosen:
         made.add_row(

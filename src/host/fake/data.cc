@@ -293,6 +293,12 @@ bool FakeHost::is_commutative(Op op) {
   return op_at(*state_, op).is_commutative;
 }
 
+bool FakeHost::is_defined(Op op, Datatype type) {
+  TypeInfo info;
+  return reduce_op(op) == ReduceOp::host ||
+         (type_info(type, &info) == success && info.element != ElementType::derived);
+}
+
 int FakeHost::reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) {
   const OpState& known = op_at(*state_, op);
   if (known.function) {

@@ -126,6 +126,7 @@ class FakeHost final : public Host {
              Datatype type) override;
   ReduceOp reduce_op(Op op) override;
   bool is_commutative(Op op) override;
+  bool is_defined(Op op, Datatype type) override;
   int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;
 
   int call_error_handler(Comm comm, int error_code) override;

@@ -99,6 +99,10 @@ bool MpiHost::is_commutative(Op op) {
   return pmpi.Op_commutative(native(op), &is_commutative) == MPI_SUCCESS && is_commutative != 0;
 }
 
+bool MpiHost::is_defined(Op op, Datatype type) {
+  return mpi::is_defined(native(op), native(type));
+}
+
 int MpiHost::reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) {
   if (count <= piece) {
     return count == 0 ? MPI_SUCCESS

@@ -23,6 +23,7 @@ enum class Kind : std::uint8_t {
   float_int,
   double_int,
   int_int,
+  pair,  // of a value and an index, without a kernel of ours
   other
 };
 
@@ -88,10 +89,39 @@ ElementType element_of(Kind kind, std::size_t bytes) {
       return bytes == 12 ? double_int : other;
     case Kind::int_int:
       return bytes == 8 ? int_int : other;
+    case Kind::pair:
     case Kind::other:
       break;
   }
   return other;
+}
+
+// MPI 4.1, section 6.9.2. What a host allows beyond it is left to the host.
+bool is_allowed(ReduceOp op, Kind kind) {
+  const bool is_integer = kind == Kind::signed_integer || kind == Kind::unsigned_integer;
+  switch (op) {
+    case ReduceOp::max:
+    case ReduceOp::min:
+      return is_integer || kind == Kind::floating;
+    case ReduceOp::sum:
+    case ReduceOp::prod:
+      return is_integer || kind == Kind::floating || kind == Kind::complex;
+    case ReduceOp::land:
+    case ReduceOp::lor:
+    case ReduceOp::lxor:
+      return is_integer || kind == Kind::c_bool || kind == Kind::logical;
+    case ReduceOp::band:
+    case ReduceOp::bor:
+    case ReduceOp::bxor:
+      return is_integer || kind == Kind::byte;
+    case ReduceOp::minloc:
+    case ReduceOp::maxloc:
+      return kind == Kind::float_int || kind == Kind::double_int || kind == Kind::int_int ||
+             kind == Kind::pair;
+    case ReduceOp::host:
+      break;
+  }
+  return true;
 }
 
 int describe_predefined(Predefined* entry, MPI_Datatype type, TypeInfo* info) {
@@ -174,6 +204,13 @@ bool is_predefined(MPI_Datatype type) {
 int describe(MPI_Datatype type, TypeInfo* info) {
   Predefined* entry = find_predefined(widen<std::uintptr_t>(type));
   return entry != nullptr ? describe_predefined(entry, type, info) : describe_derived(type, info);
+}
+
+bool is_defined(MPI_Op op, MPI_Datatype type) {
+  const ReduceOp known = classify(op);
+  if (known == ReduceOp::host) return true;
+  const Predefined* entry = find_predefined(widen<std::uintptr_t>(type));
+  return entry != nullptr && is_allowed(known, entry->kind);
 }
 
 int measure(MPI_Datatype type, TypeInfo* info) {

@@ -26,4 +26,8 @@ int find_contiguous(MPI_Datatype type, bool* is_contiguous);
 
 ReduceOp classify(MPI_Op op);
 
+// Does MPI define the operator for elements of `type`? The predefined ones take some predefined types, the
+// program's own take what they like.
+bool is_defined(MPI_Op op, MPI_Datatype type);
+
 }  // namespace unisono::host::mpi

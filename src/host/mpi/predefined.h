@@ -21,14 +21,14 @@
   X(double, floating) X(long_double, floating) X(c_float_complex, complex) \
   X(c_double_complex, complex) X(c_long_double_complex, complex) X(c_bool, c_bool) \
   X(cxx_bool, c_bool) X(cxx_cplex, complex) X(cxx_dblcplex, complex) X(cxx_ldblcplex, complex) \
-  X(float_int, float_int) X(double_int, double_int) X(2int, int_int) X(long_int, other) \
-  X(short_int, other) X(longdbl_int, other) X(integer, signed_integer) X(integer1, signed_integer) \
+  X(float_int, float_int) X(double_int, double_int) X(2int, int_int) X(long_int, pair) \
+  X(short_int, pair) X(longdbl_int, pair) X(integer, signed_integer) X(integer1, signed_integer) \
   X(integer2, signed_integer) X(integer4, signed_integer) X(integer8, signed_integer) \
   X(integer16, signed_integer) X(real, floating) X(real2, floating) X(real4, floating) \
   X(real8, floating) X(real16, floating) X(dblprec, floating) X(cplex, complex) \
   X(complex4, complex) X(complex8, complex) X(complex16, complex) X(complex32, complex) \
   X(dblcplex, complex) X(logical, logical) X(logical1, logical) X(logical2, logical) \
-  X(logical4, logical) X(logical8, logical) X(2integer, int_int) X(2real, other) X(2dblprec, other) \
+  X(logical4, logical) X(logical8, logical) X(2integer, int_int) X(2real, pair) X(2dblprec, pair) \
   X(2cplex, other) X(2dblcplex, other)
 // clang-format on
 #define UNISONO_WEAK_TYPE(name, kind) \
@@ -52,13 +52,13 @@ UNISONO_TYPES(UNISONO_WEAK_TYPE)
   X(C_DOUBLE_COMPLEX, complex) X(C_LONG_DOUBLE_COMPLEX, complex) X(C_BOOL, c_bool) \
   X(CXX_BOOL, c_bool) X(CXX_FLOAT_COMPLEX, complex) X(CXX_DOUBLE_COMPLEX, complex) \
   X(CXX_LONG_DOUBLE_COMPLEX, complex) X(FLOAT_INT, float_int) X(DOUBLE_INT, double_int) \
-  X(2INT, int_int) X(LONG_INT, other) X(SHORT_INT, other) X(LONG_DOUBLE_INT, other) \
+  X(2INT, int_int) X(LONG_INT, pair) X(SHORT_INT, pair) X(LONG_DOUBLE_INT, pair) \
   X(INTEGER, signed_integer) X(INTEGER1, signed_integer) X(INTEGER2, signed_integer) \
   X(INTEGER4, signed_integer) X(INTEGER8, signed_integer) X(INTEGER16, signed_integer) \
   X(REAL, floating) X(REAL4, floating) X(REAL8, floating) X(REAL16, floating) \
   X(DOUBLE_PRECISION, floating) X(COMPLEX, complex) X(COMPLEX8, complex) X(COMPLEX16, complex) \
   X(COMPLEX32, complex) X(DOUBLE_COMPLEX, complex) X(LOGICAL, logical) X(2INTEGER, int_int) \
-  X(2REAL, other) X(2DOUBLE_PRECISION, other)
+  X(2REAL, pair) X(2DOUBLE_PRECISION, pair)
 // clang-format on
 #define UNISONO_TYPE_HANDLE(name) MPI_##name
 #endif

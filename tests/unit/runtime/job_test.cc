@@ -288,21 +288,20 @@ TEST_F(JobTest, AFullPoolLeavesTheCallToTheHostOrToMessages) {
 }
 
 TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
-  // A predefined operator on a type that the program made: the host refuses to reduce it, on all ranks.
+  // A type that the host fails to reduce, on all ranks.
   World world(3);
-  const host::Datatype dense = world.add_type({{0, 8}}, 8);
   std::atomic<int> handled{0};
   world.run([&](FakeHost& host, int) {
     Job job(host);
-    std::int64_t in = 1, out = 0;
+    long double in = 1, out = 0;
     int error = 0;
     const Call call{.operation = Operation::allreduce,
                     .comm = host.world(),
                     .send_buffer = &in,
                     .recv_buffer = &out,
                     .send_count = 1,
-                    .send_type = dense,
-                    .op = host::fake::op(ReduceOp::sum)};
+                    .send_type = host::fake::datatype(ElementType::other),
+                    .op = host::fake::op(ReduceOp::bxor)};
     if (job.collective(call, &error) == Outcome::done) {
       EXPECT_NE(error, host::success);
       handled += static_cast<int>(host.handled_errors().size());
@@ -310,6 +309,31 @@ TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
     job.finish();
   });
   EXPECT_EQ(handled, 3);
+}
+
+TEST_F(JobTest, AnOperatorThatIsNotDefinedForTheTypeIsTheHostsToReport) {
+  // A predefined operator on a type that the program made, also where there is nothing to reduce.
+  World world(3);
+  const host::Datatype dense = world.add_type({{0, 8}}, 8);
+  std::atomic<int> left{0};
+  world.run([&](FakeHost& host, int) {
+    Job job(host);
+    std::int64_t in = 1, out = 0;
+    for (std::size_t count = 0; count < 2; ++count) {
+      int error = 0;
+      const Call call{.operation = Operation::allreduce,
+                      .comm = host.world(),
+                      .send_buffer = &in,
+                      .recv_buffer = &out,
+                      .send_count = count,
+                      .send_type = dense,
+                      .op = host::fake::op(ReduceOp::sum)};
+      if (job.collective(call, &error) == Outcome::native) ++left;
+    }
+    EXPECT_TRUE(host.handled_errors().empty());
+    job.finish();
+  });
+  EXPECT_EQ(left, 6);
 }
 
 TEST_F(JobTest, CommunicatorsComeAndGo) {

@@ -75,6 +75,7 @@ class ProcessHost final : public host::Host {
   int unpack(const void*, std::size_t, void*, std::size_t, host::Datatype) override { std::abort(); }
   ReduceOp reduce_op(host::Op) override { std::abort(); }
   bool is_commutative(host::Op) override { std::abort(); }
+  bool is_defined(host::Op, host::Datatype) override { std::abort(); }
   int reduce_local(const void*, void*, std::size_t, host::Datatype, host::Op) override { std::abort(); }
   int call_error_handler(host::Comm, int) override { std::abort(); }
   int abort(host::Comm, int) override { std::abort(); }

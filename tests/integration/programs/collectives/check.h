@@ -23,6 +23,10 @@ void check_passed(void);
 // Counts a failure and prints it; ends the job after the first few.
 void check_failed(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+// Errors without a communicator come back as results, or are fatal again: MPIs differ in whose handler they
+// call.
+void return_errors(int is_wanted);
+
 // ---- numbers
 uint32_t hash(uint32_t seed, uint32_t a, uint32_t b, uint32_t c);
 double seconds_now(void);
@@ -101,6 +105,7 @@ void section_in_place(void);
 void section_derived(void);
 void section_absolute(void);
 void section_large_counts(void);
+void section_predefined(void);
 void section_types(void);
 void section_pairs(void);
 void section_user_operators(void);

@@ -36,6 +36,11 @@ void check_failed(const char* format, ...) {
   if (++failures >= failures_before_abort) MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
+void return_errors(int is_wanted) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, is_wanted ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, is_wanted ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL);
+}
+
 uint32_t hash(uint32_t seed, uint32_t a, uint32_t b, uint32_t c) {
   uint32_t x = seed * 2654435761u + a * 2246822519u + b * 3266489917u + c * 668265263u;
   x ^= x >> 15;
@@ -64,6 +69,7 @@ static const Section sections[] = {
     {"derived", section_derived},
     {"absolute", section_absolute},
     {"large_counts", section_large_counts},
+    {"predefined", section_predefined},
     {"types", section_types},
     {"pairs", section_pairs},
     {"user_operators", section_user_operators},

@@ -203,6 +203,9 @@ static int is_equal(const unsigned char* at, Kind kind, int size, Value value) {
 static void check_one(const TypeEntry* entry, int size, OpIndex op, long count, int root, int in_place) {
   static uint32_t seed = 5000;
   const int is_allreduce = root < 0;
+  Trial trial = plain_trial(MPI_COMM_WORLD, root, count, seed);
+  trial.is_in_place = in_place;
+  if (!is_allreduce && has_host_defect(reduce, &trial)) return;
   const size_t length = (size_t)count * (size_t)size;
   unsigned char* from = (unsigned char*)malloc(length + canary_bytes);
   unsigned char* to = (unsigned char*)malloc(length + canary_bytes);
@@ -240,7 +243,8 @@ static void check_one(const TypeEntry* entry, int size, OpIndex op, long count, 
   free(to);
 }
 
-// An MPI without Fortran has no Fortran types: it says so by a null handle or by a size that makes no sense.
+// An MPI without Fortran has no Fortran types: it says so by a null handle, a size that makes no sense, or an
+// error.
 static int usable_size(const TypeEntry* entry) {
   int size = 0;
   if (entry->type == MPI_DATATYPE_NULL) return 0;
@@ -298,8 +302,22 @@ void section_types(void) {
       {"MPI_DOUBLE_PRECISION", floating, MPI_DOUBLE_PRECISION},
       {"MPI_COMPLEX", complex_number, MPI_COMPLEX},
       {"MPI_DOUBLE_COMPLEX", complex_number, MPI_DOUBLE_COMPLEX},
+      {"MPI_INTEGER1", other_integer, MPI_INTEGER1},
+      {"MPI_INTEGER2", other_integer, MPI_INTEGER2},
+      {"MPI_INTEGER4", other_integer, MPI_INTEGER4},
+      {"MPI_INTEGER8", other_integer, MPI_INTEGER8},
+      {"MPI_REAL4", floating, MPI_REAL4},
+      {"MPI_REAL8", floating, MPI_REAL8},
+      {"MPI_COMPLEX8", complex_number, MPI_COMPLEX8},
+      {"MPI_COMPLEX16", complex_number, MPI_COMPLEX16},
+      {"MPI_CXX_BOOL", logical, MPI_CXX_BOOL},
+      {"MPI_CXX_FLOAT_COMPLEX", complex_number, MPI_CXX_FLOAT_COMPLEX},
+      {"MPI_CXX_DOUBLE_COMPLEX", complex_number, MPI_CXX_DOUBLE_COMPLEX},
+      {"MPI_CXX_LONG_DOUBLE_COMPLEX", complex_number, MPI_CXX_LONG_DOUBLE_COMPLEX},
   };
+  return_errors(1);
   for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) check_type(&types[i]);
+  return_errors(0);
 }
 
 // ---- pairs: MINLOC and MAXLOC
@@ -311,6 +329,7 @@ typedef struct {
   int is_floating;
   int index_offset;
   int extent;
+  int is_twice;  // Fortran's: the index is of the value's type
 } PairEntry;
 
 static Value pair_for(uint32_t seed, int rank, long index) {
@@ -325,29 +344,44 @@ static Value better_pair(int is_max, Value a, Value b) {
   return (a.real > b.real) == (is_max != 0) ? a : b;
 }
 
+static Kind value_kind(const PairEntry* entry) {
+  return entry->is_floating ? floating : signed_integer;
+}
+
+static Kind index_kind(const PairEntry* entry) {
+  return entry->is_twice ? value_kind(entry) : signed_integer;
+}
+
+static int index_size(const PairEntry* entry) {
+  return entry->is_twice ? entry->value_size : (int)sizeof(int);
+}
+
 static void store_pair(const PairEntry* entry, unsigned char* at, Value pair) {
-  const int location = (int)pair.imaginary;
-  store(at, entry->is_floating ? floating : signed_integer, entry->value_size, pair);
-  memcpy(at + entry->index_offset, &location, sizeof location);
+  const Value location = {pair.imaginary, 0};
+  store(at, value_kind(entry), entry->value_size, pair);
+  store(at + entry->index_offset, index_kind(entry), index_size(entry), location);
 }
 
 static int is_pair(const PairEntry* entry, const unsigned char* at, Value pair) {
-  int location;
-  memcpy(&location, at + entry->index_offset, sizeof location);
-  return location == pair.imaginary &&
-         is_equal(at, entry->is_floating ? floating : signed_integer, entry->value_size, pair);
+  const Value location = {pair.imaginary, 0};
+  return is_equal(at, value_kind(entry), entry->value_size, pair) &&
+         is_equal(at + entry->index_offset, index_kind(entry), index_size(entry), location);
 }
 
-static void check_pair(const PairEntry* entry, int is_max, long count, int root) {
+static void check_pair(const PairEntry* entry, int is_max, long count, int root, int in_place) {
   static uint32_t seed = 9000;
   const int is_allreduce = root < 0;
   unsigned char* from = (unsigned char*)calloc((size_t)count, (size_t)entry->extent);
   unsigned char* to = (unsigned char*)calloc((size_t)count, (size_t)entry->extent);
   const MPI_Op op = is_max ? MPI_MAXLOC : MPI_MINLOC;
   ++seed;
-  for (long i = 0; i < count; ++i) store_pair(entry, from + i * entry->extent, pair_for(seed, world_rank, i));
-  const int error = is_allreduce ? MPI_Allreduce(from, to, (int)count, entry->type, op, MPI_COMM_WORLD)
-                                 : MPI_Reduce(from, to, (int)count, entry->type, op, root, MPI_COMM_WORLD);
+  const int in_place_here = in_place && (is_allreduce || world_rank == root);
+  for (long i = 0; i < count; ++i) {
+    store_pair(entry, (in_place_here ? to : from) + i * entry->extent, pair_for(seed, world_rank, i));
+  }
+  const void* input = in_place_here ? MPI_IN_PLACE : from;
+  const int error = is_allreduce ? MPI_Allreduce(input, to, (int)count, entry->type, op, MPI_COMM_WORLD)
+                                 : MPI_Reduce(input, to, (int)count, entry->type, op, root, MPI_COMM_WORLD);
   if (error != MPI_SUCCESS) check_failed("%s: error %d", entry->name, error);
   int is_right = 1;
   for (long i = 0; (is_allreduce || world_rank == root) && i < count; ++i) {
@@ -359,8 +393,8 @@ static void check_pair(const PairEntry* entry, int is_max, long count, int root)
   if (is_right) {
     check_passed();
   } else {
-    check_failed("%s of %ld %s, %s is wrong", is_max ? "MAXLOC" : "MINLOC", count, entry->name,
-                 is_allreduce ? "allreduce" : "reduce");
+    check_failed("%s of %ld %s, %s%s is wrong", is_max ? "MAXLOC" : "MINLOC", count, entry->name,
+                 is_allreduce ? "allreduce" : "reduce", in_place ? " in place" : "");
   }
   free(from);
   free(to);
@@ -369,8 +403,10 @@ static void check_pair(const PairEntry* entry, int is_max, long count, int root)
 #define PAIR(member_type, type, is_floating)                                               \
   {                                                                                        \
 #type, type, sizeof(member_type), is_floating, offsetof(struct pair_of_##type, index), \
-        sizeof(struct pair_of_##type)                                                      \
+        sizeof(struct pair_of_##type), 0                                                   \
   }
+#define TWICE(member_type, type, is_floating) \
+  { #type, type, sizeof(member_type), is_floating, sizeof(member_type), 2 * sizeof(member_type), 1 }
 
 void section_pairs(void) {
   struct pair_of_MPI_FLOAT_INT {
@@ -398,15 +434,27 @@ void section_pairs(void) {
     int index;
   };
   const PairEntry pairs[] = {
-      PAIR(float, MPI_FLOAT_INT, 1), PAIR(double, MPI_DOUBLE_INT, 1),
-      PAIR(long, MPI_LONG_INT, 0),   PAIR(int, MPI_2INT, 0),
-      PAIR(short, MPI_SHORT_INT, 0), PAIR(long double, MPI_LONG_DOUBLE_INT, 1),
+      PAIR(float, MPI_FLOAT_INT, 1),
+      PAIR(double, MPI_DOUBLE_INT, 1),
+      PAIR(long, MPI_LONG_INT, 0),
+      PAIR(int, MPI_2INT, 0),
+      PAIR(short, MPI_SHORT_INT, 0),
+      PAIR(long double, MPI_LONG_DOUBLE_INT, 1),
+      TWICE(int, MPI_2INTEGER, 0),
+      TWICE(float, MPI_2REAL, 1),
+      TWICE(double, MPI_2DOUBLE_PRECISION, 1),
   };
+  return_errors(1);
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
+    const TypeEntry type = {pairs[i].name, other_integer, pairs[i].type};
+    if (usable_size(&type) <= 0) continue;
     for (int is_max = 0; is_max < 2; ++is_max) {
-      check_pair(&pairs[i], is_max, 7, -1);
-      check_pair(&pairs[i], is_max, 500, -1);
-      check_pair(&pairs[i], is_max, 3, (int)i % world_size);
+      check_pair(&pairs[i], is_max, 7, -1, 0);
+      check_pair(&pairs[i], is_max, 500, -1, is_max);
+      check_pair(&pairs[i], is_max, 5, -1, !is_max);
+      check_pair(&pairs[i], is_max, 3, (int)i % world_size, 0);
+      check_pair(&pairs[i], is_max, 40, 0, 1);
     }
   }
+  return_errors(0);
 }

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import job
+import mpis
 import pytest
-from harness import CLUSTER_TOOLS, Cluster
+from harness import CLUSTER_TOOLS, Cluster, Runner
 
 
 def test_timeout_ends_the_whole_job():
@@ -26,6 +27,20 @@ def test_output_and_status_are_kept():
     assert (result.status, result.output, result.errors) == (3, "out\n", "err\n")
     with pytest.raises(AssertionError, match="status 3"):
         result.check()
+
+
+@pytest.mark.parametrize(
+    ("script", "runs"),
+    [
+        ("echo x >>runs; sleep 2.1; echo exiting improperly >&2; exit 1", 2),
+        ("echo x >>runs; echo exiting improperly >&2; exit 1", 1),
+        ("echo x >>runs; sleep 2.1; exit 1", 1),
+        ("echo x >>runs", 1),
+    ],
+)
+def test_only_a_lost_finalize_is_run_again(runner: Runner, script: str, runs: int):
+    runner.run_line(mpis.BY_NAME["openmpi4"], ["bash", "-c", script])
+    assert (runner.scratch / "runs").read_text() == "x\n" * runs
 
 
 def test_nodes_are_separate(cluster: Cluster):

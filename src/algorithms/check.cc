@@ -39,7 +39,14 @@ constexpr std::int64_t most_instances = 3'000'000;
 std::int64_t instances_of(const CheckedCall& call, const CheckLoad& load) {
   std::int64_t instances = 0;
   for (int rank = 0; rank < call.problem.size; ++rank) {
-    instances += schedule::LoadedProgram(call, rank, load).instances();
+    const schedule::CheckedProgram& program = call.programs[rank];
+    const int local_size = call.problem.layout->local_size(rank);
+    for (std::size_t i = 0; i < program.stages.size(); ++i) {
+      const auto lane =
+          schedule::slot_geometry(program.stages[i], load.area_elements, local_size).lane_elements;
+      instances += (program.first_step[i + 1] - program.first_step[i]) *
+                   schedule::piece_count(program.stages[i], static_cast<int>(i), load, lane);
+    }
   }
   return instances;
 }
@@ -57,7 +64,7 @@ class SizeCheck {
 
   Outcome run() {
     const auto shapes = check_shapes(descriptor_, size_, options_.seed);
-    // Every value of each kind comes within so many shapes (see check_shapes).
+    // Every layout and every value of each kind comes within so many shapes (see check_shapes).
     const std::size_t at_least = std::min(shapes.size(), least_shapes());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       if (i >= at_least && spent_ > options_.effort) break;
@@ -68,7 +75,7 @@ class SizeCheck {
   }
 
  private:
-  std::size_t least_shapes() const { return size_ <= 33 ? 12 : 4; }
+  std::size_t least_shapes() const { return size_ <= 33 ? 12 : 8; }
 
   void fail(const std::string& where, const std::string& what) {
     if (outcome_.failures.size() < most_failures_of_item) {
@@ -79,7 +86,7 @@ class SizeCheck {
   void check_shape(const CheckShape& shape, int number) {
     const std::string where = shape.describe(descriptor_);
     std::vector<std::string> failures;
-    const CheckedCall call = spread_out(descriptor_, shape, &failures);
+    const CheckedCall call = spread_out(descriptor_, shape, &failures, &known_);
     for (const std::string& failure : failures) fail(where, failure);
     if (!failures.empty()) return;
     const auto counts = check_counts(descriptor_.operation, size_);
@@ -106,14 +113,16 @@ class SizeCheck {
     effort.most_ranks_ordered = size_ <= 33 ? 12 : 5;
     ++outcome_.cases;
     spent_ += instances * (1 + effort.orders);
-    for (const std::string& text : schedule::check({&call}, {elements}, load, effort)) {
-      fail(where + count_of(elements, schedule::most_pieces(call, load)), text);
-    }
+    const auto failures = schedule::check({&call}, {elements}, load, effort);
+    if (failures.empty()) return;
+    const std::string with_count = where + count_of(elements, schedule::most_pieces(call, load));
+    for (const std::string& text : failures) fail(with_count, text);
   }
 
   const Descriptor& descriptor_;
   int size_;
   const CheckOptions& options_;
+  schedule::KnownPrograms known_;
   std::int64_t spent_ = 0;
   Outcome outcome_;
 };

@@ -25,8 +25,9 @@ struct CheckOptions {
   std::vector<int> ranks;  // empty: standard_check_ranks()
   std::uint32_t seed = 1;  // of the choice among cases where there are too many, and of orders
   int threads = 0;         // 0: one for each core
-  // About how many pieces of steps are looked at for each algorithm and number of ranks. Every layout, root,
-  // count, parameter value and number of pieces is met at least once, whatever that takes.
+  // About how many pieces of steps are looked at for each algorithm and number of ranks. Up to 8 ranks all
+  // counts are tried on each shape of a call, else one or two; shapes (layout, root, parameters, in place,
+  // ...) come in an order that has all layouts and all values early.
   std::int64_t effort = 40'000;
   std::function<void(const CheckProgress&)> progress;  // called one at a time, from any thread
 };

@@ -55,8 +55,38 @@ std::vector<int> roots_of(const Descriptor& descriptor, const Layout& layout) {
   return roots;
 }
 
+// All values of all parameters side by side; then one parameter after the other away from the standard. The
+// shapes take turns.
+std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
+  std::size_t most = 1;
+  for (const ParameterSpec& spec : descriptor.parameters) most = std::max(most, values_of(spec).size());
+  std::vector<Parameters> sets(most);
+  for (const ParameterSpec& spec : descriptor.parameters) {
+    const auto values = values_of(spec);
+    for (std::size_t i = 0; i < most; ++i) sets[i].set(spec.name, values[i % values.size()]);
+  }
+  for (const ParameterSpec& spec : descriptor.parameters) {
+    for (const std::int64_t value : values_of(spec)) {
+      Parameters set = sets.front();
+      set.set(spec.name, value);
+      if (value != sets.front().get(spec.name)) sets.push_back(set);
+    }
+  }
+  return sets;
+}
+
 bool is_legal(const Descriptor& descriptor, const Problem& problem) {
   return why_illegal(descriptor, problem, 0, true, true).empty();
+}
+
+// One shape of each layout before all others.
+void put_layouts_first(std::vector<CheckShape>* shapes) {
+  std::vector<std::string> seen;
+  std::stable_partition(shapes->begin(), shapes->end(), [&](const CheckShape& shape) {
+    if (std::find(seen.begin(), seen.end(), shape.layout.name) != seen.end()) return false;
+    seen.push_back(shape.layout.name);
+    return true;
+  });
 }
 
 }  // namespace
@@ -122,23 +152,13 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
       }
     }
   }
-  // Parameters: one after the other away from the standard, then all at random; the shapes take turns.
   std::mt19937 random(seed * 7919 + static_cast<std::uint32_t>(size));
-  std::vector<Parameters> sets;
-  Parameters standard;
-  for (const ParameterSpec& spec : descriptor.parameters) standard.set(spec.name, values_of(spec).front());
-  sets.push_back(standard);
-  for (const ParameterSpec& spec : descriptor.parameters) {
-    for (const std::int64_t value : values_of(spec)) {
-      Parameters set = standard;
-      set.set(spec.name, value);
-      if (value != standard.get(spec.name)) sets.push_back(set);
-    }
-  }
+  const std::vector<Parameters> sets = parameter_sets(descriptor);
   std::vector<CheckShape> shapes;
   const std::size_t rounds = std::max<std::size_t>(sets.size(), 4);
   for (std::size_t round = 0; round < rounds && !legal.empty(); ++round) {
     std::shuffle(legal.begin(), legal.end(), random);
+    if (round == 0) put_layouts_first(&legal);
     for (CheckShape shape : legal) {
       shape.parameters = sets[(shapes.size() + round) % sets.size()];
       shapes.push_back(std::move(shape));
@@ -148,10 +168,10 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
 }
 
 CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
-                       std::vector<std::string>* failures) {
+                       std::vector<std::string>* failures, schedule::KnownPrograms* known) {
   const std::string title = std::string(name(descriptor.operation)) + "/" + descriptor.name;
   const auto build = [&](const Problem& problem) { return descriptor.build(problem, shape.parameters); };
-  return schedule::spread_out(title, shape.problem(descriptor), shape.is_in_place, build, failures);
+  return schedule::spread_out(title, shape.problem(descriptor), shape.is_in_place, build, failures, known);
 }
 
 std::vector<std::int64_t> check_counts(Operation operation, int size) {

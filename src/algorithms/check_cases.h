@@ -35,7 +35,8 @@ struct CheckShape {
 std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std::uint32_t seed);
 
 schedule::CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
-                                 std::vector<std::string>* failures);
+                                 std::vector<std::string>* failures,
+                                 schedule::KnownPrograms* known = nullptr);
 
 // Counts worth looking at: 0, 1, fewer than ranks, not divisible, 2p + 1.
 std::vector<std::int64_t> check_counts(Operation operation, int size);

@@ -18,9 +18,9 @@ void check_dependencies(const CheckPlan& plan, const CheckEffort& effort,
   for (int call = 0; call < plan.calls(); ++call) {
     const int step = std::max(1, (plan.ranks() + effort.most_ranks_ordered - 1) / effort.most_ranks_ordered);
     for (int rank = 0; rank < plan.ranks(); rank += step) {
-      check_order(plan.call(call), plan.program(call, rank), failures);
+      check_order(plan.call(call), plan.program(call, rank), plan.edges(call)[rank], failures);
     }
-    if (failures->empty()) check_posting(plan.call(call), plan.programs(call), failures);
+    if (failures->empty()) check_posting(plan.call(call), plan.programs(call), plan.edges(call), failures);
   }
 }
 
@@ -55,9 +55,8 @@ std::vector<std::string> check(const std::vector<const CheckedCall*>& calls,
 std::int64_t most_pieces(const CheckedCall& call, const CheckLoad& load) {
   std::int64_t most = 1;
   const LoadedProgram program(call, 0, load);
-  for (std::size_t stage = 0; stage < program.program().stages.size(); ++stage) {
-    most = std::max(most, program.pieces(static_cast<int>(stage)));
-  }
+  const auto stages = static_cast<int>(program.program().stages.size());
+  for (int stage = 0; stage < stages; ++stage) most = std::max(most, program.pieces(stage));
   return most;
 }
 

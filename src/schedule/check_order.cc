@@ -2,8 +2,8 @@
 #include "schedule/check_order.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <tuple>
 
 #include "schedule/describe.h"
 
@@ -214,11 +214,14 @@ class ConflictWalk {
 
 std::vector<InstanceEdge> instance_edges(const LoadedProgram& program) {
   EdgeMaker maker{program, {}};
+  maker.edges.reserve(program.instances() * 2);
   const auto& steps = program.program().steps;
   for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
     const std::int64_t pieces = program.pieces(steps[step].stage);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      for (const Predecessor& before : steps[step].before) maker.add(step, piece, before);
+      for (int i = steps[step].first_before; i < steps[step].last_before; ++i) {
+        maker.add(step, piece, program.program().before[i]);
+      }
       // The executor starts the pieces of a step in order.
       const int instance = program.first_instance(step) + static_cast<int>(piece);
       if (piece > 0) maker.edges.push_back({instance - 1, instance, true});
@@ -273,8 +276,8 @@ Ancestors::Ancestors(int instances, const std::vector<std::int32_t>& order,
   }
 }
 
-void check_order(const CheckedCall& call, const LoadedProgram& program, std::vector<std::string>* failures) {
-  const std::vector<InstanceEdge> edges = instance_edges(program);
+void check_order(const CheckedCall& call, const LoadedProgram& program,
+                 const std::vector<InstanceEdge>& edges, std::vector<std::string>* failures) {
   const std::vector<std::int32_t> order = topological_order(program, edges);
   if (static_cast<int>(order.size()) < program.instances()) {
     std::vector<bool> is_ordered(program.instances(), false);
@@ -295,8 +298,8 @@ struct StartOrder {
   std::vector<std::int32_t> place;  // instance -> its place in one order that is possible
   Ancestors ancestors;
 
-  static std::unique_ptr<StartOrder> of(const LoadedProgram& program) {
-    const auto edges = instance_edges(program);
+  static std::unique_ptr<StartOrder> of(const LoadedProgram& program,
+                                        const std::vector<InstanceEdge>& edges) {
     const auto order = topological_order(program, edges);
     std::vector<std::int32_t> place(program.instances(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int32_t>(i);
@@ -305,46 +308,60 @@ struct StartOrder {
   }
 };
 
+// A message on its way from one rank.
+struct Posted {
+  int to, tag;
+  std::int32_t place;  // in the sender's order of starting
+  int instance;
+  bool is_like(const Posted& other) const { return to == other.to && tag == other.tag; }
+  bool is_before(const Posted& other) const {
+    return std::tie(to, tag, place) < std::tie(other.to, other.tag, other.place);
+  }
+};
+
 }  // namespace
 
 void check_posting(const CheckedCall& call, const std::vector<LoadedProgram>& programs,
-                   std::vector<std::string>* failures) {
+                   const std::vector<std::vector<InstanceEdge>>& edges, std::vector<std::string>* failures) {
   std::vector<std::unique_ptr<StartOrder>> orders(programs.size());
   const auto order_of = [&](int rank) -> const StartOrder& {
-    if (!orders[rank]) orders[rank] = StartOrder::of(programs[rank]);
+    if (!orders[rank]) orders[rank] = StartOrder::of(programs[rank], edges[rank]);
     return *orders[rank];
   };
   const auto complain = [&](const LoadedProgram& program, int instance) {
     failures->push_back(describe(call, program.rank(), program.step_of(instance)) +
                         ": may be posted before an earlier message of the same pair and tag");
   };
+  std::vector<Posted> sent;
   for (const LoadedProgram& sender : programs) {
-    std::map<std::pair<int, int>, std::vector<int>> lists;  // receiver, tag -> instances
+    sent.clear();
     for (int i = 0; i < sender.instances(); ++i) {
       const CheckedStep& checked = sender.program().steps[sender.step_of(i)];
       if (checked.step.kind == StepKind::send && checked.partner >= 0 && sender.is_sent(i)) {
-        lists[{checked.step.peer, checked.tag}].push_back(i);
+        sent.push_back({checked.step.peer, checked.tag, 0, i});
       }
     }
-    for (auto& [key, list] : lists) {
-      if (list.size() < 2) continue;
-      const LoadedProgram& receiver = programs[key.first];
-      const StartOrder& sending = order_of(sender.rank());
-      const StartOrder& receiving = order_of(key.first);
-      std::sort(list.begin(), list.end(), [&](int a, int b) { return sending.place[a] < sending.place[b]; });
+    std::sort(sent.begin(), sent.end(), [](const Posted& a, const Posted& b) { return a.is_before(b); });
+    const bool has_equals =
+        std::adjacent_find(sent.begin(), sent.end(),
+                           [](const Posted& a, const Posted& b) { return a.is_like(b); }) != sent.end();
+    if (!has_equals) continue;
+    const StartOrder& sending = order_of(sender.rank());
+    for (Posted& posted : sent) posted.place = sending.place[posted.instance];
+    std::sort(sent.begin(), sent.end(), [](const Posted& a, const Posted& b) { return a.is_before(b); });
+    for (std::size_t i = 0; i + 1 < sent.size(); ++i) {
+      if (!sent[i].is_like(sent[i + 1])) continue;
+      const LoadedProgram& receiver = programs[sent[i].to];
       const auto partner = [&](int instance) {
         const int step = sender.program().steps[sender.step_of(instance)].partner;
         return receiver.first_instance(step) + sender.piece_of(instance);
       };
-      for (std::size_t i = 0; i + 1 < list.size(); ++i) {
-        if (!sending.ancestors.is_started_before(list[i], list[i + 1])) {
-          complain(sender, list[i + 1]);
-          break;
-        }
-        if (!receiving.ancestors.is_started_before(partner(list[i]), partner(list[i + 1]))) {
-          complain(receiver, partner(list[i + 1]));
-          break;
-        }
+      const int first = sent[i].instance;
+      const int second = sent[i + 1].instance;
+      if (!sending.ancestors.is_started_before(first, second)) {
+        complain(sender, second);
+      } else if (!order_of(sent[i].to).ancestors.is_started_before(partner(first), partner(second))) {
+        complain(receiver, partner(second));
       }
     }
   }

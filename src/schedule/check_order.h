@@ -45,11 +45,11 @@ class Ancestors {
   Bits finished_, started_;
 };
 
-// Appends what is wrong to `failures`.
-void check_order(const CheckedCall& call, const LoadedProgram& program, std::vector<std::string>* failures);
-// Messages between a pair that carry the same tag: posted in the same order on both sides? `programs` by
-// rank.
+// Append what is wrong to `failures`; `edges` as instance_edges() makes them.
+void check_order(const CheckedCall& call, const LoadedProgram& program,
+                 const std::vector<InstanceEdge>& edges, std::vector<std::string>* failures);
+// Messages between a pair that carry the same tag: posted in the same order on both sides? By rank.
 void check_posting(const CheckedCall& call, const std::vector<LoadedProgram>& programs,
-                   std::vector<std::string>* failures);
+                   const std::vector<std::vector<InstanceEdge>>& edges, std::vector<std::string>* failures);
 
 }  // namespace unisono::schedule

@@ -82,10 +82,12 @@ void CheckPlan::link() {
   }
   std::vector<std::vector<std::int32_t>> thread_steps(
       ranks(), std::vector<std::int32_t>(static_cast<std::size_t>(channels_ + 1), 0));
+  edges_.resize(calls_.size());
   for (std::size_t call = 0; call < calls_.size(); ++call) {
+    edges_[call].reserve(ranks());
     for (int rank = 0; rank < ranks(); ++rank) {
       const int offset = offsets_[call][rank];
-      auto edges = instance_edges(programs_[call][rank]);
+      const auto& edges = edges_[call].emplace_back(instance_edges(programs_[call][rank]));
       for (const InstanceEdge& edge : edges) {
         ++predecessor_counts_[offset + edge.to];
         ++first_successor_[offset + edge.from + 1];

@@ -28,6 +28,7 @@ class CheckPlan {
   const CheckLoad& load() const { return load_; }
   const LoadedProgram& program(int call, int rank) const { return programs_[call][rank]; }
   const std::vector<LoadedProgram>& programs(int call) const { return programs_[call]; }
+  const std::vector<std::vector<InstanceEdge>>& edges(int call) const { return edges_[call]; }  // by rank
   int channels() const { return channels_; }
   bool has_node_steps() const { return has_node_steps_; }
 
@@ -84,6 +85,7 @@ class CheckPlan {
   std::vector<std::int64_t> elements_;
   CheckLoad load_;
   std::vector<std::vector<LoadedProgram>> programs_;
+  std::vector<std::vector<std::vector<InstanceEdge>>> edges_;
   std::vector<std::vector<int>> offsets_;
   std::vector<std::int32_t> rank_of_, call_of_;
   std::vector<std::int8_t> thread_of_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <stdexcept>
 #include <tuple>
+#include <unordered_map>
 
 #include "schedule/describe.h"
 #include "schedule/executor.h"
@@ -41,9 +42,8 @@ std::vector<Written> written_steps(const Problem& problem, const Program& progra
   return result;
 }
 
-// May the compiler leave the step out? Where nothing is moved, or onto itself.
+// May the compiler leave the step out? Where nothing is moved.
 bool is_nothing(const Step& step) {
-  if (step.kind == StepKind::copy && step.into == step.left) return true;
   return (step.kind == StepKind::copy || step.kind == StepKind::reduce) && step.into.first == step.into.last;
 }
 
@@ -64,13 +64,13 @@ CheckedStep checked_step(const Compiled& compiled, const CompiledStep& from) {
   checked.is_node = from.is_node_step;
   checked.is_token = from.is_token;
   checked.tag = from.tag;
-  checked.before.assign(compiled.predecessors.begin() + from.first_predecessor,
-                        compiled.predecessors.begin() + from.last_predecessor);
+  checked.first_before = from.first_predecessor;
+  checked.last_before = from.last_predecessor;
   return checked;
 }
 
-CheckedProgram spread_out(const Problem& problem, const Program& program,
-                          std::vector<std::string>* failures) {
+CheckedProgram compiled_program(const Problem& problem, const Program& program,
+                                const std::vector<Written>& written, std::vector<std::string>* failures) {
   CheckedProgram result;
   result.scratch = program.scratch;
   result.scratch_parts = program.scratch_parts;
@@ -87,7 +87,8 @@ CheckedProgram spread_out(const Problem& problem, const Program& program,
     result.channel_of.push_back(stage.channel);
     result.has_node_steps.push_back(stage.has_node_steps);
   }
-  const std::vector<Written> written = written_steps(problem, program);
+  result.before = compiled->predecessors;
+  result.steps.reserve(compiled->steps.size());
   auto next = written.begin();
   for (const CompiledStep& from : compiled->steps) {
     CheckedStep checked = checked_step(*compiled, from);
@@ -110,6 +111,49 @@ CheckedProgram spread_out(const Problem& problem, const Program& program,
   if (next != written.end()) failures->push_back(who + ": the compiler lost " + describe(next->step));
   result.first_step.resize(result.stages.size() + 1, static_cast<int>(result.steps.size()));
   return result;
+}
+
+// All that compile() sees of a program: two that are equal in it have one result.
+struct Source {
+  std::vector<Stage> stages;  // without `write`
+  std::vector<Written> steps;
+  std::int64_t scratch;
+  std::int32_t scratch_parts;
+
+  std::uint64_t hash() const {
+    std::uint64_t hash = steps.size();
+    const auto mix = [&hash](std::int64_t value) {
+      hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    };
+    for (const Written& written : steps) {
+      const Step& step = written.step;
+      mix(static_cast<std::int64_t>(step.kind) << 32 | static_cast<std::uint32_t>(step.peer));
+      for (const Ref* ref : {&step.into, &step.left, &step.right}) {
+        mix(ref->first * 8 + static_cast<int>(ref->place));
+      }
+    }
+    return hash;
+  }
+  bool operator==(const Source& other) const {
+    const auto key = [](const Stage& stage) {
+      return std::tie(stage.rounds, stage.extent, stage.extent_parts, stage.segment_bytes, stage.window,
+                      stage.rounds_under_way, stage.shared, stage.ticks, stage.buffers, stage.lanes);
+    };
+    return scratch == other.scratch && scratch_parts == other.scratch_parts &&
+           std::equal(steps.begin(), steps.end(), other.steps.begin(), other.steps.end(),
+                      [](const Written& a, const Written& b) {
+                        return a.stage == b.stage && a.round == b.round && is_same(a.step, b.step);
+                      }) &&
+           std::equal(stages.begin(), stages.end(), other.stages.begin(), other.stages.end(),
+                      [&](const Stage& a, const Stage& b) { return key(a) == key(b); });
+  }
+};
+
+Source source_of(const Problem& problem, const Program& program) {
+  Source source{program.stages, written_steps(problem, program), program.scratch, program.scratch_parts};
+  for (Stage& stage : source.stages) stage.write = nullptr;
+  return source;
 }
 
 class Inspector {
@@ -253,6 +297,33 @@ class Inspector {
 
 }  // namespace
 
+struct KnownPrograms::State {
+  struct Entry {
+    Source source;
+    CheckedProgram made;
+  };
+  std::unordered_multimap<std::uint64_t, Entry> entries;
+  CheckedProgram refused;
+
+  // The program compiled, unless one like it is known. What is refused is not kept: it fails every time.
+  const CheckedProgram& find(const Problem& problem, const Program& program,
+                             std::vector<std::string>* failures) {
+    Source source = source_of(problem, program);
+    const std::uint64_t hash = source.hash();
+    const auto [first, last] = entries.equal_range(hash);
+    for (auto entry = first; entry != last; ++entry) {
+      if (entry->second.source == source) return entry->second.made;
+    }
+    const std::size_t failed = failures->size();
+    CheckedProgram made = compiled_program(problem, program, source.steps, failures);
+    if (failures->size() > failed) return refused = std::move(made);
+    return entries.emplace(hash, Entry{std::move(source), std::move(made)})->second.made;
+  }
+};
+
+KnownPrograms::KnownPrograms() : state_(std::make_unique<State>()) {}
+KnownPrograms::~KnownPrograms() = default;
+
 bool may_be_in_place(const Problem& problem) {
   switch (problem.operation) {
     case Operation::allreduce:
@@ -284,12 +355,14 @@ std::string describe(const CheckedCall& call, int rank, int step) {
 }
 
 CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_place, const Build& build,
-                       std::vector<std::string>* failures) {
+                       std::vector<std::string>* failures, KnownPrograms* known) {
   CheckedCall call{std::move(title), problem, is_in_place, {}};
   call.programs.reserve(problem.size);
+  KnownPrograms own_known;
+  KnownPrograms::State& programs = (known != nullptr ? *known : own_known).state();
   for (int rank = 0; rank < problem.size; ++rank) {
     const Problem own = call.problem_of(rank);
-    call.programs.push_back(spread_out(own, build(own), failures));
+    call.programs.push_back(programs.find(own, build(own), failures));
   }
   if (failures->empty()) Inspector(&call, failures).inspect();
   return call;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,14 @@ struct CheckedStep {
   bool is_token = false;      // a message that is sent whatever the count
   std::int32_t partner = -1;  // messages: the peer's step that this one meets
   std::int32_t tag = 0;
-  std::vector<Predecessor> before;  // as the compiler derived them
+  std::int32_t first_before = 0, last_before = 0;  // in CheckedProgram::before
 };
 
 struct CheckedProgram {
   std::vector<Stage> stages;
   std::vector<int> channel_of;  // stage -> channel, -1 without
   std::vector<CheckedStep> steps;
+  std::vector<Predecessor> before;   // as the compiler derived them
   std::vector<int> first_step;       // stage -> its first step; one more entry at the end
   std::vector<bool> has_node_steps;  // stage -> does this rank run any?
   std::int64_t scratch = 0;
@@ -51,11 +53,24 @@ std::string describe(const CheckedCall& call, int rank, int step);
 // Does MPI allow MPI_IN_PLACE to this rank in this operation?
 bool may_be_in_place(const Problem& problem);
 
+// Programs that were compiled before, by all that the compiler looks at: ranks and calls that write the same
+// steps (other layouts, other roots) need not be compiled again. For one operation on one number of ranks.
+class KnownPrograms {
+ public:
+  KnownPrograms();
+  ~KnownPrograms();
+  struct State;
+  State& state() { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
 // Asks `build` for all ranks' programs and compiles them. What is wrong with them as far as it shows without
 // a count (messages without a partner, ranks that disagree about a stage, references that cannot be) is
 // appended to `failures`.
 using Build = std::function<Program(const Problem&)>;
 CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_place, const Build& build,
-                       std::vector<std::string>* failures);
+                       std::vector<std::string>* failures, KnownPrograms* known = nullptr);
 
 }  // namespace unisono::schedule

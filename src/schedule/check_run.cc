@@ -38,7 +38,7 @@ CheckRun::CheckRun(const CheckPlan& plan, const CheckPolicy& policy)
       pending_(plan.predecessor_counts()),
       state_(plan.instances(), State::waiting),
       clocks_(plan.has_node_steps() ? plan.instances() : 0),
-      payloads_(plan.instances()),
+      payload_first_(plan.instances(), -1),
       results_(plan.calls()) {
   bool has_barrier = false;
   for (int call = 0; call < plan.calls(); ++call) {
@@ -211,17 +211,17 @@ void CheckRun::start_message(int instance) {
 void CheckRun::complete_message(int instance) {
   const bool is_send = plan_.step_of(instance).step.kind == StepKind::send;
   const int send = is_send ? instance : plan_.partner_of(instance);
-  if (is_send || state_[send] == State::posted) {
-    if (payloads_[send].empty()) {
-      const Span from = operand(send, plan_.step_of(send).step.left, false);
-      if (check_defined(send, from)) payloads_[send].assign(from.data, from.data + from.length);
+  if (payload_first_[send] < 0) {
+    const Span from = operand(send, plan_.step_of(send).step.left, false);
+    if (check_defined(send, from)) {
+      payload_first_[send] = static_cast<std::int64_t>(payload_.size());
+      payload_.insert(payload_.end(), from.data, from.data + from.length);
     }
   }
   if (!is_send) {
     const Span into = operand(instance, plan_.step_of(instance).step.into, true);
-    const auto& payload = payloads_[send];
-    if (into.data != nullptr && static_cast<std::int64_t>(payload.size()) == into.length) {
-      std::copy(payload.begin(), payload.end(), into.data);
+    if (into.data != nullptr && payload_first_[send] >= 0) {
+      std::copy_n(payload_.begin() + payload_first_[send], into.length, into.data);
     }
     if (words_ != 0) {
       for (std::size_t word = 0; word < words_; ++word) known(instance)[word] |= known(send)[word];

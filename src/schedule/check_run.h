@@ -139,7 +139,8 @@ class CheckRun {
   enum class State : std::uint8_t { waiting, started, posted, done, passed };
   std::vector<State> state_;
   std::vector<std::unique_ptr<Clock>> clocks_;  // what an instance's predecessors have seen
-  std::vector<std::vector<Cell>> payloads_;     // messages under way, by sending instance
+  std::vector<Cell> payload_;                   // of all messages
+  std::vector<std::int64_t> payload_first_;     // by sending instance, -1: not under way yet
   std::size_t words_ = 0;
   std::vector<std::uint64_t> known_;
   // Allreduce: what the first rank ended with, element by element, per call.

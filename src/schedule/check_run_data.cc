@@ -34,7 +34,6 @@ void CheckRun::fill_buffers(int rank) {
   if (problem.is_in_place) {
     const bool is_block = operation == Operation::gather || operation == Operation::allgather;
     if (is_reduction(operation) || is_block) fill(&state.output, is_block ? rank * n : 0, n, own);
-    if (operation == Operation::alltoall) fill(&state.output, 0, program.extent(Place::output), own);
   }
   state.scratch.assign(program.extent(Place::scratch), Cell{});
   state.known.assign(words_, 0);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 
 #include "schedule/compiled.h"
 #include "schedule/dependencies.h"
@@ -49,6 +47,7 @@ class Compiler {
     made_->scratch_last = program_.scratch;
     made_->scratch_parts = program_.scratch_parts;
     for (std::size_t i = 0; i < program_.stages.size(); ++i) flatten(static_cast<int>(i));
+    make_index();
     for (const FlatStep& step : flat_) emit(step);
     link(find_predecessors(flat_));
     const auto is_whole_stage = [](const CompiledStage& stage) { return is_whole(stage.shape); };
@@ -166,12 +165,34 @@ class Compiler {
   }
 
   std::int32_t index_of(const Ref& ref) {
-    const auto key = std::make_tuple(ref.place, ref.first, ref.last, ref.parts, ref.sub_first, ref.sub_last,
-                                     ref.sub_parts, ref.owner, ref.lane);
-    const auto [known, is_new] = ref_index_.try_emplace(key, static_cast<std::int32_t>(made_->refs.size()));
-    const bool is_plain = is_private(ref.place) && ref.parts == 1 && !has_sub_range(ref);
-    if (is_new) made_->refs.push_back({ref, is_plain});
-    return known->second;
+    for (std::size_t at = hash_of(ref) & (index_.size() - 1);; at = (at + 1) & (index_.size() - 1)) {
+      if (index_[at] < 0) {
+        index_[at] = static_cast<std::int32_t>(made_->refs.size());
+        made_->refs.push_back({ref, is_private(ref.place) && ref.parts == 1 && !has_sub_range(ref)});
+      } else if (static_cast<const Ref&>(made_->refs[index_[at]]) != ref) {
+        continue;
+      }
+      return index_[at];
+    }
+  }
+  // A table that stays at most half full, whatever the references are.
+  void make_index() {
+    std::size_t size = 8;
+    while (size < 6 * flat_.size()) size *= 2;
+    index_.assign(size, -1);
+    made_->steps.reserve(flat_.size());
+  }
+  static std::size_t hash_of(const Ref& ref) {
+    std::uint64_t hash = 0;
+    const auto mix = [&hash](std::int64_t value) {
+      hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 32;
+    };
+    mix(ref.first);
+    mix(ref.last);
+    mix(static_cast<std::int64_t>(ref.parts) << 32 | static_cast<std::int64_t>(ref.place) << 24 | ref.owner);
+    mix(static_cast<std::int64_t>(ref.sub_parts) << 32 | ref.sub_first << 8 | ref.lane);
+    return hash;
   }
 
   void link(const std::vector<std::vector<Predecessor>>& found) {
@@ -208,13 +229,11 @@ class Compiler {
     *last = static_cast<std::int32_t>(made_->successors.size());
   }
 
-  using RefKey = std::tuple<Place, std::int64_t, std::int64_t, std::int32_t, std::int32_t, std::int32_t,
-                            std::int32_t, std::int32_t, std::int32_t>;
   const Problem& problem_;
   const Program& program_;
   std::shared_ptr<Compiled> made_;
   std::vector<FlatStep> flat_;
-  std::map<RefKey, std::int32_t> ref_index_;
+  std::vector<std::int32_t> index_;  // hash of a reference -> its number, -1: free
   int next_channel_ = 0;
 };
 

@@ -66,9 +66,8 @@ class Collected {
     ways_[step] |= dropped;
   }
 
-  // Takes what is left, weaker ways dropped, and empties the collection.
-  std::vector<Predecessor> take() {
-    std::vector<Predecessor> taken;
+  // Appends what is left, weaker ways dropped, and empties the collection.
+  void take(std::vector<Predecessor>* taken) {
     std::sort(steps_.begin(), steps_.end());
     for (const int step : steps_) {
       unsigned ways = ways_[step] & ~dropped;
@@ -76,12 +75,11 @@ class Collected {
       if (ways & bit(Wait::pieces)) ways &= ~(bit(Wait::previous) | bit(Wait::started_pieces));
       if (ways & bit(Wait::started_all)) ways &= ~bit(Wait::started_pieces);
       for (unsigned how = 0; how < 5; ++how) {
-        if (ways & (1u << how)) taken.push_back({step, static_cast<Wait>(how)});
+        if (ways & (1u << how)) taken->push_back({step, static_cast<Wait>(how)});
       }
       ways_[step] = 0;
     }
     steps_.clear();
-    return taken;
   }
 
  private:
@@ -94,7 +92,7 @@ class Collected {
 class Finder {
  public:
   explicit Finder(const std::vector<FlatStep>& steps)
-      : steps_(steps), touched_(steps), collected_(steps.size()), direct_(steps.size()) {}
+      : steps_(steps), touched_(steps), collected_(steps.size()), first_direct_{0} {}
 
   std::vector<std::vector<Predecessor>> find() {
     std::vector<std::vector<Predecessor>> found(steps_.size());
@@ -271,25 +269,31 @@ class Finder {
 
   // Drops the waits that a wait for a third step implies.
   void reduce(int i, std::vector<Predecessor>* found) {
-    const std::vector<Predecessor> direct = collected_.take();
-    for (const Predecessor& wait : direct) collected_.add(wait.step, wait.how);
-    for (const Predecessor& through : direct) {
+    collected_.take(&direct_);
+    const std::size_t first = first_direct_[i];
+    first_direct_.push_back(direct_.size());
+    for (std::size_t wait = first; wait < direct_.size(); ++wait) {
+      collected_.add(direct_[wait].step, direct_[wait].how);
+    }
+    for (std::size_t wait = first; wait < direct_.size(); ++wait) {
+      const Predecessor& through = direct_[wait];
       if (through.how == Wait::previous) continue;
       const bool is_whole = through.how == Wait::all || through.how == Wait::started_all;
-      for (const Predecessor& further : direct_[through.step]) {
+      for (std::size_t past = first_direct_[through.step]; past < first_direct_[through.step + 1]; ++past) {
+        const Predecessor& further = direct_[past];
         if (!is_start(further.how) && further.how != Wait::previous) {
           collected_.drop_implied(further.step, is_whole || further.how == Wait::all);
         }
       }
     }
-    *found = collected_.take();
-    direct_[i] = direct;
+    collected_.take(found);
   }
 
   const std::vector<FlatStep>& steps_;
   Touched touched_;
   Collected collected_;
-  std::vector<std::vector<Predecessor>> direct_;
+  std::vector<Predecessor> direct_;        // of all steps, before any is dropped
+  std::vector<std::size_t> first_direct_;  // step -> its first in direct_
   std::map<std::tuple<int, StepKind, int>, int> last_of_key_;
   std::vector<Point> open_, gates_;
   std::vector<Round> rounds_;  // of the stage, those with messages

@@ -43,8 +43,12 @@ class Touched {
     std::int32_t low, high;  // intervals [low, high) of the place
     std::int32_t sub_first, sub_last, sub_parts;
   };
+  // Accesses since (and with) the last whole write, as lists in noted_; -1: none.
   struct Interval {
-    std::vector<std::int32_t> writers, readers;  // accesses since (and with) the last whole write
+    std::int32_t writers = -1, readers = -1;
+  };
+  struct Noted {
+    std::int32_t access, next;
   };
   struct PlaceMap {
     std::vector<Fraction> boundaries;
@@ -56,6 +60,11 @@ class Touched {
   std::int32_t position(const PlaceMap& map, std::int64_t numerator, std::int64_t denominator) const;
   Access make_access(int index, int stage, const Ref& ref, const PlaceMap& map) const;
   static bool is_apart(const Access& a, const Access& b);
+
+  void note(std::int32_t access, std::int32_t* list) {
+    noted_.push_back({access, *list});
+    *list = static_cast<std::int32_t>(noted_.size()) - 1;
+  }
 
   template <typename Add>
   void access(int index, int stage, const Ref& ref, bool is_write, Add add) {
@@ -72,22 +81,20 @@ class Touched {
     const bool covers_pieces = own.sub_last - own.sub_first == own.sub_parts;
     for (std::int32_t at = own.low; at < own.high; ++at) {
       Interval& interval = map.intervals[at];
-      for (const std::int32_t id : interval.writers) conflict(id);
+      for (std::int32_t i = interval.writers; i >= 0; i = noted_[i].next) conflict(noted_[i].access);
       if (!is_write) {
-        interval.readers.push_back(own_id);
+        note(own_id, &interval.readers);
         continue;
       }
-      for (const std::int32_t id : interval.readers) conflict(id);
-      if (covers_pieces) {
-        interval.writers.clear();
-        interval.readers.clear();
-      }
-      interval.writers.push_back(own_id);
+      for (std::int32_t i = interval.readers; i >= 0; i = noted_[i].next) conflict(noted_[i].access);
+      if (covers_pieces) interval = {};
+      note(own_id, &interval.writers);
     }
   }
 
   std::array<PlaceMap, 3> maps_;  // by Place: input, output, scratch
   std::vector<Access> accesses_;
+  std::vector<Noted> noted_;
 };
 
 }  // namespace unisono::schedule

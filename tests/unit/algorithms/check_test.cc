@@ -122,13 +122,55 @@ TEST(CheckCases, EveryValueComesEarly) {
   for (const Descriptor& descriptor : registry()) {
     const auto shapes = check_shapes(descriptor, 12, 1);
     std::set<std::pair<std::string, std::int64_t>> all, met;
+    std::set<std::string> all_layouts, met_layouts;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
+      all_layouts.insert(shapes[i].layout.name);
+      if (i < early) met_layouts.insert(shapes[i].layout.name);
       for (const auto& value : shapes[i].parameters.values()) {
         all.insert(value);
         if (i < early) met.insert(value);
       }
     }
+    EXPECT_EQ(met_layouts, all_layouts) << name(descriptor.operation) << "/" << descriptor.name;
     EXPECT_EQ(met, all) << name(descriptor.operation) << "/" << descriptor.name;
+  }
+}
+
+TEST(CheckCases, WhatIsKnownIsWhatTheCompilerMakes) {
+  for (const Descriptor& descriptor : registry()) {
+    schedule::KnownPrograms known;
+    for (const CheckShape& shape : check_shapes(descriptor, 6, 1)) {
+      std::vector<std::string> failures;
+      const schedule::CheckedCall fresh = spread_out(descriptor, shape, &failures);
+      const schedule::CheckedCall again = spread_out(descriptor, shape, &failures, &known);
+      ASSERT_TRUE(failures.empty()) << failures[0];
+      for (int rank = 0; rank < 6; ++rank) {
+        const schedule::CheckedProgram& a = fresh.programs[rank];
+        const schedule::CheckedProgram& b = again.programs[rank];
+        ASSERT_EQ(a.before, b.before) << shape.describe(descriptor);
+        ASSERT_EQ(a.first_step, b.first_step) << shape.describe(descriptor);
+        ASSERT_EQ(a.steps.size(), b.steps.size()) << shape.describe(descriptor);
+        for (int step = 0; step < static_cast<int>(a.steps.size()); ++step) {
+          ASSERT_EQ(schedule::describe(fresh, rank, step), schedule::describe(again, rank, step));
+          ASSERT_EQ(a.steps[step].partner, b.steps[step].partner) << schedule::describe(fresh, rank, step);
+        }
+      }
+    }
+  }
+}
+
+TEST(CheckCases, WhatIsRefusedIsRefusedEveryTime) {
+  const Descriptor broken =
+      changed(*find(Operation::bcast, "flat"), [](const Problem& problem, Step step, Writer& writer) {
+        if (step.kind == StepKind::send) step.peer = problem.size;
+        writer.add(step);
+      });
+  schedule::KnownPrograms known;
+  const CheckShape shape = check_shapes(broken, 3, 1).front();
+  for (int time = 0; time < 2; ++time) {
+    std::vector<std::string> failures;
+    spread_out(broken, shape, &failures, &known);
+    EXPECT_FALSE(failures.empty());
   }
 }
 

@@ -287,9 +287,12 @@ TEST(CheckSingleCopy, DataMustBeThereWhenItIsAnnounced) {
       spread_out("test", problem_of(given), false, one_stage(common_stage(), forward), &failures);
   EXPECT_TRUE(passes(check({&call}, {5}, {})));
   // Without the compiler's guard the signal may overtake the message.
-  for (CheckedStep& checked : call.programs[2].steps) {
-    if (checked.step.kind != StepKind::signal) continue;
-    std::erase_if(checked.before, [](const Predecessor& before) { return before.step == 0; });
+  CheckedProgram& program = call.programs[2];
+  for (const CheckedStep& checked : program.steps) {
+    for (int i = checked.first_before; i < checked.last_before; ++i) {
+      // Waiting for the step before it again is as good as not waiting.
+      if (checked.step.kind == StepKind::signal && program.before[i].step == 0) program.before[i].step = 2;
+    }
   }
   EXPECT_TRUE(is_caught(check({&call}, {5}, {}), "may not have written yet"));
 }

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import signal
 from pathlib import Path
 
@@ -25,6 +27,23 @@ def test_threads(mpi: Mpi, runner: Runner):
     result = runner.unisono(mpi, 3, [compile_program(mpi, "threads.c")], timeout=90).check()
     if result.output == "SKIP\n":
         pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
+    assert result.output == "OK\n", str(result)
+
+
+def seed_of_this_run() -> str:
+    """A seed that differs from run to run; UNISONO_TEST_SEED repeats one. What fails names it."""
+    return os.environ.get("UNISONO_TEST_SEED") or str(secrets.randbelow(1_000_000))
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int):
+    command = [compile_program(mpi, "thread_communicators.c"), seed_of_this_run()]
+    result = runner.unisono(mpi, ranks, command, timeout=90)
+    if result.status != 0 or result.is_timed_out:
+        native = runner.run(mpi, ranks, command, timeout=90)
+        pytest.fail(f"under Unisono: {result}\nnatively: {native}")
+    if result.output.startswith("LEVEL"):
+        pytest.skip(f"this MPI provides thread level {result.output.split()[1]}, not MPI_THREAD_MULTIPLE")
     assert result.output == "OK\n", str(result)
 
 

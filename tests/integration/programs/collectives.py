@@ -86,4 +86,4 @@ check_column()
 check_operator()
 world.Barrier()
 if rank == 0:
-    print("OK")
+    print("OK", flush=True)

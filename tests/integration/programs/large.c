@@ -154,6 +154,7 @@ int main(int argc, char** argv) {
     if (argc == 2 && size == 2 && strcmp(argv[1], cases[i].name) == 0) {
       cases[i].run();
       if (rank == 0) puts("OK");
+      fflush(stdout);
     }
   }
   MPI_Finalize();

@@ -19,6 +19,7 @@ int main(int argument_count, char** arguments) {
     MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     const int error = MPI_Init(&argument_count, &arguments);
     printf("second MPI_Init returned %s\n", error == MPI_SUCCESS ? "success" : "an error");
+    fflush(stdout);
     MPI_Finalize();
   }
   puts("end");

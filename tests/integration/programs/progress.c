@@ -56,6 +56,7 @@ int main(int argument_count, char** arguments) {
   }
   free(message);
   if (rank == 0) puts("OK");
+  fflush(stdout);
   MPI_Finalize();
   return 0;
 }

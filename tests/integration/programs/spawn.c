@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(all, &rank);
   MPI_Comm_free(&all);
   MPI_Comm_disconnect(&other);
-  MPI_Finalize();
   if (rank == 0) puts("OK");
+  fflush(stdout);
+  MPI_Finalize();
   return 0;
 }

@@ -62,6 +62,7 @@ int main(int argument_count, char** arguments) {
   for (int i = 0; i < thread_count; ++i) pthread_join(threads[i], NULL);
   for (int i = 0; i < thread_count; ++i) MPI_Comm_free(&comms[i]);
   if (rank == 0) puts("OK");
+  fflush(stdout);
   MPI_Finalize();
   return 0;
 }

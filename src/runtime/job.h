@@ -75,6 +75,7 @@ class Job {
   std::mutex decide_mutex_;
   tuning::Decider decider_;
   std::vector<std::string> warnings_;
+  bool is_pool_full_said_ = false;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 
   std::mutex table_mutex_;

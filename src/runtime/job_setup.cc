@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <thread>
+#include <utility>
 
 #include "base/log.h"
 #include "runtime/job.h"
@@ -56,7 +57,10 @@ Job::Job(host::Host& host) : host_(host) {
   pool_ = shm::Pool::create(host, world_, pool_options);
   if (!pool_->why_unavailable().empty() && options_.use_shared_memory) {
     warnings_.push_back("this rank shares no memory: " + pool_->why_unavailable());
-    log::warning_once(warnings_.back());
+    // What holds for one rank holds for its neighbours as a rule: one of each host says it.
+    const auto& hosts = pool_->host_names();
+    const auto first = std::find(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(world_rank_)]);
+    if (first - hosts.begin() == world_rank_) log::warning_once(warnings_.back());
   }
   find_nodes();
 }
@@ -300,9 +304,13 @@ void Job::attach_slice(Communicator& c) {
   if (!is_everywhere) {
     // Without a slice on every node no algorithm may use shared memory; every rank becomes a node of its own.
     if (offset >= 0) pool_->release(offset);
-    if (c.rank == 0 && options_.use_shared_memory && pool_->is_available()) {
-      log::warning_once(
-          "the node's pool of shared memory is full (option 'pool_bytes'): a communicator goes without");
+    if (world_rank_ == 0 && options_.use_shared_memory && pool_->is_available()) {
+      const std::lock_guard lock(decide_mutex_);
+      if (!std::exchange(is_pool_full_said_, true)) {
+        warnings_.push_back(
+            "the node's pool of shared memory is full (option 'pool_bytes'): a communicator goes without");
+        log::warning(warnings_.back());
+      }
     }
     return;
   }

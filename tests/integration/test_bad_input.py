@@ -60,12 +60,31 @@ def test_full_dev_shm(tcp_mpi: Mpi, runner: Runner):
     assert result.output.startswith("OK "), str(result)
 
 
+def test_full_dev_shm_where_it_is_needed(tcp_mpi: Mpi, runner: Runner):
+    """Named segments have no room: messages serve instead, and one rank of the host says why."""
+    program = [SHIM, compile_program(tcp_mpi, "collectives"), *SECTIONS]
+    line = tcp_mpi.launch(3, program, WITHOUT_SHARED_MEMORY | {"UNISONO_SEGMENT": "shm_open"})
+    line = [
+        "unshare",
+        "--mount",
+        "bash",
+        "-c",
+        'mount -t tmpfs -o size=4k tmpfs /dev/shm && exec "$@"',
+        "full",
+        *line,
+    ]
+    result = job.run(line, launcher_environment(tcp_mpi), timeout=90, directory=runner.scratch).check()
+    assert result.output.startswith("OK "), str(result)
+    assert result.errors.count("unisono: this rank shares no memory") == 1, str(result)
+    assert "/dev/shm is full" in result.errors
+
+
 def test_no_memory_left_in_the_pool(mpi: Mpi, runner: Runner):
     """Communicators that get no slice go on by messages."""
     command = [compile_program(mpi, "collectives"), "communicators", "many_communicators", "random"]
     environment = {"UNISONO_POOL_BYTES": "1M", "COLLECTIVES_NATIVE": "1"}
     result = runner.unisono(mpi, 4, command, environment, timeout=90).check()
-    assert "pool" in result.errors, str(result)
+    assert result.errors.count("the node's pool of shared memory is full") == 1, str(result)
     assert result.output.startswith("OK "), str(result)
 
 

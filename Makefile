@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test demo build build-test test unit cli integration lint format bench clean
+.PHONY: figures help setup setup-test demo build build-test test unit cli integration lint format bench clean
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -52,6 +52,9 @@ format: setup-test ## format all sources in place
 
 bench: build ## native and Unisono side by side
 	@.venv/bin/unisono bench
+
+figures: build-test ## the benchmark's figures on every MPI, as tables with verdicts, into reports/figures.md
+	@$(PYTHON) benchmarks/figures.py $(FIGURES)
 
 clean: ## remove what was built (keeps the environments; `make clean-all` removes those too)
 	rm -rf build

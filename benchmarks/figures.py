@@ -1,0 +1,479 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benchmark's figures by one command: native and Unisono alternating in one run, on every MPI, as tables with verdicts.
+
+    make figures                                      everything, into reports/figures.md and figures.json
+    .venv/bin/python benchmarks/figures.py --section pair,many --mpi openmpi5 --seconds 0.5
+
+Sections: pair (2 ranks, 8 B), large (2 ranks, 1 and 8 MiB), many (4 to 64 ranks, 8 B), crowd (8 ranks, 1 MiB), cluster (4 nodes
+of 4 ranks at 1 Gbit/s; needs root). What the figures are compared with (a cache line's round trip, a process switch, the
+wire) is measured beside them, since machines change while they run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
+
+import mpis  # noqa: E402
+from harness import Cluster  # noqa: E402
+from mpis import Layout, Mpi  # noqa: E402
+from rich.progress import Progress  # noqa: E402
+from unisono import bench, tables  # noqa: E402
+
+KIB, MIB = 1 << 10, 1 << 20
+SYNCHRONISING = ("barrier", "allreduce", "allgather", "alltoall")
+SIZED = tuple(name for name in bench.OPERATIONS if name != "barrier")
+CLUSTER_SIZES = (8, 64, KIB, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB)
+NODES = Layout((4, 4, 4, 4))
+WIRE_BITS_S = 1e9
+MOST_ATTEMPTS = 5
+NOISE = 0.02  # behind: the interval's upper end is below 1 - this
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cell, where it was measured, and what the machine was like then (seconds; None: not known)."""
+
+    section: str
+    mpi: str
+    cell: bench.Cell
+    round_trip_s: float | None = None
+    switch_s: float | None = None
+    wire_s: float | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        return self.cell.speedup_high < 1 - NOISE
+
+    @property
+    def place(self) -> str:
+        size = "" if self.cell.operation == "barrier" else f" {tables.bytes_text(self.cell.bytes)}"
+        return f"{self.mpi}, {self.cell.ranks} ranks, {self.cell.operation}{size}"
+
+
+class Bench:
+    """Runs cells and collects them."""
+
+    def __init__(self, arguments: argparse.Namespace, scratch: Path, progress: Progress) -> None:
+        self.arguments = arguments
+        self.scratch = scratch
+        self.progress = progress
+        self.cells: list[Measured] = []
+        self.troubles: list[str] = []
+        self._machine = scratch / "machine"
+        compiler = os.environ.get("CC", "cc")
+        subprocess.run([compiler, "-O2", "-o", self._machine, ROOT / "benchmarks/machine.c"], check=True)
+
+    def machine(self) -> dict[str, float]:
+        """The machine's round trip and switch, right now."""
+        done = subprocess.run([self._machine], capture_output=True, text=True, check=True, timeout=60)
+        return json.loads(done.stdout)
+
+    def run(
+        self,
+        section: str,
+        mpi: Mpi,
+        ranks: int,
+        operations: Sequence[str],
+        sizes: Sequence[int],
+        cluster: Cluster | None = None,
+        seconds: float | None = None,
+        wire_s: float | None = None,
+    ) -> None:
+        layout = NODES if cluster else None
+        line = fair(mpi, mpi.launch(ranks, [], layout=layout), ranks)
+        os.environ |= mpis.launcher_environment(mpi)
+        options = ["--operations", ",".join(operations), "--sizes", ",".join(map(str, sizes))]
+        options += [
+            "--samples",
+            str(self.arguments.samples),
+            "--seconds",
+            str(seconds or self.arguments.seconds),
+        ]
+        words = bench.command_line(line, {}, options, mpi.compilers["c"])
+        if cluster:
+            words = cluster.on_head(words)
+        if self.arguments.realtime and mpi.is_yielding:
+            words = ["chrt", "-r", "10", *words]
+        expected = sum(1 if name == "barrier" else len(sizes) for name in operations)
+        limit = ["timeout", "-k", "5", str(self.arguments.timeout)]
+        task = self.progress.add_task(f"{section}: {mpi.name}, {ranks} ranks", total=expected)
+        for attempt in range(MOST_ATTEMPTS):
+            before = self.machine()
+            self.progress.reset(task)
+            cells, status = bench.measure([*limit, *words], lambda _: self.progress.update(task, advance=1))
+            after = self.machine()
+            if status != 0 or is_alike(before, after) or attempt + 1 == MOST_ATTEMPTS:
+                break
+        self.progress.remove_task(task)
+        if status != 0:
+            self.troubles.append(f"{section}, {mpi.name}, {ranks} ranks: the run ended with status {status}")
+        if not is_alike(before, after):
+            self.troubles.append(f"{section}, {mpi.name}, {ranks} ranks: the machine changed during the run")
+        machine = {name: max(before[name] or 0, after[name] or 0) or None for name in before}
+        self.cells += [Measured(section, mpi.name, cell, **machine, wire_s=wire_s) for cell in cells]
+
+    def of(self, section: str, *operations: str) -> list[Measured]:
+        return [
+            m
+            for m in self.cells
+            if m.section == section and (not operations or m.cell.operation in operations)
+        ]
+
+
+def is_alike(before: dict[str, float], after: dict[str, float]) -> bool:
+    """Are cores as far apart as before? Virtual ones are moved at any time."""
+    pair = [machine["round_trip_s"] for machine in (before, after)]
+    return None in pair or max(pair) < 1.5 * min(pair)
+
+
+def fair(mpi: Mpi, line: Sequence[str], ranks: int) -> list[str]:
+    """Each MPI as it is fastest: it yields only where ranks share cores."""
+    words = list(line)
+    if ranks > len(os.sched_getaffinity(0)):
+        return words
+    if "mpi_yield_when_idle" in words:
+        words[words.index("mpi_yield_when_idle") + 1] = "0"
+    if "I_MPI_THREAD_YIELD" in words:
+        words[words.index("I_MPI_THREAD_YIELD") + 1] = "0"
+    return words
+
+
+# --- The wire ---
+
+RECEIVER = """
+import socket, sys
+server = socket.create_server(("", 47001)); print("ready", flush=True)
+link, _ = server.accept()
+while link.recv(1 << 20): pass
+link.sendall(b"x"); link.close()
+"""
+SENDER = """
+import socket, time
+link = socket.create_connection(("node1", 47001))
+data = bytes(1 << 20)
+for i in range(8): link.sendall(data)
+start = time.monotonic()
+for i in range(64): link.sendall(data)
+link.shutdown(socket.SHUT_WR); link.recv(1)
+print((time.monotonic() - start) / (64 << 20))
+"""
+
+
+def wire_seconds_per_byte(cluster: Cluster) -> float:
+    """What one TCP stream between two nodes takes for a byte: the wire's limit with its headers."""
+    on_node = [str(ROOT / "tools/cluster/cluster.sh"), "exec", str(cluster.directory)]
+    with subprocess.Popen(
+        [*on_node, "1", sys.executable, "-c", RECEIVER], stdout=subprocess.PIPE, text=True
+    ) as receiver:
+        assert receiver.stdout is not None
+        receiver.stdout.readline()
+        sent = subprocess.run(
+            [*on_node, "0", sys.executable, "-c", SENDER],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+    return float(sent.stdout)
+
+
+# --- Sections ---
+
+
+def pair(run: Bench, chosen: Sequence[Mpi]) -> None:
+    for mpi in chosen:
+        run.run("pair", mpi, 2, bench.OPERATIONS, [8])
+
+
+def large(run: Bench, chosen: Sequence[Mpi]) -> None:
+    for mpi in chosen:
+        run.run("large", mpi, 2, SIZED, [MIB, 8 * MIB])
+
+
+def many(run: Bench, chosen: Sequence[Mpi]) -> None:
+    for ranks in (4, 8, 16, 32, 64):
+        for mpi in chosen:
+            run.run("many", mpi, ranks, SYNCHRONISING, [8])
+
+
+def crowd(run: Bench, chosen: Sequence[Mpi]) -> None:
+    for mpi in chosen:
+        run.run("crowd", mpi, 8, SIZED, [MIB])
+
+
+def on_cluster(run: Bench, chosen: Sequence[Mpi]) -> None:
+    if os.geteuid() != 0:
+        run.troubles.append("cluster: needs root, left out")
+        return
+    with contextlib.ExitStack() as stack:
+        cluster = Cluster(run.scratch / "cluster", 4, rate="1gbit")
+        stack.callback(cluster.down)
+        wire_s = wire_seconds_per_byte(cluster)
+        for mpi in chosen:
+            if mpi.has_cluster:
+                run.run("cluster", mpi, NODES.ranks, bench.OPERATIONS, CLUSTER_SIZES, cluster, wire_s=wire_s)
+
+
+SECTIONS: dict[str, Callable[[Bench, Sequence[Mpi]], None]] = {
+    "pair": pair,
+    "large": large,
+    "many": many,
+    "crowd": crowd,
+    "cluster": on_cluster,
+}
+
+# --- Verdicts ---
+
+
+@dataclass(frozen=True)
+class Verdict:
+    aim: str
+    is_met: bool
+    text: str
+
+
+def over_best(cells: Sequence[Measured]) -> dict[str, float]:
+    """How many times faster Unisono is on each MPI than the fastest native among all of them."""
+    best = min(m.cell.native_s for m in cells)
+    return {m.mpi: best / m.cell.unisono_s for m in cells}
+
+
+def shown(factors: dict[str, float]) -> str:
+    return ", ".join(f"{mpi} {factor:.2f}" for mpi, factor in factors.items())
+
+
+def behind(cells: Sequence[Measured]) -> str:
+    late = [f"{m.place} ({m.cell.speedup:.2f})" for m in cells if m.is_behind]
+    return "; ".join(late) or "none behind"
+
+
+def pair_verdicts(run: Bench) -> Iterator[Verdict]:
+    four = run.of("pair", "barrier", "bcast", "allreduce", "allgather")
+    ahead = all(m.cell.speedup_low > 1 for m in four)
+    not_ahead = "; ".join(f"{m.place} ({m.cell.speedup:.2f})" for m in four if m.cell.speedup_low <= 1)
+    yield Verdict(
+        "2 ranks, 8 B: barrier, bcast, allreduce, allgather ahead everywhere", ahead, not_ahead or "all ahead"
+    )
+    allreduces = run.of("pair", "allreduce")
+    trips = {m.mpi: m.cell.unisono_s / m.round_trip_s for m in allreduces if m.round_trip_s}
+    yield Verdict(
+        "allreduce within one cache-line round trip",
+        bool(trips) and max(trips.values()) <= 1,
+        f"round trips: {shown(trips)}",
+    )
+    factors = over_best(allreduces)
+    yield Verdict("allreduce 1.7x over the best MPI", min(factors.values()) >= 1.7, shown(factors))
+    times = {m.mpi: m.cell.unisono_s * 1e9 for m in run.of("pair", "bcast")}
+    yield Verdict("bcast at most 60 ns", max(times.values()) <= 60, f"ns: {shown(times)}")
+
+
+def large_verdicts(run: Bench) -> Iterator[Verdict]:
+    for operation, aim in (("bcast", 1.2), ("allreduce", 1.3)):
+        factors = over_best([m for m in run.of("large", operation) if m.cell.bytes == MIB])
+        yield Verdict(
+            f"2 ranks, 1 MiB: {operation} {aim}x over the best MPI",
+            min(factors.values()) >= aim,
+            shown(factors),
+        )
+    low = [m for m in run.of("large") if m.cell.speedup_high < 0.95]
+    text = "; ".join(f"{m.place} ({m.cell.speedup:.2f})" for m in low)
+    yield Verdict("2 ranks, 1 and 8 MiB: no cell below 0.95 of native", not low, text or "none below")
+
+
+def many_verdicts(run: Bench) -> Iterator[Verdict]:
+    cores = len(os.sched_getaffinity(0))
+    over = [
+        f"{m.place}: {m.cell.unisono_s / bound:.2f}"
+        for m in run.of("many")
+        if m.switch_s and m.cell.unisono_s > (bound := 1.3 * m.cell.ranks / cores * m.switch_s)
+    ]
+    yield Verdict(
+        "4 to 64 ranks, 8 B: at most 1.3 x ranks/cores x switch time",
+        not over,
+        "; ".join(over) or "all within",
+    )
+    for ranks, aim in ((4, 2.0), (8, 2.3), (16, 3.5), (32, 3.5), (64, 3.5)):
+        for operation in SYNCHRONISING:
+            cells = [m for m in run.of("many", operation) if m.cell.ranks == ranks]
+            if not cells:
+                continue
+            factors = over_best(cells)
+            yield Verdict(
+                f"{ranks} ranks, {operation}: {aim}x over the best MPI",
+                min(factors.values()) >= aim,
+                shown(factors),
+            )
+    spinning = [m for m in run.of("many") if m.mpi.startswith("mpich")]
+    factors = {m.place: m.cell.speedup for m in spinning if m.cell.speedup < 50}
+    yield Verdict("50x over MPICH as it comes", not factors, shown(factors) or "everywhere")
+
+
+def crowd_verdicts(run: Bench) -> Iterator[Verdict]:
+    for operation in SIZED:
+        factors = over_best(run.of("crowd", operation))
+        yield Verdict(
+            f"8 ranks, 1 MiB: {operation} 1.5x over the best MPI",
+            min(factors.values()) >= 1.5,
+            shown(factors),
+        )
+
+
+def cluster_verdicts(run: Bench) -> Iterator[Verdict]:
+    if not run.of("cluster"):
+        return
+    small = [m for m in run.of("cluster", "barrier", "allreduce") if m.cell.bytes <= 8]
+    text = "; ".join(f"{m.place} ({m.cell.speedup:.2f})" for m in small)
+    yield Verdict(
+        "4 nodes x 4: barrier and allreduce of 8 B ahead", all(m.cell.speedup_low > 1 for m in small), text
+    )
+    for m in run.of("cluster", "bcast"):
+        if m.cell.bytes != 4 * MIB:
+            continue
+        limit_s = m.cell.bytes * (m.wire_s or 8 / WIRE_BITS_S)
+        excess = m.cell.unisono_s / limit_s - 1
+        yield Verdict(
+            f"{m.mpi}: bcast of 4 MiB within 5 % of the wire's limit, 3x native",
+            excess <= 0.05 and m.cell.speedup >= 3,
+            f"{excess:+.1%} ({m.cell.unisono_s * 1e3:.1f} ms, limit {limit_s * 1e3:.1f} ms), {m.cell.speedup:.2f}x",
+        )
+    for mpi in dict.fromkeys(m.mpi for m in run.of("cluster")):
+        for operation in bench.OPERATIONS:
+            cells = [m for m in run.of("cluster", operation) if m.mpi == mpi]
+            if cells:
+                mean = bench.geometric_mean([m.cell for m in cells])
+                yield Verdict(
+                    f"{mpi}: {operation} not behind on geometric mean",
+                    mean >= 1,
+                    f"{mean:.2f}; {behind(cells)}",
+                )
+
+
+VERDICTS = {
+    "pair": pair_verdicts,
+    "large": large_verdicts,
+    "many": many_verdicts,
+    "crowd": crowd_verdicts,
+    "cluster": cluster_verdicts,
+}
+
+# --- The page ---
+
+
+def machine_text() -> str:
+    model = ""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    return f"{len(os.sched_getaffinity(0))} cores{', ' + model if model else ''}"
+
+
+def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:
+    lines = [
+        "# Figures",
+        "",
+        f"Made by `make figures` on {machine_text()}. Native and Unisono alternate in one run; times are medians of the longest rank, a",
+        "call; the interval is the 95 % bootstrap interval of the ratio of medians. `over the best MPI` compares with the fastest native time among all",
+        "MPIs. Each MPI runs as it is fastest: it yields only where ranks share cores; MPICH runs as it comes.",
+    ]
+    for section, found in verdicts.items():
+        lines += ["", f"## {section}", "", "| aim | met | figures |", "| --- | --- | --- |"]
+        lines += [f"| {v.aim} | {'yes' if v.is_met else '**no**'} | {v.text} |" for v in found]
+        lines += [
+            "",
+            "| MPI | ranks | operation | bytes | native | Unisono | speed-up | interval | round trip | switch |",
+        ]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+        for m in run.of(section):
+            c = m.cell
+            machine = [tables.seconds_text(s) if s else "" for s in (m.round_trip_s, m.switch_s)]
+            words = [
+                m.mpi,
+                str(c.ranks),
+                c.operation,
+                tables.bytes_text(c.bytes) if c.operation != "barrier" else "",
+            ]
+            words += [tables.seconds_text(c.native_s), tables.seconds_text(c.unisono_s), f"{c.speedup:.2f}"]
+            words += [f"{c.speedup_low:.2f} - {c.speedup_high:.2f}{'' if c.is_same else ' WRONG'}", *machine]
+            lines.append(f"| {' | '.join(words)} |")
+    if run.troubles:
+        lines += ["", "## Troubles", "", *(f"- {trouble}" for trouble in run.troubles)]
+    return "\n".join(lines) + "\n"
+
+
+def named(value: str, known: Sequence[str]) -> list[str]:
+    names = value.split(",") if value else list(known)
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(known)}")
+    return names
+
+
+def main() -> int:
+    every_mpi = [mpi.name for mpi in mpis.ALL if mpi.name != "mpich5_abi"]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--section", type=lambda v: named(v, list(SECTIONS)), default=list(SECTIONS))
+    parser.add_argument("--mpi", type=lambda v: named(v, every_mpi), default=every_mpi)
+    parser.add_argument(
+        "--samples", type=int, default=30, help="most samples of each kind for a cell (default 30)"
+    )
+    parser.add_argument("--seconds", type=float, default=0.6, help="most time for a cell (default 0.6)")
+    parser.add_argument(
+        "--timeout", type=float, default=600, help="most time for one job, seconds (default 600)"
+    )
+    parser.add_argument(
+        "--realtime", action="store_true", help="run ranks at real-time priority (root; busy machines)"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=ROOT / "reports/figures.md",
+        help="the page; beside it, the same as JSON",
+    )
+    arguments = parser.parse_args()
+    os.environ.setdefault("UNISONO_HOME", str(ROOT / "build/release"))
+    chosen = [mpis.BY_NAME[name] for name in arguments.mpi]
+    for mpi in chosen:
+        if not mpi.is_installed:
+            parser.error(
+                f"{mpi.name} is not installed ({mpi.launcher}); run tools/setup.sh test, or choose with --mpi"
+            )
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        Progress(
+            console=tables.console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
+        ) as progress,
+    ):
+        run = Bench(arguments, Path(scratch), progress)
+        for section in arguments.section:
+            SECTIONS[section](run, chosen)
+    verdicts = {section: list(VERDICTS[section](run)) for section in arguments.section if run.of(section)}
+    arguments.output.write_text(page(run, verdicts))
+    rows = [{**asdict(m), "cell": asdict(m.cell)} for m in run.cells]
+    arguments.output.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
+    for found in verdicts.values():
+        for v in found:
+            print(f"{'met  ' if v.is_met else 'MISSED'} {v.aim}: {v.text}")
+    for trouble in run.troubles:
+        print(trouble, file=sys.stderr)
+    print(f"report: {arguments.output}")
+    return 1 if run.troubles or not all(m.cell.is_same for m in run.cells) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

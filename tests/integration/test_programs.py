@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import PROGRAMS, SHIM, Runner, compile_program, installed
 from job import run
-from mpis import ALL, BY_NAME, Mpi
+from mpis import ALL, BY_NAME, ROOT, Mpi
 
 
 @pytest.mark.parametrize("single_copy", ["on", "off"])
@@ -45,6 +45,13 @@ def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: in
     if result.output.startswith("LEVEL"):
         pytest.skip(f"this MPI provides thread level {result.output.split()[1]}, not MPI_THREAD_MULTIPLE")
     assert result.output == "OK\n", str(result)
+
+
+def test_set_up_late(mpi: Mpi, runner: Runner):
+    """Setting up a communicator leaves alone what an earlier collective of the MPI is still delivering."""
+    include = f"-I{ROOT / 'include'}"
+    command = [compile_program(mpi, "set_up_late.c", flags=[include])]
+    assert runner.unisono(mpi, 8, command, timeout=90).check().output == "OK\n"
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,12 @@ std::string MpiHost::comm_name(Comm comm) {
   return pmpi.Comm_get_name(native(comm), name, &length) == MPI_SUCCESS ? std::string(name) : std::string();
 }
 
+// The barrier is for Intel MPI: what its Allreduce of half a KiB writes (2021.18, more than a few ranks)
+// overwrites a Bcast before it on the same communicator that slow ranks have not read yet. The program's own
+// calls in that order go wrong without Unisono; ours must not make others do so.
 int MpiHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
+  const int error = pmpi.Barrier(native(comm));
+  if (error != MPI_SUCCESS) return error;
   return pmpi.Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, native_op(op), native(comm));
 }
 

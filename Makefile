@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: figures help setup setup-test demo build build-test test unit cli integration lint format bench clean
+.PHONY: figures help setup setup-test demo build build-test test unit cli integration lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)

@@ -59,6 +59,7 @@ class Stage:
             **kept,
             "PATH": f"{self.root / 'launchers'}:{kept['PATH']}",
             "UNISONO_HOME": str(self.home),
+            "TMPDIR": str(self.root),
             "FAKE_FIXTURES": str(FIXTURES),
             "FAKE_LOG": str(self.log),
             **(changes or {}),

@@ -106,6 +106,7 @@ class TestOutcome:
         process = self.start_waiting(stage, options)
         process.send_signal(number)
         assert process.wait(20) == 40 + number
+        assert not list(stage.root.glob("unisono-*")), "nothing of ours is left behind"
 
     @BOTH_WAYS
     def test_the_job_ends_with_us(self, stage: Stage, options: list[str]) -> None:

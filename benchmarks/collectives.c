@@ -5,7 +5,8 @@
 //   collectives [--operations a,b] [--sizes 8,1024] [--samples N] [--seconds S] [--skip-verify]
 //
 // A sample is a batch of calls, timed as a whole, divided by their number: the time of the longest rank.
-// Batches of native and Unisono alternate. Rank 0 prints one JSON object per line:
+// Batches of native and Unisono alternate. From 16 KiB on a batch is one call, and senders write their data
+// anew before it. Rank 0 prints one JSON object per line:
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"is_same"}. Sizes are of the vector
 // (bcast, reduce, allreduce) or of one rank's block (gather, scatter, allgather, alltoall).
 #define _GNU_SOURCE
@@ -18,6 +19,7 @@
 #include <time.h>
 
 enum { max_samples = 10000, max_sizes = 64 };
+enum { large_bytes = 16384 };  // from here on a batch is one call, of data that has just been written
 
 static int rank, size;
 static int (*set_enabled)(int);
@@ -70,9 +72,23 @@ static void enable(int is_enabled) {
   if (set_enabled != NULL) set_enabled(is_enabled);
 }
 
+static void fill(double* data, size_t bytes, int seed) {
+  for (size_t i = 0; i < (bytes + 7) / 8; ++i) data[i] = (double)((i * 7 + (size_t)seed * 13) % 1000);
+}
+
+// Programs send what they have just computed. A buffer that never changes would stay in its readers' caches,
+// and a copy straight out of it would cost next to nothing.
+static void write_anew(const struct Operation* op, int bytes) {
+  static int seed;
+  ++seed;
+  fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : size), seed + rank);
+  if (op->run == run_bcast && rank == 0) fill(output, (size_t)bytes, seed);
+}
+
 // The time of one call of a batch, of the longest rank (valid on all ranks).
 static double time_batch(const struct Operation* op, int bytes, int batch, int is_unisono) {
   enable(0);
+  if (bytes >= large_bytes) write_anew(op, bytes);
   MPI_Barrier(MPI_COMM_WORLD);
   enable(is_unisono);
   const double start = now_s();
@@ -81,10 +97,6 @@ static double time_batch(const struct Operation* op, int bytes, int batch, int i
   enable(0);
   MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return longest;
-}
-
-static void fill(double* data, size_t bytes, int seed) {
-  for (size_t i = 0; i < (bytes + 7) / 8; ++i) data[i] = (double)((i * 7 + (size_t)seed * 13) % 1000);
 }
 
 // Do native and Unisono give the same? Small whole numbers: sums are exact in any order.
@@ -121,7 +133,7 @@ static int measure(const struct Operation* op, int bytes, int samples, double se
     const double t = time_batch(op, bytes, 4, is_unisono);
     if (is_unisono == 0 || t > once) once = t;
   }
-  while (batch < 4096 && once * batch < 100e-6) batch *= 2;
+  while (bytes < large_bytes && batch < 4096 && once * batch < 100e-6) batch *= 2;
   int count = 0;
   const double start = now_s();
   for (int go = 1; go && count < samples; ++count) {

@@ -106,6 +106,7 @@ struct Executor::State {
     std::int64_t piece;
   };
   std::vector<StageProgress> stages;
+  bool is_output_streamed = false;
   bool is_whole = true;                // every step has one piece in this call
   std::vector<std::int32_t> waits;     // then: predecessors that each step still waits for
   std::vector<StepProgress> progress;  // else

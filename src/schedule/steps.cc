@@ -5,6 +5,7 @@
 #include <new>
 
 #include "schedule/run_state.h"
+#include "shm/copy.h"
 
 namespace unisono::schedule {
 
@@ -48,8 +49,12 @@ void Executor::State::place_buffers() {
     return last == 0 ? 0 : static_cast<std::size_t>(scaled_up(last, parts, data.elements) * element_bytes);
   };
   const std::size_t scratch_bytes = aligned(bytes_up_to(compiled->scratch_last, compiled->scratch_parts));
-  std::size_t output_bytes = 0;
-  if (data.output == nullptr) output_bytes = bytes_up_to(compiled->output_last, compiled->output_parts);
+  const std::size_t result_bytes = bytes_up_to(compiled->output_last, compiled->output_parts);
+  const int local_size = ground.slice == nullptr ? 1 : ground.slice->local_size();
+  // What the node's ranks get together is more than its caches hold: lines would be fetched before they are
+  // overwritten, and push out the slots.
+  is_output_streamed = result_bytes * static_cast<std::size_t>(local_size) > shm::last_level_cache_bytes();
+  const std::size_t output_bytes = data.output == nullptr ? result_bytes : 0;
   if (scratch_bytes + output_bytes == 0) return;
   char* memory = arena.reserve(scratch_bytes + output_bytes);
   bases[static_cast<int>(Place::scratch)] = memory;
@@ -144,7 +149,7 @@ void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
   if (is_into_slot && !is_out_of_slot) {
     ground.slice->put(into, source, bytes);
   } else if (is_out_of_slot && !is_into_slot && !stages[step.stage].use.is_common) {
-    ground.slice->get(into, source, bytes, from.owner);
+    ground.slice->get(into, source, bytes, from.owner, is_output_streamed);
   } else {
     std::memmove(into, source, bytes);
   }

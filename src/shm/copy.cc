@@ -4,12 +4,39 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
 namespace unisono::shm {
+
+namespace {
+
+// Bytes of the cache `index` of the first processor as the kernel tells them ("32768K"); 0 where it does not.
+std::size_t cache_bytes(int index) {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+  std::size_t size = 0;
+  char unit = 0;
+  if (!(file >> size)) return 0;
+  file >> unit;
+  return size << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
+}
+
+}  // namespace
+
+// Not sysconf: in virtual machines it tells ten times as much.
+std::size_t last_level_cache_bytes() {
+  static const std::size_t bytes = [] {
+    constexpr std::size_t guess = 32 << 20;
+    std::size_t largest = 0;
+    for (int index = 0; index < 5; ++index) largest = std::max(largest, cache_bytes(index));
+    return largest == 0 ? guess : largest;
+  }();
+  return bytes;
+}
 
 #if defined(__x86_64__)
 

@@ -9,4 +9,7 @@ namespace unisono::shm {
 // sees a later release store.
 void copy_streaming(void* into, const void* from, std::size_t bytes);
 
+// The machine's last-level cache, bytes; a guess where it is not told.
+std::size_t last_level_cache_bytes();
+
 }  // namespace unisono::shm

@@ -105,7 +105,8 @@ class Slice {
   // Copies into a slot and out of local rank owner's slot, in whichever way is fastest between these ranks at
   // present. memcpy is as correct.
   void put(void* slot, const void* from, std::size_t bytes);
-  void get(void* into, const void* slot, std::size_t bytes, int owner);
+  // `is_streamed`: what is got need not stay in the caches, since more comes than they hold.
+  void get(void* into, const void* slot, std::size_t bytes, int owner, bool is_streamed = false);
 
   void expose(const Use& use, std::int64_t piece, const Exposure& exposure);
   Exposure exposed(const Use& use, std::int64_t piece, int owner) const;

@@ -122,7 +122,7 @@ void Slice::put(void* slot, const void* from, std::size_t bytes) {
   }
 }
 
-void Slice::get(void* into, const void* slot, std::size_t bytes, int owner) {
+void Slice::get(void* into, const void* slot, std::size_t bytes, int owner, bool is_streamed) {
   State& s = *state_;
   if (bytes < least_bytes || owner == s.rank) {
     if (bytes != 0) std::memcpy(into, slot, bytes);
@@ -130,7 +130,13 @@ void Slice::get(void* into, const void* slot, std::size_t bytes, int owner) {
   }
   const std::size_t size_class = class_of(bytes);
   const std::uint8_t stamp = s.stamp_of(slot, owner).load(std::memory_order_relaxed);
-  const auto copy = [&] { std::memcpy(into, slot, bytes); };
+  const auto copy = [&] {
+    if (is_streamed) {
+      copy_streaming(into, slot, bytes);
+    } else {
+      std::memcpy(into, slot, bytes);
+    }
+  };
   if (s.gets[size_class]++ % copies_per_measurement != 0 && (stamp & TransferHints::trial) == 0) {
     copy();
     return;

@@ -46,7 +46,7 @@ void pass_on(Slice& slice, std::size_t bytes, int calls) {
     } else {
       std::vector<unsigned char> got(bytes);
       while (slice.flag(0, 0) < use.base_tick + 1) backoff.step();
-      slice.get(got.data(), slot, bytes, 0);
+      slice.get(got.data(), slot, bytes, 0, call % 2 == 0);
       ASSERT_EQ(got, expected) << call;
     }
     slice.end(use);

@@ -64,7 +64,7 @@ class SizeCheck {
 
   Outcome run() {
     const auto shapes = check_shapes(descriptor_, size_, options_.seed);
-    // Every layout and every value of each kind comes within so many shapes (see check_shapes).
+    // Every layout comes within six shapes, every value of a parameter within twelve (see check_shapes).
     const std::size_t at_least = std::min(shapes.size(), least_shapes());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       if (i >= at_least && spent_ > options_.effort) break;
@@ -75,7 +75,7 @@ class SizeCheck {
   }
 
  private:
-  std::size_t least_shapes() const { return size_ <= 33 ? 12 : 8; }
+  std::size_t least_shapes() const { return size_ <= 33 ? 12 : 6; }
 
   void fail(const std::string& where, const std::string& what) {
     if (outcome_.failures.size() < most_failures_of_item) {
@@ -102,7 +102,7 @@ class SizeCheck {
     const Legality& legality = descriptor_.legality;
     if (legality.max_bytes > 0 && elements * 8 > legality.max_bytes) return;
     if (legality.max_total_bytes > 0 && elements * 8 * size_ > legality.max_total_bytes) return;
-    const int pieces = size_ <= 33 ? 1 + number % 3 + (number % 7 == 3 ? 2 : 0) : 1 + number % 2;
+    const int pieces = size_ <= 33 ? 1 + number % 3 + (number % 7 == 3 ? 2 : 0) : 1 + number % 4 / 3;
     constexpr Cut cuts[] = {Cut::forced, Cut::by_slots, Cut::forced, Cut::by_size};
     const CheckLoad load = load_for(descriptor_, call, elements, pieces, cuts[number % 4], number / 4 % 3);
     const std::int64_t instances = instances_of(call, load);

@@ -28,7 +28,7 @@ struct CheckOptions {
   // About how many pieces of steps are looked at for each algorithm and number of ranks. Up to 8 ranks all
   // counts are tried on each shape of a call, else one or two; shapes (layout, root, parameters, in place,
   // ...) come in an order that has all layouts and all values early.
-  std::int64_t effort = 40'000;
+  std::int64_t effort = 30'000;
   std::function<void(const CheckProgress&)> progress;  // called one at a time, from any thread
 };
 std::vector<int> standard_check_ranks();  // 1 to 33, 64, 100, 127, 128

@@ -113,48 +113,41 @@ CheckedProgram compiled_program(const Problem& problem, const Program& program,
   return result;
 }
 
+std::uint64_t hash_of(const std::vector<Written>& steps) {
+  std::uint64_t hash = steps.size();
+  const auto mix = [&hash](std::int64_t value) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  };
+  for (const Written& written : steps) {
+    const Step& step = written.step;
+    mix(static_cast<std::int64_t>(step.kind) << 32 | static_cast<std::uint32_t>(step.peer));
+    for (const Ref* ref : {&step.into, &step.left, &step.right}) {
+      mix(ref->first * 8 + static_cast<int>(ref->place));
+    }
+  }
+  return hash;
+}
+
 // All that compile() sees of a program: two that are equal in it have one result.
 struct Source {
-  std::vector<Stage> stages;  // without `write`
+  Program program;  // its stages write nothing any more
   std::vector<Written> steps;
-  std::int64_t scratch;
-  std::int32_t scratch_parts;
 
-  std::uint64_t hash() const {
-    std::uint64_t hash = steps.size();
-    const auto mix = [&hash](std::int64_t value) {
-      hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
-      hash ^= hash >> 29;
-    };
-    for (const Written& written : steps) {
-      const Step& step = written.step;
-      mix(static_cast<std::int64_t>(step.kind) << 32 | static_cast<std::uint32_t>(step.peer));
-      for (const Ref* ref : {&step.into, &step.left, &step.right}) {
-        mix(ref->first * 8 + static_cast<int>(ref->place));
-      }
-    }
-    return hash;
-  }
-  bool operator==(const Source& other) const {
+  bool is(const Program& other, const std::vector<Written>& other_steps) const {
     const auto key = [](const Stage& stage) {
       return std::tie(stage.rounds, stage.extent, stage.extent_parts, stage.segment_bytes, stage.window,
                       stage.rounds_under_way, stage.shared, stage.ticks, stage.buffers, stage.lanes);
     };
-    return scratch == other.scratch && scratch_parts == other.scratch_parts &&
-           std::equal(steps.begin(), steps.end(), other.steps.begin(), other.steps.end(),
+    return program.scratch == other.scratch && program.scratch_parts == other.scratch_parts &&
+           std::equal(steps.begin(), steps.end(), other_steps.begin(), other_steps.end(),
                       [](const Written& a, const Written& b) {
                         return a.stage == b.stage && a.round == b.round && is_same(a.step, b.step);
                       }) &&
-           std::equal(stages.begin(), stages.end(), other.stages.begin(), other.stages.end(),
+           std::equal(program.stages.begin(), program.stages.end(), other.stages.begin(), other.stages.end(),
                       [&](const Stage& a, const Stage& b) { return key(a) == key(b); });
   }
 };
-
-Source source_of(const Problem& problem, const Program& program) {
-  Source source{program.stages, written_steps(problem, program), program.scratch, program.scratch_parts};
-  for (Stage& stage : source.stages) stage.write = nullptr;
-  return source;
-}
 
 class Inspector {
  public:
@@ -306,18 +299,18 @@ struct KnownPrograms::State {
   CheckedProgram refused;
 
   // The program compiled, unless one like it is known. What is refused is not kept: it fails every time.
-  const CheckedProgram& find(const Problem& problem, const Program& program,
-                             std::vector<std::string>* failures) {
-    Source source = source_of(problem, program);
-    const std::uint64_t hash = source.hash();
+  const CheckedProgram& find(const Problem& problem, Program&& program, std::vector<std::string>* failures) {
+    std::vector<Written> steps = written_steps(problem, program);
+    const std::uint64_t hash = hash_of(steps);
     const auto [first, last] = entries.equal_range(hash);
     for (auto entry = first; entry != last; ++entry) {
-      if (entry->second.source == source) return entry->second.made;
+      if (entry->second.source.is(program, steps)) return entry->second.made;
     }
     const std::size_t failed = failures->size();
-    CheckedProgram made = compiled_program(problem, program, source.steps, failures);
+    CheckedProgram made = compiled_program(problem, program, steps, failures);
     if (failures->size() > failed) return refused = std::move(made);
-    return entries.emplace(hash, Entry{std::move(source), std::move(made)})->second.made;
+    for (Stage& stage : program.stages) stage.write = nullptr;
+    return entries.emplace(hash, Entry{{std::move(program), std::move(steps)}, std::move(made)})->second.made;
   }
 };
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: figures help setup setup-test demo build build-test test unit cli integration lint format bench clean clean-all
+.PHONY: figures help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -43,6 +43,13 @@ cli: build-test ## the tests of the command line alone
 
 integration: build-test ## the tests under real MPIs alone (PYTEST="-k openmpi5" selects)
 	@tools/run_tests.sh $(BUILD) integration $(PYTEST)
+
+# Not a part of .ci/run: two more builds take longer than all other tests' builds together.
+sanitize: setup-test ## the tests that need no MPI under ASan and UBSan, then under TSan
+	@status=0; for preset in asan tsan; do \
+	  cmake --preset $$preset $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null && \
+	  cmake --build build/$$preset -j $(JOBS) --target fake_host_tests && \
+	  tools/run_tests.sh build/$$preset fake_host || status=1; done; exit $$status
 
 lint: setup-test ## formatting, layers, licence headers, Python and shell scripts
 	@tools/lint.sh

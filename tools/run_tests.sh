@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs test suites on a build that exists; each leaves a JUnit file in BUILD/test-results.
-#   tools/run_tests.sh BUILD SUITE [pytest arguments]     SUITE: unit, cli, integration, or several
+#   tools/run_tests.sh BUILD SUITE [pytest arguments]     SUITE: unit, cli, integration, or several; fake_host is the part
+#                                                         of unit that sanitized builds have
 # Exit status: 0 when every suite ran and passed. A suite that selects no test fails only when nothing was deselected
 # on purpose, that is, without pytest arguments.
 set -uo pipefail
@@ -11,7 +12,7 @@ shift
 suites=()
 while [ $# -gt 0 ]; do
   case $1 in
-    unit | cli | integration) suites+=("$1"); shift ;;
+    unit | fake_host | cli | integration) suites+=("$1"); shift ;;
     *) break ;;
   esac
 done
@@ -19,9 +20,11 @@ results=$PWD/$build/test-results
 mkdir -p "$results"
 status=0
 
-run_unit() {
-  rm -f "$results/unit.xml"
-  ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 600 --output-junit "$results/unit.xml"
+run_ctest() { # run_ctest SUITE ARGUMENTS...
+  local suite=$1
+  shift
+  rm -f "$results/$suite.xml"
+  ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 600 --output-junit "$results/$suite.xml" "$@"
 }
 
 run_pytest() { # run_pytest SUITE ARGUMENTS...: the tests in tests/SUITE
@@ -39,7 +42,8 @@ run_pytest() { # run_pytest SUITE ARGUMENTS...: the tests in tests/SUITE
 
 for suite in "${suites[@]}"; do
   case $suite in
-    unit) run_unit || status=1 ;;
+    unit) run_ctest unit || status=1 ;;
+    fake_host) run_ctest fake_host -L fake_host || status=1 ;;
     cli | integration) run_pytest "$suite" "$@" || status=1 ;;
   esac
 done

@@ -31,8 +31,8 @@ def test_threads(mpi: Mpi, runner: Runner):
 
 
 def seed_of_this_run() -> str:
-    """A seed that differs from run to run; UNISONO_TEST_SEED repeats one. What fails names it."""
-    return os.environ.get("UNISONO_TEST_SEED") or str(secrets.randbelow(1_000_000))
+    """A seed that differs from run to run; TEST_SEED repeats one. What fails names it."""
+    return os.environ.get("TEST_SEED") or str(secrets.randbelow(1_000_000))
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

@@ -47,14 +47,14 @@ void check(ReduceOp op, ElementType type, const std::function<T()>& draw,
         }
         const std::size_t bytes = count * sizeof(T);
         std::vector<char> a(bytes + 1), b(bytes + 1), apart(bytes + 2, 'x');
-        std::memcpy(a.data() + 1, left.data(), bytes);
-        std::memcpy(b.data() + 1, right.data(), bytes);
+        if (count > 0) std::memcpy(a.data() + 1, left.data(), bytes);
+        if (count > 0) std::memcpy(b.data() + 1, right.data(), bytes);
         char* from_b = target == Target::both ? a.data() + 1 : b.data() + 1;
         char* into = target == Target::apart   ? apart.data() + 1
                      : target == Target::right ? b.data() + 1
                                                : a.data() + 1;
         kernel(into, a.data() + 1, from_b, count);
-        std::memcpy(got.data(), into, bytes);
+        if (count > 0) std::memcpy(got.data(), into, bytes);
         for (std::size_t i = 0; i < count; ++i) {
           ASSERT_TRUE(got[i] == want[i])
               << name(op) << ' ' << name(type) << " unit " << static_cast<int>(unit) << " target "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_THREAD_MULTIPLE: several threads of each rank call collectives, make and free communicators at the same
-// time, each on communicators of its own. UNISONO_TEST_SEED repeats a run.
+// time, each on communicators of its own. TEST_SEED repeats a run.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,11 +21,11 @@ using host::fake::World;
 
 std::uint32_t seed() {
   static const std::uint32_t value = [] {
-    const char* given = std::getenv("UNISONO_TEST_SEED");
+    const char* given = std::getenv("TEST_SEED");
     const std::uint32_t chosen = given != nullptr
                                      ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
                                      : std::random_device{}();
-    std::printf("UNISONO_TEST_SEED=%u\n", chosen);
+    std::printf("TEST_SEED=%u\n", chosen);
     return chosen;
   }();
   return value;

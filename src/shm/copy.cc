@@ -41,6 +41,7 @@ std::size_t last_level_cache_bytes() {
 #if defined(__x86_64__)
 
 void copy_streaming(void* into, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;  // the addresses may then be null, which memcpy does not allow
   constexpr std::size_t line_bytes = 64;
   auto* to = static_cast<char*>(into);
   const auto* source = static_cast<const char*>(from);
@@ -61,7 +62,7 @@ void copy_streaming(void* into, const void* from, std::size_t bytes) {
 #else
 
 void copy_streaming(void* into, const void* from, std::size_t bytes) {
-  std::memcpy(into, from, bytes);
+  if (bytes != 0) std::memcpy(into, from, bytes);
 }
 
 #endif

@@ -107,6 +107,61 @@ Program alltoall(const Problem& problem, const Parameters&) {
   return exchange(problem, [rank = problem.rank](int) { return block(Place::input, rank); });
 }
 
+// Each rank joins one part of all vectors; then whoever wants the result reads the parts. In place is safe: a
+// rank's part of the others' vectors is read by that rank alone until it has joined it.
+Program join_parts(const Problem& problem, bool is_wanted) {
+  constexpr int joined = 2, finished = 3;
+  Stage stage = channel_stage({}, SharedMode::own, finished, [=](Writer& writer) {
+    expose(writer);
+    const Ref own = part(Place::input, problem.rank, problem.size);
+    const Ref sum = part(Place::output, problem.rank, problem.size);
+    for (int distance = 1; distance < problem.size; ++distance) {
+      const int peer = wrap(problem.rank + distance, problem.size);
+      writer.await(peer, exposed);
+      writer.reduce(sum, distance == 1 ? own : sum, remote(own, peer));
+    }
+    writer.signal(joined);
+    for (int distance = 1; distance < problem.size && is_wanted; ++distance) {
+      const int peer = wrap(problem.rank + distance, problem.size);
+      const Ref theirs = part(Place::output, peer, problem.size);
+      writer.await(peer, joined);
+      writer.copy(theirs, remote(theirs, peer));
+    }
+    writer.signal(finished);
+    writer.await_all(finished);
+  });
+  stage.extent = 0;
+  return one_stage(std::move(stage));
+}
+
+// Of two vectors the root joins all itself: the other's half would have to be fetched as well.
+Program join_at_root(const Problem& problem) {
+  return exposing([=](Writer& writer) {
+    const int other = 1 - problem.rank;
+    if (problem.rank != problem.root) {
+      expose(writer);
+      writer.await(other, read);
+      return;
+    }
+    writer.await(other, exposed);
+    writer.reduce(whole(Place::output), whole(Place::input), remote(whole(Place::input), other));
+  });
+}
+
+Program reduce(const Problem& problem, const Parameters&) {
+  if (problem.size == 2) return join_at_root(problem);
+  return join_parts(problem, problem.rank == problem.root);
+}
+
+Program allreduce(const Problem& problem, const Parameters&) {
+  return join_parts(problem, true);
+}
+
+Descriptor of_commutative(Descriptor descriptor) {
+  descriptor.legality.needs_commutative = true;
+  return descriptor;
+}
+
 Descriptor single_copy(Operation operation, std::string sentence,
                        Program (*build)(const Problem&, const Parameters&)) {
   return {.name = "single_copy",
@@ -122,6 +177,13 @@ Descriptor single_copy(Operation operation, std::string sentence,
 std::vector<Descriptor> make() {
   return {
       single_copy(Operation::bcast, "All read the vector from the root's own memory.", bcast),
+      of_commutative(single_copy(Operation::reduce,
+                                 "Each joins a part of all vectors where they lie, and the root reads the "
+                                 "parts; of two it joins all.",
+                                 reduce)),
+      of_commutative(single_copy(
+          Operation::allreduce,
+          "Each joins a part of all vectors where they lie, and everyone reads the parts.", allreduce)),
       single_copy(Operation::scatter, "Each reads its block from the root's own memory.", scatter),
       single_copy(Operation::gather, "The root reads the blocks from the others' own memory.", gather),
       single_copy(Operation::allgather, "Each reads the blocks from the others' own memory.", allgather),

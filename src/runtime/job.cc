@@ -163,7 +163,8 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
                             .host = host_.library_name(),
-                            .is_oversubscribed = c.is_oversubscribed};
+                            .is_oversubscribed = c.is_oversubscribed,
+                            .is_far = c.is_far};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
   const std::lock_guard lock(decide_mutex_);

@@ -114,6 +114,11 @@ class Slice {
   // possible at set-up by probe_single_copy.
   bool read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const;
 
+  // What a barrier takes when all come at once, seconds, the same on all local ranks, which call this
+  // together: tells near cores from such as have no cache in common. Takes a millisecond at most, unless the
+  // ranks are not running.
+  double measure_barrier();
+
   // --- Fused operations: blocking, all local ranks call them in the same order ---
   // Largest message that one rank writes, bytes: bcast, reduce, allreduce, a block of allgather and gather,
   // all blocks of scatter and alltoall.

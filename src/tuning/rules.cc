@@ -36,15 +36,36 @@ class Candidates {
 };
 
 // Ranks with a core each: a message that stays in the second-level cache is fetched dirty from the writer's,
-// which is slow; then reading the owner's memory once beats two copies through the node's buffer.
+// which is slow; then reading the owner's memory once beats two copies through the node's buffer. Not so in
+// reductions, which read all vectors anyway.
 bool fits_second_level_cache(const Question& question) {
   constexpr std::int64_t low = 24 * kib, high = 160 * kib;
-  return !question.is_oversubscribed && question.bytes() > low && question.bytes() <= high;
+  return !question.is_oversubscribed && !is_reduction(question.problem.operation) && question.bytes() > low &&
+         question.bytes() <= high;
+}
+
+// Where a line takes long from core to core, slots cost it twice: when they are written, as readers have
+// them, and when they are read. They pay where one side's copies overlap the other's in a long message.
+bool is_better_in_single_copy(const Question& question) {
+  constexpr std::int64_t low = 24 * kib;
+  if (!question.is_far || question.bytes() <= low) return false;
+  switch (question.problem.operation) {
+    case Operation::gather:
+      return question.bytes() < 512 * kib;
+    case Operation::bcast:
+    case Operation::scatter:
+      return question.bytes() < 4096 * kib;
+    default:
+      return true;
+  }
 }
 
 void on_one_node(const Question& question, Candidates* to) {
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
-  if (fits_second_level_cache(question)) {
+  if (is_better_in_single_copy(question)) {
+    to->add("single_copy",
+            "one node, cores far from each other: reading the other's memory once beats shared slots");
+  } else if (fits_second_level_cache(question)) {
     to->add("single_copy",
             "one node, a core for each rank: the message fits the second-level cache, one copy beats two");
   }

@@ -66,6 +66,23 @@ TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   }
 }
 
+TEST(DecisionTest, FarCoresReadEachOthersMemory) {
+  Decider decider;
+  decider.add(make_rules());
+  Question q = question(Operation::allreduce, "2", 1 << 20);
+  q.has_single_copy = true;
+  EXPECT_EQ(decider.decide(q).name(), "shared");
+  q.is_far = true;
+  EXPECT_EQ(decider.decide(q).name(), "single_copy");
+  q.has_single_copy = false;
+  EXPECT_EQ(decider.decide(q).name(), "shared");
+  q = question(Operation::gather, "2", 64 << 10);
+  q.has_single_copy = q.is_far = true;
+  EXPECT_EQ(decider.decide(q).name(), "single_copy");
+  q.size_class = size_class(1 << 20);
+  EXPECT_EQ(decider.decide(q).name(), "shared");
+}
+
 TEST(DecisionTest, OneRankIsLeftToTheHost) {
   Decider decider;
   decider.add(make_rules());

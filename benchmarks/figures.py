@@ -94,7 +94,6 @@ class Bench:
     ) -> None:
         layout = NODES if cluster else None
         line = fair(mpi, mpi.launch(ranks, [], layout=layout), ranks)
-        os.environ |= mpis.launcher_environment(mpi)
         options = ["--operations", ",".join(operations), "--sizes", ",".join(map(str, sizes))]
         options += [
             "--samples",
@@ -113,7 +112,10 @@ class Bench:
         for attempt in range(MOST_ATTEMPTS):
             before = self.machine()
             self.progress.reset(task)
-            cells, status = bench.measure([*limit, *words], lambda _: self.progress.update(task, advance=1))
+            with environment(mpis.launcher_environment(mpi)):
+                cells, status = bench.measure(
+                    [*limit, *words], lambda _: self.progress.update(task, advance=1)
+                )
             after = self.machine()
             if status != 0 or is_alike(before, after) or attempt + 1 == MOST_ATTEMPTS:
                 break
@@ -131,6 +133,19 @@ class Bench:
             for m in self.cells
             if m.section == section and (not operations or m.cell.operation in operations)
         ]
+
+
+@contextlib.contextmanager
+def environment(wanted: dict[str, str]) -> Iterator[None]:
+    """This process's environment for a while: one MPI's settings break another."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def is_alike(before: dict[str, float], after: dict[str, float]) -> bool:

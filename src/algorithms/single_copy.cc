@@ -38,15 +38,15 @@ void await_readers(Writer& writer) {
 }
 
 // The channel carries addresses only: one piece, however long the message.
-Program exposing(std::function<void(Writer&)> write) {
-  Stage stage = channel_stage({}, SharedMode::own, read, std::move(write));
+Program exposing(int ticks, std::function<void(Writer&)> write) {
+  Stage stage = channel_stage({}, SharedMode::own, ticks, std::move(write));
   stage.extent = 0;
   return one_stage(std::move(stage));
 }
 
 // Everyone but the root reads `from` of the root's memory to `into`.
 Program read_from_root(const Problem& problem, const Ref& into, const Ref& from) {
-  return exposing([=](Writer& writer) {
+  return exposing(read, [=](Writer& writer) {
     if (problem.rank == problem.root) {
       expose(writer);
       writer.copy(into, from);
@@ -67,7 +67,7 @@ Program scatter(const Problem& problem, const Parameters&) {
 }
 
 Program gather(const Problem& problem, const Parameters&) {
-  return exposing([=](Writer& writer) {
+  return exposing(read, [=](Writer& writer) {
     const Ref own = block(Place::input, 0);
     if (problem.rank != problem.root) {
       expose(writer);
@@ -84,7 +84,7 @@ Program gather(const Problem& problem, const Parameters&) {
 }
 
 Program exchange(const Problem& problem, const std::function<Ref(int peer)>& block_of) {
-  return exposing([=](Writer& writer) {
+  return exposing(read, [=](Writer& writer) {
     expose(writer);
     for (int distance = 0; distance < problem.size; ++distance) {
       const int peer = wrap(problem.rank + distance, problem.size);
@@ -109,34 +109,30 @@ Program alltoall(const Problem& problem, const Parameters&) {
 
 // Each rank joins one part of all vectors; then whoever wants the result reads the parts. In place is safe: a
 // rank's part of the others' vectors is read by that rank alone until it has joined it.
-Program join_parts(const Problem& problem, bool is_wanted) {
-  constexpr int joined = 2, finished = 3;
-  Stage stage = channel_stage({}, SharedMode::own, finished, [=](Writer& writer) {
-    expose(writer);
-    const Ref own = part(Place::input, problem.rank, problem.size);
-    const Ref sum = part(Place::output, problem.rank, problem.size);
-    for (int distance = 1; distance < problem.size; ++distance) {
-      const int peer = wrap(problem.rank + distance, problem.size);
-      writer.await(peer, exposed);
-      writer.reduce(sum, distance == 1 ? own : sum, remote(own, peer));
-    }
-    writer.signal(joined);
-    for (int distance = 1; distance < problem.size && is_wanted; ++distance) {
-      const int peer = wrap(problem.rank + distance, problem.size);
-      const Ref theirs = part(Place::output, peer, problem.size);
-      writer.await(peer, joined);
-      writer.copy(theirs, remote(theirs, peer));
-    }
-    writer.signal(finished);
-    writer.await_all(finished);
-  });
-  stage.extent = 0;
-  return one_stage(std::move(stage));
+constexpr int joined = 2, finished = 3;
+
+void join_own_part(Writer& writer, const Problem& problem) {
+  const Ref own = part(Place::input, problem.rank, problem.size);
+  const Ref sum = part(Place::output, problem.rank, problem.size);
+  for (int distance = 1; distance < problem.size; ++distance) {
+    const int peer = wrap(problem.rank + distance, problem.size);
+    writer.await(peer, exposed);
+    writer.reduce(sum, distance == 1 ? own : sum, remote(own, peer));
+  }
+}
+
+void read_joined_parts(Writer& writer, const Problem& problem) {
+  for (int distance = 1; distance < problem.size; ++distance) {
+    const int peer = wrap(problem.rank + distance, problem.size);
+    const Ref theirs = part(Place::output, peer, problem.size);
+    writer.await(peer, joined);
+    writer.copy(theirs, remote(theirs, peer));
+  }
 }
 
 // Of two vectors the root joins all itself: the other's half would have to be fetched as well.
 Program join_at_root(const Problem& problem) {
-  return exposing([=](Writer& writer) {
+  return exposing(read, [=](Writer& writer) {
     const int other = 1 - problem.rank;
     if (problem.rank != problem.root) {
       expose(writer);
@@ -148,13 +144,31 @@ Program join_at_root(const Problem& problem) {
   });
 }
 
+// When the root has finished, all have joined their parts, so nobody's memory is read any more.
 Program reduce(const Problem& problem, const Parameters&) {
   if (problem.size == 2) return join_at_root(problem);
-  return join_parts(problem, problem.rank == problem.root);
+  return exposing(finished, [=](Writer& writer) {
+    expose(writer);
+    join_own_part(writer, problem);
+    if (problem.rank == problem.root) {
+      read_joined_parts(writer, problem);
+      writer.signal(finished);
+    } else {
+      writer.signal(joined);
+      writer.await(problem.root, finished);
+    }
+  });
 }
 
 Program allreduce(const Problem& problem, const Parameters&) {
-  return join_parts(problem, true);
+  return exposing(finished, [=](Writer& writer) {
+    expose(writer);
+    join_own_part(writer, problem);
+    writer.signal(joined);
+    read_joined_parts(writer, problem);
+    writer.signal(finished);
+    writer.await_all(finished);
+  });
 }
 
 Descriptor of_commutative(Descriptor descriptor) {

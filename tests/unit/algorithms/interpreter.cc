@@ -175,18 +175,23 @@ class Interpreter {
   };
 
   Location location(const Rank& rank, const Ref& ref, const Action& action) {
-    const ElementRange range = piece_range(ref, case_.elements, action.piece, action.pieces);
-    if (ref.place == Place::shared) return {ref.place, range};
     const Rank& owner = is_remote(ref) ? ranks_[remote_rank(rank, ref)] : rank;
-    const auto& memory = owner.memory[memory_of(ref.place)];
+    // Another rank exposes its output as its input where it is in place.
+    const Ref there = is_remote(ref) ? schedule::in_place(owner.problem, ref.in(own_place(ref.place))) : ref;
+    const ElementRange range = piece_range(there, case_.elements, action.piece, action.pieces);
+    if (ref.place == Place::shared) return {ref.place, range};
+    const auto& memory = owner.memory[memory_of(there.place)];
     if (range.length() > 0 && (range.first < 0 || range.last > std::ssize(memory))) {
       throw Fault("reaches out of place " + std::to_string(static_cast<int>(ref.place)));
     }
-    return {ref.place, range};
+    return {there.place, range};
   }
 
   static bool is_remote(const Ref& ref) {
     return ref.place == Place::remote_input || ref.place == Place::remote_output;
+  }
+  static Place own_place(Place remote) {
+    return remote == Place::remote_input ? Place::input : Place::output;
   }
   static int memory_of(Place place) {
     if (place == Place::input || place == Place::remote_input) return 0;
@@ -224,7 +229,7 @@ class Interpreter {
         values.push_back(value);
       } else {
         const Rank& owner = is_remote(ref) ? ranks_[remote_rank(rank, ref)] : rank;
-        values.push_back(owner.memory[memory_of(ref.place)][at.range.first + e]);
+        values.push_back(owner.memory[memory_of(at.place)][at.range.first + e]);
       }
     }
     return values;

@@ -101,7 +101,9 @@ class Bench:
             "--seconds",
             str(seconds or self.arguments.seconds),
         ]
-        words = bench.command_line(line, {}, options, mpi.compilers["c"])
+        home = {"UNISONO_HOME": os.environ["UNISONO_HOME"]}
+        with environment(mpis.launcher_environment(mpi) | home):
+            words = bench.command_line(line, {}, options, mpi.compilers["c"])
         if cluster:
             words = cluster.on_head(words)
         if self.arguments.realtime and mpi.is_yielding:

@@ -2,18 +2,11 @@
 // The way of a call: communicator, class, decision, transfer, execution, record.
 #include "runtime/job.h"
 
-#include <ctime>
-
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace unisono::runtime {
 namespace {
-
-double now_s() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 // Two clock reads cost as much as a small collective: once a class is known to be quick, one call in 64 is
 // timed.
@@ -162,7 +155,6 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
-                            .host = host_.library_name(),
                             .is_oversubscribed = c.is_oversubscribed,
                             .is_far = c.is_far};
   // One decision serves every root.

@@ -2,12 +2,11 @@
 // Fused operations: whole collectives of small messages over the rings of lines (A2 below the buffer size;
 // G2). Flat on purpose: each rank posts its lines and reads the others', so that an oversubscribed rank that
 // finds all lines present needs no switch, and a call costs one switch a rank.
-#include <time.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 
+#include "base/clock.h"
 #include "shm/slice_state.h"
 
 namespace unisono::shm {
@@ -52,12 +51,6 @@ const char* Slice::State::await_payload(const Line& line, std::uint64_t at, cons
 }
 
 namespace {
-
-double now_s() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // The usual sizes of a single element are copied without a call.
 void copy_short(void* into, const void* from, std::size_t bytes) {
@@ -127,17 +120,11 @@ void Slice::State::post(const void* data, std::size_t bytes, const WaitConfig& w
 }
 
 void Slice::State::fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait) {
-  if (!is_in_lines(bytes)) {
-    await_payload(current[from], position, wait);
-    std::memcpy(data, block(from), bytes);
-    return;
+  if (bytes <= payload_bytes) {
+    copy_short(data, await_payload(current[from], position, wait), bytes);
+  } else {
+    fetch_part(data, 0, bytes, bytes, from, wait);
   }
-  auto* into = static_cast<char*>(data);
-  std::uint64_t at = position;
-  for (; bytes > payload_bytes; bytes -= payload_bytes, into += payload_bytes, ++at) {
-    std::memcpy(into, await_payload(row(at)[from], at, wait), payload_bytes);
-  }
-  copy_short(into, await_payload(row(at)[from], at, wait), bytes);
 }
 
 void Slice::State::fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes,

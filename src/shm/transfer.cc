@@ -6,12 +6,11 @@
 // Which is better no topology tells: virtual machines show none, and ranks migrate. So everybody measures,
 // and writers take what costs less per byte in put and get together. It changes speed alone, never what is
 // read: ranks need not agree on it.
-#include <time.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "base/clock.h"
 #include "shm/copy.h"
 #include "shm/slice_state.h"
 
@@ -30,13 +29,6 @@ constexpr std::uint32_t trial_puts = 4;
 constexpr std::uint32_t first_trial = 16;
 // Of the other copies every fourth is measured: a look at the clock takes as long as a hundredth of a copy.
 constexpr std::uint32_t copies_per_measurement = 4;
-
-float now_ns_since(const timespec& start) {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<float>(now.tv_sec - start.tv_sec) * 1e9F +
-         static_cast<float>(now.tv_nsec - start.tv_nsec);
-}
 
 // Sizes are told apart by powers of two.
 std::size_t class_of(std::size_t bytes) {
@@ -57,10 +49,9 @@ float updated(float mean, float measured) {
 
 template <typename Copy>
 float measured(const Copy& copy, std::size_t bytes) {
-  timespec start;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  const std::uint64_t start_ns = now_ns();
   copy();
-  return std::max(now_ns_since(start), 1.0F) / static_cast<float>(bytes);
+  return std::max(static_cast<float>(now_ns() - start_ns), 1.0F) / static_cast<float>(bytes);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <climits>
 #include <cstddef>
 
+#include "base/clock.h"
+
 namespace unisono::shm {
 namespace {
 
@@ -32,12 +34,6 @@ constexpr std::uint32_t yields_per_progress = 4;
 constexpr std::uint64_t sleep_after_ns = 50'000;
 constexpr std::uint64_t shortest_sleep_ns = 50'000;
 constexpr std::uint64_t longest_sleep_ns = 1'000'000;
-
-std::uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);

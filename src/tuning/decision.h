@@ -22,10 +22,8 @@ struct Question {
   int size_class = 0;
   bool has_shared_memory = false;
   bool has_single_copy = false;
-  std::string_view host;  // the MPI below, as it names itself ("Open MPI 5.0.11")
   bool is_oversubscribed =
-      false;  // does a node of the communicator hold more of the job's ranks than usable cores?
-
+      false;            // has a node of the communicator more of the job's ranks than usable cores?
   bool is_far = false;  // one node, whose ranks' cores have no near cache in common (far_barrier_s)
 
   std::int64_t bytes() const;  // upper end of the class

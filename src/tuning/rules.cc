@@ -11,6 +11,8 @@ namespace unisono::tuning {
 namespace {
 
 constexpr std::int64_t kib = 1024;
+// Up to here the node's slots are as fast as single copy, whose call into the kernel takes longer.
+constexpr std::int64_t least_single_copy_bytes = 24 * kib;
 
 class Candidates {
  public:
@@ -39,16 +41,14 @@ class Candidates {
 // which is slow; then reading the owner's memory once beats two copies through the node's buffer. Not so in
 // reductions, which read all vectors anyway.
 bool fits_second_level_cache(const Question& question) {
-  constexpr std::int64_t low = 24 * kib, high = 160 * kib;
-  return !question.is_oversubscribed && !is_reduction(question.problem.operation) && question.bytes() > low &&
-         question.bytes() <= high;
+  return !question.is_oversubscribed && !is_reduction(question.problem.operation) &&
+         question.bytes() > least_single_copy_bytes && question.bytes() <= 160 * kib;
 }
 
 // Where a line takes long from core to core, slots cost it twice: when they are written, as readers have
 // them, and when they are read. They pay where one side's copies overlap the other's in a long message.
 bool is_better_in_single_copy(const Question& question) {
-  constexpr std::int64_t low = 24 * kib;
-  if (!question.is_far || question.bytes() <= low) return false;
+  if (!question.is_far || question.bytes() <= least_single_copy_bytes) return false;
   switch (question.problem.operation) {
     case Operation::gather:
       return question.bytes() < 512 * kib;

@@ -16,7 +16,6 @@ Question question(Operation operation, const char* layout, std::int64_t bytes,
   q.problem.size = q.problem.layout->size();
   q.size_class = size_class(bytes);
   q.has_shared_memory = has_shared_memory;
-  q.host = "MPICH 5.0.2";
   return q;
 }
 

@@ -99,9 +99,7 @@ class SizeCheck {
   }
 
   void check_load(const CheckedCall& call, std::int64_t elements, int number, const std::string& where) {
-    const Legality& legality = descriptor_.legality;
-    if (legality.max_bytes > 0 && elements * 8 > legality.max_bytes) return;
-    if (legality.max_total_bytes > 0 && elements * 8 * size_ > legality.max_total_bytes) return;
+    if (!descriptor_.legality.takes(elements * 8, size_)) return;
     const int pieces = size_ <= 33 ? 1 + number % 3 + (number % 7 == 3 ? 2 : 0) : 1 + number % 4 / 3;
     constexpr Cut cuts[] = {Cut::forced, Cut::by_slots, Cut::forced, Cut::by_size};
     const CheckLoad load = load_for(descriptor_, call, elements, pieces, cuts[number % 4], number / 4 % 3);

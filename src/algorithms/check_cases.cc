@@ -192,8 +192,7 @@ CheckLoad load_for(const Descriptor& descriptor, const CheckedCall& call, std::i
   if (cut == Cut::forced) {
     load.pieces = pieces;
     load.pieces_step = step;
-  } else if (cut == Cut::by_size && descriptor.legality.max_bytes == 0 &&
-             descriptor.legality.max_total_bytes == 0) {
+  } else if (cut == Cut::by_size && !descriptor.legality.is_limited()) {
     std::int64_t longest = 1;
     for (const Stage& stage : call.programs[0].stages) {
       if (stage.segment_bytes == 0) continue;

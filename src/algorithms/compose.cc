@@ -37,10 +37,6 @@ Ref mapped(Ref ref, const Mapping& mapping, std::int64_t scratch_units) {
   return ref;
 }
 
-bool is_message(StepKind kind) {
-  return kind == StepKind::send || kind == StepKind::recv;
-}
-
 std::vector<Step> steps_of(const Stage& stage, int round) {
   std::vector<Step> steps;
   Writer writer(&steps);
@@ -56,7 +52,7 @@ Stage mapped(const Stage& stage, const Mapping& mapping, std::int64_t scratch_un
       step.into = mapped(step.into, mapping, scratch_units);
       step.left = mapped(step.left, mapping, scratch_units);
       step.right = mapped(step.right, mapping, scratch_units);
-      if (is_message(step.kind) && mapping.rank_of) step.peer = mapping.rank_of(step.peer);
+      if (schedule::is_message(step.kind) && mapping.rank_of) step.peer = mapping.rank_of(step.peer);
       if (step.kind != StepKind::copy || step.into != step.left) writer.add(step);
     }
   };

@@ -49,6 +49,12 @@ struct Legality {
   // Largest message on one rank's side, bytes; 0: no limit. (Block operations: one block; all blocks.)
   std::int64_t max_bytes = 0;
   std::int64_t max_total_bytes = 0;
+
+  bool is_limited() const { return max_bytes > 0 || max_total_bytes > 0; }
+  bool takes(std::int64_t bytes, int ranks) const {
+    return (max_bytes == 0 || bytes <= max_bytes) &&
+           (max_total_bytes == 0 || bytes * ranks <= max_total_bytes);
+  }
 };
 
 struct Descriptor {

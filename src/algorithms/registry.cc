@@ -135,13 +135,10 @@ std::string why_illegal(const Descriptor& descriptor, const Problem& problem, st
   }
   if (legality.needs_shared_memory && !has_shared_memory) return "needs shared memory, there is none";
   if (legality.needs_single_copy && !has_single_copy) return "needs single copy, the kernel allows none";
-  if (legality.max_bytes > 0 && bytes > legality.max_bytes) {
-    return "takes at most " + std::to_string(legality.max_bytes) + " bytes";
-  }
-  if (legality.max_total_bytes > 0 && bytes * problem.size > legality.max_total_bytes) {
-    return "takes at most " + std::to_string(legality.max_total_bytes) + " bytes in all blocks together";
-  }
-  return {};
+  if (legality.takes(bytes, problem.size)) return {};
+  return legality.max_bytes > 0
+             ? "takes at most " + std::to_string(legality.max_bytes) + " bytes"
+             : "takes at most " + std::to_string(legality.max_total_bytes) + " bytes in all blocks together";
 }
 
 }  // namespace unisono::algorithms

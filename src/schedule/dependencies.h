@@ -23,12 +23,6 @@ struct FlatStep {
 // For each step its predecessors, without those that another predecessor implies.
 std::vector<std::vector<Predecessor>> find_predecessors(const std::vector<FlatStep>& steps);
 
-constexpr bool is_fused(StepKind kind) {
-  return kind >= StepKind::node_barrier;
-}
-constexpr bool is_message(StepKind kind) {
-  return kind == StepKind::send || kind == StepKind::recv;
-}
 constexpr bool is_private(Place place) {
   return place == Place::input || place == Place::output || place == Place::scratch;
 }

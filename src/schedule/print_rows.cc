@@ -11,14 +11,8 @@
 namespace unisono::schedule {
 namespace {
 
-bool is_message(const Step& step) {
-  return step.kind == StepKind::send || step.kind == StepKind::recv;
-}
 bool is_await(const Step& step) {
   return step.kind == StepKind::await || step.kind == StepKind::await_all;
-}
-bool is_fused(const Step& step) {
-  return step.kind >= StepKind::node_barrier;
 }
 
 struct Touched {
@@ -54,15 +48,16 @@ bool any_overlap(const std::vector<Ref>& some, const std::vector<Ref>& others) {
 // Must `later` wait for `earlier`, of the same rank and row? Messages run beside each other as far as their
 // data allows; local steps are done one by one.
 bool depends(const Picture& picture, const DrawnStep& later, const DrawnStep& earlier) {
-  if (!is_message(earlier.step) && !is_message(later.step)) return true;
+  if (!is_message(earlier.step.kind) && !is_message(later.step.kind)) return true;
   const auto is_shared = [](const Step& step) {
     return step.left.place == Place::shared || step.into.place == Place::shared;
   };
   const auto is_of_node = [&](const Step& step) {
-    return !is_message(step) && (look_of(step) != Look::copy && look_of(step) != Look::reduce);
+    return !is_message(step.kind) && (look_of(step) != Look::copy && look_of(step) != Look::reduce);
   };
   if ((is_shared(later.step) && is_of_node(earlier.step)) ||
-      (is_shared(earlier.step) && is_of_node(later.step)) || is_fused(earlier.step) || is_fused(later.step)) {
+      (is_shared(earlier.step) && is_of_node(later.step)) || is_fused(earlier.step.kind) ||
+      is_fused(later.step.kind)) {
     return true;
   }
   if (earlier.step.kind == StepKind::recv && is_token(picture, earlier)) return true;
@@ -229,7 +224,7 @@ Look look_of(const Step& step) {
       if (step.into.place == Place::shared) return Look::put;
       return step.left.place >= Place::shared ? Look::get : Look::copy;
     default:
-      return is_fused(step) ? Look::fused : Look::flag;
+      return is_fused(step.kind) ? Look::fused : Look::flag;
   }
 }
 

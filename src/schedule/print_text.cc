@@ -187,7 +187,7 @@ std::string legend_of(const std::vector<DrawnRow>& rows, int width) {
   add(kinds.count(StepKind::await_all) > 0, "await all: for all flags of the node");
   add(kinds.count(StepKind::await_space) > 0, "space: awaits a free slot");
   add(kinds.count(StepKind::expose) > 0, "expose: lets the node see its buffers");
-  add(looks.count(Look::fused) > 0, "barrier, bcast, reduce, allreduce, allgather: fused, on the node");
+  add(looks.count(Look::fused) > 0, "the name of an operation: a fused step of the whole node");
   add(true, "· nothing; ×2 twice");
   std::string lines;
   for (const std::string& line : wrapped(text, width)) lines += line + "\n";

@@ -118,6 +118,7 @@ enum class StepKind : std::uint8_t {
   await_all,    // the same for all local ranks
   await_space,  // until the piece's slot may be overwritten
   expose,  // publishes the addresses of this rank's buffers to the node (before a signal; after await_space)
+  // From here on: fused (is_fused).
   node_barrier,    // fused, all local ranks
   node_bcast,      // fused: local rank peer's `into` -> every local rank's `into`
   node_reduce,     // fused: into at local rank peer = left of local rank 0 op 1 op 2 ...
@@ -129,6 +130,12 @@ enum class StepKind : std::uint8_t {
   node_alltoall,   // fused: block k of `left` of local rank l -> block l of `into` of local rank k
 };
 
+constexpr bool is_fused(StepKind kind) {
+  return kind >= StepKind::node_barrier;
+}
+constexpr bool is_message(StepKind kind) {
+  return kind == StepKind::send || kind == StepKind::recv;
+}
 // Fused steps whose data comes from local rank `peer` alone, or goes to it alone.
 constexpr bool has_one_source(StepKind kind) {
   return kind == StepKind::node_bcast || kind == StepKind::node_scatter;

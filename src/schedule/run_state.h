@@ -65,6 +65,8 @@ struct Executor::State {
   const shm::WaitConfig& wait_config() const;
 
   // --- What steps.cc does: single steps ---
+  // Bytes of parts 0 to `last`, of `parts`.
+  std::size_t bytes_up_to(std::int64_t last, std::int64_t parts) const;
   void place_buffers();
   void prepare_stages();
   // Starts a piece; true when it is done at once.

@@ -42,19 +42,16 @@ void Arena::abandon() {
   bytes_ = 0;
 }
 
+std::size_t Executor::State::bytes_up_to(std::int64_t last, std::int64_t parts) const {
+  return last == 0 ? 0 : static_cast<std::size_t>(scaled_up(last, parts, data.elements) * element_bytes);
+}
+
 void Executor::State::place_buffers() {
   bases[static_cast<int>(Place::input)] = static_cast<char*>(const_cast<void*>(data.input));
   bases[static_cast<int>(Place::output)] = static_cast<char*>(data.output);
-  const auto bytes_up_to = [this](std::int64_t last, std::int64_t parts) {
-    return last == 0 ? 0 : static_cast<std::size_t>(scaled_up(last, parts, data.elements) * element_bytes);
-  };
   const std::size_t scratch_bytes = aligned(bytes_up_to(compiled->scratch_last, compiled->scratch_parts));
-  const std::size_t result_bytes = bytes_up_to(compiled->output_last, compiled->output_parts);
-  const int local_size = ground.slice == nullptr ? 1 : ground.slice->local_size();
-  // What the node's ranks get together is more than its caches hold: lines would be fetched before they are
-  // overwritten, and push out the slots.
-  is_output_streamed = result_bytes * static_cast<std::size_t>(local_size) > shm::last_level_cache_bytes();
-  const std::size_t output_bytes = data.output == nullptr ? result_bytes : 0;
+  std::size_t output_bytes = 0;
+  if (data.output == nullptr) output_bytes = bytes_up_to(compiled->output_last, compiled->output_parts);
   if (scratch_bytes + output_bytes == 0) return;
   char* memory = arena.reserve(scratch_bytes + output_bytes);
   bases[static_cast<int>(Place::scratch)] = memory;
@@ -77,6 +74,11 @@ void Executor::State::prepare_stages() {
                                  stage.shape.lanes);
     own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, own.use.lane_bytes);
     is_whole = is_whole && own.pieces == 1;
+    // What the node's ranks get together is more than its caches hold: lines would be fetched before they are
+    // overwritten, and push out the slots.
+    is_output_streamed = bytes_up_to(compiled->output_last, compiled->output_parts) *
+                             static_cast<std::size_t>(ground.slice->local_size()) >
+                         shm::last_level_cache_bytes();
     ground.slice->begin(&own.use, own.pieces, stage.shape.ticks);
     if (!stage.has_node_steps) {
       const auto ticks = static_cast<std::uint64_t>(own.pieces * stage.shape.ticks);

@@ -204,10 +204,7 @@ TEST(Mutation, TheSoundAlgorithmsPass) {
 
 TEST(Mutation, AMessageOrReductionOrFusedStepLeftOut) {
   const auto is_meant = [](const Problem&, const Step& step) {
-    return is_kind(
-        step, {StepKind::send, StepKind::recv, StepKind::reduce, StepKind::node_barrier, StepKind::node_bcast,
-               StepKind::node_reduce, StepKind::node_allreduce, StepKind::node_allgather,
-               StepKind::node_gather, StepKind::node_scatter, StepKind::node_alltoall});
+    return schedule::is_message(step.kind) || step.kind == StepKind::reduce || schedule::is_fused(step.kind);
   };
   expect_caught(score(16, is_meant, leave_out), 700);
 }

@@ -31,13 +31,13 @@ from harness import Cluster  # noqa: E402
 from mpis import Layout, Mpi  # noqa: E402
 from rich.progress import Progress  # noqa: E402
 from unisono import bench, tables  # noqa: E402
+from unisono.machine import usable_cores  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 SYNCHRONISING = ("barrier", "allreduce", "allgather", "alltoall")
 SIZED = tuple(name for name in bench.OPERATIONS if name != "barrier")
 CLUSTER_SIZES = (8, 64, KIB, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB)
 NODES = Layout((4, 4, 4, 4))
-WIRE_BITS_S = 1e9
 MOST_ATTEMPTS = 5
 NOISE = 0.02  # behind: the interval's upper end is below 1 - this
 
@@ -159,7 +159,7 @@ def is_alike(before: dict[str, float], after: dict[str, float]) -> bool:
 def fair(mpi: Mpi, line: Sequence[str], ranks: int) -> list[str]:
     """Each MPI as it is fastest: it yields only where ranks share cores."""
     words = list(line)
-    if ranks > len(os.sched_getaffinity(0)):
+    if ranks > usable_cores():
         return words
     if "mpi_yield_when_idle" in words:
         words[words.index("mpi_yield_when_idle") + 1] = "0"
@@ -311,7 +311,7 @@ def large_verdicts(run: Bench) -> Iterator[Verdict]:
 
 
 def many_verdicts(run: Bench) -> Iterator[Verdict]:
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     over = [
         f"{m.place}: {m.cell.unisono_s / bound:.2f}"
         for m in run.of("many")
@@ -359,9 +359,9 @@ def cluster_verdicts(run: Bench) -> Iterator[Verdict]:
         "4 nodes x 4: barrier and allreduce of 8 B ahead", all(m.cell.speedup_low > 1 for m in small), text
     )
     for m in run.of("cluster", "bcast"):
-        if m.cell.bytes != 4 * MIB:
+        if m.cell.bytes != 4 * MIB or m.wire_s is None:
             continue
-        limit_s = m.cell.bytes * (m.wire_s or 8 / WIRE_BITS_S)
+        limit_s = m.cell.bytes * m.wire_s
         excess = m.cell.unisono_s / limit_s - 1
         yield Verdict(
             f"{m.mpi}: bcast of 4 MiB within 5 % of the wire's limit, 3x native",
@@ -396,7 +396,7 @@ def machine_text() -> str:
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
-    return f"{len(os.sched_getaffinity(0))} cores{', ' + model if model else ''}"
+    return f"{usable_cores()} cores{', ' + model if model else ''}"
 
 
 def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:

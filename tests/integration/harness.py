@@ -17,6 +17,7 @@ BUILD = Path(os.environ.get("UNISONO_TEST_BUILD", ROOT / "build/release")).resol
 SHIM = BUILD / "bin/unisono-exec"
 TOOL = BUILD / "bin/unisono-tool"
 LIBRARY = BUILD / "lib/libunisono.so"
+HEADER = f"-I{ROOT / 'include'}"  # for programs that know of Unisono
 COMPILED = ROOT / "build/integration"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 CLUSTER_TOOLS = ROOT / "tools/cluster"

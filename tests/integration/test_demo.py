@@ -137,27 +137,28 @@ def test_demo_finds_the_same_results_and_reports(mpi: Mpi, python: str, tmp_path
             assert row["algorithm"] in summary
 
 
+def fake_mpi(folder: Path, mpi: Mpi, rule: str) -> Path:
+    """Write `mpi` into `folder` with a launcher that follows `rule`, a branch of a shell's case on its arguments, before anything else."""
+    fake_launcher(folder / "bin", f'case "$*" in {rule} ;; esac\nexec {mpi.launcher} "$@"')
+    compiler = folder / "bin/mpicxx"
+    compiler.write_text(f'#!/bin/sh\nexec {mpi.compilers["c++"]} "$@"\n')
+    compiler.chmod(0o755)
+    return folder
+
+
 def test_demo_fails_where_results_differ(python: str, tmp_path: Path) -> None:
     """An mpirun that slips another cluster of stars to the runs under Unisono."""
     real = mpis.BY_NAME["openmpi4"]
-    other = f'case "$*" in *unisono-exec*) exec {real.launcher} "$@" --seed 2 ;; esac'
-    fake_launcher(tmp_path / "bin", f'{other}\nexec {real.launcher} "$@"')
-    compiler = tmp_path / "bin/mpicxx"
-    compiler.write_text(f'#!/bin/sh\nexec {real.compilers["c++"]} "$@"\n')
-    compiler.chmod(0o755)
-    finished = run_demo(python, str(tmp_path), "--program", "nbody", folder=tmp_path / "reports")
+    mpi = fake_mpi(tmp_path, real, f'*unisono-exec*) exec {real.launcher} "$@" --seed 2')
+    finished = run_demo(python, str(mpi), "--program", "nbody", folder=tmp_path / "reports")
     assert finished.status == 1, str(finished)
     assert "same results: NO: simulated time, kinetic energy, " in finished.output, str(finished)
 
 
 def test_demo_fails_where_a_run_fails(python: str, tmp_path: Path) -> None:
     real = mpis.BY_NAME["openmpi4"]
-    wrong = f'case "$*" in *--json*) exec {real.launcher} "$@" --bodies 1 ;; esac'
-    fake_launcher(tmp_path / "bin", f'{wrong}\nexec {real.launcher} "$@"')
-    compiler = tmp_path / "bin/mpicxx"
-    compiler.write_text(f'#!/bin/sh\nexec {real.compilers["c++"]} "$@"\n')
-    compiler.chmod(0o755)
-    finished = run_demo(python, str(tmp_path), "--program", "nbody", folder=tmp_path / "reports")
+    mpi = fake_mpi(tmp_path, real, f'*--json*) exec {real.launcher} "$@" --bodies 1')
+    finished = run_demo(python, str(mpi), "--program", "nbody", folder=tmp_path / "reports")
     assert finished.status == 1, str(finished)
     assert "nbody: --bodies: at least 2" in finished.output, str(finished)
 

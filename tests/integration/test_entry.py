@@ -8,15 +8,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from harness import LIBRARY, ROOT, SHIM, Runner, compile_program
+from harness import HEADER, LIBRARY, SHIM, Runner, compile_program
 from mpis import Mpi
-
-HEADER = [f"-I{ROOT / 'include'}"]
 
 
 @pytest.fixture(scope="module")
 def program(mpi: Mpi) -> Path:
-    return compile_program(mpi, "entry.c", flags=[*HEADER, "-ldl"])
+    return compile_program(mpi, "entry.c", flags=[HEADER, "-ldl"])
 
 
 @pytest.mark.parametrize("mode", ["switch", "large"])
@@ -62,7 +60,7 @@ def test_linked_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Run
     directory.mkdir(exist_ok=True)
     shutil.copy(tool, directory / "libtool.so")
     link = ["-Wl,--no-as-needed", f"-L{directory}", "-ltool", f"-Wl,-rpath,{directory}"]
-    program = compile_program(mpi, "entry.c", flags=[*HEADER, "-ldl", *link], variant="linked")
+    program = compile_program(mpi, "entry.c", flags=[HEADER, "-ldl", *link], variant="linked")
     report = tmp_path / "report.json"
     result = runner.unisono(mpi, 2, [program, "switch"], {"UNISONO_REPORT": str(report)}).check()
     assert result.output == "OK\n"

@@ -10,9 +10,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from harness import PROGRAMS, SHIM, Runner, compile_program, installed
+from harness import HEADER, PROGRAMS, SHIM, Runner, compile_program, installed
 from job import run
-from mpis import ALL, BY_NAME, ROOT, Mpi
+from mpis import ALL, BY_NAME, Mpi
 
 
 @pytest.mark.parametrize("single_copy", ["on", "off"])
@@ -49,8 +49,7 @@ def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: in
 
 def test_set_up_late(mpi: Mpi, runner: Runner):
     """Setting up a communicator leaves alone what an earlier collective of the MPI is still delivering."""
-    include = f"-I{ROOT / 'include'}"
-    command = [compile_program(mpi, "set_up_late.c", flags=[include])]
+    command = [compile_program(mpi, "set_up_late.c", flags=[HEADER])]
     assert runner.unisono(mpi, 8, command, timeout=90).check().output == "OK\n"
 
 

@@ -3,9 +3,11 @@
 // mapping.
 //   fused_operations [--ranks 2,4,8,16] [--bytes 8] [--wait auto|spin|pause|yield|futex] [--seconds 1]
 // Ranks are pinned to a core each where there are enough of them. Printed: nanoseconds a call, the median and
-// the best over batches; the operations take turns, so that a disturbance hits all alike.
+// the best over batches, and switches of rank 0 a call; the operations take turns, so that a disturbance hits
+// all alike.
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +45,13 @@ double now_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
+// Switches away from this process so far.
+double switches() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
 std::vector<int> cores() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -68,6 +77,7 @@ struct Operation {
   const char* name;
   std::function<void()> call;
   std::vector<double> samples{};
+  double calls = 0, switches = 0;
 };
 
 // One rank's part; rank 0 prints.
@@ -75,25 +85,30 @@ void measure(Slice& slice, const Settings& settings, int batch) {
   const std::size_t count = settings.bytes / sizeof(double);
   std::vector<double> from(count + 1, 1.0), into(count + 1);
   std::vector<char> blocks(settings.bytes * static_cast<std::size_t>(slice.local_size()) + 1);
+  std::vector<char> all(blocks.size());
   const Combine sum = {
       .element_bytes = sizeof(double),
       .kernel = unisono::reduce_kernel(unisono::ReduceOp::sum, unisono::ElementType::float64)};
-  std::array<Operation, 5> operations = {{
+  std::array<Operation, 6> operations = {{
       {"barrier", [&] { slice.barrier(); }},
       {"bcast", [&] { slice.bcast(from.data(), settings.bytes, 0); }},
       {"reduce", [&] { slice.reduce(into.data(), from.data(), count, sum, 0); }},
       {"allreduce", [&] { slice.allreduce(into.data(), from.data(), count, sum); }},
       {"allgather", [&] { slice.allgather(blocks.data(), from.data(), settings.bytes); }},
+      {"alltoall", [&] { slice.alltoall(all.data(), blocks.data(), settings.bytes); }},
   }};
   // Rank 0 decides when it has been long enough, and tells the others in a broadcast.
   const double end = now_ns() + settings.seconds * 1e9;
   for (int go_on = 1; go_on != 0;) {
     for (Operation& operation : operations) {
       slice.barrier();
+      const double switches_before = switches();
       const double start = now_ns();
       for (int i = 0; i < batch; ++i) operation.call();
       slice.barrier();
       operation.samples.push_back((now_ns() - start) / batch);
+      operation.switches += switches() - switches_before;
+      operation.calls += batch;
     }
     go_on = now_ns() < end ? 1 : 0;
     slice.bcast(&go_on, sizeof go_on, 0);
@@ -101,8 +116,9 @@ void measure(Slice& slice, const Settings& settings, int batch) {
   if (slice.local_rank() != 0) return;
   for (Operation& operation : operations) {
     std::sort(operation.samples.begin(), operation.samples.end());
-    std::printf("%5d  %-10s %10.1f %10.1f\n", slice.local_size(), operation.name,
-                operation.samples[operation.samples.size() / 2], operation.samples.front());
+    std::printf("%5d  %-10s %10.1f %10.1f %9.2f\n", slice.local_size(), operation.name,
+                operation.samples[operation.samples.size() / 2], operation.samples.front(),
+                operation.switches / operation.calls);
   }
 }
 
@@ -158,7 +174,7 @@ Settings parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
-  std::printf("ranks  operation   median ns    best ns\n");
+  std::printf("ranks  operation   median ns    best ns  switches\n");
   std::fflush(stdout);
   bool is_well = true;
   for (const int ranks : settings.ranks) is_well = run(settings, ranks) && is_well;

@@ -52,7 +52,7 @@ def test_a_node_fails(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """One rank is killed inside a collective: the launcher ends the job on all nodes."""
     layout = Layout((2, 2))
     command = [compile_program(cluster_mpi, "kill.c")]
-    result = runner.unisono(cluster_mpi, 4, command, timeout=60, cluster=cluster, layout=layout)
+    result = runner.unisono(cluster_mpi, 4, command, timeout=30, cluster=cluster, layout=layout)
     assert not result.is_timed_out and result.status != 0, str(result)
     for node in range(2):
         assert "kill-c" not in cluster.on_node(node, "ps", "ax"), f"ranks go on running on node{node}"

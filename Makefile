@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: figures help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 figures help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -50,6 +50,13 @@ sanitize: setup-test ## the tests that need no MPI under ASan and UBSan, then un
 	  cmake --preset $$preset $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null && \
 	  cmake --build build/$$preset -j $(JOBS) --target fake_host_tests && \
 	  tools/run_tests.sh build/$$preset fake_host || status=1; done; exit $$status
+
+# Not a part of .ci/run: Open MPI and MPICH have no packages for another machine than this one.
+aarch64: ## build all for AArch64, and run the tests that need no MPI under an emulator
+	@tools/setup.sh aarch64
+	@cmake --preset aarch64 $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null
+	@cmake --build build/aarch64 -j $(JOBS)
+	@tools/run_tests.sh build/aarch64 unit
 
 lint: setup-test ## formatting, layers, licence headers, Python and shell scripts
 	@tools/lint.sh

@@ -4,6 +4,7 @@
 # package registry (.mpi/*). Quick when nothing changed: each environment is stamped with a hash of its requirements.
 #   tools/setup.sh demo    what `make demo` needs
 #   tools/setup.sh test    everything that `make test` and `make lint` need (default)
+#   tools/setup.sh aarch64 the same and what `make aarch64` needs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 level=${1:-test}
@@ -103,6 +104,11 @@ case $level in
     setup_python requirements/dev.txt
     mpis=(openmpi mpich impi)
     ;;
-  *) die "unknown level: $level (demo or test)" ;;
+  aarch64)
+    install_packages requirements/apt.txt requirements/apt-test.txt requirements/apt-aarch64.txt
+    setup_python requirements/dev.txt
+    mpis=(openmpi mpich impi)
+    ;;
+  *) die "unknown level: $level (demo, test or aarch64)" ;;
 esac
 for name in "${mpis[@]}"; do setup_mpi "$name"; done

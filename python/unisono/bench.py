@@ -130,13 +130,17 @@ def command_line(
     program_options: Sequence[str],
     compiler: Path | None = None,
 ) -> list[str]:
-    """The launcher's words with the benchmark program behind them, under Unisono."""
+    """The launcher's words with the benchmark program behind them, in each of its sections, under Unisono."""
     position = detect.launcher_position(list(launcher))
     if position is None and compiler is None:
         raise UnisonoError("give the launcher and its options, for example: unisono bench -- mpirun -n 4")
     program = compile_program(compiler or compiler_beside(launcher[position or 0]))
     shim = Shim(places.require("shim"), places.require("library"), settings)
-    return rewrite([*launcher, str(program), *program_options], shim).words
+    words: list[str] = []
+    for word in [*launcher, ":"]:
+        words += [str(program), *program_options] if word == ":" else []
+        words.append(word)
+    return rewrite(words[:-1], shim).words
 
 
 def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int = 0) -> tuple[list[Cell], int]:

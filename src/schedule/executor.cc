@@ -17,6 +17,9 @@ namespace {
 constexpr std::int64_t most_local_bytes = 128 << 10;
 // While cores are to be had, a rank that waits for messages gives its own away only now and then.
 constexpr std::uint32_t polls_per_yield = 16;
+// Where cores are shared it does so soon. Not at every look: one look does not always take a message in that
+// is there already, and some hosts give the core away in it as well.
+constexpr std::uint32_t polls_per_yield_when_crowded = 4;
 // How long messages under way may take to end after an error.
 constexpr int drain_polls = 2000;
 
@@ -281,7 +284,8 @@ void Executor::State::wait_idle() {
   if (message_count > 0) {
     const shm::WaitPolicy policy = wait_config().policy;
     const bool is_yielding = policy == shm::WaitPolicy::yield || policy == shm::WaitPolicy::futex;
-    if (is_yielding || ++idle_polls % polls_per_yield == 0) sched_yield();
+    const std::uint32_t polls = is_yielding ? polls_per_yield_when_crowded : polls_per_yield;
+    if (++idle_polls % polls == 0) sched_yield();
     return;
   }
   if (!backoff) {

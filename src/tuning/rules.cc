@@ -80,22 +80,28 @@ void on_several_nodes(const Question& question, Candidates* to) {
   const std::string why =
       has_full_nodes ? "several ranks on a node: shared memory inside, one message stream per node between; "
                      : "one rank on each node; ";
+  const std::string run_ahead = "small messages between nodes: the MPI's eager messages let ranks run ahead";
+  // 48 KiB and a header stay below the 64 KiB at which MPIs over TCP begin to ask before they send.
+  const std::initializer_list<Candidates::Setting> in_segments = {{"segment", 48 * kib}, {"window", 4}};
   switch (question.problem.operation) {
     case Operation::barrier:
       to->add(level + "dissemination", why + "dissemination needs the fewest rounds");
       break;
     case Operation::bcast:
       if (bytes <= 2 * kib) {
-        to->native("small messages between nodes: the MPI's tree of eager messages lets ranks run ahead");
+        to->native(run_ahead);
       } else if (bytes <= 64 * kib) {
         to->add(level + "binomial", why + "small messages want the shallow tree");
       } else {
-        // 48 KiB and a header stay below the 64 KiB at which MPIs over TCP begin to ask before they send.
         to->add(level + "chain", why + "large messages want the full bandwidth of a pipelined chain",
-                {{"segment", 48 * kib}, {"window", 4}});
+                in_segments);
       }
       break;
     case Operation::reduce:
+      if (bytes > 64 * kib && question.problem.is_commutative) {
+        to->add(level + "chain", why + "large vectors want the full bandwidth of a pipelined chain",
+                in_segments);
+      }
       to->add(level + "binomial", why + "the shallow tree");
       break;
     case Operation::allreduce:
@@ -105,10 +111,12 @@ void on_several_nodes(const Question& question, Candidates* to) {
       to->add(level + "recursive_doubling", why + "few rounds");
       break;
     case Operation::gather:
+      if (bytes <= 64) to->native(run_ahead);
       to->add(level + "binomial", why + "the root handles few messages");
       break;
     case Operation::scatter:
-      if (bytes > 64 && bytes <= 16 * kib) to->add(level + "binomial", why + "the root handles few messages");
+      if (bytes <= 128) to->native(run_ahead);
+      if (bytes <= 16 * kib) to->add(level + "binomial", why + "the root handles few messages");
       to->add("flat", "several nodes: each block leaves the root once, straight to its rank");
       break;
     case Operation::allgather:
@@ -118,10 +126,12 @@ void on_several_nodes(const Question& question, Candidates* to) {
       break;
     case Operation::alltoall:
       if (bytes <= 256) to->add(level + "bruck", why + "small blocks want few messages");
-      if (bytes <= 4 * kib) to->add(level + "pairwise", why + "node blocks travel together");
-      if (bytes <= 32 * kib)
+      if (bytes <= 2 * kib) to->add(level + "pairwise", why + "node blocks travel together");
+      if (bytes <= 4 * kib)
         to->native("blocks of middle size between nodes: nothing was measured ahead of the MPI's own");
-      to->add("flat", "several nodes: large blocks travel once, all at the same time");
+      to->add("pairwise",
+              "several nodes: large blocks travel once, to one rank at a time, so that no link is flooded",
+              in_segments);
       break;
   }
 }

@@ -56,6 +56,15 @@ def mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_each_section_of_the_launcher_gets_the_program(mpi: Path) -> None:
+    launcher = [str(mpi / "mpirun"), "-n", "1", ":", "-n", "2"]
+    words = bench.command_line(launcher, {}, ["--operations", "bcast"])
+    first, second = words[1 : words.index(":")], words[words.index(":") + 1 :]
+    assert first[:2] == ["-n", "1"] and second[:2] == ["-n", "2"]
+    assert first[2:] == second[2:]
+    assert Path(first[2]).name == "unisono-exec" and first[-3:] == [words[-3], "--operations", "bcast"]
+
+
 def run(mpi: Path, *options: str) -> object:
     return CliRunner().invoke(cli, ["bench", *options, "--", str(mpi / "mpirun"), "-n", "2"])
 

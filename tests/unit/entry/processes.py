@@ -16,6 +16,7 @@ LIBRARY = BUILD / "lib/libunisono.so"
 SHIM = BUILD / "bin/unisono-exec"
 CALLER = PROGRAMS / "caller"
 SLOTS = PROGRAMS / "slots"
+EMULATOR = os.environ.get("UNISONO_TEST_EMULATOR", "").split()
 
 # What would make a message be meant for another rank, or change what is preloaded.
 LAUNCHER_VARIABLES = re.compile(r"OMPI_|PMIX_|PMI_|MPI_|SLURM_|PALS_|FLUX_|ALPS_|LD_PRELOAD|UNISONO_")
@@ -27,9 +28,11 @@ def environment(settings: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def run(*command: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a command, with `settings` in its environment."""
+    """Run a command, with `settings` in its environment; what was built for another machine, under its emulator."""
+    words = [str(word) for word in command]
+    is_built = BUILD in Path(words[0]).parents or PROGRAMS in Path(words[0]).parents
     return subprocess.run(
-        [str(word) for word in command],
+        [*EMULATOR, *words] if is_built else words,
         env=environment(settings),
         capture_output=True,
         text=True,

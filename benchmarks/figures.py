@@ -97,16 +97,11 @@ class Bench:
         is_spinning = cluster is not None and not mpi.is_yielding
         settings = {"LD_PRELOAD": str(build_yield_preload())} if is_spinning else {}
         line = fair(mpi, mpi.launch(ranks, [], settings, layout), ranks)
-        options = ["--operations", ",".join(operations), "--sizes", ",".join(map(str, sizes))]
-        options += [
-            "--samples",
-            str(self.arguments.samples),
-            "--seconds",
-            str(seconds or self.arguments.seconds),
-        ]
+        samples, most_s = self.arguments.samples, seconds or self.arguments.seconds
+        options = f"--operations {','.join(operations)} --sizes {','.join(map(str, sizes))} --samples {samples} --seconds {most_s}"
         home = {"UNISONO_HOME": os.environ["UNISONO_HOME"]}
         with environment(mpis.launcher_environment(mpi) | home):
-            words = bench.command_line(line, {}, options, mpi.compilers["c"])
+            words = bench.command_line(line, {}, options.split(), mpi.compilers["c"])
         if cluster:
             words = cluster.on_head(words)
         if self.arguments.realtime and mpi.is_yielding:
@@ -463,16 +458,10 @@ def main() -> int:
     )
     parser.add_argument("--section", type=lambda v: named(v, list(SECTIONS)), default=list(SECTIONS))
     parser.add_argument("--mpi", type=lambda v: named(v, every_mpi), default=every_mpi)
-    parser.add_argument(
-        "--samples", type=int, default=30, help="most samples of each kind for a cell (default 30)"
-    )
+    parser.add_argument("--samples", type=int, default=30, help="most samples of each kind (default 30)")
     parser.add_argument("--seconds", type=float, default=0.6, help="most time for a cell (default 0.6)")
-    parser.add_argument(
-        "--timeout", type=float, default=600, help="most time for one job, seconds (default 600)"
-    )
-    parser.add_argument(
-        "--realtime", action="store_true", help="run ranks at real-time priority (root; busy machines)"
-    )
+    parser.add_argument("--timeout", type=float, default=600, help="most seconds for one job (default 600)")
+    parser.add_argument("--realtime", action="store_true", help="ranks at real-time priority (root)")
     parser.add_argument(
         "--output",
         type=Path,

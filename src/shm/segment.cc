@@ -175,7 +175,10 @@ bool Segment::back(std::size_t offset, std::size_t bytes) const {
 }
 
 void Segment::clear(std::size_t offset, std::size_t bytes) const {
-  if (madvise(address_ + offset, bytes, MADV_REMOVE) != 0) std::memset(address_ + offset, 0, bytes);
+  // Emulators take the advice, say that all is well, and do nothing.
+  char* first = address_ + offset;
+  *first = 1;
+  if (madvise(first, bytes, MADV_REMOVE) != 0 || *first != 0) std::memset(first, 0, bytes);
 }
 
 }  // namespace unisono::shm

@@ -9,7 +9,19 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from processes import BUILD, CALLER, LIBRARY, PROGRAMS, ROOT, SLOTS, dynamic_section, names, run, symbols
+from processes import (
+    BUILD,
+    CALLER,
+    EMULATOR,
+    LIBRARY,
+    PROGRAMS,
+    ROOT,
+    SLOTS,
+    dynamic_section,
+    names,
+    run,
+    symbols,
+)
 
 MPICH = PROGRAMS / "fake_mpich/libmpi.so.12"
 OPENMPI = PROGRAMS / "fake_openmpi/libmpi.so.40"
@@ -55,7 +67,8 @@ class Exports(unittest.TestCase):
 class RealMpis(unittest.TestCase):
     def test_no_slot_is_empty_on_any_mpi(self) -> None:
         tried = 0
-        for family, patterns in REAL_MPIS.items():
+        known = {} if EMULATOR else REAL_MPIS  # this machine's
+        for family, patterns in known.items():
             adapter = BUILD / f"lib/libunisono-{family}.so"
             for pattern in patterns:
                 root, relative = (Path("/"), pattern[1:]) if pattern.startswith("/") else (ROOT, pattern)

@@ -111,7 +111,8 @@ void on_several_nodes(const Question& question, Candidates* to) {
       to->add(level + "recursive_doubling", why + "few rounds");
       break;
     case Operation::gather:
-      if (bytes <= 64) to->native(run_ahead);
+      if (bytes <= 64)
+        to->add(level + "flat", why + "tiny blocks go to the root at once, without waiting on the way");
       to->add(level + "binomial", why + "the root handles few messages");
       break;
     case Operation::scatter:

@@ -89,8 +89,10 @@ static void write_anew(const struct Operation* op, int bytes) {
 
 // The time of one call of a batch, of the longest rank (valid on all ranks).
 static double time_batch(const struct Operation* op, int bytes, int batch, int is_unisono) {
-  enable(0);
   if (bytes >= large_bytes) write_anew(op, bytes);
+  // What is around a batch is the same for both, and such as gives cores away where ranks share them: while
+  // some spin in a barrier before it, or in what follows it, others get no core for milliseconds.
+  enable(1);
   MPI_Barrier(MPI_COMM_WORLD);
   enable(is_unisono);
   // Ranks that share cores leave the barrier one after the other, which takes as long as many calls. What
@@ -101,7 +103,7 @@ static double time_batch(const struct Operation* op, int bytes, int batch, int i
   const double start = now_s();
   for (int i = 0; i < batch; ++i) op->run(bytes);
   double mine = (now_s() - start) / batch, longest;
-  enable(0);
+  enable(1);
   MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return longest;
 }

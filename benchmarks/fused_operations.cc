@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +21,12 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "shm/slice.h"
 
 namespace {
 
+using unisono::now_s;
 using unisono::shm::Combine;
 using unisono::shm::Slice;
 using unisono::shm::SliceShape;
@@ -38,12 +39,6 @@ struct Settings {
   std::string wait = "auto";
   double seconds = 1;
 };
-
-double now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 // Switches away from this process so far.
 double switches() {
@@ -98,19 +93,19 @@ void measure(Slice& slice, const Settings& settings, int batch) {
       {"alltoall", [&] { slice.alltoall(all.data(), blocks.data(), settings.bytes); }},
   }};
   // Rank 0 decides when it has been long enough, and tells the others in a broadcast.
-  const double end = now_ns() + settings.seconds * 1e9;
+  const double end_s = now_s() + settings.seconds;
   for (int go_on = 1; go_on != 0;) {
     for (Operation& operation : operations) {
       slice.barrier();
       const double switches_before = switches();
-      const double start = now_ns();
+      const double start_s = now_s();
       for (int i = 0; i < batch; ++i) operation.call();
       slice.barrier();
-      operation.samples.push_back((now_ns() - start) / batch);
+      operation.samples.push_back((now_s() - start_s) * 1e9 / batch);
       operation.switches += switches() - switches_before;
       operation.calls += batch;
     }
-    go_on = now_ns() < end ? 1 : 0;
+    go_on = now_s() < end_s ? 1 : 0;
     slice.bcast(&go_on, sizeof go_on, 0);
   }
   if (slice.local_rank() != 0) return;

@@ -99,13 +99,10 @@ case $level in
     setup_python requirements/python.txt
     mpis=(openmpi mpich)
     ;;
-  test)
-    install_packages requirements/apt.txt requirements/apt-test.txt
-    setup_python requirements/dev.txt
-    mpis=(openmpi mpich impi)
-    ;;
-  aarch64)
-    install_packages requirements/apt.txt requirements/apt-test.txt requirements/apt-aarch64.txt
+  test | aarch64)
+    packages=(requirements/apt.txt requirements/apt-test.txt)
+    [ "$level" = test ] || packages+=(requirements/apt-aarch64.txt)
+    install_packages "${packages[@]}"
     setup_python requirements/dev.txt
     mpis=(openmpi mpich impi)
     ;;

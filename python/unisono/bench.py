@@ -136,11 +136,11 @@ def command_line(
         raise UnisonoError("give the launcher and its options, for example: unisono bench -- mpirun -n 4")
     program = compile_program(compiler or compiler_beside(launcher[position or 0]))
     shim = Shim(places.require("shim"), places.require("library"), settings)
+    started = [str(program), *program_options]
     words: list[str] = []
-    for word in [*launcher, ":"]:
-        words += [str(program), *program_options] if word == ":" else []
-        words.append(word)
-    return rewrite(words[:-1], shim).words
+    for word in launcher:
+        words += [*started, word] if word == ":" else [word]
+    return rewrite([*words, *started], shim).words
 
 
 def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int = 0) -> tuple[list[Cell], int]:

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "host/host.h"
 #include "runtime/communicator.h"
@@ -76,7 +76,7 @@ class Job {
   tuning::Decider decider_;
   std::vector<std::string> warnings_;
   bool is_pool_full_said_ = false;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  double started_s_ = now_s();
 
   std::mutex table_mutex_;
   std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_;

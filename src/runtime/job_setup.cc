@@ -210,7 +210,7 @@ void Job::report() {
                  .family = host_.family_name(),
                  .options = to_text(options_),
                  .ranks = world_size_,
-                 .wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(),
+                 .wall_s = now_s() - started_s_,
                  .warnings = warnings_};
   const auto layout = patterns::Layout::from_labels(node_labels_);
   for (const auto& ranks : layout.ranks_of) {

@@ -61,6 +61,12 @@ void Executor::State::place_buffers() {
 void Executor::State::prepare_stages() {
   stages.resize(compiled->stages.size());
   is_whole = true;
+  // What the node's ranks get together is more than its caches hold: lines would be fetched before they are
+  // overwritten, and push out the slots.
+  is_output_streamed =
+      ground.slice != nullptr && bytes_up_to(compiled->output_last, compiled->output_parts) *
+                                         static_cast<std::size_t>(ground.slice->local_size()) >
+                                     shm::last_level_cache_bytes();
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const CompiledStage& stage = compiled->stages[i];
     StageProgress& own = stages[i];
@@ -74,11 +80,6 @@ void Executor::State::prepare_stages() {
                                  stage.shape.lanes);
     own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, own.use.lane_bytes);
     is_whole = is_whole && own.pieces == 1;
-    // What the node's ranks get together is more than its caches hold: lines would be fetched before they are
-    // overwritten, and push out the slots.
-    is_output_streamed = bytes_up_to(compiled->output_last, compiled->output_parts) *
-                             static_cast<std::size_t>(ground.slice->local_size()) >
-                         shm::last_level_cache_bytes();
     ground.slice->begin(&own.use, own.pieces, stage.shape.ticks);
     if (!stage.has_node_steps) {
       const auto ticks = static_cast<std::uint64_t>(own.pieces * stage.shape.ticks);

@@ -22,8 +22,7 @@ struct Question {
   int size_class = 0;
   bool has_shared_memory = false;
   bool has_single_copy = false;
-  bool is_oversubscribed =
-      false;            // has a node of the communicator more of the job's ranks than usable cores?
+  bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
   bool is_far = false;  // one node, whose ranks' cores have no near cache in common (far_barrier_s)
 
   std::int64_t bytes() const;  // upper end of the class

@@ -5,8 +5,7 @@
 // freed communicator, an uncommitted type) the host finds when it is asked.
 #include "host/mpi/collectives.h"
 
-#include <chrono>
-
+#include "base/clock.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/large.h"
 #include "host/mpi/life.h"
@@ -18,10 +17,9 @@ namespace {
 
 template <class Native>
 int run_timed(const runtime::Call& call, Native native_call) {
-  const auto before = std::chrono::steady_clock::now();
+  const double before_s = now_s();
   const int result = native_call();
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - before;
-  runtime::native_finished(call, spent.count());
+  runtime::native_finished(call, now_s() - before_s);
   return result;
 }
 

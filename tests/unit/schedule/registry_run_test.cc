@@ -2,14 +2,13 @@
 // Every algorithm of the registry, run by the executor on real memory: threads as ranks, messages with
 // delays, slices in real shared memory. An algorithm that is added runs here without a line of test code.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
 
 #include "../case_stride.h"
 #include "algorithms/descriptor.h"
-#include "shm/single_copy.h"
 #include "world_of_programs.h"
 
 namespace unisono::schedule {
@@ -153,17 +152,10 @@ class Case {
   bool is_in_place_;
 };
 
-// Emulators have no process_vm_readv.
-bool can_read_processes() {
-  const int here = 7;
-  int there = 0;
-  return shm::read_process(getpid(), reinterpret_cast<std::uint64_t>(&here), &there, sizeof there);
-}
-
 void add_cases(const Descriptor& descriptor, const patterns::Layout& layout, std::vector<Call>* calls) {
   const int size = layout.size();
   const Operation operation = descriptor.operation;
-  static const bool has_single_copy = can_read_processes();
+  const bool has_single_copy = std::getenv("TEST_WITHOUT_SINGLE_COPY") == nullptr;
   const bool can_be_in_place = operation != Operation::barrier && operation != Operation::bcast &&
                                operation != Operation::alltoall;  // the runtime copies that one's input
   for (const bool is_commutative : {true, false}) {

@@ -155,8 +155,7 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
-                            .is_oversubscribed = c.is_oversubscribed,
-                            .is_far = c.is_far};
+                            .is_oversubscribed = c.is_oversubscribed};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
   const std::lock_guard lock(decide_mutex_);

@@ -234,8 +234,6 @@ NativeReason Job::set_up_members(Communicator& c) {
   describe_ground(c);
   c.wait = wait_config(is_oversubscribed_[static_cast<std::size_t>(world_rank_)]);
   attach_slice(c);
-  c.is_far = c.slice != nullptr && c.layout->nodes() == 1 && c.size > 1 && !c.is_oversubscribed &&
-             c.slice->measure_barrier() > tuning::far_barrier_s(c.size);
   c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
   return NativeReason::none;
 }

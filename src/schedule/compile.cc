@@ -49,6 +49,7 @@ class Compiler {
     for (std::size_t i = 0; i < program_.stages.size(); ++i) flatten(static_cast<int>(i));
     make_index();
     for (const FlatStep& step : flat_) emit(step);
+    mark_results_for_others();
     link(find_predecessors(flat_));
     const auto is_whole_stage = [](const CompiledStage& stage) { return is_whole(stage.shape); };
     const auto is_fused_step = [](const CompiledStep& step) { return is_fused(step.kind); };
@@ -152,6 +153,17 @@ class Compiler {
     const Stage& stage = made_->stages[step.stage].shape;
     if (is_message(step.kind)) made_->most_messages += is_whole(stage) ? 1 : stage.window;
     made_->steps.push_back(step);
+  }
+
+  void mark_results_for_others() {
+    std::vector<CompiledStep>& steps = made_->steps;
+    for (auto step = steps.begin(); step != steps.end(); ++step) {
+      if (step->kind != StepKind::reduce || made_->refs[step->into].place != Place::shared) continue;
+      const auto reads_it = [&](const CompiledStep& later) {
+        return later.stage == step->stage && (later.left == step->into || later.right == step->into);
+      };
+      step->is_for_others = std::none_of(step + 1, steps.end(), reads_it);
+    }
   }
 
   void note_extent(const Ref& ref) {

@@ -34,8 +34,9 @@ struct CompiledRef : Ref {
 
 struct CompiledStep {
   StepKind kind = StepKind::copy;
-  bool is_token = false;      // a message that is sent whatever the count
-  bool is_node_step = false;  // runs in the node order of its stage
+  bool is_token = false;       // a message that is sent whatever the count
+  bool is_node_step = false;   // runs in the node order of its stage
+  bool is_for_others = false;  // a reduction into a slot that this rank does not read again
   std::int32_t stage = 0;
   std::int32_t peer = -1;
   std::int32_t tag = 0;                        // messages: offset from the communicator's first tag

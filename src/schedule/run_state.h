@@ -75,6 +75,10 @@ struct Executor::State {
   void do_copy(const CompiledStep& step, std::int64_t piece);
   void do_reduce(const CompiledStep& step, std::int64_t piece);
   void reduce_remote(const CompiledStep& step, std::int64_t piece, char* into, std::int64_t length);
+  void reduce_past_caches(char* into, const char* left, const char* right, std::size_t count);
+  int owner_of_slot(const CompiledRef& ref, const CompiledStep& step) const {
+    return stages[step.stage].use.is_common ? shm::Slice::nobody : ref.owner;
+  }
   void do_fused(const CompiledStep& step, std::int64_t piece);
   void do_expose(const CompiledStep& step, std::int64_t piece);
   bool is_await_over(const CompiledStep& step, std::int64_t piece);

@@ -61,12 +61,12 @@ void Executor::State::place_buffers() {
 void Executor::State::prepare_stages() {
   stages.resize(compiled->stages.size());
   is_whole = true;
-  // What the node's ranks get together is more than its caches hold: lines would be fetched before they are
-  // overwritten, and push out the slots.
+  // What the node's ranks get together is more than their share of its caches (of which others want some):
+  // lines would be fetched before they are overwritten, and push out the slots.
   is_output_streamed =
       ground.slice != nullptr && bytes_up_to(compiled->output_last, compiled->output_parts) *
                                          static_cast<std::size_t>(ground.slice->local_size()) >
-                                     shm::last_level_cache_bytes();
+                                     shm::last_level_cache_bytes() / 4;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const CompiledStage& stage = compiled->stages[i];
     StageProgress& own = stages[i];
@@ -150,9 +150,12 @@ void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
   const bool is_into_slot = compiled->refs[step.into].place == Place::shared;
   const bool is_out_of_slot = from.place == Place::shared;
   if (is_into_slot && !is_out_of_slot) {
-    ground.slice->put(into, source, bytes);
-  } else if (is_out_of_slot && !is_into_slot && !stages[step.stage].use.is_common) {
-    ground.slice->get(into, source, bytes, from.owner, is_output_streamed);
+    ground.slice->put(into, source, bytes, owner_of_slot(compiled->refs[step.into], step));
+  } else if (is_out_of_slot && !is_into_slot) {
+    ground.slice->get(into, source, bytes, owner_of_slot(from, step), is_output_streamed);
+  } else if (is_output_streamed && compiled->refs[step.into].place == Place::output &&
+             (into + bytes <= source || source + bytes <= into)) {
+    shm::copy_streaming(into, source, bytes);
   } else {
     std::memmove(into, source, bytes);
   }
@@ -171,7 +174,38 @@ void Executor::State::do_reduce(const CompiledStep& step, std::int64_t piece) {
   }
   const char* left_data = address(left, step, piece, &length);
   const char* right_data = address(right, step, piece, &length);
-  data.combine(into, left_data, right_data, static_cast<std::size_t>(length));
+  const auto count = static_cast<std::size_t>(length);
+  const std::size_t bytes = count * data.element_bytes;
+  shm::Slice::Transfer read, written;
+  if (left.place == Place::shared) {
+    read = ground.slice->begin_get(left_data, bytes, owner_of_slot(left, step));
+  }
+  if (right.place == Place::shared && read.start_ns == 0) {
+    read = ground.slice->begin_get(right_data, bytes, owner_of_slot(right, step));
+  }
+  if (step.is_for_others) {
+    written = ground.slice->begin_put(into, bytes, owner_of_slot(compiled->refs[step.into], step));
+  }
+  if (written.is_past_caches) {
+    reduce_past_caches(into, left_data, right_data, count);
+  } else {
+    data.combine(into, left_data, right_data, count);
+  }
+  if (step.is_for_others) ground.slice->end_put(written);
+  if (read.start_ns != 0) ground.slice->end_get(read);
+}
+
+// Others have what stood in the slot before in their caches: the result is made in the own one.
+void Executor::State::reduce_past_caches(char* into, const char* left, const char* right, std::size_t count) {
+  constexpr std::size_t chunk_bytes = 8 << 10;
+  const std::size_t most = std::max<std::size_t>(1, chunk_bytes / data.element_bytes);
+  char* chunk = staging.reserve(most * data.element_bytes);
+  for (std::size_t first = 0; first < count; first += most) {
+    const std::size_t offset = first * data.element_bytes;
+    const std::size_t some = std::min(most, count - first);
+    data.combine(chunk, left + offset, right + offset, some);
+    shm::copy_streaming(into + offset, chunk, some * data.element_bytes);
+  }
 }
 
 // Operands of other ranks are fetched in parts that stay in the cache.

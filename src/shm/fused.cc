@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cstring>
 
-#include "base/clock.h"
 #include "shm/slice_state.h"
 
 namespace unisono::shm {
@@ -227,26 +226,6 @@ void Slice::barrier() {
   } else if (s.size > 2) {
     s.barrier_of_many(wait_);
   }
-}
-
-double Slice::measure_barrier() {
-  constexpr int most_batches = 12, calls = 16;
-  constexpr double most_s = 0.5e-3;
-  struct {
-    double least_s = 1;
-    bool goes_on = true;
-  } found;
-  double spent_s = 0;
-  for (int batch = 0; batch < most_batches && found.goes_on; ++batch) {
-    const double start_s = now_s();
-    for (int call = 0; call < calls; ++call) barrier();
-    const double taken_s = now_s() - start_s;
-    spent_s += taken_s;
-    found.least_s = std::min(found.least_s, taken_s / calls);
-    found.goes_on = spent_s < most_s;
-    bcast(&found, sizeof found, 0);
-  }
-  return found.least_s;
 }
 
 void Slice::bcast(void* data, std::size_t bytes, int local_root) {

@@ -103,21 +103,27 @@ class Slice {
   char* slot(const Use& use, std::int64_t piece, int owner, int lane);
 
   // Copies into a slot and out of local rank owner's slot, in whichever way is fastest between these ranks at
-  // present. memcpy is as correct.
-  void put(void* slot, const void* from, std::size_t bytes);
+  // present. memcpy is as correct. Slots of mode common are nobody's.
+  static constexpr int nobody = -1;
+  void put(void* slot, const void* from, std::size_t bytes, int owner);
   // `is_streamed`: what is got need not stay in the caches, since more comes than they hold.
   void get(void* into, const void* slot, std::size_t bytes, int owner, bool is_streamed = false);
+  // The same for those who write a slot, or read it, by other means: around what they do. Some are timed.
+  struct Transfer {
+    bool is_past_caches = false;  // write so (copy_streaming)
+    std::size_t bytes = 0;
+    std::uint64_t start_ns = 0;  // 0: not timed
+  };
+  Transfer begin_put(const void* slot, std::size_t bytes, int owner);
+  void end_put(const Transfer& transfer);
+  Transfer begin_get(const void* slot, std::size_t bytes, int owner);
+  void end_get(const Transfer& transfer);
 
   void expose(const Use& use, std::int64_t piece, const Exposure& exposure);
   Exposure exposed(const Use& use, std::int64_t piece, int owner) const;
   // Single copy from another local rank's memory (process_vm_readv). False on failure (errno is set); proved
   // possible at set-up by probe_single_copy.
   bool read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const;
-
-  // What a barrier takes when all come at once, seconds, the same on all local ranks, which call this
-  // together: tells near cores from such as have no cache in common. Takes a millisecond at most, unless the
-  // ranks are not running.
-  double measure_barrier();
 
   // --- Fused operations: blocking, all local ranks call them in the same order ---
   // Largest message that one rank writes, bytes: bcast, reduce, allreduce, a block of allgather and gather,

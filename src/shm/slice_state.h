@@ -35,7 +35,9 @@ inline constexpr std::size_t transfer_classes = 10;  // of sizes
 
 // What a rank tells the others about its large copies.
 struct alignas(cache_line_bytes) TransferHints {
-  static constexpr std::uint8_t trial = 2;
+  // In a stamp, beside the mode: time this one surely; time it not at all.
+  static constexpr std::uint8_t timed = 2;
+  static constexpr std::uint8_t unsettled = 4;
   static constexpr int stamp_bits = 8;
   // What its gets cost, ns per byte, by size and by how the slot was written; 0: not known yet.
   std::array<std::array<std::atomic<float>, 2>, transfer_classes> get_cost;
@@ -132,12 +134,15 @@ struct Slice::State {
   // --- Transfers ---
   struct Puts {
     std::uint32_t number = 0;
+    std::uint32_t trial_interval = 0;  // 0: nothing was put yet
+    std::uint32_t next_trial = 0;      // number of the put at which it begins
     TransferMode mode = plain;
     std::array<float, 2> cost{};  // by mode, as in TransferHints
   };
   std::atomic<std::uint8_t>& stamp_of(const void* slot, int owner) const;
   float cost(std::size_t size_class, TransferMode mode) const;
   void weigh(std::size_t size_class);
+  Puts& puts_of(std::size_t bytes, const WaitConfig& wait);
   TransferHints* hints;  // [local rank]
   std::array<Puts, transfer_classes> puts{};
   std::array<std::uint32_t, transfer_classes> gets{};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // put and get (A1: sender_put, receiver_get). To write a slot that others have read means to take its lines
-// away from their caches: 8 GB/s next door, 2 GB/s from a core with another last-level cache, and 30 where
-// the lines have been evicted meanwhile (a large ring of slots). Written past the caches a slot takes 30 GB/s
-// in every case, but then its readers fetch it from memory (8 to 16 GB/s) instead of a cache (10 to 40).
-// Which is better no topology tells: virtual machines show none, and ranks migrate. So everybody measures,
-// and writers take what costs less per byte in put and get together. It changes speed alone, never what is
-// read: ranks need not agree on it.
+// away from their caches: 20 GB/s where cores share a cache, 8 GB/s next door, 2 GB/s from a core with
+// another last-level cache. Written past the caches a slot takes 30 GB/s in every case, but then its readers
+// fetch it from memory (8 to 16 GB/s) instead of a cache (10 to 40). With a core for each rank the latter is
+// never bad, so that is how it begins; ranks that share a core find in its cache what another has written, so
+// there it begins the other way. Which is better no topology tells: virtual machines show none, and ranks
+// migrate. So everybody measures, and writers take what costs less per byte in put and get together. It
+// changes speed alone, never what is read: ranks need not agree on it.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -22,11 +23,13 @@ constexpr std::size_t least_bytes = 16 * 1024;
 // A writer weighs anew every so many puts. Changing its mind must be worth its while.
 constexpr std::uint32_t puts_per_decision = 16;
 constexpr float least_gain = 1.2F;
-// Of so many puts the last few are of the other kind, so that changes are noticed. The first such trial comes
-// early.
-constexpr std::uint32_t puts_per_trial = 2048;
-constexpr std::uint32_t trial_puts = 4;
-constexpr std::uint32_t first_trial = 16;
+// Now and then some puts are of the other kind, so that changes are noticed: soon after a change of mind (not
+// at once, when pages are touched for the first time), and twice as late after each trial that confirms. Only
+// the last few of a trial count: until all slots have been written in the new way, they lie in other caches.
+constexpr std::uint32_t trial_puts = 40;
+constexpr std::uint32_t counted_puts = 8;
+constexpr std::uint32_t first_trial = 64;
+constexpr std::uint32_t most_puts_per_trial = 4096;
 // Of the other copies every fourth is measured: a look at the clock takes as long as a hundredth of a copy.
 constexpr std::uint32_t copies_per_measurement = 4;
 
@@ -36,29 +39,23 @@ std::size_t class_of(std::size_t bytes) {
                                transfer_classes - 1);
 }
 
-bool is_trial(std::uint32_t put) {
-  return put % puts_per_trial >= puts_per_trial - trial_puts ||
-         (put >= first_trial && put < first_trial + trial_puts);
-}
-
 // The mean over the last few copies, ns per byte; 0 before the first one. A copy in which the rank lost its
 // core for a while counts as twice the mean.
 float updated(float mean, float measured) {
   return mean == 0 ? measured : (mean + std::min(measured, 2 * mean)) / 2;
 }
 
-template <typename Copy>
-float measured(const Copy& copy, std::size_t bytes) {
-  const std::uint64_t start_ns = now_ns();
-  copy();
-  return std::max(static_cast<float>(now_ns() - start_ns), 1.0F) / static_cast<float>(bytes);
+float cost_per_byte(const Slice::Transfer& transfer) {
+  const auto taken_ns = static_cast<float>(now_ns() - transfer.start_ns);
+  return std::max(taken_ns, 1.0F) / static_cast<float>(transfer.bytes);
 }
 
 }  // namespace
 
 std::atomic<std::uint8_t>& Slice::State::stamp_of(const void* slot, int owner) const {
   const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(slot) - memory) / cache_line_bytes;
-  return hints[owner].stamps[offset * 0x9e3779b97f4a7c15 >> (64 - TransferHints::stamp_bits)];
+  return hints[owner == nobody ? 0 : owner]
+      .stamps[offset * 0x9e3779b97f4a7c15 >> (64 - TransferHints::stamp_bits)];
 }
 
 // What putting and getting a byte costs in one mode: 0 where nobody knows yet.
@@ -76,64 +73,90 @@ float Slice::State::cost(std::size_t size_class, TransferMode mode) const {
 }
 
 void Slice::State::weigh(std::size_t size_class) {
-  const TransferMode mode = puts[size_class].mode;
-  const TransferMode other = mode == plain ? streamed : plain;
-  const float present = cost(size_class, mode);
+  Puts& own = puts[size_class];
+  const TransferMode other = own.mode == plain ? streamed : plain;
+  const float present = cost(size_class, own.mode);
   const float possible = cost(size_class, other);
-  if (present != 0 && possible != 0 && present > least_gain * possible) puts[size_class].mode = other;
+  if (present == 0 || possible == 0 || present <= least_gain * possible) return;
+  own.mode = other;
+  own.trial_interval = first_trial;
+  own.next_trial = own.number + first_trial;
 }
 
-void Slice::put(void* slot, const void* from, std::size_t bytes) {
-  if (bytes < least_bytes) {
-    if (bytes != 0) std::memcpy(slot, from, bytes);
-    return;
+Slice::State::Puts& Slice::State::puts_of(std::size_t bytes, const WaitConfig& wait) {
+  Puts& of_class = puts[class_of(bytes)];
+  if (of_class.trial_interval == 0) {
+    const bool shares_cores = wait.policy == WaitPolicy::yield || wait.policy == WaitPolicy::futex;
+    of_class.mode = shares_cores ? plain : streamed;
+    of_class.trial_interval = of_class.next_trial = first_trial;
   }
+  return of_class;
+}
+
+Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner) {
+  if (bytes < least_bytes) return {};
   State& s = *state_;
-  const std::size_t size_class = class_of(bytes);
-  State::Puts& puts = s.puts[size_class];
-  if (puts.number % puts_per_decision == 0) s.weigh(size_class);
-  const bool is_trying = is_trial(puts.number);
-  const bool is_measured = is_trying || puts.number % copies_per_measurement == 0;
-  ++puts.number;
-  const TransferMode mode = (puts.mode == streamed) != is_trying ? streamed : plain;
-  s.stamp_of(slot, s.rank)
-      .store(static_cast<std::uint8_t>(mode | (is_trying ? TransferHints::trial : 0)),
-             std::memory_order_relaxed);
-  const auto copy = [&] {
-    if (mode == streamed) {
-      copy_streaming(slot, from, bytes);
-    } else {
-      std::memcpy(slot, from, bytes);
-    }
-  };
-  if (is_measured) {
-    puts.cost[mode] = updated(puts.cost[mode], measured(copy, bytes));
-  } else {
-    copy();
+  State::Puts& puts = s.puts_of(bytes, wait_);
+  if (puts.number % puts_per_decision == 0) s.weigh(class_of(bytes));
+  const std::uint32_t number = puts.number++;
+  if (number == puts.next_trial + trial_puts) {
+    puts.trial_interval = std::min(2 * puts.trial_interval, most_puts_per_trial);
+    puts.next_trial = number + puts.trial_interval;
   }
+  TransferMode mode = puts.mode;
+  std::uint8_t how = 0;
+  if (number >= puts.next_trial) {
+    const bool is_settled = number + counted_puts >= puts.next_trial + trial_puts;
+    mode = mode == plain ? streamed : plain;
+    how = is_settled ? TransferHints::timed : TransferHints::unsettled;
+  }
+  s.stamp_of(slot, owner).store(static_cast<std::uint8_t>(mode | how), std::memory_order_relaxed);
+  const bool is_timed = how == TransferHints::timed || (how == 0 && number % copies_per_measurement == 0);
+  return {.is_past_caches = mode == streamed, .bytes = bytes, .start_ns = is_timed ? now_ns() : 0};
+}
+
+void Slice::end_put(const Transfer& transfer) {
+  if (transfer.start_ns == 0) return;
+  float& cost = state_->puts[class_of(transfer.bytes)].cost[transfer.is_past_caches ? streamed : plain];
+  cost = updated(cost, cost_per_byte(transfer));
+}
+
+void Slice::put(void* slot, const void* from, std::size_t bytes, int owner) {
+  const Transfer transfer = begin_put(slot, bytes, owner);
+  if (transfer.is_past_caches) {
+    copy_streaming(slot, from, bytes);
+  } else if (bytes != 0) {
+    std::memcpy(slot, from, bytes);
+  }
+  end_put(transfer);
+}
+
+Slice::Transfer Slice::begin_get(const void* slot, std::size_t bytes, int owner) {
+  State& s = *state_;
+  if (bytes < least_bytes || owner == s.rank) return {};
+  const std::uint8_t stamp = s.stamp_of(slot, owner).load(std::memory_order_relaxed);
+  const bool is_sampled = s.gets[class_of(bytes)]++ % copies_per_measurement == 0;
+  if ((stamp & TransferHints::unsettled) != 0) return {};
+  if (!is_sampled && (stamp & TransferHints::timed) == 0) return {};
+  return {.is_past_caches = (stamp & streamed) != 0, .bytes = bytes, .start_ns = now_ns()};
+}
+
+void Slice::end_get(const Transfer& transfer) {
+  if (transfer.start_ns == 0) return;
+  auto& mean = state_->hints[state_->rank]
+                   .get_cost[class_of(transfer.bytes)][transfer.is_past_caches ? streamed : plain];
+  mean.store(updated(mean.load(std::memory_order_relaxed), cost_per_byte(transfer)),
+             std::memory_order_relaxed);
 }
 
 void Slice::get(void* into, const void* slot, std::size_t bytes, int owner, bool is_streamed) {
-  State& s = *state_;
-  if (bytes < least_bytes || owner == s.rank) {
-    if (bytes != 0) std::memcpy(into, slot, bytes);
-    return;
+  const Transfer transfer = begin_get(slot, bytes, owner);
+  if (is_streamed) {
+    copy_streaming(into, slot, bytes);
+  } else if (bytes != 0) {
+    std::memcpy(into, slot, bytes);
   }
-  const std::size_t size_class = class_of(bytes);
-  const std::uint8_t stamp = s.stamp_of(slot, owner).load(std::memory_order_relaxed);
-  const auto copy = [&] {
-    if (is_streamed) {
-      copy_streaming(into, slot, bytes);
-    } else {
-      std::memcpy(into, slot, bytes);
-    }
-  };
-  if (s.gets[size_class]++ % copies_per_measurement != 0 && (stamp & TransferHints::trial) == 0) {
-    copy();
-    return;
-  }
-  auto& mean = s.hints[s.rank].get_cost[size_class][stamp & streamed];
-  mean.store(updated(mean.load(std::memory_order_relaxed), measured(copy, bytes)), std::memory_order_relaxed);
+  end_get(transfer);
 }
 
 }  // namespace unisono::shm

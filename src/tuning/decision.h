@@ -23,17 +23,10 @@ struct Question {
   bool has_shared_memory = false;
   bool has_single_copy = false;
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
-  bool is_far = false;  // one node, whose ranks' cores have no near cache in common (far_barrier_s)
 
   std::int64_t bytes() const;  // upper end of the class
   int largest_node() const;    // ranks on the fullest node
 };
-
-// A barrier that takes longer tells that the ranks' cores are far from each other. Measured with two ranks:
-// 50 to 80 ns next door, 290 with another last-level cache; what more ranks add is an estimate.
-constexpr double far_barrier_s(int ranks) {
-  return 160e-9 + 20e-9 * (ranks - 2);
-}
 
 struct Choice {
   const algorithms::Descriptor* algorithm = nullptr;  // null: native

@@ -45,32 +45,23 @@ bool fits_second_level_cache(const Question& question) {
          question.bytes() > least_single_copy_bytes && question.bytes() <= 160 * kib;
 }
 
-// Where a line takes long from core to core, slots cost it twice: when they are written, as readers have
-// them, and when they are read. They pay where one side's copies overlap the other's in a long message.
-bool is_better_in_single_copy(const Question& question) {
-  if (!question.is_far || question.bytes() <= least_single_copy_bytes) return false;
-  switch (question.problem.operation) {
-    case Operation::gather:
-      return question.bytes() < 512 * kib;
-    case Operation::bcast:
-    case Operation::scatter:
-      return question.bytes() < 4096 * kib;
-    default:
-      return true;
-  }
-}
-
 void on_one_node(const Question& question, Candidates* to) {
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
-  if (is_better_in_single_copy(question)) {
-    to->add("single_copy",
-            "one node, cores far from each other: reading the other's memory once beats shared slots");
-  } else if (fits_second_level_cache(question)) {
+  if (fits_second_level_cache(question)) {
     to->add("single_copy",
             "one node, a core for each rank: the message fits the second-level cache, one copy beats two");
   }
-  to->add("shared", "one node: every rank reads the node's shared buffer itself, without a tree of messages",
-          {{"buffers", 2}});
+  const std::string why =
+      "one node: every rank reads the node's shared buffer itself, without a tree of messages";
+  if (question.is_oversubscribed) {
+    // A piece costs a switch.
+    to->add("shared", why, {{"buffers", 2}});
+  } else if (is_reduction(question.problem.operation)) {
+    // A piece costs three waits for one another.
+    to->add("shared", why, {{"buffers", 4}, {"piece", 256 * kib}});
+  } else {
+    to->add("shared", why, {{"buffers", 16}, {"piece", 64 * kib}});
+  }
 }
 
 void on_several_nodes(const Question& question, Candidates* to) {

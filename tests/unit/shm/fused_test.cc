@@ -247,17 +247,6 @@ TEST(FusedRunAhead, a_root_is_at_least_256_calls_ahead) {
   });
 }
 
-TEST(FusedMeasurement, all_ranks_learn_the_same) {
-  std::array<double, 3> found{};
-  run_threads({.local_size = 3}, {.policy = WaitPolicy::yield}, [&](Slice& slice) {
-    found[static_cast<std::size_t>(slice.local_rank())] = slice.measure_barrier();
-    slice.barrier();
-  });
-  EXPECT_GT(found[0], 0);
-  EXPECT_EQ(found[0], found[1]);
-  EXPECT_EQ(found[0], found[2]);
-}
-
 // Whole lines, one byte less, one byte more, up to the longest.
 TEST(FusedSizes, every_length_around_the_lines) {
   run_threads({.local_size = 3, .ring_lines = 256}, {.policy = WaitPolicy::yield}, [](Slice& slice) {

@@ -42,7 +42,7 @@ void pass_on(Slice& slice, std::size_t bytes, int calls) {
     char* slot = slice.slot(use, 0, 0, 0) + 3;
     if (slice.local_rank() == 0) {
       while (!slice.all_reached(0, Slice::space_tick(use, 0))) backoff.step();
-      slice.put(slot, expected.data(), bytes);
+      slice.put(slot, expected.data(), bytes, 0);
     } else {
       std::vector<unsigned char> got(bytes);
       while (slice.flag(0, 0) < use.base_tick + 1) backoff.step();

@@ -65,20 +65,22 @@ TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   }
 }
 
-TEST(DecisionTest, FarCoresReadEachOthersMemory) {
+TEST(DecisionTest, PiecesAreSmallWhereEachRankHasACore) {
   Decider decider;
   decider.add(make_rules());
-  Question q = question(Operation::allreduce, "2", 1 << 20);
+  Question q = question(Operation::bcast, "2", 1 << 20);
+  EXPECT_EQ(decider.decide(q).parameters.get("piece"), 64 << 10);
+  q.is_oversubscribed = true;
+  EXPECT_EQ(decider.decide(q).parameters.get("piece"), 0);
+}
+
+TEST(DecisionTest, MiddleSizesAreReadInPlace) {
+  Decider decider;
+  decider.add(make_rules());
+  Question q = question(Operation::bcast, "2", 64 << 10);
   q.has_single_copy = true;
-  EXPECT_EQ(decider.decide(q).name(), "shared");
-  q.is_far = true;
   EXPECT_EQ(decider.decide(q).name(), "single_copy");
   q.has_single_copy = false;
-  EXPECT_EQ(decider.decide(q).name(), "shared");
-  q = question(Operation::gather, "2", 64 << 10);
-  q.has_single_copy = q.is_far = true;
-  EXPECT_EQ(decider.decide(q).name(), "single_copy");
-  q.size_class = size_class(1 << 20);
   EXPECT_EQ(decider.decide(q).name(), "shared");
 }
 

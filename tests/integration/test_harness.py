@@ -57,9 +57,10 @@ def test_nodes_reach_each_other(cluster: Cluster):
     listener = (
         "import socket; s=socket.create_server(('node1', 7000)); c,_=s.accept(); print(c.recv(5).decode())"
     )
-    talker = "exec 3<>/dev/tcp/node1/7000; printf hello >&3"
-    script = f'{{ "$0" exec {cluster.directory} 1 python3 -c "$1" & }}; sleep 0.5; "$0" exec {cluster.directory} 3 bash -c "$2"; wait'
-    result = job.run(["bash", "-c", script, CLUSTER_TOOLS / "cluster.sh", listener, talker], timeout=20)
+    # The listener may take its time to be there.
+    talker = "until exec 3<>/dev/tcp/node1/7000; do sleep 0.1; done 2>/dev/null; printf hello >&3"
+    script = f'{{ "$0" exec {cluster.directory} 1 python3 -c "$1" & }}; "$0" exec {cluster.directory} 3 bash -c "$2"; wait'
+    result = job.run(["bash", "-c", script, CLUSTER_TOOLS / "cluster.sh", listener, talker], timeout=60)
     assert result.check().output == "hello\n"
 
 

@@ -3,6 +3,7 @@
 #include "algorithms/compose.h"
 #include "algorithms/exchanges.h"
 #include "algorithms/parameters.h"
+#include "algorithms/phases.h"
 
 namespace unisono::algorithms {
 
@@ -15,18 +16,14 @@ using schedule::Writer;
 
 namespace {
 
-// The own block, and `exchange`, which writes the messages of a round.
-Program direct(const Problem& problem, const Parameters& parameters, int rounds,
-               std::function<void(int round, const Items& items, Writer& writer)> exchange) {
-  const Items items = owned_blocks(problem);
+// The own block, and `exchange`.
+Program direct(const Problem& problem, const Items& items, Stage exchange) {
   Composition composition;
   composition.add(local_stage([own = items.run(problem.rank, problem.rank + 1)](Writer& writer) {
     writer.copy(own, own.in(Place::input));
   }));
-  Stage stage =
-      message_stage(parameters, rounds, [=](int round, Writer& writer) { exchange(round, items, writer); });
-  stage.extent = items.longest;
-  composition.add(std::move(stage));
+  exchange.extent = items.longest;
+  composition.add(std::move(exchange));
   return composition.take();
 }
 
@@ -37,54 +34,67 @@ void receive_block(Writer& writer, const Items& items, int from) {
   writer.recv(items.run(from, from + 1), from);
 }
 
-Program flat(const Problem& problem, const Parameters& parameters) {
-  return direct(problem, parameters, 1, [=](int, const Items& items, Writer& writer) {
-    for (int distance = 1; distance < problem.size; ++distance) {
-      send_block(writer, items, patterns::at_distance(problem.rank, distance, problem.size).to);
-    }
-    for (int distance = 1; distance < problem.size; ++distance) {
-      receive_block(writer, items, patterns::at_distance(problem.rank, distance, problem.size).from);
-    }
-  });
+Program simple(const Problem& problem, const Parameters& parameters) {
+  const Items items = owned_blocks(problem);
+  return direct(problem, items, message_stage(parameters, 1, [=](int, Writer& writer) {
+                  for (int distance = 1; distance < problem.size; ++distance) {
+                    send_block(writer, items, patterns::at_distance(problem.rank, distance, problem.size).to);
+                  }
+                  for (int distance = 1; distance < problem.size; ++distance) {
+                    receive_block(writer, items,
+                                  patterns::at_distance(problem.rank, distance, problem.size).from);
+                  }
+                }));
 }
 
-using PairOf = Pair (*)(int rank, int round, int size);
-Program by_pairs(const Problem& problem, const Parameters& parameters, PairOf pair_of) {
-  return direct(problem, parameters, problem.size - 1, [=](int round, const Items& items, Writer& writer) {
-    const Pair pair = pair_of(problem.rank, round + 1, problem.size);
-    send_block(writer, items, pair.to);
-    receive_block(writer, items, pair.from);
-  });
+Program by_pairs(const Problem& problem, const Parameters& parameters, PairOf pair_of, Barrier barrier) {
+  const Items items = owned_blocks(problem);
+  return direct(problem, items,
+                in_phases(problem, parameters, barrier, problem.size - 1, phase_by(pair_of, problem),
+                          [=](int, const Pair& pair, Writer& writer) {
+                            send_block(writer, items, pair.to);
+                            receive_block(writer, items, pair.from);
+                          }));
 }
 
-Descriptor descriptor(std::string name, std::string_view group, std::string sentence,
-                      Program (*build)(const Problem&, const Parameters&)) {
-  std::vector<ParameterSpec> parameters{segment_parameter(), window_parameter()};
-  if (group != "flat") parameters.push_back(rounds_parameter());
-  return {.name = std::move(name),
-          .operation = Operation::alltoall,
-          .group = group,
-          .sentence = std::move(sentence),
-          .source = "A5, section 3.2; S1",
-          .legality = {},
-          .parameters = std::move(parameters),
-          .build = build};
+void add_synchronized(std::vector<Descriptor>* all, std::string_view name, const std::string& sentence,
+                      PairOf pair_of) {
+  for (const BarrierWords& words : barriers) {
+    const Barrier barrier = words.barrier;
+    all->push_back({.name = std::string(name) + std::string(words.suffix),
+                    .operation = Operation::alltoall,
+                    .group = words.group,
+                    .sentence = sentence + std::string(words.clause),
+                    .source = barrier == Barrier::none ? "A5, section 3.2; S1" : "S1",
+                    .legality = {},
+                    .parameters = {},
+                    .build =
+                        [=](const Problem& problem, const Parameters& parameters) {
+                          return by_pairs(problem, parameters, pair_of, barrier);
+                        },
+                    .is_for_leaders = barrier == Barrier::none});
+    if (barrier == Barrier::none) {
+      all->back().parameters = {segment_parameter(), window_parameter(), rounds_parameter()};
+    }
+  }
 }
 
 std::vector<Descriptor> make() {
-  return {
-      descriptor("flat", "flat", "All messages are posted at once, to the nearest ranks first.", flat),
-      descriptor("pairwise", "exchange",
-                 "In each round a rank exchanges with one other; for a power of two ranks in closed pairs.",
-                 [](const Problem& problem, const Parameters& parameters) {
-                   return by_pairs(problem, parameters, patterns::pairwise);
-                 }),
-      descriptor("ring", "ring",
-                 "In round r a rank sends to the one r above it and receives from the one r below.",
-                 [](const Problem& problem, const Parameters& parameters) {
-                   return by_pairs(problem, parameters, patterns::at_distance);
-                 }),
-  };
+  std::vector<Descriptor> all = {{.name = "simple",
+                                  .operation = Operation::alltoall,
+                                  .group = "flat",
+                                  .sentence = "All messages are posted at once, to the nearest ranks first.",
+                                  .source = "A5, section 3.2; S1",
+                                  .legality = {},
+                                  .parameters = {segment_parameter(), window_parameter()},
+                                  .build = simple}};
+  add_synchronized(&all, "pairwise",
+                   "In each round a rank exchanges with one other; for a power of two ranks in closed pairs",
+                   patterns::pairwise);
+  add_synchronized(&all, "ring",
+                   "In round r a rank sends to the one r above it and receives from the one r below",
+                   patterns::at_distance);
+  return all;
 }
 
 const Registration registration(make);

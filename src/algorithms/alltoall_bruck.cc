@@ -90,7 +90,9 @@ std::vector<Descriptor> make() {
            .source = "S1",
            .legality = {.max_bytes = max_block_bytes},
            .parameters = {},
-           .build = build}};
+           .build = build,
+           // A leader's blocks are not of one size.
+           .is_for_leaders = false}};
 }
 
 const Registration registration(make);

@@ -39,6 +39,7 @@ class Parameters {
 // When an algorithm may run. The registry enforces it whatever a table or a user asks for.
 struct Legality {
   bool needs_power_of_two = false;  // number of ranks (of nodes, for the inter-node level of a composition)
+  bool needs_even = false;          // the same number
   bool needs_commutative = false;
   bool needs_one_node = false;       // all ranks share memory
   bool needs_several_nodes = false;  // two-level: at least two nodes, at least one with more than one rank
@@ -66,6 +67,9 @@ struct Descriptor {
   Legality legality;
   std::vector<ParameterSpec> parameters;
   std::function<schedule::Program(const schedule::Problem&, const Parameters&)> build;
+  // Is there a two-level algorithm with this one between the nodes' leaders? Not where another one of its
+  // kind does there what it would do.
+  bool is_for_leaders = true;
 };
 
 // All algorithms, in the order of operation and name.

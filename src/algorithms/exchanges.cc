@@ -27,7 +27,7 @@ bool contains(const std::pair<int, int>& run, int first, int last) {
 }  // namespace
 
 Items vector_parts(int count) {
-  return {[count](int first, int last) { return parts(Place::output, first, last, count); }, 1, count};
+  return {[count](int first, int last) { return parts(Place::output, first, last, count); }, 1, count, 1};
 }
 
 Items owned_blocks(const Problem& problem) {
@@ -38,7 +38,7 @@ Items owned_blocks(const Problem& problem) {
   return {[all = problem.blocks](int first, int last) {
             return blocks(Place::output, all.first(first), all.last(last - 1));
           },
-          longest, 1};
+          longest, 1, problem.blocks.last(problem.size - 1)};
 }
 
 Stage ring_allgather(const Problem& problem, const Parameters& parameters, const Items& items,

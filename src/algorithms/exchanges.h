@@ -18,6 +18,7 @@ struct Items {
   std::function<schedule::Ref(int first, int last)> run;  // the items [first, last)
   std::int64_t longest;                                   // item: so many of `parts` units
   std::int32_t parts;
+  std::int64_t units;  // all items together
 };
 Items vector_parts(int count);                         // item i is part i of `count` of the vector
 Items owned_blocks(const schedule::Problem& problem);  // item i is what rank i owns

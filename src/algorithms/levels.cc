@@ -56,9 +56,7 @@ Levels::Levels(const Problem& problem)
       is_leader_(node_.rank == node_.root) {}
 
 std::vector<int> Levels::ranks_in_node_order() const {
-  std::vector<int> all;
-  for (const auto& ranks : problem_.layout->ranks_of) all.insert(all.end(), ranks.begin(), ranks.end());
-  return all;
+  return patterns::ring_order(*problem_.layout);
 }
 
 void Levels::add_node(Composition* composition, Operation operation, NodePhase phase,

@@ -60,10 +60,12 @@ std::string why_layout_forbids(const Legality& legality, const Problem& problem)
     if (layout.nodes() == layout.size()) return "needs a node with more than one rank";
   }
   const int count = legality.needs_several_nodes ? layout.nodes() : problem.size;
+  const std::string there_are =
+      std::string(legality.needs_several_nodes ? "nodes" : "ranks") + ", there are " + std::to_string(count);
   if (legality.needs_power_of_two && !patterns::is_power_of_two(count)) {
-    return std::string("needs a power of two ") + (legality.needs_several_nodes ? "nodes" : "ranks") +
-           ", there are " + std::to_string(count);
+    return "needs a power of two " + there_are;
   }
+  if (legality.needs_even && count % 2 != 0) return "needs an even number of " + there_are;
   if (legality.needs_consecutive && !layout.is_consecutive()) return "needs consecutive ranks on every node";
   return {};
 }
@@ -136,7 +138,7 @@ std::string why_illegal(const Descriptor& descriptor, const Problem& problem, st
   if (legality.needs_shared_memory && !has_shared_memory) return "needs shared memory, there is none";
   if (legality.needs_single_copy && !has_single_copy) return "needs single copy, the kernel allows none";
   if (legality.takes(bytes, problem.size)) return {};
-  return legality.max_bytes > 0
+  return legality.max_bytes > 0 && bytes > legality.max_bytes
              ? "takes at most " + std::to_string(legality.max_bytes) + " bytes"
              : "takes at most " + std::to_string(legality.max_total_bytes) + " bytes in all blocks together";
 }

@@ -18,7 +18,7 @@ using schedule::Problem;
 using schedule::Program;
 
 bool is_for_leaders(const Descriptor& inter) {
-  return !inter.legality.needs_shared_memory && !inter.legality.needs_several_nodes;
+  return inter.is_for_leaders && !inter.legality.needs_shared_memory && !inter.legality.needs_several_nodes;
 }
 
 Descriptor two_level(const Descriptor& inter, TwoLevelBuild build) {

@@ -72,8 +72,7 @@ void alltoall(Composition* to, const Levels& levels, const Descriptor& inter, co
 std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
   std::vector<Descriptor> all;
   for (const Descriptor& inter : simple) {
-    // Bruck's wants blocks of one size.
-    if (inter.operation != Operation::alltoall || !is_for_leaders(inter) || inter.name == "bruck") continue;
+    if (inter.operation != Operation::alltoall || !is_for_leaders(inter)) continue;
     Descriptor descriptor = two_level(inter, alltoall);
     descriptor.legality.needs_consecutive = true;
     std::erase_if(descriptor.parameters,

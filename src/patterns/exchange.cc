@@ -60,4 +60,24 @@ BruckRound bruck(int rank, int round, int size) {
           std::min(distance, size - distance)};
 }
 
+NeighborRound neighbor_exchange(int rank, int round, int size) {
+  const bool is_even = rank % 2 == 0;
+  if (round == 0) {
+    const int partner = is_even ? rank + 1 : rank - 1;
+    return {partner, rank, rank + 1, partner, partner + 1};
+  }
+  // The pair of blocks that `whose` gets in a round: on its outer side in odd rounds, further away by one
+  // pair every other round.
+  const auto pair_of = [size](int whose, int in_round) {
+    const int outwards = whose % 2 == 0 ? -1 : 1;
+    const int way = (in_round + 1) / 2 * (in_round % 2 == 1 ? outwards : -outwards);
+    return in_round == 0 ? whose / 2 : wrap(whose / 2 + way, size / 2);
+  };
+  const int outer = is_even ? rank - 1 : rank + 1;
+  const int inner = is_even ? rank + 1 : rank - 1;
+  const int sent = 2 * pair_of(rank, round - 1);
+  const int received = 2 * pair_of(rank, round);
+  return {wrap(round % 2 == 1 ? outer : inner, size), sent, sent + 2, received, received + 2};
+}
+
 }  // namespace unisono::patterns

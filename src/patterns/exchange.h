@@ -73,12 +73,13 @@ struct Halving {
 };
 Halving recursive_halving(int index, int round, int base);
 
-// Pairwise exchange: in round r = 1 .. size-1 everyone sends to one and receives from one other rank (the
-// same one if size is a power of two).
+// Whom a rank sends to and receives from in a round; -1: nobody.
 struct Pair {
   int to;
   int from;
 };
+// Pairwise exchange: in round r = 1 .. size-1 everyone sends to one and receives from one other rank (the
+// same one if size is a power of two).
 Pair pairwise(int rank, int round, int size);
 // The same by distance, whatever the size.
 Pair at_distance(int rank, int distance, int size);
@@ -96,5 +97,15 @@ struct BruckRound {
   int count;
 };
 BruckRound bruck(int rank, int round, int size);
+
+// Neighbour exchange, of an even number of ranks: two neighbours exchange their own blocks; then everyone
+// exchanges the pair of blocks that it got last with its neighbour on the other side, and on the first side
+// again, in turn. size / 2 rounds.
+struct NeighborRound {
+  int partner;
+  int sent_first, sent_last;  // blocks
+  int received_first, received_last;
+};
+NeighborRound neighbor_exchange(int rank, int round, int size);
 
 }  // namespace unisono::patterns

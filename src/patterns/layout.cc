@@ -126,4 +126,10 @@ std::optional<Layout> Layout::parse(std::string_view text) {
   return from_labels(is_cyclic ? labels_by_turn(*counts) : labels_by_block(*counts));
 }
 
+std::vector<int> ring_order(const Layout& layout) {
+  std::vector<int> order;
+  for (const auto& ranks : layout.ranks_of) order.insert(order.end(), ranks.begin(), ranks.end());
+  return order;
+}
+
 }  // namespace unisono::patterns

@@ -32,4 +32,8 @@ struct Layout {
   static std::optional<Layout> parse(std::string_view text);
 };
 
+// The ranks in an order that goes through each node once: around a ring in this order every node is entered
+// once and left once (S6).
+std::vector<int> ring_order(const Layout& layout);
+
 }  // namespace unisono::patterns

@@ -24,6 +24,8 @@ std::vector<std::string> clauses(const Legality& legality) {
   };
   add(legality.needs_power_of_two,
       legality.needs_several_nodes ? "a power of two nodes" : "a power of two ranks");
+  add(legality.needs_even,
+      legality.needs_several_nodes ? "an even number of nodes" : "an even number of ranks");
   add(legality.needs_commutative, "a commutative operator");
   add(legality.needs_one_node, "one node");
   add(legality.needs_several_nodes, "several nodes, one with more than one rank");

@@ -113,6 +113,13 @@ TEST(Legality, SaysWhyNot) {
   EXPECT_EQ(why(Operation::allgather, "two_level_recursive_doubling", "3x2"),
             "needs a power of two nodes, there are 3");
   EXPECT_EQ(why(Operation::allgather, "two_level_recursive_doubling", "2x3"), "");
+  EXPECT_EQ(why(Operation::allgather, "neighbor_exchange", "5"),
+            "needs an even number of ranks, there are 5");
+  EXPECT_EQ(why(Operation::allgather, "two_level_neighbor_exchange", "3x2"),
+            "needs an even number of nodes, there are 3");
+  EXPECT_EQ(why(Operation::alltoall, "mesh_2d", "6", true, 257), "takes at most 256 bytes");
+  EXPECT_EQ(why(Operation::alltoall, "mesh_2d", "512", true, 256),
+            "takes at most 65536 bytes in all blocks together");
   EXPECT_EQ(why(Operation::reduce, "two_level_binomial", "4"), "needs several nodes, there is 1");
   EXPECT_EQ(why(Operation::reduce, "two_level_binomial", "4x1"), "needs a node with more than one rank");
   EXPECT_EQ(why(Operation::reduce, "two_level_binomial", "2x2/cyclic", false),

@@ -192,5 +192,28 @@ TEST(Bruck, BlocksDoubleUntilAllAreThere) {
   }
 }
 
+TEST(NeighborExchange, PairsOfBlocksGoRound) {
+  for (const int size : sizes()) {
+    if (size % 2 != 0) continue;
+    for (int rank = 0; rank < size; ++rank) {
+      std::set<int> have{rank};
+      for (int round = 0; round < size / 2; ++round) {
+        const NeighborRound own = neighbor_exchange(rank, round, size);
+        const NeighborRound other = neighbor_exchange(own.partner, round, size);
+        ASSERT_EQ(other.partner, rank);
+        ASSERT_EQ(own.partner, round == 0 ? rank ^ 1 : wrap(rank + ((rank + round) % 2 == 0 ? 1 : -1), size))
+            << "neighbours take turns";
+        ASSERT_EQ(own.sent_first, other.received_first);
+        ASSERT_EQ(own.sent_last, other.received_last);
+        for (int block = own.sent_first; block < own.sent_last; ++block) ASSERT_TRUE(have.contains(block));
+        for (int block = own.received_first; block < own.received_last; ++block) {
+          ASSERT_TRUE(have.insert(block).second) << "nothing comes twice";
+        }
+      }
+      ASSERT_EQ(static_cast<int>(have.size()), size);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace unisono::patterns

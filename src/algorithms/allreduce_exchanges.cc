@@ -8,7 +8,6 @@ namespace unisono::algorithms {
 
 using patterns::Doubling;
 using patterns::Folding;
-using patterns::Halving;
 using schedule::Place;
 using schedule::Problem;
 using schedule::Program;
@@ -40,20 +39,11 @@ Program recursive_doubling(const Problem& problem, const Parameters& parameters)
 
 Program rabenseifner(const Problem& problem, const Parameters& parameters) {
   const Folding folding(problem.size);
-  const Folding::Member me = folding.at(problem.rank);
-  // The halving, undone in reversed order.
-  const auto allgather = [=, base = folding.base()](int round, Writer& writer) {
-    if (me.role == Role::extra) return;
-    const Halving halving = patterns::recursive_halving(me.index, folding.rounds() - 1 - round, base);
-    const int partner = folding.rank_of(halving.partner);
-    writer.send(parts(Place::output, halving.keep_first, halving.keep_last, base), partner);
-    writer.recv(parts(Place::output, halving.give_first, halving.give_last, base), partner);
-  };
   Composition composition;
   composition.reserve(2);
   composition.add(fold(problem, parameters, folding));
-  composition.add(halving_reduce_scatter(problem, folding));
-  composition.add(message_stage({}, folding.rounds(), allgather));
+  composition.add(halving_reduce_scatter(problem, folding, folding.rounds()));
+  composition.add(halving_allgather(problem, folding, folding.rounds()));
   composition.add(unfold(problem, parameters, folding));
   return composition.take();
 }

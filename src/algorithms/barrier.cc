@@ -25,37 +25,67 @@ Program dissemination(const Problem& problem, const Parameters&) {
   }));
 }
 
-// Up the tree, and down again.
-Program along_tree(const Problem& problem, const Parameters&) {
-  const TreeNode node = Tree::binomial(problem.size, 0).at(problem.rank);
-  return one_stage(message_stage({}, 2, [=](int round, Writer& writer) {
-    const bool is_up = round == 0;
-    if (!is_up && node.parent >= 0) writer.recv(token(), node.parent);
-    for (const TreeNode::Child& child : node.children) {
-      if (is_up) writer.recv(token(), child.rank);
-      if (!is_up) writer.send(token(), child.rank);
-    }
-    if (is_up && node.parent >= 0) writer.send(token(), node.parent);
-  }));
+// Up one tree, and down another one with the same root.
+Program along_trees(const Tree& up, const Tree& down, int rank) {
+  return one_stage(
+      message_stage({}, 2, [above = up.at(rank), below = down.at(rank)](int round, Writer& writer) {
+        if (round == 0) {
+          for (const TreeNode::Child& child : above.children) writer.recv(token(), child.rank);
+          if (above.parent >= 0) writer.send(token(), above.parent);
+        } else {
+          if (below.parent >= 0) writer.recv(token(), below.parent);
+          for (const TreeNode::Child& child : below.children) writer.send(token(), child.rank);
+        }
+      }));
+}
+
+// Winners of one round meet in the next one; who wins is known before.
+Program tournament(const Problem& problem, const Parameters&) {
+  return along_trees(Tree::binomial(problem.size, 0), Tree::flat(problem.size, 0), problem.rank);
+}
+
+Descriptor descriptor(std::string name, std::string_view group, std::string sentence, std::string source,
+                      Program (*build)(const Problem&, const Parameters&)) {
+  return {.name = std::move(name),
+          .operation = Operation::barrier,
+          .group = group,
+          .sentence = std::move(sentence),
+          .source = std::move(source),
+          .legality = {},
+          .parameters = {},
+          .build = build};
+}
+
+Descriptor along(const TreeFamily& family) {
+  Descriptor tree = descriptor(family.name, "tree",
+                               "Ranks report, and the root's release comes back, " + family.phrase + ".",
+                               family.source, nullptr);
+  if (family.name == "flat") {
+    tree.name = "central_counter";
+    tree.group = "flat";
+    tree.sentence = "Rank 0 counts all others' reports, then releases each.";
+  }
+  tree.parameters = family.parameters;
+  tree.build = [&family](const Problem& problem, const Parameters& parameters) {
+    const Tree both_ways = family.make(problem.size, 0, parameters);
+    return along_trees(both_ways, both_ways, problem.rank);
+  };
+  return tree;
 }
 
 std::vector<Descriptor> make() {
-  return {{.name = "dissemination",
-           .operation = Operation::barrier,
-           .group = "exchange",
-           .sentence = "In round r every rank tells the one 2^r above it that it has come.",
-           .source = "A5, section 3.2",
-           .legality = {},
-           .parameters = {},
-           .build = dissemination},
-          {.name = "binomial",
-           .operation = Operation::barrier,
-           .group = "tree",
-           .sentence = "Ranks report up a binomial tree, and the root's release comes down it.",
-           .source = "A5, figure 3.1 (c)",
-           .legality = {},
-           .parameters = {},
-           .build = along_tree}};
+  std::vector<Descriptor> all = {
+      descriptor("dissemination", "exchange",
+                 "In round r every rank tells the one 2^r above it that it has come.", "A5, section 3.2",
+                 dissemination),
+      descriptor(
+          "tournament", "tree",
+          "Pairs play rounds whose losers report to the winners; the champion releases everyone at once.",
+          "beyond the sources", tournament)};
+  for (const TreeFamily& family : tree_families()) {
+    if (family.name != "chain") all.push_back(along(family));
+  }
+  return all;
 }
 
 const Registration registration(make);

@@ -47,7 +47,7 @@ std::vector<Descriptor> make() {
                "A binomial tree over the ranks in the order of their nodes: long edges first, between nodes.",
            .source = "G3",
            .legality = {.needs_several_nodes = true},
-           .parameters = {segment_parameter(), window_parameter()},
+           .parameters = {segment_parameter(), window_parameter(), blocking_parameter()},
            .build = renumbered}};
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "algorithms/check_cases.h"
@@ -33,6 +34,7 @@ struct Item {
 };
 
 constexpr std::size_t most_failures_of_item = 5;
+constexpr std::int64_t beyond_measure = 8;
 // More pieces of steps than this in one case prove nothing that fewer do not.
 constexpr std::int64_t most_instances = 3'000'000;
 
@@ -51,6 +53,47 @@ std::int64_t instances_of(const CheckedCall& call, const CheckLoad& load) {
   return instances;
 }
 
+// What decides how a call runs, but for its count and how it is cut: two shapes with equal numbers (other
+// layouts, say, where no step uses a node's memory) run alike.
+class Fingerprint {
+ public:
+  explicit Fingerprint(const CheckedCall& call) {
+    bool has_node_steps = false;
+    for (const schedule::CheckedProgram& program : call.programs) {
+      for (const schedule::Stage& stage : program.stages) mix(stage.segment_bytes != 0);
+      for (const schedule::CheckedStep& step : program.steps) {
+        mix(step);
+        has_node_steps = has_node_steps || step.is_node;
+      }
+      mix(program.steps.size());
+    }
+    for (const int node : call.problem.layout->node_of) {
+      if (has_node_steps) mix(node);
+    }
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  template <typename... Values>
+  void mix(Values... values) {
+    const auto one = [this](std::uint64_t value) {
+      hash_ = (hash_ ^ value) * 0x9e3779b97f4a7c15u;
+      hash_ ^= hash_ >> 29;
+    };
+    (one(static_cast<std::uint64_t>(values)), ...);
+  }
+  void mix(const schedule::Ref& ref) {
+    mix(ref.place, ref.first, ref.last, ref.parts, ref.sub_first, ref.sub_last, ref.sub_parts, ref.owner,
+        ref.lane);
+  }
+  void mix(const schedule::CheckedStep& step) {
+    mix(step.stage, step.round, step.step.kind, step.step.peer, step.step.tick);
+    for (const schedule::Ref* ref : {&step.step.into, &step.step.left, &step.step.right}) mix(*ref);
+  }
+
+  std::uint64_t hash_ = 0;
+};
+
 std::string count_of(std::int64_t elements, std::int64_t pieces) {
   return ", " + std::to_string(elements) + (elements == 1 ? " element" : " elements") +
          (pieces > 1 ? " in up to " + std::to_string(pieces) + " pieces" : "");
@@ -65,9 +108,12 @@ class SizeCheck {
   Outcome run() {
     const auto shapes = check_shapes(descriptor_, size_, options_.seed);
     // Every layout comes within six shapes, every value of a parameter within twelve (see check_shapes).
+    // Those are looked at beyond the effort, unless what runs has been looked at already. Where one shape
+    // alone is many times the effort (barriers between all rounds of an exchange among 128 ranks), other
+    // numbers of ranks see the other shapes.
     const std::size_t at_least = std::min(shapes.size(), least_shapes());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      if (i >= at_least && spent_ > options_.effort) break;
+      if (spent_ > (i < at_least ? beyond_measure * options_.effort : options_.effort)) break;
       if (outcome_.failures.size() >= most_failures_of_item) break;
       check_shape(shapes[i], static_cast<int>(i));
     }
@@ -89,6 +135,8 @@ class SizeCheck {
     const CheckedCall call = spread_out(descriptor_, shape, &failures, &known_);
     for (const std::string& failure : failures) fail(where, failure);
     if (!failures.empty()) return;
+    const bool is_new = seen_.insert(Fingerprint(call).value()).second;
+    if (!is_new && spent_ > options_.effort) return;
     const auto counts = check_counts(descriptor_.operation, size_);
     // All counts for few ranks; for more, one that is cut and another, in turn.
     const std::size_t wanted = size_ <= 8 ? counts.size() : size_ <= 33 ? 2 : 1;
@@ -121,6 +169,7 @@ class SizeCheck {
   int size_;
   const CheckOptions& options_;
   schedule::KnownPrograms known_;
+  std::set<std::uint64_t> seen_;
   std::int64_t spent_ = 0;
   Outcome outcome_;
 };

@@ -130,6 +130,7 @@ Stage message_stage(const Parameters& parameters, int rounds, std::function<void
   stage.segment_bytes = parameters.get_or("segment", 0);
   stage.window = static_cast<int>(parameters.get_or("window", stage.window));
   stage.rounds_under_way = static_cast<int>(parameters.get_or("rounds", 0));
+  stage.is_blocking = parameters.get_or("blocking", 0) != 0;
   return stage;
 }
 
@@ -150,11 +151,11 @@ Program reversed(const Program& program) {
   });
 }
 
-Program reversed_into_reduction(const Program& bcast, std::function<bool(int peer)> is_before) {
+Program reversed_into_reduction(const Program& bcast, std::function<bool(int peer)> is_before, Place own) {
   Program program =
-      backwards(bcast, [is_before = std::move(is_before)](const Step& step, int trip, Writer& writer) {
+      backwards(bcast, [is_before = std::move(is_before), own](const Step& step, int trip, Writer& writer) {
         // What this rank has: at first its own contribution, then what it has joined.
-        const Place mine = trip == 0 ? Place::input : Place::output;
+        const Place mine = trip == 0 ? own : Place::output;
         if (step.kind == StepKind::recv) writer.send(step.into.in(mine), step.peer);
         if (step.kind != StepKind::send) return;
         const Ref result = step.left;

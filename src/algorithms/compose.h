@@ -56,8 +56,10 @@ schedule::Program one_stage(schedule::Stage stage, std::int64_t scratch = 0);
 // A scatter becomes a gather.
 schedule::Program reversed(const schedule::Program& program);
 // The same for a whole broadcast along a tree, which becomes a reduction: what comes back is joined with what
-// is there. `is_before`: do the operands that come from this peer stand before the own ones?
+// is there. `is_before`: do the operands that come from this peer stand before the own ones? `own`: where the
+// own operand is; the result is in output.
 schedule::Program reversed_into_reduction(const schedule::Program& bcast,
-                                          std::function<bool(int peer)> is_before);
+                                          std::function<bool(int peer)> is_before,
+                                          schedule::Place own = schedule::Place::input);
 
 }  // namespace unisono::algorithms

@@ -99,10 +99,10 @@ Place joined_before(int round, const Folding::Member& member) {
   return round == 0 && member.role == Role::base ? Place::input : Place::output;
 }
 
-Stage halving_reduce_scatter(const Problem& problem, const Folding& folding) {
+Stage halving_reduce_scatter(const Problem& problem, const Folding& folding, int rounds) {
   const Folding::Member me = folding.at(problem.rank);
   const int base = folding.base();
-  return message_stage({}, folding.rounds(), [=](int round, Writer& writer) {
+  return message_stage({}, rounds, [=](int round, Writer& writer) {
     if (me.role == Role::extra) return;
     const Halving halving = patterns::recursive_halving(me.index, round, base);
     const int partner = folding.rank_of(halving.partner);
@@ -112,6 +112,17 @@ Stage halving_reduce_scatter(const Problem& problem, const Folding& folding) {
     writer.send(parts(mine, halving.give_first, halving.give_last, base), partner);
     writer.recv(arrived, partner);
     join(writer, kept, kept.in(mine), arrived, halving.partner < me.index);
+  });
+}
+
+Stage halving_allgather(const Problem& problem, const Folding& folding, int rounds) {
+  const Folding::Member me = folding.at(problem.rank);
+  return message_stage({}, rounds, [=, base = folding.base()](int round, Writer& writer) {
+    if (me.role == Role::extra) return;
+    const Halving halving = patterns::recursive_halving(me.index, rounds - 1 - round, base);
+    const int partner = folding.rank_of(halving.partner);
+    writer.send(parts(Place::output, halving.keep_first, halving.keep_last, base), partner);
+    writer.recv(parts(Place::output, halving.give_first, halving.give_last, base), partner);
   });
 }
 

@@ -29,7 +29,6 @@ Descriptor along(const TreeFamily& family, Operation operation) {
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
   for (const TreeFamily& family : tree_families()) {
-    if (!family.keeps_order) continue;
     all.push_back(along(family, Operation::gather));
     all.push_back(along(family, Operation::scatter));
   }

@@ -23,8 +23,11 @@ inline ParameterSpec rounds_parameter() {
           0,        64,
           8,        "rounds whose messages may be under way at a time; 0: all, 1: as with blocking calls"};
 }
-inline ParameterSpec degree_parameter() {
-  return {"degree", "", 2, 64, 4, "parts that a group is cut into at each level of the tree"};
+inline ParameterSpec blocking_parameter() {
+  return {"blocking", "", 0, 1, 0, "1: one message at a time, as with blocking calls; 0: all that may be"};
+}
+inline ParameterSpec degree_parameter(std::int64_t standard = 4) {
+  return {"degree", "", 2, 1024, standard, "parts that a group is cut into at each level of the tree"};
 }
 // A4, section 2.5.3. The slots together are one rank's area: a large ring, since data that is still in the
 // writer's cache is slow to fetch.

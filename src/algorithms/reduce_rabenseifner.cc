@@ -37,7 +37,7 @@ Program rabenseifner(const Problem& problem, const Parameters&) {
   Composition composition;
   composition.reserve(2);
   composition.add(fold(problem, {}, folding));
-  composition.add(halving_reduce_scatter(problem, folding));
+  composition.add(halving_reduce_scatter(problem, folding, folding.rounds()));
   composition.add(message_stage({}, folding.rounds(), gather));
   return composition.take();
 }

@@ -19,8 +19,8 @@ Program built(Operation operation, std::string_view name, Problem problem, const
 
 Program reduce_bcast(const Problem& problem, const Parameters& parameters) {
   Composition composition;
-  composition.add(built(Operation::reduce, "binomial", problem, parameters));
-  composition.add(built(Operation::bcast, "binomial", problem, parameters));
+  composition.add(built(Operation::reduce, "k_nomial", problem, parameters));
+  composition.add(built(Operation::bcast, "k_nomial", problem, parameters));
   return composition.take();
 }
 
@@ -36,10 +36,10 @@ std::vector<Descriptor> make() {
   return {{.name = "reduce_bcast",
            .operation = Operation::allreduce,
            .group = "tree",
-           .sentence = "A reduction along a binomial tree, then a broadcast down the same tree.",
-           .source = "A5, figure 3.1 (c)",
+           .sentence = "A reduction along a binomial or wider tree, then a broadcast down the same tree.",
+           .source = "A5, figure 3.1 (c); N2",
            .legality = {},
-           .parameters = {segment_parameter(), window_parameter()},
+           .parameters = {degree_parameter(2), segment_parameter(), window_parameter()},
            .build = reduce_bcast},
           {.name = "gather_bcast",
            .operation = Operation::allgather,

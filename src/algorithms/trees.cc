@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "algorithms/trees.h"
 
+#include <algorithm>
+
 #include "algorithms/compose.h"
 #include "algorithms/parameters.h"
 
@@ -12,6 +14,7 @@ using schedule::Place;
 using schedule::Problem;
 using schedule::Program;
 using schedule::Ref;
+using schedule::Stage;
 using schedule::Writer;
 
 const std::vector<TreeFamily>& tree_families() {
@@ -61,32 +64,73 @@ const std::vector<TreeFamily>& tree_families() {
   return families;
 }
 
-Program bcast_along(const Tree& tree, const Problem& problem, const Parameters& parameters) {
-  return one_stage(message_stage(parameters, 1, [node = tree.at(problem.rank)](int, Writer& writer) {
-    if (node.parent >= 0) writer.recv(whole(Place::output), node.parent);
-    for (const TreeNode::Child& child : node.children) writer.send(whole(Place::output), child.rank);
-  }));
+Program bcast_along(const Tree& tree, const Problem& problem, const Parameters& parameters, const Ref& data) {
+  Stage stage = message_stage(parameters, 1, [node = tree.at(problem.rank), data](int, Writer& writer) {
+    if (node.parent >= 0) writer.recv(data, node.parent);
+    for (const TreeNode::Child& child : node.children) writer.send(data, child.rank);
+  });
+  stage.extent = data.last - data.first;
+  stage.extent_parts = data.parts;
+  return one_stage(std::move(stage));
 }
+
+namespace {
+
+// All blocks in the order of a tree's positions, which go on from the last rank to the first where the tree
+// is turned.
+class TurnedBlocks {
+ public:
+  TurnedBlocks(const Tree& tree, const schedule::Blocks& all)
+      : all_(all), size_(tree.size()), turn_(tree.turn()) {}
+
+  // Counted from rank 0's block, and on behind the last rank's.
+  std::int64_t start(int position) const {
+    const int rank = position + turn_;
+    return rank < size_ ? all_.first(rank) : total() + all_.first(rank - size_);
+  }
+  std::int64_t total() const { return all_.last(size_ - 1); }
+  // The position at which rank 0 comes again; a message ends there.
+  int turning_point() const { return size_ - turn_; }
+
+ private:
+  schedule::Blocks all_;
+  int size_, turn_;
+};
+
+}  // namespace
 
 Program scatter_along(const Tree& tree, const Problem& problem) {
   const TreeNode node = tree.at(problem.rank);
   const bool is_root = node.parent < 0;
   const bool is_leaf = node.children.empty();
-  const schedule::Blocks& all = problem.blocks;
-  const std::int64_t origin =
-      is_root ? 0 : all.first(node.first);  // of the blocks that pass through this rank
   const Place place = is_root ? Place::input : is_leaf ? Place::output : Place::scratch;
-  const auto run = [=](int first, int last) {
-    return blocks(place, all.first(first) - origin, all.last(last - 1) - origin);
+  const TurnedBlocks turned(tree, problem.blocks);
+  // The root has them in the order of the ranks, others their subtree's in the order of the positions.
+  const auto run = [=, origin = turned.start(node.first)](int first, int last) {
+    const std::int64_t turned_back = turned.start(first) < turned.total() ? 0 : turned.total();
+    const std::int64_t begin = is_root ? turned_back : origin;
+    return blocks(place, turned.start(first) - begin, turned.start(last) - begin);
   };
-  const Ref own = blocks(Place::output, 0, all.last(problem.rank) - all.first(problem.rank));
-  auto write = [=, rank = problem.rank](int, Writer& writer) {
-    if (!is_root) writer.recv(run(node.first, node.last), node.parent);
-    for (const TreeNode::Child& child : node.children) writer.send(run(child.first, child.last), child.rank);
-    writer.copy(own, run(rank, rank + 1));
+  const auto messages = [=](int first, int last) {
+    const int middle = std::clamp(turned.turning_point(), first, last);
+    std::vector<Ref> all;
+    if (first < middle) all.push_back(run(first, middle));
+    if (middle < last) all.push_back(run(middle, last));
+    return all;
+  };
+  const int own = tree.position_of(problem.rank);
+  auto write = [=](int, Writer& writer) {
+    if (!is_root) {
+      for (const Ref& message : messages(node.first, node.last)) writer.recv(message, node.parent);
+    }
+    for (const TreeNode::Child& child : node.children) {
+      for (const Ref& message : messages(child.first, child.last)) writer.send(message, child.rank);
+    }
+    writer.copy(blocks(Place::output, 0, turned.start(own + 1) - turned.start(own)), run(own, own + 1));
   };
   const bool is_between = !is_root && !is_leaf;
-  return one_stage(message_stage({}, 1, write), is_between ? all.last(node.last - 1) - origin : 0);
+  return one_stage(message_stage({}, 1, write),
+                   is_between ? turned.start(node.last) - turned.start(node.first) : 0);
 }
 
 }  // namespace unisono::algorithms

@@ -23,11 +23,12 @@ struct TreeFamily {
 };
 const std::vector<TreeFamily>& tree_families();
 
-// The whole vector (output) from parent to children.
+// The whole vector, or some other part of output, from parent to children.
 schedule::Program bcast_along(const patterns::Tree& tree, const schedule::Problem& problem,
-                              const Parameters& parameters);
-// Each subtree's blocks from parent to children; needs a tree that keeps the order. Only ranks with both
-// parent and children need scratch space.
+                              const Parameters& parameters,
+                              const schedule::Ref& data = schedule::whole(schedule::Place::output));
+// Each subtree's blocks from parent to children. Only ranks with both parent and children need scratch space.
+// Where a subtree's ranks go on from the last one to the first, its blocks come in two messages.
 schedule::Program scatter_along(const patterns::Tree& tree, const schedule::Problem& problem);
 
 }  // namespace unisono::algorithms

@@ -41,6 +41,12 @@ Halving recursive_halving(int index, int round, int base) {
   return {index ^ (1 << round), keep, keep + length, give, give + length};
 }
 
+int kept_part(int index, int base) {
+  int part = 0;
+  for (int bit = 1; bit < base; bit *= 2) part = 2 * part + ((index & bit) != 0 ? 1 : 0);
+  return part;
+}
+
 Pair pairwise(int rank, int round, int size) {
   if (is_power_of_two(size)) return {rank ^ round, rank ^ round};
   return at_distance(rank, round, size);

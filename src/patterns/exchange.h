@@ -72,6 +72,8 @@ struct Halving {
   int give_first, give_last;
 };
 Halving recursive_halving(int index, int round, int base);
+// The part that `index` keeps after all rounds; and as well who keeps part `index`.
+int kept_part(int index, int base);
 
 // Whom a rank sends to and receives from in a round; -1: nobody.
 struct Pair {

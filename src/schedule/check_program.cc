@@ -137,7 +137,8 @@ struct Source {
   bool is(const Program& other, const std::vector<Written>& other_steps) const {
     const auto key = [](const Stage& stage) {
       return std::tie(stage.rounds, stage.extent, stage.extent_parts, stage.segment_bytes, stage.window,
-                      stage.rounds_under_way, stage.shared, stage.ticks, stage.buffers, stage.lanes);
+                      stage.rounds_under_way, stage.is_blocking, stage.begins_apart, stage.shared,
+                      stage.ticks, stage.buffers, stage.lanes, stage.continues_channel);
     };
     return program.scratch == other.scratch && program.scratch_parts == other.scratch_parts &&
            std::equal(steps.begin(), steps.end(), other_steps.begin(), other_steps.end(),
@@ -180,7 +181,8 @@ class Inspector {
       if (stage.window < 1) fail(where + "the window is below 1");
       if (stage.extent < 0 || stage.extent_parts < 1) fail(where + "the extent cannot be");
       if (stage.shared == SharedMode::none) continue;
-      if (++channels > shm::channel_count) fail(where + "there is no channel left for it");
+      if (!stage.continues_channel && ++channels > shm::channel_count)
+        fail(where + "there is no channel left for it");
       if (stage.ticks < 1 || stage.buffers < 1 || stage.lanes < 1)
         fail(where + "ticks, buffers or lanes below 1");
       if (i >= first.stages.size()) {

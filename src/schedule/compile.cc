@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 #include "schedule/compiled.h"
 #include "schedule/dependencies.h"
@@ -67,8 +68,12 @@ class Compiler {
     compiled.shape.write = nullptr;
     compiled.shape.window = std::clamp(stage.window, 1, 64);
     if (stage.shared != SharedMode::none) {
-      compiled.channel = next_channel_++;
-      if (compiled.channel >= shm::channel_count) refuse("more stages with shared memory than channels");
+      if (stage.continues_channel) {
+        check_continuation(stage);
+      } else if (next_channel_++ == shm::channel_count) {
+        refuse("more stages with shared memory than channels");
+      }
+      compiled.channel = next_channel_ - 1;
     }
     const std::size_t begin = flat_.size();
     std::vector<Step> written;
@@ -82,6 +87,21 @@ class Compiler {
     compiled.has_node_steps = std::any_of(flat_.begin() + begin, flat_.end(), is_node);
     if (compiled.channel >= 0 && compiled.has_node_steps) finish_pieces(stage, index);
     made_->stages.push_back(std::move(compiled));
+    if (stage.shared == SharedMode::none) return;
+    if (stage.continues_channel &&
+        made_->stages[last_on_channel_].has_node_steps != made_->stages.back().has_node_steps) {
+      refuse("a rank uses a channel in some of its stages only");
+    }
+    last_on_channel_ = index;
+  }
+
+  void check_continuation(const Stage& stage) const {
+    if (last_on_channel_ < 0) refuse("no channel to go on with");
+    const Stage& before = program_.stages[last_on_channel_];
+    if (std::tie(stage.shared, stage.ticks, stage.buffers, stage.lanes) !=
+        std::tie(before.shared, before.ticks, before.buffers, before.lanes)) {
+      refuse("a stage that goes on with another use of its channel");
+    }
   }
 
   // At the end of each piece the own flag stands at the piece's last tick, whether the program says so or
@@ -92,7 +112,13 @@ class Compiler {
     const Step& known = flat_[last].step;
     if (known.kind == StepKind::signal && known.tick == stage.ticks) return;
     const Step signal{.kind = StepKind::signal, .tick = stage.ticks};
-    flat_.push_back({.step = signal, .stage = index, .round = stage.rounds, .is_node_step = true});
+    flat_.push_back({.step = signal,
+                     .stage = index,
+                     .round = stage.rounds,
+                     .begins_apart = stage.begins_apart,
+                     .has_channel = true,
+                     .continues_channel = stage.continues_channel,
+                     .is_node_step = true});
   }
 
   void add(const Step& written, int stage, int round) {
@@ -110,7 +136,11 @@ class Compiler {
       flat.is_token = is_token(problem_.operation, data);
       flat.tag = message_key(stage, round, tag_count);
       flat.rounds_under_way = program_.stages[stage].rounds_under_way;
+      flat.is_blocking = program_.stages[stage].is_blocking;
     }
+    flat.begins_apart = program_.stages[stage].begins_apart;
+    flat.has_channel = program_.stages[stage].shared != SharedMode::none;
+    flat.continues_channel = program_.stages[stage].continues_channel;
     flat.is_node_step = is_node_step(step) && !flat.is_token;
     check(flat, named);
     flat_.push_back(flat);
@@ -118,6 +148,8 @@ class Compiler {
 
   void check(const FlatStep& flat, const Operands& named) const {
     const bool has_channel = program_.stages[flat.stage].shared != SharedMode::none;
+    if (flat.is_node_step && program_.stages[flat.stage].is_blocking)
+      refuse("node steps between blocking calls");
     if (is_flag_step(flat.step.kind) && !has_channel) refuse("a flag in a stage that has no channel");
     for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
       if (ref == nullptr || flat.is_token) continue;
@@ -247,6 +279,7 @@ class Compiler {
   std::vector<FlatStep> flat_;
   std::vector<std::int32_t> index_;  // hash of a reference -> its number, -1: free
   int next_channel_ = 0;
+  int last_on_channel_ = -1;  // stage
 };
 
 template <typename T>

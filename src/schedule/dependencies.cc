@@ -97,10 +97,12 @@ class Finder {
   std::vector<std::vector<Predecessor>> find() {
     std::vector<std::vector<Predecessor>> found(steps_.size());
     for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
-      if (i == 0 || steps_[i].stage != steps_[i - 1].stage) begin_stage();
+      if (i == 0 || steps_[i].stage != steps_[i - 1].stage) begin_stage(i);
       touched_.visit(i, steps_[i], [this](int other, Wait how) { collected_.add(other, how); });
       order_messages(i);
       hold_back(i);
+      block(i);
+      if (steps_[i].begins_apart) stand_apart();
       order_points(i);
       guard_exposed(i);
       if (steps_[i].is_node_step) order_node_step(i);
@@ -161,6 +163,35 @@ class Finder {
     while (earlier != rounds_.rend() && earlier->round > step.round - step.rounds_under_way) ++earlier;
     if (earlier == rounds_.rend()) return;
     for (const int message : earlier->messages) wait_done(i, message);
+  }
+
+  // One message after the other, and the first one's next piece after the last one's.
+  void block(int i) {
+    if (!is_message(steps_[i].step.kind) || !steps_[i].is_blocking) return;
+    if (last_blocking_ >= 0) {
+      wait_done(i, last_blocking_);
+    } else {
+      first_blocking_ = i;
+    }
+    last_blocking_ = i;
+  }
+
+  // Waits for what no other step of earlier stages waits for.
+  void stand_apart() {
+    for (const int end : ends_) collected_.add(end, Wait::all);
+  }
+  void find_ends(int first_of_stage) {
+    std::vector<bool> is_awaited(static_cast<std::size_t>(first_of_stage), false);
+    for (int step = 0; step < first_of_stage; ++step) {
+      for (std::size_t wait = first_direct_[step]; wait < first_direct_[step + 1]; ++wait) {
+        const Wait how = direct_[wait].how;
+        if (how == Wait::pieces || how == Wait::all) is_awaited[direct_[wait].step] = true;
+      }
+    }
+    ends_.clear();
+    for (int step = 0; step < first_of_stage; ++step) {
+      if (!is_awaited[step]) ends_.push_back(step);
+    }
   }
 
   // Tokens and fused steps mean their place in the program: a token is sent, a fused step begins, when all
@@ -226,10 +257,10 @@ class Finder {
       } else {
         wait_done(i, last_node_);
       }
-    } else {
-      first_node_ = i;
     }
+    if (first_node_ < 0) first_node_ = i;
     last_node_ = i;
+    if (step.has_channel) last_on_channel_ = i;
     if (is_publishing(step.step.kind) || is_fused(step.step.kind)) {
       for (const SharedAccess& message : shared_messages_) wait_done(i, message.step);
       shared_messages_.clear();
@@ -254,14 +285,22 @@ class Finder {
     return a.sub_first < b.sub_last && b.sub_first < a.sub_last;
   }
 
-  void begin_stage() {
-    first_node_ = last_node_ = -1;
-    shared_messages_.clear();
+  void begin_stage(int first) {
+    if (steps_[first].begins_apart) find_ends(first);
+    first_blocking_ = last_blocking_ = -1;
+    first_node_ = -1;
+    if (steps_[first].continues_channel) {
+      last_node_ = last_on_channel_;
+    } else {
+      last_node_ = -1;
+      if (steps_[first].has_channel) shared_messages_.clear();
+    }
     rounds_.clear();
     is_exposed_ = false;
   }
-  // All node steps of a piece come before those of the next.
+  // All node steps, and blocking messages, of a piece come before those of the next.
   void end_stage(std::vector<std::vector<Predecessor>>* found) {
+    if (first_blocking_ >= 0) (*found)[first_blocking_].push_back({last_blocking_, Wait::previous});
     if (first_node_ < 0) return;
     if (first_node_ == last_node_ && !is_message(steps_[first_node_].step.kind)) return;
     (*found)[first_node_].push_back({last_node_, Wait::previous});
@@ -301,6 +340,9 @@ class Finder {
   std::vector<Exposing> exposing_;
   bool is_exposed_ = false;
   int first_node_ = -1, last_node_ = -1;
+  int last_on_channel_ = -1;
+  int first_blocking_ = -1, last_blocking_ = -1;
+  std::vector<int> ends_;  // of a stage that begins apart: what ended last before it
   std::vector<SharedAccess> shared_messages_;
 };
 

@@ -347,7 +347,8 @@ int Executor::State::finish() {
   backoff.reset();
   if (error != host::success) drain();
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (compiled->stages[i].channel >= 0) ground.slice->end(stages[i].use);
+    const CompiledStage& stage = compiled->stages[i];
+    if (stage.channel >= 0 && !stage.shape.continues_channel) ground.slice->end(stages[i].use);
   }
   return error;
 }

@@ -317,6 +317,8 @@ std::string stage_words(const Picture& picture, int stage) {
     }
     add(std::to_string(drawn.window) + " under way");
   }
+  if (drawn.is_blocking) add("one message at a time");
+  if (drawn.begins_apart) add("begins when all before it is done");
   return text;
 }
 

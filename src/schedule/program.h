@@ -213,12 +213,18 @@ struct Stage {
   std::int64_t segment_bytes = 0;  // 0: one piece (unless a slot is smaller)
   int window = 2;                  // pieces of one step that may be under way at a time
   int rounds_under_way = 0;        // rounds whose messages may be under way at a time; 0: all
+  bool is_blocking = false;        // one message after the other, piece by piece, as with blocking calls;
+                                   // not together with node steps
+  bool begins_apart = false;       // nothing of it runs before all that is written before it is done
 
   // Channel use (architecture.md, "The node's shared memory"); mode none: the stage has no channel.
   SharedMode shared = SharedMode::none;
   int ticks = 0;
   int buffers = 2;  // slots
   int lanes = 1;    // equal parts of a slot
+  // Its pieces follow on the same channel those of the stage before that has one, and which it equals in all
+  // of the above; its node steps come after that one's.
+  bool continues_channel = false;
 };
 
 struct Program {

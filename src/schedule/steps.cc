@@ -67,6 +67,7 @@ void Executor::State::prepare_stages() {
       ground.slice != nullptr && bytes_up_to(compiled->output_last, compiled->output_parts) *
                                          static_cast<std::size_t>(ground.slice->local_size()) >
                                      shm::last_level_cache_bytes() / 4;
+  std::size_t first_on_channel = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const CompiledStage& stage = compiled->stages[i];
     StageProgress& own = stages[i];
@@ -80,7 +81,12 @@ void Executor::State::prepare_stages() {
                                  stage.shape.lanes);
     own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, own.use.lane_bytes);
     is_whole = is_whole && own.pieces == 1;
-    ground.slice->begin(&own.use, own.pieces, stage.shape.ticks);
+    if (stage.shape.continues_channel) {
+      own.use = shm::Slice::go_on(&stages[first_on_channel].use, own.pieces);
+    } else {
+      ground.slice->begin(&own.use, own.pieces, stage.shape.ticks);
+      first_on_channel = i;
+    }
     if (!stage.has_node_steps) {
       const auto ticks = static_cast<std::uint64_t>(own.pieces * stage.shape.ticks);
       ground.slice->set_flag(stage.channel, own.use.base_tick + ticks);

@@ -131,6 +131,16 @@ void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
   use->past_ticks = channel.past_ticks.data();
 }
 
+Slice::Use Slice::go_on(Use* use, std::int64_t pieces) {
+  Use more = *use;
+  more.pieces = pieces;
+  more.pieces_before = use->pieces;
+  more.base_tick += static_cast<std::uint64_t>(use->pieces * use->ticks);
+  more.base_piece += static_cast<std::uint64_t>(use->pieces);
+  use->pieces += pieces;
+  return more;
+}
+
 void Slice::end(const Use& use) {
   Channel& channel = state_->channels[static_cast<std::size_t>(use.channel)];
   for (std::int64_t piece = std::max<std::int64_t>(use.pieces - max_buffers, 0); piece < use.pieces;
@@ -170,7 +180,8 @@ std::uint64_t Slice::space_tick(const Use& use, std::int64_t piece) {
   const std::uint64_t number = use.base_piece + static_cast<std::uint64_t>(piece);
   const auto buffers = static_cast<std::uint64_t>(use.buffers);
   if (number < buffers) return use.epoch_tick;
-  if (piece >= use.buffers) {
+  if (use.pieces_before + piece >= use.buffers) {
+    // Of this use, or the one that it goes on with; then the difference is negative.
     return use.base_tick + static_cast<std::uint64_t>((piece - use.buffers + 1) * use.ticks);
   }
   return use.past_ticks[(number - buffers) % max_buffers];

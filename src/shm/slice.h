@@ -78,6 +78,7 @@ class Slice {
     int lanes = 1;
     std::size_t lane_bytes = 0;
     std::int64_t pieces = 1;
+    std::int64_t pieces_before = 0;  // of the use that this one goes on with
     int ticks = 1;
     std::uint64_t base_tick = 0;   // flags at the start of this call
     std::uint64_t base_piece = 0;  // pieces that went through the channel since the geometry last changed:
@@ -91,6 +92,8 @@ class Slice {
   // to 1 .. max_buffers.
   Use plan(int channel, bool is_common, int buffers, int lanes) const;
   void begin(Use* use, std::int64_t pieces, int ticks);
+  // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.
+  static Use go_on(Use* use, std::int64_t pieces);
   void end(const Use& use);
 
   std::uint64_t flag(int channel, int local_rank) const;  // acquire

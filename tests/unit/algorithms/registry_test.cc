@@ -60,6 +60,39 @@ TEST(Registry, EveryOperationHasSharedMemoryTwoExchangesAndTwoLevels) {
   }
 }
 
+// S1, section 3.1, under the names that they have here; those of the switches' topology apart.
+TEST(Registry, HoldsTheSourcesRepository) {
+  const auto expect = [](Operation operation, std::initializer_list<const char*> names) {
+    for (const char* name : names) EXPECT_NE(find(operation, name), nullptr) << name;
+  };
+  expect(Operation::alltoall,
+         {"simple", "mesh_2d", "mesh_3d", "recursive_doubling", "bruck", "ring", "ring_light_barrier",
+          "ring_mpi_barrier", "pairwise", "pairwise_light_barrier", "pairwise_mpi_barrier"});
+  expect(Operation::allgather, {"simple", "mesh_2d", "mesh_3d", "recursive_doubling", "bruck", "direct_ring",
+                                "direct_ring_light_barrier", "direct_ring_mpi_barrier", "pairwise",
+                                "pairwise_light_barrier", "pairwise_mpi_barrier", "topology_ring"});
+  expect(Operation::allreduce, {"allgather_reduce_bruck",
+                                "allgather_reduce_mesh_2d",
+                                "allgather_reduce_mesh_3d",
+                                "allgather_reduce_recursive_doubling",
+                                "allgather_reduce_direct_ring",
+                                "rab1_simple",
+                                "rab1_mesh_2d",
+                                "rab1_mesh_3d",
+                                "rab1_recursive_doubling",
+                                "rab1_bruck",
+                                "rab1_direct_ring",
+                                "rab1_direct_ring_light_barrier",
+                                "rab1_direct_ring_mpi_barrier",
+                                "rab1_topology_ring",
+                                "rab2_ring_topology_ring",
+                                "rab2_ring_light_barrier_topology_ring",
+                                "rab2_ring_mpi_barrier_topology_ring",
+                                "rab2_ring_direct_ring",
+                                "rab2_ring_light_barrier_direct_ring_light_barrier",
+                                "rab2_ring_mpi_barrier_direct_ring_mpi_barrier"});
+}
+
 // A rank's area has at least 16 KiB, a lane at least a cache line.
 TEST(Registry, EveryLaneHasRoomInTheSmallestArea) {
   Parameters many_slots;

@@ -130,6 +130,8 @@ TEST(RecursiveHalving, EveryoneKeepsAnotherPart) {
         last = own.keep_last;
       }
       ASSERT_EQ(last - first, 1);
+      ASSERT_EQ(kept_part(index, base), first);
+      ASSERT_EQ(kept_part(first, base), index);
       kept.insert(first);
     }
     ASSERT_EQ(static_cast<int>(kept.size()), base);

@@ -162,6 +162,64 @@ TEST(Compile, RoundsUnderWayHoldLaterMessagesBack) {
   EXPECT_EQ(compile(problem_of(Operation::alltoall), {.stages = {stage}})->predecessors.size(), 0u);
 }
 
+TEST(Compile, AStageMayGoOnWithAChannel) {
+  Stage first = stage_of(1, [](int, Writer& writer) {
+    writer.await_space();
+    writer.copy(output.in_slot_of(0), output);
+  });
+  first.shared = SharedMode::own;
+  first.ticks = 1;
+  Stage second = first;
+  second.continues_channel = true;
+  Stage apart = first;
+  const auto made = compile(problem_of(Operation::bcast), {.stages = {first, second, apart}});
+  EXPECT_EQ(made->stages[0].channel, 0);
+  EXPECT_EQ(made->stages[1].channel, 0);
+  EXPECT_EQ(made->stages[2].channel, 1);
+  ASSERT_EQ(made->steps.size(), 9u) << "each piece ends with a signal";
+  EXPECT_EQ(waits(*made, 3), (Waits{{2, Wait::all}, {5, Wait::previous}})) << "node steps go on in order";
+  EXPECT_EQ(waits(*made, 6), (Waits{{8, Wait::previous}})) << "another channel runs beside";
+  second.buffers += 1;
+  EXPECT_THROW(compile(problem_of(Operation::bcast), {.stages = {first, second}}), std::invalid_argument);
+  EXPECT_THROW(compile(problem_of(Operation::bcast), {.stages = {second}}), std::invalid_argument);
+}
+
+TEST(Compile, BlockingMessagesFollowEachOtherPieceByPiece) {
+  Stage stage = stage_of(1, [](int, Writer& writer) {
+    writer.recv(output, 1);
+    writer.send(output, 2);
+    writer.copy(scratch, whole(Place::input));
+    writer.send(output, 3);
+  });
+  const auto free = compile(problem_of(Operation::bcast), {.stages = {stage}});
+  EXPECT_EQ(waits(*free, 0), Waits{});
+  EXPECT_EQ(waits(*free, 3), (Waits{{0, Wait::pieces}}));
+  stage.is_blocking = true;
+  stage.segment_bytes = 64;
+  const auto blocking = compile(problem_of(Operation::bcast), {.stages = {stage}});
+  EXPECT_EQ(waits(*blocking, 0), (Waits{{3, Wait::previous}}));
+  EXPECT_EQ(waits(*blocking, 1), (Waits{{0, Wait::pieces}}));
+  EXPECT_EQ(waits(*blocking, 2), Waits{}) << "no message";
+  EXPECT_EQ(waits(*blocking, 3), (Waits{{1, Wait::pieces}}));
+}
+
+TEST(Compile, AStageThatBeginsApartWaitsForAllBefore) {
+  const Stage first = stage_of(1, [](int, Writer& writer) {
+    writer.recv(output, 1);
+    writer.send(output, 2);
+    writer.recv(block(Place::scratch, 1), 3);
+  });
+  Stage second = stage_of(1, [](int, Writer& writer) {
+    writer.copy(block(Place::scratch, 2), whole(Place::input));
+    writer.copy(block(Place::scratch, 3), block(Place::scratch, 2));
+  });
+  EXPECT_EQ(waits(*compile(problem_of(Operation::bcast), {.stages = {first, second}}), 3), Waits{});
+  second.begins_apart = true;
+  const auto made = compile(problem_of(Operation::bcast), {.stages = {first, second}});
+  EXPECT_EQ(waits(*made, 3), (Waits{{1, Wait::all}, {2, Wait::all}})) << "who waits for step 0 stands for it";
+  EXPECT_EQ(waits(*made, 4), (Waits{{3, Wait::pieces}}));
+}
+
 TEST(Compile, NodeStepsRunInOrderAndPieceByPiece) {
   const auto made = compile_stage(
       [](int, Writer& writer) {

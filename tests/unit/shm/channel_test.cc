@@ -59,10 +59,8 @@ void bcast(Slice& slice, std::uint32_t call, int root, std::int64_t pieces, int 
 
 // Everybody puts its lane into the common slot, everybody gets all lanes (group_seg_put, group_sync,
 // group_get).
-void exchange(Slice& slice, std::uint32_t call, std::int64_t pieces, int buffers, Delays* delays) {
-  Slice::Use use = slice.plan(1, true, buffers, slice.local_size());
-  slice.begin(&use, pieces, 3);
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+void exchange(Slice& slice, const Slice::Use& use, std::uint32_t call, Delays* delays) {
+  for (std::int64_t piece = 0; piece < use.pieces; ++piece) {
     delays->maybe();
     await_all(slice, 1, Slice::space_tick(use, piece));
     fill(slice.slot(use, piece, 0, slice.local_rank()), use.lane_bytes,
@@ -74,6 +72,17 @@ void exchange(Slice& slice, std::uint32_t call, std::int64_t pieces, int buffers
     }
     slice.set_flag(1, tick_of(use, piece, 3));
   }
+}
+
+// In two uses, the second of which goes on with the first.
+void exchange(Slice& slice, std::uint32_t call, std::int64_t pieces, int buffers, Delays* delays) {
+  Slice::Use use = slice.plan(1, true, buffers, slice.local_size());
+  slice.begin(&use, pieces / 2, 3);
+  const Slice::Use first = use;
+  const Slice::Use second = Slice::go_on(&use, pieces - pieces / 2);
+  EXPECT_EQ(use.pieces, pieces);
+  exchange(slice, first, call, delays);
+  exchange(slice, second, call + 1000, delays);
   slice.end(use);
 }
 

@@ -47,7 +47,7 @@ std::int64_t instances_of(const CheckedCall& call, const CheckLoad& load) {
       const auto lane =
           schedule::slot_geometry(program.stages[i], load.area_elements, local_size).lane_elements;
       instances += (program.first_step[i + 1] - program.first_step[i]) *
-                   schedule::piece_count(program.stages[i], static_cast<int>(i), load, lane);
+                   schedule::piece_count(program.stages, i, load, lane);
     }
   }
   return instances;

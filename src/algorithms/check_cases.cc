@@ -30,6 +30,8 @@ std::string joined(const std::vector<int>& numbers) {
 
 // Parameter values worth looking at: of a segment, whether there is one; of others, both ends and the middle.
 std::vector<std::int64_t> values_of(const ParameterSpec& spec) {
+  // An overlap goes by the segment: all of it, none, and a part.
+  if (spec.name == "overlap") return {wide_segment, 0, wide_segment / 3};
   if (spec.unit == "bytes") return {wide_segment, 0};
   std::vector<std::int64_t> values{spec.standard, spec.low, spec.high};
   if (spec.low + 1 < spec.high) values.push_back(spec.low + 1);

@@ -141,6 +141,26 @@ Program one_stage(Stage stage, std::int64_t scratch) {
   return program;
 }
 
+Program narrowed(const Program& program, const Share& share) {
+  const auto narrow = [share](Ref ref) {
+    const int length = ref.sub_parts;
+    ref.sub_first = share.first * length + share.count * ref.sub_first;
+    ref.sub_last = share.first * length + share.count * ref.sub_last;
+    ref.sub_parts = share.of * length;
+    return ref;
+  };
+  Program result = program;
+  for (Stage& stage : result.stages) {
+    stage.write = [inner = stage, narrow](int round, Writer& writer) {
+      for (Step step : steps_of(inner, round)) {
+        for (Ref* ref : {&step.into, &step.left, &step.right}) *ref = narrow(*ref);
+        writer.add(step);
+      }
+    };
+  }
+  return result;
+}
+
 Program reversed(const Program& program) {
   return backwards(program, [](const Step& step, int, Writer& writer) {
     const Ref into = exchanged(step.into);

@@ -52,6 +52,15 @@ schedule::Stage message_stage(const Parameters& parameters, int rounds,
                               std::function<void(int round, schedule::Writer&)> write);
 schedule::Program one_stage(schedule::Stage stage, std::int64_t scratch = 0);
 
+// A part of every piece: `count` of `of` equal parts, from `first` on.
+struct Share {
+  int first = 0;
+  int count = 1;
+  int of = 1;
+};
+// The program with every reference narrowed to that part of its pieces.
+schedule::Program narrowed(const schedule::Program& program, const Share& share);
+
 // Turns the program round: what was sent is received, what was last is first, input and output change places.
 // A scatter becomes a gather.
 schedule::Program reversed(const schedule::Program& program);

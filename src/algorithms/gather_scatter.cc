@@ -29,6 +29,7 @@ Descriptor along(const TreeFamily& family, Operation operation) {
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
   for (const TreeFamily& family : tree_families()) {
+    if (family.name == "binary") continue;
     all.push_back(along(family, Operation::gather));
     all.push_back(along(family, Operation::scatter));
   }

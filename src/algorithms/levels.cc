@@ -61,14 +61,30 @@ std::vector<int> Levels::ranks_in_node_order() const {
 
 void Levels::add_node(Composition* composition, Operation operation, NodePhase phase,
                       const Parameters& parameters, const Mapping& mapping) const {
+  add_node(composition, operation, phase, parameters, Turn(), mapping);
+}
+
+void Levels::add_node(Composition* composition, Operation operation, NodePhase phase,
+                      const Parameters& parameters, const Turn& turn, const Mapping& mapping) const {
   Problem node = node_;
   node.operation = operation;
-  composition->add(node.size == 1 ? alone(node) : phase(node, parameters), mapping);
+  if (node.size == 1) {
+    composition->add(turn.is_next ? idle(alone(node)) : alone(node), mapping);
+    return;
+  }
+  Program program = phase(node, parameters);
+  if (turn.share.count < turn.share.of) program = narrowed(program, turn.share);
+  for (schedule::Stage& stage : program.stages) {
+    stage.continues_channel = turn.is_next;
+    stage.begins_apart = turn.begins_apart;
+  }
+  composition->add(program, mapping);
 }
 
 void Levels::add_leaders(Composition* composition, const Descriptor& inter, const Parameters& parameters,
-                         Mapping mapping) const {
-  const Program program = inter.build(leaders_, parameters);
+                         Mapping mapping, bool begins_apart) const {
+  Program program = inter.build(leaders_, parameters);
+  program.stages.front().begins_apart = begins_apart;
   mapping.rank_of = [layout = problem_.layout, root = problem_.root](int node) {
     return leader_of(*layout, root, node);
   };

@@ -34,9 +34,17 @@ class Levels {
   using NodePhase = schedule::Program (*)(const schedule::Problem&, const Parameters&);
   void add_node(Composition* composition, Operation operation, NodePhase phase, const Parameters& parameters,
                 const Mapping& mapping = {}) const;
+  // The same for a share of each piece; `is_next` to another stage of the same phase, on its channel.
+  struct Turn {
+    Share share;
+    bool is_next = false;
+    bool begins_apart = false;
+  };
+  void add_node(Composition* composition, Operation operation, NodePhase phase, const Parameters& parameters,
+                const Turn& turn, const Mapping& mapping = {}) const;
   // `inter` among the leaders, and as many idle stages on the other ranks.
   void add_leaders(Composition* composition, const Descriptor& inter, const Parameters& parameters,
-                   Mapping mapping = {}) const;
+                   Mapping mapping = {}, bool begins_apart = false) const;
 
  private:
   schedule::Problem problem_;

@@ -38,4 +38,12 @@ inline ParameterSpec piece_parameter() {
   return {"piece", "bytes", 0, 1 << 30, 0, "size of the pieces that go through shared memory; 0: a slot"};
 }
 
+// A6, section 3.3: how much of the node's phase goes on beside the messages between nodes.
+inline constexpr std::int64_t whole_segment = 1 << 30;
+inline ParameterSpec overlap_parameter(std::int64_t standard = whole_segment) {
+  return {"overlap", "bytes",
+          0,         whole_segment,
+          standard,  "how much of each segment goes through its node beside the messages of others; 0: none"};
+}
+
 }  // namespace unisono::algorithms

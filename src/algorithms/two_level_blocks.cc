@@ -4,8 +4,10 @@
 // the start.
 #include <utility>
 
+#include "algorithms/parameters.h"
 #include "algorithms/shared.h"
 #include "algorithms/two_level.h"
+#include "patterns/exchange.h"
 
 namespace unisono::algorithms {
 
@@ -73,12 +75,29 @@ void scatter(Composition* to, const Levels& levels, const Descriptor& inter, con
   levels.add_node(to, Operation::scatter, shared_scatter, parameters, {.input = own});
 }
 
+// Where the ring brings the nodes' blocks in turn: this node's first, then those of the nodes before it.
+std::vector<Mapping> nodes_as_they_come(const Levels& levels, const Seat& all) {
+  std::vector<Mapping> items;
+  const patterns::Ring ring{levels.leaders().size};
+  for (int round = 0; round < ring.size; ++round) {
+    const int node = ring.passed_on(levels.leaders().rank, round);
+    const std::int64_t first = levels.leaders().blocks.first(node);
+    items.push_back({.output = behind(all, first), .scale = levels.leaders().blocks.last(node) - first});
+  }
+  return items;
+}
+
 void allgather(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
   const Seat all = all_in_node_order(to, levels, Place::output);
   const Seat own = behind(all, levels.first_position());
   levels.add_node(to, Operation::gather, shared_gather, parameters, {.output = own});
   levels.add_leaders(to, inter, parameters, {.input = own, .output = all});
-  levels.add_node(to, Operation::bcast, shared_bcast, parameters, {.output = all, .scale = levels.size()});
+  // Around a ring one node's blocks come after the other's (A6, figure 3.11); elsewhere, many together.
+  if (inter.name == "ring" && !Overlap(parameters).is_none()) {
+    add_node_after(to, levels, Operation::bcast, shared_bcast, parameters, nodes_as_they_come(levels, all));
+  } else {
+    levels.add_node(to, Operation::bcast, shared_bcast, parameters, {.output = all, .scale = levels.size()});
+  }
   if (!levels.is_in_rank_order()) add_permutation(to, levels, all, Place::output, false);
 }
 
@@ -88,7 +107,12 @@ std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
     if (!is_for_leaders(inter)) continue;
     if (inter.operation == Operation::gather) all.push_back(two_level(inter, gather));
     if (inter.operation == Operation::scatter) all.push_back(two_level(inter, scatter));
-    if (inter.operation == Operation::allgather) all.push_back(two_level(inter, allgather));
+    if (inter.operation != Operation::allgather) continue;
+    all.push_back(two_level(inter, allgather));
+    if (inter.name == "ring") {
+      all.back().source += "; A6, figure 3.11";
+      all.back().parameters.push_back(overlap_parameter(0));
+    }
   }
   return all;
 }

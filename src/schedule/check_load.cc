@@ -15,7 +15,9 @@ SlotGeometry slot_geometry(const Stage& stage, std::int64_t area_elements, int l
   return geometry;
 }
 
-std::int64_t piece_count(const Stage& stage, int index, const CheckLoad& load, std::int64_t lane_elements) {
+std::int64_t piece_count(const std::vector<Stage>& stages, std::size_t index, const CheckLoad& load,
+                         std::int64_t lane_elements) {
+  const Stage& stage = stages[index];
   const auto lane_bytes = static_cast<std::size_t>(lane_elements * load.element_bytes);
   if (load.pieces == 0 || stage.segment_bytes == 0) {
     return piece_count(stage, load.elements, load.element_bytes, lane_bytes);
@@ -23,7 +25,11 @@ std::int64_t piece_count(const Stage& stage, int index, const CheckLoad& load, s
   Stage uncut = stage;
   uncut.segment_bytes = 0;
   const int range = std::max(1, CheckLoad::most_pieces_of_stage + 1 - load.pieces);
-  const std::int64_t forced = load.pieces + index * load.pieces_step % range;
+  std::size_t first = index;
+  if (stage.continues_channel) {
+    while (stages[first].shared == SharedMode::none || stages[first].continues_channel) --first;
+  }
+  const std::int64_t forced = load.pieces + static_cast<int>(first) * load.pieces_step % range;
   return std::max(forced, piece_count(uncut, load.elements, load.element_bytes, lane_bytes));
 }
 
@@ -37,8 +43,7 @@ LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad&
       local_size_(call.problem.layout->local_size(rank)) {
   for (const Stage& stage : program_->stages) {
     geometries_.push_back(slot_geometry(stage, load.area_elements, local_size_));
-    pieces_.push_back(
-        piece_count(stage, static_cast<int>(pieces_.size()), load, geometries_.back().lane_elements));
+    pieces_.push_back(piece_count(program_->stages, pieces_.size(), load, geometries_.back().lane_elements));
   }
   first_instance_.reserve(program_->steps.size() + 1);
   int next = 0;

@@ -22,8 +22,10 @@ struct CheckLoad {
   int pieces_step = 0;
   static constexpr int most_pieces_of_stage = 5;
 };
-// Pieces of stage number `index`; `lane_elements` as in SlotGeometry.
-std::int64_t piece_count(const Stage& stage, int index, const CheckLoad& load, std::int64_t lane_elements);
+// Pieces of stage number `index`; `lane_elements` as in SlotGeometry. Stages that go on with a channel are
+// cut as the one that has begun with it: shares of the same pieces stand in several.
+std::int64_t piece_count(const std::vector<Stage>& stages, std::size_t index, const CheckLoad& load,
+                         std::int64_t lane_elements);
 
 // A channel's slots as a stage uses them, in elements.
 struct SlotGeometry {

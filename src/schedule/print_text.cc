@@ -3,6 +3,7 @@
 #include <set>
 
 #include "schedule/print_rows.h"
+#include "schedule/print_timeline.h"
 
 namespace unisono::schedule {
 namespace {
@@ -223,6 +224,8 @@ std::string to_text(const Picture& picture, int width) {
   if (rows.empty()) text += "Nothing is to be done.\n";
   if (grid.fits()) text += grid.rule("");
   text += std::string("\n") + legend_of(rows, width);
+  const std::string timeline = timeline_of(picture, width);
+  if (!timeline.empty()) text += "\n" + timeline;
   return text;
 }
 

@@ -307,6 +307,15 @@ bool waits_otherwise(const CheckedProgram& program, int step, int earlier, int l
   return false;
 }
 
+// Does one wait for the other only to be kept apart in time? What does so is right at any time.
+bool is_pace(const CheckedProgram& program, const schedule::CheckedStep& step,
+             const schedule::CheckedStep& before) {
+  const schedule::Stage& stage = program.stages[step.stage];
+  const bool are_sends = step.step.kind == StepKind::send && before.step.kind == StepKind::send;
+  return before.is_token || (stage.is_blocking && are_sends) ||
+         (stage.begins_apart && step.stage != before.stage);
+}
+
 TEST(Mutation, ADerivedDependencyLeftOut) {
   Score score;
   std::mt19937 random(1);
@@ -323,8 +332,7 @@ TEST(Mutation, ADerivedDependencyLeftOut) {
         for (int i = steps[step].first_before; i < steps[step].last_before; ++i) {
           const schedule::Predecessor& before = sound.programs[rank].before[i];
           if (before.how == schedule::Wait::previous || is_start(before.how)) continue;
-          // Messages that wait for a token are kept apart in time, and are right at any time.
-          if (steps[before.step].is_token) continue;
+          if (is_pace(sound.programs[rank], steps[step], steps[before.step])) continue;
           if (!waits_otherwise(sound.programs[rank], step, before.step, i)) places.push_back({rank, step, i});
         }
       }

@@ -33,6 +33,38 @@ Picture picture_of(const Descriptor& descriptor, const Problem& asked) {
   return picture;
 }
 
+// A6: what stands above each other in the picture overlaps.
+TEST(Timeline, ShowsTheOverlap) {
+  const Descriptor& descriptor = *algorithms::find(Operation::bcast, "two_level_chain");
+  const auto drawn = [&](std::int64_t overlap) {
+    Problem problem{.operation = Operation::bcast, .size = 6};
+    problem.layout = std::make_shared<Layout>(*Layout::parse("3x2"));
+    algorithms::Parameters parameters;
+    parameters.set("segment", 16);
+    parameters.set("overlap", overlap);
+    Picture picture = picture_of(descriptor, problem);
+    picture.count = 64;
+    for (problem.rank = 0; problem.rank < problem.size; ++problem.rank) {
+      picture.programs[problem.rank] = descriptor.build(problem, with_standards(descriptor, parameters));
+    }
+    const std::string text = to_text(picture);
+    const std::size_t from = text.find("rank 0    sends");
+    return from == std::string::npos ? std::string() : text.substr(from, text.find("rank 2") - from);
+  };
+  EXPECT_EQ(drawn(0),
+            "rank 0    sends     00112233\n"
+            "          on node   ........00000000\n"
+            "rank 1    on node   ................00000000\n");
+  EXPECT_EQ(drawn(8),
+            "rank 0    sends     00112233\n"
+            "          on node   0123....0123\n"
+            "rank 1    on node   .0123....0123\n");
+  EXPECT_EQ(drawn(16),
+            "rank 0    sends     00112233\n"
+            "          on node   00112233\n"
+            "rank 1    on node   ..00112233\n");
+}
+
 // Calls `look(picture)` for every algorithm on every layout where it is legal; returns how many that were.
 template <typename Look>
 int for_all(const Look& look) {

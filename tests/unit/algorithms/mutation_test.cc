@@ -219,12 +219,13 @@ TEST(Mutation, ACopyLeftOut) {
   expect_caught(score(16, is_meant, leave_out), 400);
 }
 
-// One in a hundred is implied by what other ranks wait for.
+// Some are implied by what other ranks wait for: of five ranks, who reads in the second round of a pairwise
+// exchange is the one whose writing is waited for in the third.
 TEST(Mutation, AnAwaitLeftOut) {
   const auto is_meant = [](const Problem&, const Step& step) {
     return is_kind(step, {StepKind::await, StepKind::await_all, StepKind::expose});
   };
-  expect_caught(score(16, is_meant, leave_out), 150, 99);
+  expect_caught(score(16, is_meant, leave_out), 150, 98);
 }
 
 // A signal is implied by a later one, and the last one of a piece is the compiler's as well; room in the

@@ -9,6 +9,7 @@
 
 #include "schedule/check_node.h"
 #include "schedule/check_plan.h"
+#include "schedule/print_rows.h"
 
 namespace unisono::schedule {
 namespace {
@@ -246,9 +247,11 @@ std::string timeline_of(const Picture& picture, int width) {
   if (!plan.failures().empty() || !is_worth_drawing(plan)) return "";
   Timeline timeline(plan);
   if (!timeline.run()) return "";
-  std::string text =
+  std::string text;
+  const std::string title =
       "In time, if a message of a piece took " + std::to_string(columns_of_piece) +
-      " columns, as copying it does (0-9, a-z: which piece; what stands above each other overlaps):\n";
+      " columns, as copying it does (0-9, a-z: which piece; what stands above each other overlaps):";
+  for (const std::string& line : wrapped(title, width)) text += line + "\n";
   constexpr int label_width = 20;
   const auto room = static_cast<std::size_t>(std::max(1, width - label_width - 2));
   for (int rank = 0; rank < std::min(plan.ranks(), most_ranks_shown); ++rank) {

@@ -92,6 +92,7 @@ class TestShow:
         stage.unisono(
             *["show", "allreduce", "--algorithm", "two_level_ring", "--layout", "3,5,8", "--root", "2"],
             *["--segment", "8K", "--count", "7", "--json"],
+            *["--parameter", "overlap=2K", "--parameter", "window=4"],
         )
         question = "show --operation allreduce --algorithm two_level_ring --ranks 16 --layout 3,5,8 --root 2"
         assert stage.asked()[-1] == [
@@ -100,6 +101,10 @@ class TestShow:
             "8192",
             "--count",
             "7",
+            "--parameter",
+            "overlap=2048",
+            "--parameter",
+            "window=4",
             "--format",
             "json",
         ]
@@ -133,6 +138,8 @@ class TestShow:
             ("frob", "there are: bcast, allreduce"),
             ("bcast --algorithm binomial -o f.png", "must end in .svg, .txt, .json"),
             ("bcast --algorithm binomial --layout 4y2", "write 4x8"),
+            ("bcast --algorithm binomial --parameter degree", "write NAME=VALUE"),
+            ("bcast --algorithm binomial --parameter degree=many", "'many' is no number"),
             ("bcast --algorithm binomial --layout 0x2", "write 4x8"),
             ("bcast --algorithm binomial --layout 4x2 --ranks 7", "holds 8 ranks, --ranks says 7"),
             ("bcast --algorithm binomial --segment 8Q", "is no number of bytes"),

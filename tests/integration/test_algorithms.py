@@ -24,13 +24,17 @@ def registry() -> list[dict[str, Any]]:
 def forced_choices() -> list[str]:
     """Return values of UNISONO_ALGORITHM that together force each algorithm of each operation once.
 
-    Algorithms with segments are cut into small ones, so that pieces, slots and windows are all in use.
+    Algorithms with segments are cut into small ones, so that pieces, slots and windows are all in use; where
+    two levels overlap they do so once as they do by themselves, and once in part.
     """
     by_operation: dict[str, list[str]] = {}
     for entry in registry():
-        has_segments = any(parameter["name"] == "segment" for parameter in entry["parameters"])
-        choice = f"{entry['operation']}:{entry['name']}" + ("(segment=4K)" if has_segments else "")
-        by_operation.setdefault(entry["operation"], []).append(choice)
+        name = f"{entry['operation']}:{entry['name']}"
+        parameters = {parameter["name"] for parameter in entry["parameters"]}
+        choices = by_operation.setdefault(entry["operation"], [])
+        choices.append(name + ("(segment=4K)" if "segment" in parameters else ""))
+        if "overlap" in parameters:
+            choices.append(name + "(segment=4K,overlap=1K)")
     rounds = max(map(len, by_operation.values()), default=0)
     return [
         ",".join(choices[turn] for choices in by_operation.values() if turn < len(choices))

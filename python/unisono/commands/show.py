@@ -26,6 +26,17 @@ def _in_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     return int(match[1]) * _scales[match[2].upper()]
 
 
+def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    """Parameters as NAME=NUMBER, from NAME=VALUE where a value may be 8K."""
+    settings = []
+    for value in values:
+        name, equals, number = value.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{value!r}: write NAME=VALUE (degree=4, overlap=8K).", ctx, param)
+        settings.append(f"{name}={_in_bytes(ctx, param, number)}")
+    return settings
+
+
 @click.command()
 @click.argument("operation")
 @click.option(
@@ -49,7 +60,20 @@ def _in_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     callback=_in_bytes,
     help="Bytes of a segment, 8K for instance  [default: the algorithm's]",
 )
-@click.option("--count", metavar="N", type=click.IntRange(min=0), help="Elements that the call moves.")
+@click.option(
+    "--parameter",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_settings,
+    help="Another parameter of the algorithm, overlap=8K for instance; may come several times.",
+)
+@click.option(
+    "--count",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Bytes that the call moves; in pieces, they are drawn in time as well.",
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write .svg, .txt or .json to this file."
 )
@@ -61,6 +85,7 @@ def command(
     layout: str | None,
     root: int | None,
     segment: int | None,
+    parameters: list[str],
     count: int | None,
     output: Path | None,
     as_json: bool,
@@ -83,6 +108,8 @@ def command(
     for name, value in given.items():
         if value is not None:
             question += [name, str(value)]
+    for setting in parameters:
+        question += ["--parameter", setting]
     if output is not None:
         files.write_whole(output, tool.ask_text(*question, "--format", _FORMATS[output.suffix]))
     if as_json:

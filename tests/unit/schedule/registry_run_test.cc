@@ -28,7 +28,7 @@ std::vector<std::int64_t> counts_for(int size) {
 std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
   Parameters small;
   for (const auto& spec : descriptor.parameters) {
-    small.set(spec.name, spec.unit == "bytes" ? 40 : spec.low);
+    small.set(spec.name, spec.name == "overlap" ? 16 : spec.unit == "bytes" ? 40 : spec.low);
   }
   std::vector<Parameters> sets{algorithms::with_standards(descriptor)};
   if (!descriptor.parameters.empty()) sets.push_back(algorithms::with_standards(descriptor, small));

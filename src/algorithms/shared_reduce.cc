@@ -53,7 +53,7 @@ void join_own_part(const Problem& problem, const Ref& result, Writer& writer) {
 
 void get_part_of(int rank, const Problem& problem, Writer& writer) {
   const Ref theirs = whole(Place::output).sub(rank, problem.size);
-  if (rank != problem.rank) writer.await(rank, joined);
+  writer.await(rank, joined);
   writer.copy(theirs, theirs.in_slot_of(rank));
 }
 
@@ -71,13 +71,16 @@ Program shared_reduce(const Problem& problem, const Parameters& parameters) {
   }));
 }
 
+// The own result goes to the output first: what is put into a slot may pass the caches, and would have to be
+// fetched again.
 Program shared_allreduce(const Problem& problem, const Parameters& parameters) {
   return one_stage(channel_stage(parameters, SharedMode::own, joined + 1, [=](Writer& writer) {
-    const Ref slot = whole(Place::output).sub(problem.rank, problem.size).in_slot_of(problem.rank);
+    const Ref part = whole(Place::output).sub(problem.rank, problem.size);
     put_others_parts(problem, writer);
-    join_own_part(problem, slot, writer);
+    join_own_part(problem, part, writer);
+    writer.copy(part.in_slot_of(problem.rank), part);
     writer.signal(joined);
-    for (int distance = 0; distance < problem.size; ++distance) {
+    for (int distance = 1; distance < problem.size; ++distance) {
       get_part_of(wrap(problem.rank + distance, problem.size), problem, writer);
     }
   }));

@@ -2,8 +2,8 @@
 // Barriers by messages. They carry nothing: a token leaves when all that is written before it is done, and
 // what is written after it waits for it to arrive.
 #include "algorithms/compose.h"
+#include "algorithms/phases.h"
 #include "algorithms/trees.h"
-#include "patterns/exchange.h"
 
 namespace unisono::algorithms {
 
@@ -19,9 +19,7 @@ namespace {
 Program dissemination(const Problem& problem, const Parameters&) {
   const int rounds = patterns::ceil_log2(problem.size);
   return one_stage(message_stage({}, rounds, [=](int round, Writer& writer) {
-    const patterns::Pair pair = patterns::dissemination(problem.rank, round, problem.size);
-    writer.send(token(), pair.to);
-    writer.recv(token(), pair.from);
+    disseminate(problem.rank, round, problem.size, writer);
   }));
 }
 

@@ -22,14 +22,16 @@ void light_barrier(const Pair& next, Writer& writer) {
 }
 
 void mpi_barrier(int rank, int size, Writer& writer) {
-  for (int round = 0; round < patterns::ceil_log2(size); ++round) {
-    const Pair pair = patterns::dissemination(rank, round, size);
-    writer.send(token(), pair.to);
-    writer.recv(token(), pair.from);
-  }
+  for (int round = 0; round < patterns::ceil_log2(size); ++round) disseminate(rank, round, size, writer);
 }
 
 }  // namespace
+
+void disseminate(int rank, int round, int size, Writer& writer) {
+  const Pair pair = patterns::dissemination(rank, round, size);
+  writer.send(token(), pair.to);
+  writer.recv(token(), pair.from);
+}
 
 Stage in_phases(const Problem& problem, const Parameters& parameters, Barrier barrier, int phases,
                 PhaseOf phase_of, Exchange exchange) {

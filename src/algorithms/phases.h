@@ -31,6 +31,9 @@ inline constexpr std::array<BarrierWords, 3> barriers = {{
     {Barrier::mpi, "_mpi_barrier", "; a dissemination barrier stands between the rounds.", "MPI barrier"},
 }};
 
+// One round of a dissemination barrier.
+void disseminate(int rank, int round, int size, schedule::Writer& writer);
+
 // Who exchanges with whom in a phase, from 0 on, as this rank sees it.
 using PhaseOf = std::function<patterns::Pair(int phase)>;
 // The data of a phase. `pair` may name nobody on either side.

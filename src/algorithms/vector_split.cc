@@ -35,10 +35,11 @@ class VectorSplit {
         splits_(std::min(static_cast<int>(parameters.get("splits")), folding.rounds())),
         root_(is_rooted(problem.operation) ? folding.at(problem.root).index : 0) {}
 
-  int splits() const { return splits_; }
-
-  // The group's part, joined at the member that stands for the root's run.
+  // Halving, and then each group's part, joined at the member that stands for the root's run.
   void add_reduction(Composition* to) const {
+    to->reserve(2);
+    to->add(fold(problem_, {}, folding_));
+    to->add(halving_reduce_scatter(problem_, folding_, splits_));
     const Tree tree = group_tree();
     add_to_group(to, reversed_into_reduction(
                          bcast_in_group(tree),
@@ -47,7 +48,12 @@ class VectorSplit {
                          },
                          Place::output));
   }
-  void add_bcast(Composition* to) const { add_to_group(to, bcast_in_group(group_tree())); }
+  // All of it undone: everyone has the whole.
+  void add_spread(Composition* to) const {
+    add_to_group(to, bcast_in_group(group_tree()));
+    to->add(halving_allgather(problem_, folding_, splits_));
+    to->add(unfold(problem_, {}, folding_));
+  }
 
   // All groups' parts to the root.
   Stage gather() const {
@@ -64,9 +70,6 @@ class VectorSplit {
       }
     });
   }
-
-  // The halving undone: everyone has the whole.
-  Stage unite() const { return halving_allgather(problem_, folding_, splits_); }
 
  private:
   int member() const { return me_.index >> splits_; }
@@ -104,28 +107,18 @@ class VectorSplit {
 };
 
 Program reduce(const Problem& problem, const Parameters& parameters) {
-  const Folding folding(problem.size, problem.root);
-  const VectorSplit split(problem, parameters, folding);
+  const VectorSplit split(problem, parameters, Folding(problem.size, problem.root));
   Composition composition;
-  composition.reserve(2);
-  composition.add(fold(problem, {}, folding));
-  composition.add(halving_reduce_scatter(problem, folding, split.splits()));
   split.add_reduction(&composition);
   composition.add(split.gather());
   return composition.take();
 }
 
 Program allreduce(const Problem& problem, const Parameters& parameters) {
-  const Folding folding(problem.size);
-  const VectorSplit split(problem, parameters, folding);
+  const VectorSplit split(problem, parameters, Folding(problem.size));
   Composition composition;
-  composition.reserve(2);
-  composition.add(fold(problem, {}, folding));
-  composition.add(halving_reduce_scatter(problem, folding, split.splits()));
   split.add_reduction(&composition);
-  split.add_bcast(&composition);
-  composition.add(split.unite());
-  composition.add(unfold(problem, {}, folding));
+  split.add_spread(&composition);
   return composition.take();
 }
 

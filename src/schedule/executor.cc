@@ -282,9 +282,8 @@ void Executor::State::wait_idle() {
     return;
   }
   if (message_count > 0) {
-    const shm::WaitPolicy policy = wait_config().policy;
-    const bool is_yielding = policy == shm::WaitPolicy::yield || policy == shm::WaitPolicy::futex;
-    const std::uint32_t polls = is_yielding ? polls_per_yield_when_crowded : polls_per_yield;
+    const bool is_crowded = shm::gives_core_away(wait_config().policy);
+    const std::uint32_t polls = is_crowded ? polls_per_yield_when_crowded : polls_per_yield;
     if (++idle_polls % polls == 0) sched_yield();
     return;
   }

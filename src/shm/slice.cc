@@ -61,9 +61,10 @@ void Slice::set_wait_config(const WaitConfig& wait) {
   wait_.doorbell = state_->doorbell;
   // A pause in the first looks costs a tenth of an exchange; where ranks share cores each look is wasted
   // time.
-  const bool has_core = wait.policy == WaitPolicy::spin || wait.policy == WaitPolicy::pause;
-  state_->quick_polls = has_core ? 64 : 0;
+  const bool shares_core = gives_core_away(wait.policy);
+  state_->quick_polls = shares_core ? 0 : 64;
   state_->is_ringing = wait.policy == WaitPolicy::futex;
+  for (State::Puts& puts : state_->puts) puts.mode = shares_core ? plain : streamed;
 }
 
 Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank,

@@ -133,16 +133,16 @@ struct Slice::State {
 
   // --- Transfers ---
   struct Puts {
+    static constexpr std::uint32_t first_trial = 64;
     std::uint32_t number = 0;
-    std::uint32_t trial_interval = 0;  // 0: nothing was put yet
-    std::uint32_t next_trial = 0;      // number of the put at which it begins
+    std::uint32_t trial_interval = first_trial;
+    std::uint32_t next_trial = first_trial;  // number of the put at which it begins
     TransferMode mode = plain;
     std::array<float, 2> cost{};  // by mode, as in TransferHints
   };
   std::atomic<std::uint8_t>& stamp_of(const void* slot, int owner) const;
   float cost(std::size_t size_class, TransferMode mode) const;
   void weigh(std::size_t size_class);
-  Puts& puts_of(std::size_t bytes, const WaitConfig& wait);
   TransferHints* hints;  // [local rank]
   std::array<Puts, transfer_classes> puts{};
   std::array<std::uint32_t, transfer_classes> gets{};

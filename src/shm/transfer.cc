@@ -28,7 +28,6 @@ constexpr float least_gain = 1.2F;
 // the last few of a trial count: until all slots have been written in the new way, they lie in other caches.
 constexpr std::uint32_t trial_puts = 40;
 constexpr std::uint32_t counted_puts = 8;
-constexpr std::uint32_t first_trial = 64;
 constexpr std::uint32_t most_puts_per_trial = 4096;
 // Of the other copies every fourth is measured: a look at the clock takes as long as a hundredth of a copy.
 constexpr std::uint32_t copies_per_measurement = 4;
@@ -79,25 +78,16 @@ void Slice::State::weigh(std::size_t size_class) {
   const float possible = cost(size_class, other);
   if (present == 0 || possible == 0 || present <= least_gain * possible) return;
   own.mode = other;
-  own.trial_interval = first_trial;
-  own.next_trial = own.number + first_trial;
-}
-
-Slice::State::Puts& Slice::State::puts_of(std::size_t bytes, const WaitConfig& wait) {
-  Puts& of_class = puts[class_of(bytes)];
-  if (of_class.trial_interval == 0) {
-    const bool shares_cores = wait.policy == WaitPolicy::yield || wait.policy == WaitPolicy::futex;
-    of_class.mode = shares_cores ? plain : streamed;
-    of_class.trial_interval = of_class.next_trial = first_trial;
-  }
-  return of_class;
+  own.trial_interval = Puts::first_trial;
+  own.next_trial = own.number + Puts::first_trial;
 }
 
 Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner) {
   if (bytes < least_bytes) return {};
   State& s = *state_;
-  State::Puts& puts = s.puts_of(bytes, wait_);
-  if (puts.number % puts_per_decision == 0) s.weigh(class_of(bytes));
+  const std::size_t size_class = class_of(bytes);
+  State::Puts& puts = s.puts[size_class];
+  if (puts.number % puts_per_decision == 0) s.weigh(size_class);
   const std::uint32_t number = puts.number++;
   if (number == puts.next_trial + trial_puts) {
     puts.trial_interval = std::min(2 * puts.trial_interval, most_puts_per_trial);

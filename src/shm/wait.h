@@ -11,6 +11,10 @@
 namespace unisono::shm {
 
 enum class WaitPolicy : std::uint8_t { spin, pause, yield, futex };
+// Is the policy one for ranks that share cores?
+constexpr bool gives_core_away(WaitPolicy policy) {
+  return policy == WaitPolicy::yield || policy == WaitPolicy::futex;
+}
 std::string_view name(WaitPolicy policy);
 std::optional<WaitPolicy> wait_policy_from_name(std::string_view name);
 

@@ -9,7 +9,8 @@
 // synchronise two calls that do not count. From 16 KiB on a batch is one call, and senders write their data
 // anew before it. Rank 0 prints one JSON object per line:
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"is_same"}. Sizes are of the vector
-// (bcast, reduce, allreduce) or of one rank's block (gather, scatter, allgather, alltoall).
+// (bcast, reduce, allreduce, scan, exscan) or of one rank's block (gather, scatter, allgather, alltoall,
+// reduce_scatter_block).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -59,15 +60,32 @@ static void run_alltoall(int bytes) {
   MPI_Alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
+static void run_reduce_scatter_block(int bytes) {
+  MPI_Reduce_scatter_block(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_scan(int bytes) {
+  MPI_Scan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_exscan(int bytes) {
+  MPI_Exscan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static const struct Operation {
   const char* name;
   Run run;
   int is_reduction, is_sized, is_synchronising, blocks_in, blocks_out;  // blocks: 1, or 0 for one per rank
 } operations[] = {
-    {"barrier", run_barrier, 0, 0, 1, 1, 1},     {"bcast", run_bcast, 0, 1, 0, 1, 1},
-    {"reduce", run_reduce, 1, 1, 0, 1, 1},       {"allreduce", run_allreduce, 1, 1, 1, 1, 1},
-    {"gather", run_gather, 0, 1, 0, 1, 0},       {"scatter", run_scatter, 0, 1, 0, 0, 1},
-    {"allgather", run_allgather, 0, 1, 1, 1, 0}, {"alltoall", run_alltoall, 0, 1, 1, 0, 0},
+    {"barrier", run_barrier, 0, 0, 1, 1, 1},
+    {"bcast", run_bcast, 0, 1, 0, 1, 1},
+    {"reduce", run_reduce, 1, 1, 0, 1, 1},
+    {"allreduce", run_allreduce, 1, 1, 1, 1, 1},
+    {"gather", run_gather, 0, 1, 0, 1, 0},
+    {"scatter", run_scatter, 0, 1, 0, 0, 1},
+    {"allgather", run_allgather, 0, 1, 1, 1, 0},
+    {"alltoall", run_alltoall, 0, 1, 1, 0, 0},
+    {"reduce_scatter_block", run_reduce_scatter_block, 1, 1, 1, 0, 1},
+    {"scan", run_scan, 1, 1, 0, 1, 1},
+    {"exscan", run_exscan, 1, 1, 0, 1, 1},
 };
 
 static void enable(int is_enabled) {

@@ -20,7 +20,19 @@ from unisono.errors import UnisonoError
 from unisono.launch import detect
 from unisono.launch.rewrite import Shim, rewrite
 
-OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+OPERATIONS = (
+    "barrier",
+    "bcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "scatter",
+    "allgather",
+    "alltoall",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+)
 _COMPILE_TIMEOUT_S = 120
 _RESAMPLINGS = 2000
 _CONFIDENCE = 0.95

@@ -8,7 +8,10 @@ namespace unisono {
 namespace {
 
 constexpr std::array<std::string_view, operation_count> operation_names = {
-    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"};
+    "barrier",   "bcast",    "reduce",
+    "allreduce", "gather",   "scatter",
+    "allgather", "alltoall", "reduce_scatter_block",
+    "scan",      "exscan"};
 
 constexpr std::array<std::string_view, 13> op_names = {
     "sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "minloc", "maxloc", "host"};

@@ -18,16 +18,24 @@ enum class Operation : std::uint8_t {
   gather,
   scatter,
   allgather,
-  alltoall
+  alltoall,
+  reduce_scatter_block,
+  scan,
+  exscan
 };
-inline constexpr int operation_count = 8;
+inline constexpr int operation_count = 11;
 
 std::string_view name(Operation operation);
 std::optional<Operation> operation_from_name(std::string_view name);
 
+// Does each rank get what the ranks up to it have joined?
+constexpr bool is_scan(Operation operation) {
+  return operation == Operation::scan || operation == Operation::exscan;
+}
 // Does the operation combine data with an operator?
 constexpr bool is_reduction(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::allreduce;
+  return operation == Operation::reduce || operation == Operation::allreduce ||
+         operation == Operation::reduce_scatter_block || is_scan(operation);
 }
 // Does the operation have a root?
 constexpr bool is_rooted(Operation operation) {
@@ -37,7 +45,8 @@ constexpr bool is_rooted(Operation operation) {
 // Does the operation move one block per rank (as opposed to one vector, or nothing)?
 constexpr bool is_block_operation(Operation operation) {
   return operation == Operation::gather || operation == Operation::scatter ||
-         operation == Operation::allgather || operation == Operation::alltoall;
+         operation == Operation::allgather || operation == Operation::alltoall ||
+         operation == Operation::reduce_scatter_block;
 }
 
 // What one element of a predefined datatype is, for Unisono's own reduction kernels. `other` is every

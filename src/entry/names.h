@@ -5,22 +5,28 @@
 #pragma once
 
 // Order matters to nobody but must be the same everywhere: an index into this list is a slot number.
-#define UNISONO_NAMES(X) \
-  X(Init)                \
-  X(Init_thread)         \
-  X(Finalize)            \
-  X(Barrier)             \
-  X(Bcast)               \
-  X(Reduce)              \
-  X(Allreduce)           \
-  X(Gather)              \
-  X(Scatter)             \
-  X(Allgather)           \
-  X(Alltoall)            \
-  X(Bcast_c)             \
-  X(Reduce_c)            \
-  X(Allreduce_c)         \
-  X(Gather_c)            \
-  X(Scatter_c)           \
-  X(Allgather_c)         \
-  X(Alltoall_c)
+#define UNISONO_NAMES(X)    \
+  X(Init)                   \
+  X(Init_thread)            \
+  X(Finalize)               \
+  X(Barrier)                \
+  X(Bcast)                  \
+  X(Reduce)                 \
+  X(Allreduce)              \
+  X(Gather)                 \
+  X(Scatter)                \
+  X(Allgather)              \
+  X(Alltoall)               \
+  X(Reduce_scatter_block)   \
+  X(Scan)                   \
+  X(Exscan)                 \
+  X(Bcast_c)                \
+  X(Reduce_c)               \
+  X(Allreduce_c)            \
+  X(Gather_c)               \
+  X(Scatter_c)              \
+  X(Allgather_c)            \
+  X(Alltoall_c)             \
+  X(Reduce_scatter_block_c) \
+  X(Scan_c)                 \
+  X(Exscan_c)

@@ -38,11 +38,16 @@ static int narrow_Reduce_c(Word in, Word out, Count count, Word type, Word op, W
   return reduce(in, out, narrow(count), type, op, root, comm);
 }
 
-static int narrow_Allreduce_c(Word in, Word out, Count count, Word type, Word op, Word comm) {
-  int (*allreduce)(Word, Word, int, Word, Word, Word) = (int (*)(
-      Word, Word, int, Word, Word, Word))small_count(unisono_slot_Allreduce, CALLER, "MPI_Allreduce_c");
-  return allreduce(in, out, narrow(count), type, op, comm);
-}
+#define NARROW_REDUCTION(name)                                                                          \
+  static int narrow_##name##_c(Word in, Word out, Count count, Word type, Word op, Word comm) {         \
+    int (*function)(Word, Word, int, Word, Word, Word) = (int (*)(                                      \
+        Word, Word, int, Word, Word, Word))small_count(unisono_slot_##name, CALLER, "MPI_" #name "_c"); \
+    return function(in, out, narrow(count), type, op, comm);                                            \
+  }
+NARROW_REDUCTION(Allreduce)
+NARROW_REDUCTION(Reduce_scatter_block)
+NARROW_REDUCTION(Scan)
+NARROW_REDUCTION(Exscan)
 
 #define NARROW_ROOTED(name)                                                                             \
   static int narrow_##name##_c(Word in, Count in_count, Word in_type, Word out, Count out_count,        \
@@ -77,6 +82,9 @@ UnisonoFunction unisono_narrowing(int slot) {
     NARROWING(Scatter)
     NARROWING(Allgather)
     NARROWING(Alltoall)
+    NARROWING(Reduce_scatter_block)
+    NARROWING(Scan)
+    NARROWING(Exscan)
 #undef NARROWING
     default:
       return (UnisonoFunction)0;

@@ -47,6 +47,14 @@ int kept_part(int index, int base) {
   return part;
 }
 
+Halving farthest_halving(int index, int round, int base) {
+  const int half = base >> (round + 1);
+  const int first = index & ~(2 * half - 1);
+  const int keep = (index & half) == 0 ? first : first + half;
+  const int give = (index & half) == 0 ? first + half : first;
+  return {index ^ half, keep, keep + half, give, give + half};
+}
+
 Pair pairwise(int rank, int round, int size) {
   if (is_power_of_two(size)) return {rank ^ round, rank ^ round};
   return at_distance(rank, round, size);

@@ -45,6 +45,9 @@ class Folding {
   int rounds() const { return ceil_log2(base_); }  // of an exchange among the base
   Member at(int rank) const;
   int rank_of(int index) const;  // of the base
+  // The lowest rank that a number stands for; of base(): the number of ranks. So the numbers [i, j) stand for
+  // the ranks [first_rank(i), first_rank(j)).
+  int first_rank(int index) const { return index + (index < extras_ ? index : extras_); }
 
  private:
   bool is_proxy(int rank) const { return rank == preferred_ || (rank % 2 == 0 && rank + 1 != preferred_); }
@@ -74,6 +77,8 @@ struct Halving {
 Halving recursive_halving(int index, int round, int base);
 // The part that `index` keeps after all rounds; and as well who keeps part `index`.
 int kept_part(int index, int base);
+// The same with the farthest partner first: everyone ends with the part of its own number.
+Halving farthest_halving(int index, int round, int base);
 
 // Whom a rank sends to and receives from in a round; -1: nobody.
 struct Pair {

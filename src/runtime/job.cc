@@ -37,6 +37,11 @@ FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
   return {static_cast<std::size_t>(extent.elements), static_cast<std::size_t>(extent.bytes()), combine};
 }
 
+// Is the operation's fused algorithm one call on the slice, so that no schedule is needed to make it?
+constexpr bool is_one_fused_call(Operation operation) {
+  return operation <= Operation::alltoall;
+}
+
 // A fused operation on one node, where local ranks are the communicator's ranks.
 void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
                const FusedSize& size) {
@@ -70,6 +75,10 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
     case Operation::alltoall:
       slice.alltoall(output, from, size.bytes);
       break;
+    case Operation::reduce_scatter_block:
+    case Operation::scan:
+    case Operation::exscan:
+      break;  // never of the kind fused: see is_one_fused_call
   }
 }
 
@@ -164,9 +173,8 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
     warnings_.push_back(warning);
     if (world_rank_ == 0) log::warning_once(warning);
   }
-  // The fused algorithm of one node is one call on the slice: no schedule is needed to make it.
   const bool is_fused = entry.choice->algorithm != nullptr && entry.choice->algorithm->name == "fused" &&
-                        c.layout->nodes() == 1;
+                        is_one_fused_call(call.operation) && c.layout->nodes() == 1;
   entry.kind = entry.choice->algorithm == nullptr ? CallClass::Kind::native
                : is_fused                         ? CallClass::Kind::fused
                                                   : CallClass::Kind::scheduled;

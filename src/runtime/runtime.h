@@ -11,7 +11,8 @@
 namespace unisono::runtime {
 
 // One blocking collective call as the program made it. Counts and types are as MPI defines them for the
-// operation: bcast and reductions use send_count/send_type (bcast: send_buffer == recv_buffer == the buffer);
+// operation: bcast and reductions use send_count/send_type (bcast: send_buffer == recv_buffer == the buffer;
+// reduce_scatter_block: of one block);
 // on ranks where MPI says an argument is not significant the wrapper leaves it zero. `is_in_place`: the
 // program gave MPI_IN_PLACE.
 struct Call {

@@ -54,6 +54,19 @@ Arguments read_arguments(host::Host& host, const Call& call, int rank, int size,
       a.extent = {static_cast<std::int64_t>(call.send_count), a.send.info.size_bytes};
       if (call.is_in_place) a.send = {};
       break;
+    case Operation::scan:
+    case Operation::exscan:
+      a.send = side(call.send_count, call.send_type);
+      // Rank 0 gets nothing from an exclusive scan.
+      if (call.operation == Operation::scan || rank > 0 || call.is_in_place) a.recv = a.send;
+      a.extent = {static_cast<std::int64_t>(call.send_count), a.send.info.size_bytes};
+      if (call.is_in_place) a.send = {};
+      break;
+    case Operation::reduce_scatter_block:
+      a.send = side(call.send_count * ranks, call.send_type);
+      a.recv = side(call.send_count, call.send_type);
+      a.extent = {static_cast<std::int64_t>(call.send_count), a.send.info.size_bytes};
+      break;
     case Operation::gather:
       if (is_root) a.recv = side(call.recv_count * ranks, call.recv_type);
       if (!call.is_in_place) a.send = side(call.send_count, call.send_type);
@@ -152,12 +165,20 @@ Transfer::Transfer(host::Host& host, const Call& call, const Arguments& argument
       size_(size),
       packed_input_(packed_input),
       packed_output_(packed_output) {
-  input_ = call.send_buffer;
+  input_ = needs_copy() && is_reduction(call.operation) ? call.recv_buffer : call.send_buffer;
   output_ = call.operation == Operation::bcast ? const_cast<void*>(call.send_buffer) : call.recv_buffer;
+}
+
+// In place, an alltoall and a scattered reduction overwrite what others are still to get: they work on a
+// copy.
+bool Transfer::needs_copy() const {
+  return call_.is_in_place &&
+         (call_.operation == Operation::alltoall || call_.operation == Operation::reduce_scatter_block);
 }
 
 // Is what the output holds before the call part of the call's input?
 bool Transfer::needs_output_before() const {
+  if (call_.operation == Operation::reduce_scatter_block) return false;
   return call_.operation == Operation::bcast ? rank_ == call_.root : call_.is_in_place;
 }
 
@@ -166,9 +187,12 @@ int Transfer::prepare() {
   const Side& recv = arguments_.recv;
   if (send.count != 0 && !send.info.is_contiguous) {
     packed_input_->resize(send.bytes());
-    const int error =
-        host_.pack(call_.send_buffer, send.count, send.type, packed_input_->data(), send.bytes());
+    const int error = host_.pack(input_, send.count, send.type, packed_input_->data(), send.bytes());
     if (error != host::success) return error;
+    input_ = packed_input_->data();
+  } else if (needs_copy() && send.count != 0) {
+    const char* data = static_cast<const char*>(input_);
+    packed_input_->assign(data, data + send.bytes());
     input_ = packed_input_->data();
   }
   if (recv.count != 0 && !recv.info.is_contiguous) {
@@ -181,7 +205,7 @@ int Transfer::prepare() {
       if (error != host::success) return error;
     }
   }
-  if (call_.operation == Operation::alltoall && call_.is_in_place) {
+  if (needs_copy() && call_.operation == Operation::alltoall) {
     const char* data = static_cast<const char*>(output_);
     packed_input_->assign(data, data + recv.bytes());
     input_ = packed_input_->data();

@@ -75,10 +75,11 @@ class Transfer {
   int deliver();  // unpacks
   const void* input() const { return input_; }
   void* output() const { return output_; }
-  // Does the schedule see the call as in place? (An alltoall in place gets a copy of its input.)
-  bool is_in_place() const { return call_.is_in_place && call_.operation != Operation::alltoall; }
+  // Does the schedule see the call as in place?
+  bool is_in_place() const { return call_.is_in_place && !needs_copy(); }
 
  private:
+  bool needs_copy() const;
   bool needs_output_before() const;
   host::Host& host_;
   const Call& call_;

@@ -134,7 +134,10 @@ std::int64_t LoadedProgram::extent(Place place) const {
       return scaled_up(program_->scratch, program_->scratch_parts, n);
     case Place::input:
       if (operation_ == Operation::barrier || operation_ == Operation::bcast) return 0;
-      return operation_ == Operation::scatter || operation_ == Operation::alltoall ? size_ * n : n;
+      return operation_ == Operation::scatter || operation_ == Operation::alltoall ||
+                     operation_ == Operation::reduce_scatter_block
+                 ? size_ * n
+                 : n;
     case Place::output:
       if (operation_ == Operation::barrier) return 0;
       return operation_ == Operation::gather || operation_ == Operation::allgather ||

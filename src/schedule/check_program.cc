@@ -323,12 +323,15 @@ bool may_be_in_place(const Problem& problem) {
   switch (problem.operation) {
     case Operation::allreduce:
     case Operation::allgather:
+    case Operation::scan:
+    case Operation::exscan:
       return true;
     case Operation::reduce:
     case Operation::gather:
     case Operation::scatter:
       return problem.rank == problem.root;
-    case Operation::alltoall:  // the runtime gives the schedule a copy of the input
+    case Operation::alltoall:              // the runtime gives the schedule a copy of the input
+    case Operation::reduce_scatter_block:  // the same
     case Operation::barrier:
     case Operation::bcast:
       return false;

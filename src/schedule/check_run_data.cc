@@ -237,6 +237,17 @@ void CheckRun::check_result(int rank) {
   const bool ends_at_root = operation == Operation::reduce || operation == Operation::gather;
   if (operation == Operation::barrier || (ends_at_root && !is_root)) return;
   if (operation == Operation::scatter && problem.is_in_place) return;
+  // How many ranks' contributions a reduction joins here, the first ones.
+  const int joined = operation == Operation::scan     ? rank + 1
+                     : operation == Operation::exscan ? rank
+                                                      : problem.size;
+  if (joined == 0) {
+    const std::int32_t own = problem.is_in_place ? expressions_.leaf(state.call, rank) : -1;
+    for (const Cell& cell : state.output) {
+      if (cell.value != own) fail(plan_.call(state.call).title + ": rank 0's output is written to");
+    }
+    return;
+  }
 
   auto& result = results_[state.call];
   const bool is_same_everywhere = operation == Operation::allreduce;
@@ -252,8 +263,11 @@ void CheckRun::check_result(int rank) {
     } else if (!is_reduction(operation)) {
       expected = expressions_.leaf(state.call, static_cast<int>(i / n));
       element = i % n + (operation == Operation::alltoall ? rank * n : 0);
-    } else if (!expressions_.is_complete(cell.value) || expressions_.call_of(cell.value) != state.call) {
-      expected = -1;
+    } else {
+      if (operation == Operation::reduce_scatter_block) element += rank * n;
+      if (!expressions_.is_run(cell.value, joined) || expressions_.call_of(cell.value) != state.call) {
+        expected = -1;
+      }
     }
     if (cell.value == expected && cell.element == element && expected >= 0) {
       if (!is_same_everywhere || cell == result[i]) continue;
@@ -265,7 +279,8 @@ void CheckRun::check_result(int rank) {
          std::to_string(i) + " = element " + std::to_string(cell.element) + " of " +
          expressions_.describe(cell.value) + ", wanted " +
          (is_reduction(operation)
-              ? "all ranks' element " + std::to_string(i)
+              ? (joined == problem.size ? std::string("all") : "the first " + std::to_string(joined)) +
+                    " ranks' element " + std::to_string(element)
               : "element " + std::to_string(element) + " of " + expressions_.describe(expected)));
     return;
   }

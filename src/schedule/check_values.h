@@ -32,8 +32,11 @@ class Expressions {
   bool is_leaf_of(std::int32_t value, int rank) const {
     return value >= 0 && nodes_[value].is_leaf && nodes_[value].first == rank;
   }
-  // Does it hold every rank's contribution? Each is in it once by construction.
-  bool is_complete(std::int32_t value) const { return value >= 0 && nodes_[value].contributions == ranks_; }
+  // Does it hold the contributions of the first `count` ranks, and no others? Each is in it once by
+  // construction.
+  bool is_run(std::int32_t value, int count) const {
+    return value >= 0 && nodes_[value].contributions == count && nodes_[value].last == count - 1;
+  }
   // "input of rank 3", "ranks 0, 1, 5", "nothing".
   std::string describe(std::int32_t value) const;
   static const char* describe(Fault fault);

@@ -8,6 +8,8 @@ Ref in_place(const Problem& problem, const Ref& ref) {
   switch (problem.operation) {
     case Operation::allreduce:
     case Operation::reduce:
+    case Operation::scan:
+    case Operation::exscan:
       return ref.place == Place::input ? ref.in(Place::output) : ref;
     case Operation::gather:
     case Operation::allgather:
@@ -19,6 +21,7 @@ Ref in_place(const Problem& problem, const Ref& ref) {
     case Operation::barrier:
     case Operation::bcast:
     case Operation::alltoall:
+    case Operation::reduce_scatter_block:
       return ref;
   }
   return ref;

@@ -125,6 +125,17 @@ void on_several_nodes(const Question& question, Candidates* to) {
               "several nodes: large blocks travel once, to one rank at a time, so that no link is flooded",
               in_segments);
       break;
+    case Operation::reduce_scatter_block:
+      if (bytes <= 2 * kib && question.problem.is_commutative) {
+        to->add(level + "recursive_halving", why + "small blocks want few rounds");
+      }
+      if (question.problem.is_commutative) to->add(level + "ring", why + "large blocks want neighbours only");
+      to->add(level + "reduce_scatter", why + "the tree keeps the order of the operands");
+      break;
+    case Operation::scan:
+    case Operation::exscan:
+      to->add(level + "recursive_doubling", why + "few rounds");
+      break;
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Size classes: messages of 0 bytes, 1, 2, 3-4, 5-8, ... bytes. One decision holds for a whole class.
 //
-// What 'bytes' means: bcast, reduce, allreduce: the vector; gather, scatter, allgather, alltoall: the block
-// that one rank gives to (or gets from) another; barrier: 0.
+// What 'bytes' means: bcast, reduce, allreduce, scan, exscan: the vector; gather, scatter, allgather,
+// alltoall, reduce_scatter_block: the block that one rank gives to (or gets from) another; barrier: 0.
 #pragma once
 
 #include <bit>

@@ -13,7 +13,19 @@ from unisono import __version__
 
 pytestmark = needs_build
 
-OPERATIONS = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"]
+OPERATIONS = [
+    "barrier",
+    "bcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "scatter",
+    "allgather",
+    "alltoall",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+]
 # Every kind of group, and every manner of needs, in few calls.
 DRAWN = [
     ["bcast", "--algorithm", "binomial", "--ranks", "5", "--root", "3"],

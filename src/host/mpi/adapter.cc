@@ -35,6 +35,9 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Scatter] = erase(scatter<int>);
   functions[unisono_slot_Allgather] = erase(allgather<int>);
   functions[unisono_slot_Alltoall] = erase(alltoall<int>);
+  functions[unisono_slot_Reduce_scatter_block] = erase(reduce_scatter_block<int>);
+  functions[unisono_slot_Scan] = erase(scan<int>);
+  functions[unisono_slot_Exscan] = erase(exscan<int>);
   functions[unisono_slot_Bcast_c] = erase(bcast<MPI_Count>);
   functions[unisono_slot_Reduce_c] = erase(reduce<MPI_Count>);
   functions[unisono_slot_Allreduce_c] = erase(allreduce<MPI_Count>);
@@ -42,6 +45,9 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Scatter_c] = erase(scatter<MPI_Count>);
   functions[unisono_slot_Allgather_c] = erase(allgather<MPI_Count>);
   functions[unisono_slot_Alltoall_c] = erase(alltoall<MPI_Count>);
+  functions[unisono_slot_Reduce_scatter_block_c] = erase(reduce_scatter_block<MPI_Count>);
+  functions[unisono_slot_Scan_c] = erase(scan<MPI_Count>);
+  functions[unisono_slot_Exscan_c] = erase(exscan<MPI_Count>);
   return adapter;
 }
 

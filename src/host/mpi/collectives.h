@@ -26,5 +26,11 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
 template <class Count>
 int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
              MPI_Datatype out_type, MPI_Comm comm);
+template <class Count>
+int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+template <class Count>
+int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+template <class Count>
+int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 
 }  // namespace unisono::host::mpi

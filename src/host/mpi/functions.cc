@@ -35,6 +35,9 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
   find(mpi_library, "PMPI_Scatter_c", &found.Scatter_c);
   find(mpi_library, "PMPI_Allgather_c", &found.Allgather_c);
   find(mpi_library, "PMPI_Alltoall_c", &found.Alltoall_c);
+  find(mpi_library, "PMPI_Reduce_scatter_block_c", &found.Reduce_scatter_block_c);
+  find(mpi_library, "PMPI_Scan_c", &found.Scan_c);
+  find(mpi_library, "PMPI_Exscan_c", &found.Exscan_c);
   find(mpi_library, "PMPI_Type_get_envelope_c", &found.Type_get_envelope_c);
   find(mpi_library, "PMPI_Type_get_contents_c", &found.Type_get_contents_c);
   pmpi = found;

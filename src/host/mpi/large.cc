@@ -82,6 +82,33 @@ int in_pieces(const void* in, void* out, MPI_Count count, MPI_Datatype type, Red
   return error;
 }
 
+// Memory for `count` elements beside the program's own.
+struct Apart {
+  Apart(MPI_Count elements, MPI_Datatype element_type) : count(elements), type(element_type) {
+    MPI_Count lower_bound = 0;
+    MPI_Count length = 0;
+    MPI_Count extent = 0;
+    error = pmpi.Type_get_true_extent_x(type, &lower_bound, &length);
+    if (error == MPI_SUCCESS) error = extent_of(type, &extent);
+    if (error != MPI_SUCCESS || count == 0) return;
+    const MPI_Count spread = (count - 1) * extent;
+    memory.resize(static_cast<std::size_t>(length + std::max(spread, -spread)));
+    origin = memory.data() - lower_bound - std::min<MPI_Count>(spread, 0);
+  }
+  int copy_to(void* out) const {
+    const Elements elements(count, type);
+    if (elements.error != MPI_SUCCESS) return elements.error;
+    return pmpi.Sendrecv(origin, elements.count, elements.type, 0, 0, out, elements.count, elements.type, 0,
+                         0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  }
+
+  MPI_Count count;
+  MPI_Datatype type;
+  int error = MPI_SUCCESS;
+  std::vector<char> memory;
+  char* origin = nullptr;
+};
+
 }  // namespace
 
 Elements::Elements(MPI_Count total, MPI_Datatype element) : type(element) {
@@ -168,6 +195,51 @@ int alltoall(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out
   const Blocks blocks(in != MPI_IN_PLACE, in_count, in_type, true, out_count, out_type);
   if (blocks.error() != MPI_SUCCESS) return blocks.error();
   return pmpi.Alltoall(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, comm);
+}
+
+// Counts that do not fit: one reduction after the other, to each rank in turn. In place every one reads what
+// the result is to overwrite. (An intercommunicator's are refused by the host: the count is no int.)
+int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm) {
+  if (pmpi.Reduce_scatter_block_c != nullptr) {
+    return pmpi.Reduce_scatter_block_c(in, out, count, type, op, comm);
+  }
+  int is_inter = 0;
+  int error = pmpi.Comm_test_inter(comm, &is_inter);
+  if (fits(count) || error != MPI_SUCCESS || is_inter != 0) {
+    const int narrowed = count < 0 || !fits(count) ? -1 : static_cast<int>(count);
+    return pmpi.Reduce_scatter_block(in, out, narrowed, type, op, comm);
+  }
+  int rank = 0;
+  int size = 0;
+  pmpi.Comm_rank(comm, &rank);
+  pmpi.Comm_size(comm, &size);
+  const bool is_in_place = in == MPI_IN_PLACE;
+  Apart result(is_in_place ? count : 0, type);
+  if (result.error != MPI_SUCCESS) return result.error;
+  MPI_Count extent = 0;
+  error = extent_of(type, &extent);
+  for (int root = 0; root < size && error == MPI_SUCCESS; ++root) {
+    const void* from = at(static_cast<const void*>(is_in_place ? out : in), root * count * extent);
+    error = reduce(from, is_in_place ? result.origin : out, count, type, op, root, comm);
+  }
+  return error == MPI_SUCCESS && is_in_place ? result.copy_to(out) : error;
+}
+
+int scan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  if (pmpi.Scan_c != nullptr) return pmpi.Scan_c(in, out, count, type, op, comm);
+  if (fits(count)) return pmpi.Scan(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
+    return pmpi.Scan(from, to, length, type, op, comm);
+  });
+}
+
+int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  if (pmpi.Exscan_c != nullptr) return pmpi.Exscan_c(in, out, count, type, op, comm);
+  if (fits(count)) return pmpi.Exscan(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
+    return pmpi.Exscan(from, to, length, type, op, comm);
+  });
 }
 
 }  // namespace large

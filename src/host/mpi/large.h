@@ -40,6 +40,10 @@ int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* ou
               MPI_Datatype out_type, MPI_Comm comm);
 int alltoall(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
              MPI_Datatype out_type, MPI_Comm comm);
+int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm);
+int scan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 }  // namespace large
 
 }  // namespace unisono::host::mpi

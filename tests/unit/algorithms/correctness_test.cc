@@ -63,9 +63,10 @@ std::vector<std::int64_t> counts(const Case& tested) {
 // All that may vary beside layout and root.
 void expect_variants(Case tested) {
   const Operation operation = tested.descriptor->operation;
-  // An alltoall in place gets a copy of its input from the runtime.
-  const bool can_be_in_place =
-      is_reduction(operation) || (is_block_operation(operation) && operation != Operation::alltoall);
+  // An alltoall in place gets a copy of its input from the runtime, a scattered reduction too.
+  const bool can_be_in_place = (is_reduction(operation) || is_block_operation(operation)) &&
+                               operation != Operation::alltoall &&
+                               operation != Operation::reduce_scatter_block;
   for (const Parameters& parameters : parameter_sets(*tested.descriptor)) {
     tested.parameters = parameters;
     for (const std::int64_t elements : counts(tested)) {
@@ -123,9 +124,7 @@ std::vector<const Descriptor*> all_descriptors() {
 }
 
 std::string test_name(const ::testing::TestParamInfo<const Descriptor*>& info) {
-  static const char* const operations[] = {"barrier", "bcast",   "reduce",    "allreduce",
-                                           "gather",  "scatter", "allgather", "alltoall"};
-  return std::string(operations[static_cast<int>(info.param->operation)]) + "_" + info.param->name;
+  return std::string(name(info.param->operation)) + "_" + info.param->name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Algorithm, ::testing::ValuesIn(all_descriptors()), test_name);

@@ -29,10 +29,14 @@ std::pair<int, int> Promise::units(int rank) const {
       return {0, 1};
     case Operation::reduce:
     case Operation::allreduce:
+    case Operation::scan:
+    case Operation::exscan:
       return {1, 1};
     case Operation::gather:
     case Operation::allgather:
       return {1, size_};
+    case Operation::reduce_scatter_block:
+      return {size_, 1};
     case Operation::scatter:
       return {rank == case_.root ? size_ : 0, 1};
     case Operation::alltoall:
@@ -43,7 +47,7 @@ std::pair<int, int> Promise::units(int rank) const {
 
 Value Promise::contribution(int rank, std::int64_t unit, std::int64_t element) const {
   const std::int64_t n = case_.elements;
-  if (is_reduction(operation())) return {element, std::uint64_t{1} << rank};
+  if (is_reduction(operation())) return {unit * n + element, std::uint64_t{1} << rank};
   if (operation() == Operation::alltoall) return {(rank * size_ + unit) * n + element, 1};
   if (operation() == Operation::scatter) return {unit * n + element, 1};
   return {rank * n + element, 1};
@@ -69,7 +73,11 @@ std::pair<Values, Values> Promise::before(int rank) const {
 
 Value Promise::result(int rank, std::int64_t at) const {
   const std::int64_t n = case_.elements;
-  if (is_reduction(operation())) return {at, ~std::uint64_t{0} >> (64 - size_)};
+  if (is_reduction(operation())) {
+    const int joined = is_scan(operation()) ? rank + (operation() == Operation::scan ? 1 : 0) : size_;
+    return {at + (operation() == Operation::reduce_scatter_block ? rank * n : 0),
+            ~std::uint64_t{0} >> (64 - joined)};
+  }
   if (operation() == Operation::scatter) return {rank * n + at, 1};
   if (operation() == Operation::alltoall) return {(at / n * size_ + rank) * n + at % n, 1};
   return {at, 1};
@@ -79,6 +87,7 @@ std::optional<Values> Promise::after(int rank) const {
   const bool is_at_root_only = operation() == Operation::reduce || operation() == Operation::gather;
   if (is_at_root_only && rank != case_.root) return std::nullopt;
   if (operation() == Operation::scatter && is_in_place(rank)) return std::nullopt;
+  if (operation() == Operation::exscan && rank == 0) return before(rank).second;
   Values output;
   for (std::int64_t at = 0; at < units(rank).second * case_.elements; ++at)
     output.push_back(result(rank, at));

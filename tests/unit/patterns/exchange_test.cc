@@ -109,6 +109,41 @@ TEST(RecursiveDoubling, GroupsMeetTheirNeighbours) {
   }
 }
 
+TEST(Folding, NumbersStandForRunsOfRanks) {
+  for (int size = 1; size <= 40; ++size) {
+    const Folding folding(size);
+    ASSERT_EQ(folding.first_rank(0), 0);
+    ASSERT_EQ(folding.first_rank(folding.base()), size);
+    for (int rank = 0; rank < size; ++rank) {
+      const int index = folding.at(rank).index;
+      ASSERT_GE(rank, folding.first_rank(index));
+      ASSERT_LT(rank, folding.first_rank(index + 1));
+    }
+  }
+}
+
+TEST(FarthestHalving, EveryoneKeepsItsOwnPart) {
+  for (int base = 1; base <= 256; base *= 2) {
+    for (int index = 0; index < base; ++index) {
+      int first = 0;
+      int last = base;
+      for (int round = 0; round < ceil_log2(base); ++round) {
+        const Halving own = farthest_halving(index, round, base);
+        const Halving other = farthest_halving(own.partner, round, base);
+        ASSERT_EQ(other.partner, index);
+        ASSERT_EQ(own.keep_first, other.give_first);
+        ASSERT_EQ(own.keep_last, other.give_last);
+        ASSERT_EQ(std::min(own.keep_first, own.give_first), first);
+        ASSERT_EQ(std::max(own.keep_last, own.give_last), last);
+        first = own.keep_first;
+        last = own.keep_last;
+      }
+      ASSERT_EQ(first, index);
+      ASSERT_EQ(last, index + 1);
+    }
+  }
+}
+
 TEST(RecursiveHalving, EveryoneKeepsAnotherPart) {
   for (int base = 1; base <= 256; base *= 2) {
     std::set<int> kept;

@@ -145,6 +145,15 @@ class JobTest : public ::testing::Test {
     const auto expect_block = [&](int r, std::size_t b) {
       for (std::size_t i = 0; i < n; ++i) expected.push_back(element(r, b, i));
     };
+    // What the first `count` ranks have for rank b, joined.
+    const auto expect_joined = [&](int count, std::size_t b) {
+      for (std::size_t i = 0; i < n && count > 0; ++i) {
+        Pair v = element(0, b, i);
+        for (int r = 1; r < count; ++r)
+          v = s.is_commutative ? add(v, element(r, b, i)) : compose(v, element(r, b, i));
+        expected.push_back(v);
+      }
+    };
     const auto place_own = [&](std::size_t at, std::size_t b) {
       for (std::size_t i = 0; i < n; ++i) out.set(at * n + i, element(rank, b, i));
     };
@@ -159,12 +168,19 @@ class JobTest : public ::testing::Test {
       case Operation::allreduce:
         call.is_in_place = s.is_in_place && (is_root || operation == Operation::allreduce);
         if (call.is_in_place) place_own(0, 0);
-        for (std::size_t i = 0; i < n && (is_root || operation == Operation::allreduce); ++i) {
-          Pair v = element(0, 0, i);
-          for (int r = 1; r < s.size; ++r)
-            v = s.is_commutative ? add(v, element(r, 0, i)) : compose(v, element(r, 0, i));
-          expected.push_back(v);
-        }
+        if (is_root || operation == Operation::allreduce) expect_joined(s.size, 0);
+        break;
+      case Operation::scan:
+      case Operation::exscan:
+        call.is_in_place = s.is_in_place;
+        if (call.is_in_place) place_own(0, 0);
+        if (operation == Operation::exscan && rank == 0 && !s.is_in_place) call.recv_buffer = nullptr;
+        expect_joined(rank + (operation == Operation::scan ? 1 : 0), 0);
+        break;
+      case Operation::reduce_scatter_block:
+        call.is_in_place = s.is_in_place;
+        for (std::size_t b = 0; b < size && call.is_in_place; ++b) place_own(b, b);
+        expect_joined(s.size, static_cast<std::size_t>(rank));
         break;
       case Operation::gather:
         call.is_in_place = s.is_in_place && is_root;

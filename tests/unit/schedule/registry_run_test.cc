@@ -80,6 +80,15 @@ class Case {
   static void append(Values* values, const Values& more) {
     values->insert(values->end(), more.begin(), more.end());
   }
+  // What the first `count` ranks have for rank `to`, joined.
+  Values joined(int count, int to) const {
+    if (!call_.is_commutative) return Values(elements_, run_of(0, count - 1));
+    Values result = block(0, to);
+    for (int from = 1; from < count; ++from) {
+      for (std::int64_t i = 0; i < elements_; ++i) result[i] += value(from, to, i);
+    }
+    return result;
+  }
   Values own_part(int rank) const {
     return call_.is_commutative ? block(rank, 0) : Values(elements_, run_of(rank, rank));
   }
@@ -97,6 +106,8 @@ class Case {
         return;
       case Operation::reduce:
       case Operation::allreduce:
+      case Operation::scan:
+      case Operation::exscan:
         (is_here ? *output : *input) = own_part(rank);
         return;
       case Operation::gather:
@@ -110,6 +121,11 @@ class Case {
         return;
       case Operation::alltoall:
         for (int to = 0; to < size_; ++to) append(input, block(rank, to));
+        return;
+      case Operation::reduce_scatter_block:
+        for (int to = 0; to < size_; ++to) {
+          append(input, call_.is_commutative ? block(rank, to) : Values(elements_, run_of(rank, rank)));
+        }
         return;
     }
   }
@@ -125,11 +141,14 @@ class Case {
       case Operation::reduce:
       case Operation::allreduce:
         if (call_.operation == Operation::reduce && !is_at_root(rank)) break;
-        if (!call_.is_commutative) return Values(elements_, run_of(0, size_ - 1));
-        result = block(0, 0);
-        for (int from = 1; from < size_; ++from) {
-          for (std::int64_t i = 0; i < elements_; ++i) result[i] += value(from, 0, i);
-        }
+        return joined(size_, 0);
+      case Operation::reduce_scatter_block:
+        return joined(size_, rank);
+      case Operation::scan:
+        return joined(rank + 1, 0);
+      case Operation::exscan:
+        if (rank > 0) return joined(rank, 0);
+        if (is_in_place_) return own_part(0);
         break;
       case Operation::gather:
       case Operation::allgather:
@@ -156,8 +175,10 @@ void add_cases(const Descriptor& descriptor, const patterns::Layout& layout, std
   const int size = layout.size();
   const Operation operation = descriptor.operation;
   const bool has_single_copy = std::getenv("TEST_WITHOUT_SINGLE_COPY") == nullptr;
+  // The runtime copies the input of the last two.
   const bool can_be_in_place = operation != Operation::barrier && operation != Operation::bcast &&
-                               operation != Operation::alltoall;  // the runtime copies that one's input
+                               operation != Operation::alltoall &&
+                               operation != Operation::reduce_scatter_block;
   for (const bool is_commutative : {true, false}) {
     if (!is_commutative && !is_reduction(operation)) continue;
     Problem problem{.operation = operation, .size = size, .is_commutative = is_commutative, .blocks = {}};

@@ -58,6 +58,7 @@ int value_of(uint32_t seed, int source, int destination, long index);
 Buffer make_buffer(const Shape* shape, long elements);
 void free_buffer(Buffer* buffer);
 int read_element(const Buffer* buffer, long index);
+int is_untouched(const Buffer* buffer, long index);
 void write_element(Buffer* buffer, long index, int value);
 // All bytes that no element covers must be as they were made. Destroys the elements.
 void check_gaps(Buffer* buffer, const char* what);
@@ -72,14 +73,24 @@ typedef enum {
   scatter,
   allgather,
   alltoall,
+  reduce_scatter_block,
+  scan,
+  exscan,
+  allgatherv,
+  reduce_scatter,
+  alltoallv,
+  gatherv,
+  scatterv,
+  alltoallw,
   operation_count
 } Operation;
 extern const char* const operation_names[operation_count];
+int is_reduction(Operation operation);
 
 typedef struct {
   MPI_Comm comm;
   int root;
-  long elements;  // ints in the vector, or in each block
+  long elements;  // ints in the vector, or in each block; of uneven blocks each has a multiple of it
   uint32_t seed;
   int is_in_place;
   int is_absolute;     // MPI_BOTTOM and absolute addresses
@@ -88,6 +99,40 @@ typedef struct {
   const Shape* send;   // of this rank; reductions always use MPI_INT
   const Shape* receive;
 } Trial;
+
+// What a call needs to know beside its Trial.
+typedef struct {
+  const Trial* trial;
+  Operation operation;
+  int rank, size;
+  char text[256];  // for messages
+} Call;
+
+// How a rank's blocks lie in a buffer: in ints, with gaps between them and in another order where the
+// operation takes displacements (blocks.c).
+enum { max_ranks = 64 };
+typedef struct {
+  int count;
+  long lengths[max_ranks];
+  long starts[max_ranks];
+  long elements;  // of the whole buffer
+} Blocks;
+int is_in_place_here(const Call* call);
+Blocks sent_blocks(const Call* call);
+Blocks received_blocks(const Call* call);
+
+// A buffer as MPI gets it.
+typedef struct {
+  void* address;
+  long count;  // of one block, in operations whose blocks are all of one length
+  MPI_Datatype type;
+  MPI_Datatype made;     // to be freed, or MPI_DATATYPE_NULL
+  const Blocks* blocks;  // for the others: where they lie, and so many ints make a unit of `type`
+  int ints_per_unit;
+  MPI_Aint extent;
+} Argument;
+// Calls MPI_X, or MPI_X_c (dispatch.c). `from` and `to` may be MPI_IN_PLACE.
+int dispatch(const Call* call, const void* from, const Argument* sent, void* to, const Argument* received);
 
 Trial plain_trial(MPI_Comm comm, int root, long elements, uint32_t seed);
 // Runs one collective and checks its result, the bytes around it and that the input is unchanged.

@@ -101,6 +101,12 @@ int read_element(const Buffer* buffer, long index) {
   return value;
 }
 
+int is_untouched(const Buffer* buffer, long index) {
+  int as_made;
+  memset(&as_made, untouched, sizeof as_made);
+  return read_element(buffer, index) == as_made;
+}
+
 void write_element(Buffer* buffer, long index, int value) {
   memcpy(element(buffer, index), &value, sizeof value);
 }

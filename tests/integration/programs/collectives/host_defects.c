@@ -28,6 +28,10 @@ int has_host_defect(Operation operation, const Trial* trial) {
   if (operation == bcast && trial->elements > 4096 && trial->elements < 8192) return host_is("Intel");
   // Open MPI 4.1 takes the types of a small alltoall for contiguous, above eight ranks.
   if (operation == alltoall && (trial->is_mixed || trial->is_absolute)) return host_is("Open MPI v4.1");
+  // Open MPI hangs in long uneven blocks at absolute addresses.
+  if (operation >= allgatherv && trial->is_absolute && host_is("Open MPI")) return 1;
+  // MPICH cuts long blocks into pieces of as many elements as each rank counts.
+  if (operation == allgatherv && trial->is_mixed && trial->elements > 4096) return host_is("MPICH");
   return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conformance program for the eight collectives: calls MPI_X in every way that MPI allows and checks each
+// Conformance program for the collectives: calls MPI_X in every way that MPI allows and checks each
 // result.
 //   collectives [--seed N] [--steps N] [section]...        no section: all of them
 // Prints "OK <checks> checks" on rank 0; otherwise says what was wrong and ends with a status that is not

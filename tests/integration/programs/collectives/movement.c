@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections that drive the eight operations through counts, roots, datatypes and ways to name a buffer.
+// Sections that drive the operations through counts, roots, datatypes and ways to name a buffer.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -74,10 +74,10 @@ void section_counts(void) {
 
 void section_roots(void) {
   const long counts[] = {1, 5, 3000};
-  const Operation rooted[] = {bcast, reduce, gather, scatter};
+  const Operation rooted[] = {bcast, reduce, gather, scatter, gatherv, scatterv};
   for (int root = 0; root < world_size; ++root) {
     for (int c = 0; c < 3; ++c) {
-      for (int o = 0; o < 4; ++o) {
+      for (int o = 0; o < 6; ++o) {
         const Trial trial = plain_trial(MPI_COMM_WORLD, root, counts[c], next_seed());
         run_trial(rooted[o], &trial);
       }
@@ -87,12 +87,11 @@ void section_roots(void) {
 
 void section_in_place(void) {
   const long counts[] = {0, 1, 6, world_size, 1000, 20000};
-  const Operation operations[] = {reduce, allreduce, gather, scatter, allgather, alltoall};
   for (int c = 0; c < 6; ++c) {
-    for (int o = 0; o < 6; ++o) {
+    for (Operation operation = reduce; operation < operation_count; operation = following(operation)) {
       Trial trial = plain_trial(MPI_COMM_WORLD, (c + 1) % world_size, counts[c], next_seed());
       trial.is_in_place = 1;
-      run_trial(operations[o], &trial);
+      run_trial(operation, &trial);
     }
   }
 }
@@ -107,29 +106,29 @@ static void choose_shapes(Trial* trial, int turn, int is_uniform) {
 
 static void run_derived(int is_absolute) {
   const long counts[] = {common_multiple, 50 * common_multiple, 2500 * common_multiple};
-  const Operation operations[] = {bcast, gather, scatter, allgather, alltoall};
   for (int turn = 0; turn < shape_count; ++turn) {
     for (int c = 0; c < 3; ++c) {
       if (c == 2 && turn % 2 == 0) continue;
-      for (int o = 0; o < 5; ++o) {
+      for (Operation operation = bcast; operation < operation_count; operation = following(operation)) {
+        if (is_reduction(operation)) continue;  // predefined operators take no derived type
         Trial trial = plain_trial(MPI_COMM_WORLD, (turn + c) % world_size, counts[c], next_seed());
         choose_shapes(&trial, turn, c == 0 && turn % 2 == 0);
         trial.is_absolute = is_absolute;
-        run_trial(operations[o], &trial);
+        run_trial(operation, &trial);
       }
     }
   }
 }
 
 static void run_derived_in_place(void) {
-  const Operation operations[] = {gather, scatter, allgather, alltoall};
   for (int turn = 1; turn < shape_count; ++turn) {
-    for (int o = 0; o < 4; ++o) {
+    for (Operation operation = gather; operation < operation_count; operation = following(operation)) {
+      if (is_reduction(operation)) continue;
       Trial trial = plain_trial(MPI_COMM_WORLD, turn % world_size, 4 * common_multiple, next_seed());
       // Alltoall in place wants the same type on all ranks only in signature; the layout here differs.
       choose_shapes(&trial, turn, 0);
       trial.is_in_place = 1;
-      run_trial(operations[o], &trial);
+      run_trial(operation, &trial);
     }
   }
 }
@@ -143,7 +142,7 @@ void section_absolute(void) {
   run_derived(1);
   for (Operation operation = first_data_operation(); operation < operation_count;
        operation = following(operation)) {
-    if (operation == reduce || operation == allreduce) continue;  // predefined operators take no derived type
+    if (is_reduction(operation)) continue;
     Trial trial = plain_trial(MPI_COMM_WORLD, 0, 0, next_seed());
     trial.is_absolute = 1;
     run_trial(operation, &trial);

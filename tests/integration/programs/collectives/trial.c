@@ -5,26 +5,14 @@
 
 #include "check.h"
 
-const char* const operation_names[operation_count] = {"barrier", "bcast",   "reduce",    "allreduce",
-                                                      "gather",  "scatter", "allgather", "alltoall"};
+const char* const operation_names[operation_count] = {"barrier",        "bcast",     "reduce",
+                                                      "allreduce",      "gather",    "scatter",
+                                                      "allgather",      "alltoall",  "reduce_scatter_block",
+                                                      "scan",           "exscan",    "allgatherv",
+                                                      "reduce_scatter", "alltoallv", "gatherv",
+                                                      "scatterv",       "alltoallw"};
 
 enum { summand_range = 1000 };
-
-// What a call needs to know beside its Trial.
-typedef struct {
-  const Trial* trial;
-  Operation operation;
-  int rank, size;
-  char text[256];  // for messages
-} Call;
-
-// A buffer as MPI gets it: address, count, type. `blocks` blocks of the trial's elements.
-typedef struct {
-  void* address;
-  long count;
-  MPI_Datatype type;
-  MPI_Datatype made;  // to be freed, or MPI_DATATYPE_NULL
-} Argument;
 
 Trial plain_trial(MPI_Comm comm, int root, long elements, uint32_t seed) {
   Trial trial;
@@ -37,19 +25,58 @@ Trial plain_trial(MPI_Comm comm, int root, long elements, uint32_t seed) {
   return trial;
 }
 
-// The count is that of one block, whatever the number of blocks behind the address.
-static Argument argument_of(const Call* call, const Buffer* buffer) {
+int is_reduction(Operation operation) {
+  switch (operation) {
+    case reduce:
+    case allreduce:
+    case reduce_scatter_block:
+    case reduce_scatter:
+    case scan:
+    case exscan:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+static int has_blocks_for_all(Operation operation) {
+  switch (operation) {
+    case scatter:
+    case scatterv:
+    case alltoall:
+    case alltoallv:
+    case alltoallw:
+    case reduce_scatter_block:
+    case reduce_scatter:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+// The argument for a buffer. In operations with blocks of one length the count is that of one block.
+static Argument argument_of(const Call* call, const Buffer* buffer, const Blocks* blocks) {
   Argument argument;
   const long units = call->trial->elements / buffer->shape->ints;
   argument.address = buffer->origin;
   argument.count = units;
   argument.type = buffer->shape->type;
   argument.made = MPI_DATATYPE_NULL;
+  argument.blocks = blocks;
+  argument.ints_per_unit = buffer->shape->ints;
+  argument.extent = buffer->shape->extent;
   if (call->trial->is_absolute && units > 0) {
-    const int length = (int)units;
+    const int is_uneven = call->operation >= allgatherv;
+    const int length = is_uneven ? 1 : (int)units;
     MPI_Aint address;
     MPI_Get_address(buffer->origin, &address);
     MPI_Type_create_hindexed(1, &length, &address, buffer->shape->type, &argument.made);
+    if (is_uneven) {
+      // One unit, which the counts and displacements are about.
+      MPI_Datatype unit = argument.made;
+      MPI_Type_create_resized(unit, address, buffer->shape->extent, &argument.made);
+      MPI_Type_free(&unit);
+    }
     MPI_Type_commit(&argument.made);
     argument.address = MPI_BOTTOM;
     argument.count = 1;
@@ -62,167 +89,87 @@ static void release(Argument* argument) {
   if (argument->made != MPI_DATATYPE_NULL) MPI_Type_free(&argument->made);
 }
 
-static int expected_sum(const Call* call, long index) {
-  int sum = 0;
-  for (int rank = 0; rank < call->size; ++rank) {
-    sum += value_of(call->trial->seed, rank, 0, index) % summand_range;
-  }
-  return sum;
-}
-
-static int is_reduction(Operation operation) {
-  return operation == reduce || operation == allreduce;
-}
-
 // Element `index` of what rank `rank` sends in block `block`.
 static int sent_value(const Call* call, int rank, int block, long index) {
-  const uint32_t seed = call->trial->seed;
-  switch (call->operation) {
-    case reduce:
-    case allreduce:
-      return value_of(seed, rank, 0, index) % summand_range;
-    case scatter:
-    case alltoall:
-      return value_of(seed, rank, block, index);
-    default:
-      return value_of(seed, rank, 0, index);
-  }
+  const int value = value_of(call->trial->seed, rank, has_blocks_for_all(call->operation) ? block : 0, index);
+  return is_reduction(call->operation) ? value % summand_range : value;
+}
+
+static int expected_sum(const Call* call, int ranks, int block, long index) {
+  int sum = 0;
+  for (int rank = 0; rank < ranks; ++rank) sum += sent_value(call, rank, block, index);
+  return sum;
 }
 
 static int received_value(const Call* call, int block, long index) {
   switch (call->operation) {
     case reduce:
     case allreduce:
-      return expected_sum(call, index);
-    case scatter:
-      return sent_value(call, call->trial->root, call->rank, index);
+      return expected_sum(call, call->size, 0, index);
+    case reduce_scatter_block:
+    case reduce_scatter:
+      return expected_sum(call, call->size, call->rank, index);
+    case scan:
+      return expected_sum(call, call->rank + 1, 0, index);
+    case exscan:
+      return expected_sum(call, call->rank, 0, index);
     case bcast:
-      return sent_value(call, call->trial->root, 0, index);
+    case scatter:
+    case scatterv:
+      return sent_value(call, call->trial->root, call->rank, index);
     default:
-      return sent_value(call, block, call->operation == alltoall ? call->rank : 0, index);
+      return sent_value(call, block, call->rank, index);
   }
 }
 
-static int send_blocks(const Call* call) {
-  if (call->operation == scatter) return call->rank == call->trial->root ? call->size : 0;
-  return call->operation == alltoall ? call->size : 1;
-}
-
-static int receive_blocks(const Call* call) {
-  switch (call->operation) {
-    case reduce:
-      return call->rank == call->trial->root;
-    case gather:
-      return call->rank == call->trial->root ? call->size : 0;
-    case allgather:
-    case alltoall:
-      return call->size;
-    default:
-      return 1;
+// Block `block` of the buffer gets what this rank sends as block `as_block`.
+static void fill_block(const Call* call, Buffer* buffer, const Blocks* blocks, int block, int as_block) {
+  for (long i = 0; i < blocks->lengths[block]; ++i) {
+    write_element(buffer, blocks->starts[block] + i, sent_value(call, call->rank, as_block, i));
   }
 }
 
-static void fill_sent(const Call* call, Buffer* buffer, int first_block, int blocks, int from_block) {
-  const long elements = call->trial->elements;
-  for (int block = 0; block < blocks; ++block) {
-    for (long i = 0; i < elements; ++i) {
-      write_element(buffer, (first_block + block) * elements + i,
-                    sent_value(call, call->rank, from_block + block, i));
-    }
-  }
+static void fill_all(const Call* call, Buffer* buffer, const Blocks* blocks) {
+  for (int block = 0; block < blocks->count; ++block) fill_block(call, buffer, blocks, block, block);
 }
 
-static void check_sent(const Call* call, Buffer* buffer, int blocks) {
-  const long elements = call->trial->elements;
-  for (long i = 0; i < blocks * elements; ++i) {
-    if (read_element(buffer, i) == sent_value(call, call->rank, (int)(i / elements), i % elements)) continue;
-    check_failed("%s: the call changed its input at element %ld", call->text, i);
-    return;
+// What lies between the blocks, and around the elements.
+static void check_rest(const Call* call, Buffer* buffer, const Blocks* blocks) {
+  char* is_covered = (char*)calloc((size_t)buffer->elements + 1, 1);
+  for (int block = 0; block < blocks->count; ++block) {
+    for (long i = 0; i < blocks->lengths[block]; ++i) is_covered[blocks->starts[block] + i] = 1;
   }
+  for (long i = 0; i < buffer->elements; ++i) {
+    if (is_covered[i] || is_untouched(buffer, i)) continue;
+    check_failed("%s: element %ld of a buffer was written, though it belongs to no block", call->text, i);
+    break;
+  }
+  free(is_covered);
   check_gaps(buffer, call->text);
 }
 
-static void check_received(const Call* call, Buffer* buffer, int blocks) {
-  const long elements = call->trial->elements;
-  for (int block = 0; block < blocks; ++block) {
-    for (long i = 0; i < elements; ++i) {
-      const int got = read_element(buffer, block * elements + i);
+static void check_sent(const Call* call, Buffer* buffer, const Blocks* blocks) {
+  for (int block = 0; block < blocks->count; ++block) {
+    for (long i = 0; i < blocks->lengths[block]; ++i) {
+      if (read_element(buffer, blocks->starts[block] + i) == sent_value(call, call->rank, block, i)) continue;
+      check_failed("%s: the call changed its input at element %ld of block %d", call->text, i, block);
+      return;
+    }
+  }
+  check_rest(call, buffer, blocks);
+}
+
+static void check_received(const Call* call, Buffer* buffer, const Blocks* blocks) {
+  for (int block = 0; block < blocks->count; ++block) {
+    for (long i = 0; i < blocks->lengths[block]; ++i) {
+      const int got = read_element(buffer, blocks->starts[block] + i);
       const int expected = received_value(call, block, i);
       if (got == expected) continue;
       check_failed("%s: block %d, element %ld is %d instead of %d", call->text, block, i, got, expected);
       return;
     }
   }
-  check_gaps(buffer, call->text);
-}
-
-#if HAS_LARGE_COUNTS
-static int dispatch_large(const Call* call, const void* from, const Argument* s, void* to,
-                          const Argument* r) {
-  const Trial* t = call->trial;
-  switch (call->operation) {
-    case bcast:
-      return MPI_Bcast_c(to, r->count, r->type, t->root, t->comm);
-    case reduce:
-      return MPI_Reduce_c(from, to, s->count, s->type, MPI_SUM, t->root, t->comm);
-    case allreduce:
-      return MPI_Allreduce_c(from, to, s->count, s->type, MPI_SUM, t->comm);
-    case gather:
-      return MPI_Gather_c(from, s->count, s->type, to, r->count, r->type, t->root, t->comm);
-    case scatter:
-      return MPI_Scatter_c(from, s->count, s->type, to, r->count, r->type, t->root, t->comm);
-    case allgather:
-      return MPI_Allgather_c(from, s->count, s->type, to, r->count, r->type, t->comm);
-    case alltoall:
-      return MPI_Alltoall_c(from, s->count, s->type, to, r->count, r->type, t->comm);
-    default:
-      return MPI_Barrier(t->comm);
-  }
-}
-#endif
-
-static int dispatch(const Call* call, const void* from, const Argument* s, void* to, const Argument* r) {
-  const Trial* t = call->trial;
-  const int sent = (int)s->count, received = (int)r->count;
-#if HAS_LARGE_COUNTS
-  if (t->is_large_count) return dispatch_large(call, from, s, to, r);
-#endif
-  switch (call->operation) {
-    case bcast:
-      return MPI_Bcast(to, received, r->type, t->root, t->comm);
-    case reduce:
-      return MPI_Reduce(from, to, sent, s->type, MPI_SUM, t->root, t->comm);
-    case allreduce:
-      return MPI_Allreduce(from, to, sent, s->type, MPI_SUM, t->comm);
-    case gather:
-      return MPI_Gather(from, sent, s->type, to, received, r->type, t->root, t->comm);
-    case scatter:
-      return MPI_Scatter(from, sent, s->type, to, received, r->type, t->root, t->comm);
-    case allgather:
-      return MPI_Allgather(from, sent, s->type, to, received, r->type, t->comm);
-    case alltoall:
-      return MPI_Alltoall(from, sent, s->type, to, received, r->type, t->comm);
-    default:
-      return MPI_Barrier(t->comm);
-  }
-}
-
-// Rooted operations are in place at the root alone.
-static int is_in_place_here(const Call* call) {
-  if (!call->trial->is_in_place || call->operation == bcast) return 0;
-  const int is_rooted = call->operation == reduce || call->operation == gather || call->operation == scatter;
-  return !is_rooted || call->rank == call->trial->root;
-}
-
-// Puts what this rank contributes to where the operation finds it in place.
-static void fill_in_place(const Call* call, Buffer* receive) {
-  if (call->operation == alltoall) {
-    fill_sent(call, receive, 0, call->size, 0);
-  } else if (is_reduction(call->operation)) {
-    fill_sent(call, receive, 0, 1, 0);
-  } else {
-    fill_sent(call, receive, call->rank, 1, 0);
-  }
+  check_rest(call, buffer, blocks);
 }
 
 static void describe(Call* call) {
@@ -239,9 +186,55 @@ static void trace(const Call* call) {
   if (is_wanted) fprintf(stderr, "rank %d: %s\n", world_rank, call->text);
 }
 
-static void run_scatter_in_place_root(const Call* call, Buffer* send, Argument* s, Argument* r) {
-  if (dispatch(call, s->address, s, MPI_IN_PLACE, r) != MPI_SUCCESS) check_failed("%s: error", call->text);
-  check_sent(call, send, send_blocks(call));
+static void must_succeed(const Call* call, int error) {
+  if (error != MPI_SUCCESS) check_failed("%s: error", call->text);
+}
+
+// The root of a scatter in place keeps its own block where it is.
+static void run_scatter_in_place(const Call* call, Buffer* send, const Blocks* sent, const Argument* s,
+                                 const Argument* r) {
+  fill_all(call, send, sent);
+  must_succeed(call, dispatch(call, s->address, s, MPI_IN_PLACE, r));
+  check_sent(call, send, sent);
+}
+
+// Everything that is to be reduced stands where a part of the result is to be; the rest is then undefined.
+static void run_reduction_in_place(const Call* call, const Blocks* sent, const Blocks* received,
+                                   const Argument* s) {
+  Buffer both = make_buffer(&shapes[0], sent->elements);
+  fill_all(call, &both, sent);
+  must_succeed(call, dispatch(call, MPI_IN_PLACE, s, both.origin, s));
+  for (long i = 0; i < received->lengths[0]; ++i) {
+    const int got = read_element(&both, i), expected = received_value(call, 0, i);
+    if (got == expected) continue;
+    check_failed("%s: element %ld is %d instead of %d", call->text, i, got, expected);
+    break;
+  }
+  check_gaps(&both, call->text);
+  free_buffer(&both);
+}
+
+static void run_in_place(const Call* call, Buffer* receive, const Blocks* received, const Argument* r) {
+  const Operation operation = call->operation;
+  if (has_blocks_for_all(operation)) {
+    fill_all(call, receive, received);
+  } else {
+    fill_block(call, receive, received, is_reduction(operation) ? 0 : call->rank, 0);
+  }
+  must_succeed(call, dispatch(call, MPI_IN_PLACE, r, r->address, r));
+  if (operation != exscan || call->rank > 0) check_received(call, receive, received);
+}
+
+static void run_apart(const Call* call, Buffer* send, const Blocks* sent, const Argument* s, Buffer* receive,
+                      const Blocks* received, const Argument* r) {
+  if (call->operation == bcast) {
+    if (call->rank == call->trial->root) fill_all(call, receive, received);
+  } else {
+    fill_all(call, send, sent);
+  }
+  must_succeed(call, dispatch(call, s->address, s, r->address, r));
+  if (call->operation != bcast) check_sent(call, send, sent);
+  check_received(call, receive, received);
 }
 
 void run_trial(Operation operation, const Trial* trial) {
@@ -253,30 +246,19 @@ void run_trial(Operation operation, const Trial* trial) {
   MPI_Comm_size(trial->comm, &call.size);
   describe(&call);
   trace(&call);
-  const Shape* send_shape = is_reduction(operation) ? &shapes[0] : trial->send;
-  const Shape* receive_shape = is_reduction(operation) ? &shapes[0] : trial->receive;
+  const Blocks sent = sent_blocks(&call), received = received_blocks(&call);
+  Buffer send = make_buffer(is_reduction(operation) ? &shapes[0] : trial->send, sent.elements);
+  Buffer receive = make_buffer(is_reduction(operation) ? &shapes[0] : trial->receive, received.elements);
+  Argument s = argument_of(&call, &send, &sent), r = argument_of(&call, &receive, &received);
   const int in_place = is_in_place_here(&call);
-  const int sent = send_blocks(&call), received = receive_blocks(&call);
-  Buffer send = make_buffer(send_shape, sent * trial->elements);
-  Buffer receive = make_buffer(receive_shape, received * trial->elements);
-  Argument s = argument_of(&call, &send), r = argument_of(&call, &receive);
-  if (in_place && operation == scatter) {
-    fill_sent(&call, &send, 0, sent, 0);
-    run_scatter_in_place_root(&call, &send, &s, &r);
+  if (in_place && (operation == scatter || operation == scatterv)) {
+    run_scatter_in_place(&call, &send, &sent, &s, &r);
+  } else if (in_place && (operation == reduce_scatter_block || operation == reduce_scatter)) {
+    run_reduction_in_place(&call, &sent, &received, &s);
+  } else if (in_place) {
+    run_in_place(&call, &receive, &received, &r);
   } else {
-    if (operation == bcast) {
-      if (call.rank == trial->root) fill_sent(&call, &receive, 0, 1, 0);
-    } else if (in_place) {
-      fill_in_place(&call, &receive);
-    } else {
-      fill_sent(&call, &send, 0, sent, 0);
-    }
-    // In place, reductions take count and type from the arguments that describe the output as well.
-    const void* from = in_place ? MPI_IN_PLACE : s.address;
-    const Argument* described = in_place && is_reduction(operation) ? &r : &s;
-    if (dispatch(&call, from, described, r.address, &r) != MPI_SUCCESS) check_failed("%s: error", call.text);
-    if (!in_place && operation != bcast) check_sent(&call, &send, sent);
-    check_received(&call, &receive, received);
+    run_apart(&call, &send, &sent, &s, &receive, &received, &r);
   }
   release(&s);
   release(&r);

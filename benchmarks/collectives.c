@@ -9,8 +9,8 @@
 // synchronise two calls that do not count. From 16 KiB on a batch is one call, and senders write their data
 // anew before it. Rank 0 prints one JSON object per line:
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"is_same"}. Sizes are of the vector
-// (bcast, reduce, allreduce, scan, exscan) or of one rank's block (gather, scatter, allgather, alltoall,
-// reduce_scatter_block).
+// (bcast, reduce, allreduce, scan, exscan), of one rank's block (gather, scatter, allgather, alltoall,
+// reduce_scatter_block), or of the mean block where they differ.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -70,6 +70,62 @@ static void run_exscan(int bytes) {
   MPI_Exscan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+// Uneven blocks: rank r's is (r % 2 ? 3 : 1) / 2 of the size, so that neighbours differ and the mean is the
+// size.
+enum { most_ranks = 1024 };
+static int uneven_counts[most_ranks], uneven_places[most_ranks], even_counts[most_ranks],
+    even_places[most_ranks];
+static MPI_Datatype byte_types[most_ranks];
+
+static int uneven_count(int of, int count) {
+  return of == size - 1 && size % 2 == 1 ? count : of % 2 == 1 ? count + count / 2 : count - count / 2;
+}
+
+// Counts of elements: of one block for each rank, and in alltoalls of what goes to and comes from each.
+static void set_counts(int count) {
+  static int set_for = -1;
+  int place = 0;
+  if (count == set_for) return;
+  set_for = count;
+  for (int i = 0; i < size; ++i) {
+    uneven_counts[i] = uneven_count(i, count);
+    uneven_places[i] = place;
+    place += uneven_counts[i];
+    even_counts[i] = (rank + i) % 2 == 1 ? count + count / 2 : count - count / 2;
+    even_places[i] = i * (count + count / 2 + 1);
+    byte_types[i] = MPI_BYTE;
+  }
+}
+static void run_allgatherv(int bytes) {
+  set_counts(bytes);
+  MPI_Allgatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE,
+                 MPI_COMM_WORLD);
+}
+static void run_reduce_scatter(int bytes) {
+  set_counts(bytes / 8);
+  MPI_Reduce_scatter(input, output, uneven_counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_alltoallv(int bytes) {
+  set_counts(bytes);
+  MPI_Alltoallv(input, even_counts, even_places, MPI_BYTE, output, even_counts, even_places, MPI_BYTE,
+                MPI_COMM_WORLD);
+}
+static void run_alltoallw(int bytes) {
+  set_counts(bytes);
+  MPI_Alltoallw(input, even_counts, even_places, byte_types, output, even_counts, even_places, byte_types,
+                MPI_COMM_WORLD);
+}
+static void run_gatherv(int bytes) {
+  set_counts(bytes);
+  MPI_Gatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, 0,
+              MPI_COMM_WORLD);
+}
+static void run_scatterv(int bytes) {
+  set_counts(bytes);
+  MPI_Scatterv(input, uneven_counts, uneven_places, MPI_BYTE, output, uneven_counts[rank], MPI_BYTE, 0,
+               MPI_COMM_WORLD);
+}
+
 static const struct Operation {
   const char* name;
   Run run;
@@ -86,6 +142,12 @@ static const struct Operation {
     {"reduce_scatter_block", run_reduce_scatter_block, 1, 1, 1, 0, 1},
     {"scan", run_scan, 1, 1, 0, 1, 1},
     {"exscan", run_exscan, 1, 1, 0, 1, 1},
+    {"allgatherv", run_allgatherv, 0, 1, 1, 0, 0},
+    {"reduce_scatter", run_reduce_scatter, 1, 1, 1, 0, 0},
+    {"alltoallv", run_alltoallv, 0, 1, 1, 0, 0},
+    {"alltoallw", run_alltoallw, 0, 1, 1, 0, 0},
+    {"gatherv", run_gatherv, 0, 1, 0, 0, 0},
+    {"scatterv", run_scatterv, 0, 1, 0, 0, 0},
 };
 
 static void enable(int is_enabled) {
@@ -128,7 +190,7 @@ static double time_batch(const struct Operation* op, int bytes, int batch, int i
 
 // Do native and Unisono give the same? Small whole numbers: sums are exact in any order.
 static int is_same(const struct Operation* op, int bytes) {
-  const size_t out_bytes = (size_t)bytes * (size_t)(op->blocks_out ? 1 : size);
+  const size_t out_bytes = op->blocks_out ? (size_t)bytes : (size_t)(bytes + bytes / 2 + 1) * (size_t)size;
   fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : size), rank);
   for (int is_unisono = 0; is_unisono < 2; ++is_unisono) {
     fill(output, out_bytes, rank + 100);
@@ -199,6 +261,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > most_ranks) MPI_Abort(MPI_COMM_WORLD, 2);
   const char *names = "", *sizes = "8,1024,65536,1048576";
   int samples = 50, is_verified = 1;
   double seconds = 1;
@@ -231,7 +294,8 @@ int main(int argc, char** argv) {
     ++count;
     at = *end == ',' ? end + 1 : "";
   }
-  const size_t room = ((size_t)largest + 64) * (size_t)size;
+  // Uneven blocks are up to half as long again.
+  const size_t room = ((size_t)largest + (size_t)largest / 2 + 64) * (size_t)size;
   input = aligned_alloc(4096, (room + 4095) / 4096 * 4096);
   output = aligned_alloc(4096, (room + 4095) / 4096 * 4096);
   expected = aligned_alloc(4096, (room + 4095) / 4096 * 4096);

@@ -32,6 +32,12 @@ OPERATIONS = (
     "reduce_scatter_block",
     "scan",
     "exscan",
+    "allgatherv",
+    "reduce_scatter",
+    "alltoallv",
+    "alltoallw",
+    "gatherv",
+    "scatterv",
 )
 _COMPILE_TIMEOUT_S = 120
 _RESAMPLINGS = 2000

@@ -10,6 +10,7 @@
 
 #include "algorithms/check_cases.h"
 #include "schedule/check.h"
+#include "schedule/dependencies.h"
 
 namespace unisono::algorithms {
 namespace {
@@ -47,7 +48,7 @@ std::int64_t instances_of(const CheckedCall& call, const CheckLoad& load) {
       const auto lane =
           schedule::slot_geometry(program.stages[i], load.area_elements, local_size).lane_elements;
       instances += (program.first_step[i + 1] - program.first_step[i]) *
-                   schedule::piece_count(program.stages, i, load, lane);
+                   schedule::piece_count(program.stages, i, load, load.elements, lane);
     }
   }
   return instances;
@@ -139,6 +140,7 @@ class SizeCheck {
     if (!failures.empty()) return;
     const bool is_new = seen_.insert(Fingerprint(call).value()).second;
     if (!is_new && spent_ > options_.effort) return;
+    check_header(call, shape, where);
     const auto counts = check_counts(descriptor_.operation, size_);
     // All counts for few ranks; for more, one that is cut and another, in turn.
     const std::size_t wanted = size_ <= 8 ? counts.size() : size_ <= 33 ? 2 : 1;
@@ -148,11 +150,82 @@ class SizeCheck {
     }
   }
 
+  // What ranks cut by must be the same on all, and nobody may deal in blocks whose lengths it does not know.
+  void check_header(const CheckedCall& call, const CheckShape& shape, const std::string& where) {
+    const Operation operation = descriptor_.operation;
+    if (!has_uneven_blocks(operation) || has_known_blocks(operation)) return;
+    if (descriptor_.build_tree_header) {
+      check_tree_header(call, shape, where);
+    } else if (descriptor_.build_header) {
+      for (const auto& ranks : call.problem.layout->ranks_of) check_telling(std::ssize(ranks), shape, where);
+    } else {
+      for (const schedule::Stage& stage : call.programs[0].stages) {
+        if (stage.shared == schedule::SharedMode::none && stage.segment_bytes == 0) continue;
+        fail(where, "cuts blocks by a length that ranks do not agree on");
+      }
+    }
+    if (is_uneven_alltoall(operation) || descriptor_.build_tree_header) return;
+    const patterns::Layout& layout = *call.problem.layout;
+    for (int rank = 0; rank < size_; ++rank) {
+      const std::vector<bool> wanted = blocks_of(call, rank);
+      for (int block = 0; block < size_; ++block) {
+        const bool is_told = descriptor_.build_header && layout.node_of[block] == layout.node_of[rank];
+        if (!wanted[block] || rank == call.problem.root || block == rank || is_told) continue;
+        fail(where, "rank " + std::to_string(rank) + " deals in a block whose length it does not know");
+      }
+    }
+  }
+
+  // The blocks that a rank's program names.
+  std::vector<bool> blocks_of(const CheckedCall& call, int rank) const {
+    std::vector<bool> named_blocks(static_cast<std::size_t>(size_));
+    for (const schedule::CheckedStep& checked : call.programs[rank].steps) {
+      const schedule::Operands named = schedule::operands(checked.step);
+      for (const schedule::Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+        if (ref == nullptr) continue;
+        for (std::int64_t i = ref->first; i < ref->last; ++i) named_blocks[i % size_] = true;
+      }
+    }
+    return named_blocks;
+  }
+
+  void check_tree_header(const CheckedCall& call, const CheckShape& shape, const std::string& where) {
+    schedule::Problem telling = call.problem;
+    telling.operation = Operation::allgather;
+    const auto build = [&](const schedule::Problem& problem) {
+      return descriptor_.build_tree_header(problem, shape.parameters);
+    };
+    std::vector<std::string> failures;
+    CheckedCall header = schedule::spread_out("the header", telling, true, build, &failures);
+    header.knowing_rank = telling.root;
+    for (int rank = 0; rank < size_; ++rank) header.wanted.push_back(blocks_of(call, rank));
+    if (failures.empty()) failures = schedule::check({&header}, {1}, CheckLoad{.elements = 1});
+    ++outcome_.cases;
+    for (const std::string& failure : failures) fail(where, failure);
+  }
+
+  void check_telling(std::int64_t ranks, const CheckShape& shape, const std::string& where) {
+    if (ranks == 1) return;
+    schedule::Problem telling;
+    telling.operation = Operation::allgather;
+    telling.size = static_cast<int>(ranks);
+    telling.layout = std::make_shared<const patterns::Layout>(patterns::Layout::one_node(telling.size));
+    std::vector<std::string> failures;
+    const auto build = [&](const schedule::Problem& problem) {
+      return descriptor_.build_header(problem, shape.parameters);
+    };
+    const CheckedCall header = schedule::spread_out("the header", telling, false, build, &failures);
+    if (failures.empty()) failures = schedule::check({&header}, {1}, CheckLoad{.elements = 1});
+    ++outcome_.cases;
+    for (const std::string& failure : failures) fail(where, failure);
+  }
+
   void check_load(const CheckedCall& call, std::int64_t elements, int number, const std::string& where) {
     if (!descriptor_.legality.takes(elements * 8, size_)) return;
     const int pieces = size_ <= 33 ? 1 + number % 3 + (number % 7 == 3 ? 2 : 0) : 1 + number % 4 / 3;
     constexpr Cut cuts[] = {Cut::forced, Cut::by_slots, Cut::forced, Cut::by_size};
-    const CheckLoad load = load_for(descriptor_, call, elements, pieces, cuts[number % 4], number / 4 % 3);
+    CheckLoad load = load_for(descriptor_, call, elements, pieces, cuts[number % 4], number / 4 % 3);
+    load.pattern = number % schedule::block_patterns;
     const std::int64_t instances = instances_of(call, load);
     if (instances > most_instances) return;
     CheckEffort effort;
@@ -222,7 +295,8 @@ std::vector<Follower> followers(const std::vector<const Descriptor*>& descriptor
       if (!failures.empty() || !uses_node(call)) break;
       const auto counts = check_counts(descriptor->operation, layout.layout->size());
       const std::int64_t elements = counts[taken == 0 ? 0 : counts.size() - 1];
-      const CheckLoad load = load_for(*descriptor, call, elements, 1 + 2 * taken, Cut::by_slots);
+      CheckLoad load = load_for(*descriptor, call, elements, 1 + 2 * taken, Cut::by_slots);
+      load.pattern = 1 + 2 * taken;
       ++taken;
       if (!seen.insert(node_fingerprint(call) + static_cast<std::uint64_t>(taken)).second) continue;
       all.push_back({descriptor, shape, std::move(call), elements, load});

@@ -112,8 +112,9 @@ Program alone(const Problem& problem) {
   const bool has_data = (is_reduction(problem.operation) && problem.operation != Operation::exscan) ||
                         is_block_operation(problem.operation);
   const std::int64_t units = problem.blocks.last(0) - problem.blocks.first(0);
+  const std::int64_t into = is_uneven_alltoall(problem.operation) ? units : 0;
   return one_stage(local_stage([=](Writer& writer) {
-    if (has_data) writer.copy(blocks(Place::output, 0, units), blocks(Place::input, 0, units));
+    if (has_data) writer.copy(blocks(Place::output, into, into + units), blocks(Place::input, 0, units));
   }));
 }
 

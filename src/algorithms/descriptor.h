@@ -66,10 +66,19 @@ struct Descriptor {
   std::string source;      // row code and section, "A5, figure 3.1"
   Legality legality;
   std::vector<ParameterSpec> parameters;
-  std::function<schedule::Program(const schedule::Problem&, const Parameters&)> build;
+  using Build = std::function<schedule::Program(const schedule::Problem&, const Parameters&)>;
+  Build build;
   // Is there a two-level algorithm with this one between the nodes' leaders? Not where another one of its
   // kind does there what it would do.
   bool is_for_leaders = true;
+  // Uneven blocks whose lengths not all ranks know: an allgather of one number a rank, among the ranks of
+  // each node, that comes first. In gathers and scatters it tells how long each one's block is, in alltoalls
+  // how long its longest one. Empty where nobody asks.
+  Build build_header{};
+  // The same where lengths travel along a tree, before the blocks: an allgather in place of one number a
+  // rank, in which the root has all numbers from the start, and each rank gets those of the blocks that it
+  // deals in.
+  Build build_tree_header{};
 };
 
 // All algorithms, in the order of operation and name.

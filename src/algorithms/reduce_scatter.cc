@@ -136,7 +136,7 @@ Program reduce_then_scatter(const Problem& problem, const Parameters& parameters
 
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
-  for (const Operation operation : {Operation::reduce_scatter_block}) {
+  for (const Operation operation : {Operation::reduce_scatter_block, Operation::reduce_scatter}) {
     const auto add = [&](std::string name, std::string_view group, std::string sentence, std::string source,
                          bool needs_commutative, std::vector<ParameterSpec> parameters, auto build) {
       all.push_back({.name = std::move(name),

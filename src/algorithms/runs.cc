@@ -6,7 +6,10 @@
 namespace unisono::algorithms {
 
 Runs::Runs(const schedule::Problem& problem)
-    : all_(problem.blocks), size_(problem.size), rank_(problem.rank) {}
+    : is_uneven_(has_uneven_blocks(problem.operation)),
+      all_(problem.blocks),
+      size_(problem.size),
+      rank_(problem.rank) {}
 
 std::int64_t Runs::longest() const {
   std::int64_t longest = 1;

@@ -23,14 +23,17 @@ class Runs {
   schedule::Ref of(schedule::Place place, int rank) const { return of(place, rank, rank + 1); }
   schedule::Ref all(schedule::Place place) const { return of(place, 0, size_); }
   // What this rank owns, in memory that holds nothing else.
-  schedule::Ref own(schedule::Place place) const { return blocks(place, 0, length(rank_)); }
+  schedule::Ref own(schedule::Place place) const {
+    return is_uneven_ ? of(place, rank_) : blocks(place, 0, length(rank_));
+  }
   // The same for the `number`-th such area of scratch space; `scratch` holds so many of them.
   schedule::Ref own_area(int number) const { return own(schedule::Place::scratch).shifted(number * area()); }
   std::int64_t scratch(int areas) const { return areas * area(); }
 
  private:
-  std::int64_t area() const { return length(rank_); }
+  std::int64_t area() const { return is_uneven_ ? total() : length(rank_); }
 
+  bool is_uneven_;  // blocks keep their numbers everywhere
   schedule::Blocks all_;
   int size_;
   int rank_;

@@ -174,7 +174,7 @@ std::vector<Descriptor> make() {
       through_channel(descriptor(
           Operation::exscan, "shared",
           "Pieces go from rank to rank through shared memory, and each joins its own to them.", exscan))};
-  for (const Operation operation : {Operation::reduce_scatter_block}) {
+  for (const Operation operation : {Operation::reduce_scatter_block, Operation::reduce_scatter}) {
     Descriptor fused =
         descriptor(operation, "fused",
                    "All write cache lines that carry data and flag; each joins all, and keeps its own.",

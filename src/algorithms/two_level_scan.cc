@@ -4,6 +4,7 @@
 
 #include "algorithms/runs.h"
 #include "algorithms/shared.h"
+#include "algorithms/shared_blocks.h"
 #include "algorithms/shared_scan.h"
 #include "algorithms/two_level.h"
 
@@ -97,11 +98,19 @@ class TwoLevelScan {
 void reduce_scatter(Composition* to, const Levels& levels, const Descriptor& inter,
                     const Parameters& parameters) {
   const std::int64_t ranks = levels.size();
+  // Uneven blocks keep their numbers.
+  const bool is_uneven = has_uneven_blocks(inter.operation);
   const Seat joined{Place::scratch, to->reserve(levels.is_leader() ? ranks : 0)};
-  const Seat own{Place::scratch, to->reserve(levels.is_leader() ? levels.node().size : 0)};
+  const Seat own{Place::scratch, to->reserve(!levels.is_leader() ? 0
+                                             : is_uneven         ? ranks
+                                                                 : levels.node().size)};
   levels.add_node(to, Operation::reduce, shared_reduce, parameters, {.output = joined, .scale = ranks});
   levels.add_leaders(to, inter, parameters, {.input = joined, .output = own});
-  levels.add_node(to, Operation::scatter, shared_scatter, parameters, {.input = own});
+  if (is_uneven) {
+    to->add(shared_scatter_blocks(levels.node(), parameters, levels.first_position()), {.input = own});
+  } else {
+    levels.add_node(to, Operation::scatter, shared_scatter, parameters, {.input = own});
+  }
 }
 
 std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
@@ -113,7 +122,9 @@ std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
   };
   for (const Descriptor& inter : simple) {
     if (!is_for_leaders(inter)) continue;
-    if (inter.operation == Operation::reduce_scatter_block) add(two_level(inter, reduce_scatter));
+    if (inter.operation == Operation::reduce_scatter_block || inter.operation == Operation::reduce_scatter) {
+      add(two_level(inter, reduce_scatter));
+    }
     if (inter.operation != Operation::exscan) continue;
     for (const Operation operation : {Operation::scan, Operation::exscan}) {
       Descriptor descriptor = two_level(inter, {});

@@ -8,10 +8,12 @@ namespace unisono {
 namespace {
 
 constexpr std::array<std::string_view, operation_count> operation_names = {
-    "barrier",   "bcast",    "reduce",
-    "allreduce", "gather",   "scatter",
-    "allgather", "alltoall", "reduce_scatter_block",
-    "scan",      "exscan"};
+    "barrier",        "bcast",     "reduce",
+    "allreduce",      "gather",    "scatter",
+    "allgather",      "alltoall",  "reduce_scatter_block",
+    "scan",           "exscan",    "allgatherv",
+    "reduce_scatter", "alltoallv", "alltoallw",
+    "gatherv",        "scatterv"};
 
 constexpr std::array<std::string_view, 13> op_names = {
     "sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "minloc", "maxloc", "host"};

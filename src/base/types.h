@@ -21,9 +21,15 @@ enum class Operation : std::uint8_t {
   alltoall,
   reduce_scatter_block,
   scan,
-  exscan
+  exscan,
+  allgatherv,
+  reduce_scatter,
+  alltoallv,
+  alltoallw,
+  gatherv,
+  scatterv
 };
-inline constexpr int operation_count = 11;
+inline constexpr int operation_count = 17;
 
 std::string_view name(Operation operation);
 std::optional<Operation> operation_from_name(std::string_view name);
@@ -35,18 +41,32 @@ constexpr bool is_scan(Operation operation) {
 // Does the operation combine data with an operator?
 constexpr bool is_reduction(Operation operation) {
   return operation == Operation::reduce || operation == Operation::allreduce ||
-         operation == Operation::reduce_scatter_block || is_scan(operation);
+         operation == Operation::reduce_scatter_block || operation == Operation::reduce_scatter ||
+         is_scan(operation);
 }
 // Does the operation have a root?
 constexpr bool is_rooted(Operation operation) {
   return operation == Operation::bcast || operation == Operation::reduce || operation == Operation::gather ||
-         operation == Operation::scatter;
+         operation == Operation::scatter || operation == Operation::gatherv ||
+         operation == Operation::scatterv;
+}
+// Do blocks differ in length?
+constexpr bool has_uneven_blocks(Operation operation) {
+  return operation >= Operation::allgatherv;
+}
+// Does every rank know how long every block is? (In the other operations on uneven blocks a rank knows those
+// that it sends or gets.)
+constexpr bool has_known_blocks(Operation operation) {
+  return operation == Operation::allgatherv || operation == Operation::reduce_scatter;
+}
+constexpr bool is_uneven_alltoall(Operation operation) {
+  return operation == Operation::alltoallv || operation == Operation::alltoallw;
 }
 // Does the operation move one block per rank (as opposed to one vector, or nothing)?
 constexpr bool is_block_operation(Operation operation) {
   return operation == Operation::gather || operation == Operation::scatter ||
          operation == Operation::allgather || operation == Operation::alltoall ||
-         operation == Operation::reduce_scatter_block;
+         operation == Operation::reduce_scatter_block || has_uneven_blocks(operation);
 }
 
 // What one element of a predefined datatype is, for Unisono's own reduction kernels. `other` is every

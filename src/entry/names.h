@@ -20,6 +20,12 @@
   X(Reduce_scatter_block)   \
   X(Scan)                   \
   X(Exscan)                 \
+  X(Allgatherv)             \
+  X(Reduce_scatter)         \
+  X(Alltoallv)              \
+  X(Alltoallw)              \
+  X(Gatherv)                \
+  X(Scatterv)               \
   X(Bcast_c)                \
   X(Reduce_c)               \
   X(Allreduce_c)            \
@@ -29,4 +35,10 @@
   X(Alltoall_c)             \
   X(Reduce_scatter_block_c) \
   X(Scan_c)                 \
-  X(Exscan_c)
+  X(Exscan_c)               \
+  X(Allgatherv_c)           \
+  X(Reduce_scatter_c)       \
+  X(Alltoallv_c)            \
+  X(Alltoallw_c)            \
+  X(Gatherv_c)              \
+  X(Scatterv_c)

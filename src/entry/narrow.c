@@ -87,6 +87,6 @@ UnisonoFunction unisono_narrowing(int slot) {
     NARROWING(Exscan)
 #undef NARROWING
     default:
-      return (UnisonoFunction)0;
+      return unisono_narrowing_of_blocks(slot);
   }
 }

@@ -83,7 +83,10 @@ static void* function_of_initialized_mpi(const char* name) {
 }
 
 UnisonoFunction unisono_host_function(int slot, const void* caller) {
-  const char* name = host_names[slot];
+  return unisono_host_function_named(host_names[slot], caller);
+}
+
+UnisonoFunction unisono_host_function_named(const char* name, const void* caller) {
   void* handle = atomic_load(&host_handle);
   void* function = NULL;
   if (handle != NULL) {

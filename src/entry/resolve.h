@@ -14,6 +14,8 @@ UnisonoFunction unisono_resolve(unsigned long place, const void* caller);
 // The host MPI's own function for `slot` as code at `caller` would reach it without Unisono; null where there
 // is none.
 UnisonoFunction unisono_host_function(int slot, const void* caller);
+// The same for any function of the MPI, by its PMPI_ name.
+UnisonoFunction unisono_host_function_named(const char* name, const void* caller);
 
 // The adapter, null as long as none is open.
 const struct UnisonoAdapter* unisono_open_adapter_or_null(void);
@@ -25,5 +27,6 @@ void unisono_pass_on_setting(const struct UnisonoAdapter* adapter);
 __attribute__((noreturn)) void unisono_no_function(const char* name, const char* why);
 
 // Stand-ins for a large-count function that the host MPI lacks while no adapter is there: they call the
-// small-count function (narrow.c). Null for slots that have none.
+// small-count function (narrow.c, narrow_blocks.c). Null for slots that have none.
 UnisonoFunction unisono_narrowing(int slot);
+UnisonoFunction unisono_narrowing_of_blocks(int slot);

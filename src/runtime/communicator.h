@@ -12,6 +12,7 @@
 #include "base/types.h"
 #include "host/host.h"
 #include "patterns/layout.h"
+#include "runtime/blocks.h"
 #include "runtime/native_reason.h"
 #include "runtime/runtime.h"
 #include "schedule/cache.h"
@@ -37,6 +38,8 @@ struct CallClass {
   std::shared_ptr<const schedule::Compiled> compiled;
   int compiled_root = -1;
   bool is_compiled_in_place = false;
+  std::shared_ptr<const schedule::Compiled> header;  // of an algorithm that has one
+  int header_root = -1;
 
   double estimated_s() const {
     return samples == 0 ? 0 : sampled_s / static_cast<double>(samples) * static_cast<double>(calls);
@@ -98,6 +101,8 @@ struct Communicator {
   std::unique_ptr<schedule::Cache> cache;
   schedule::Executor executor;
   std::vector<char> packed_input, packed_output;  // derived datatypes, kept between calls
+  BlockTransfer blocks;                           // uneven ones
+  std::vector<std::int64_t> told;                 // what the node's ranks tell each other of them
 
   CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes) {
     auto& table = classes[static_cast<int>(operation)];

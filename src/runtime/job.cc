@@ -2,6 +2,8 @@
 // The way of a call: communicator, class, decision, transfer, execution, record.
 #include "runtime/job.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -78,6 +80,12 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
     case Operation::reduce_scatter_block:
     case Operation::scan:
     case Operation::exscan:
+    case Operation::allgatherv:
+    case Operation::reduce_scatter:
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+    case Operation::gatherv:
+    case Operation::scatterv:
       break;  // never of the kind fused: see is_one_fused_call
   }
 }
@@ -119,6 +127,7 @@ Outcome Job::collective(const Call& call, int* error) {
     if (is_timed) record_time(entry, now_s() - start_s);
     return Outcome::done;
   }
+  if (has_uneven_blocks(call.operation)) return collective_of_blocks(*c, call, error);
   const Arguments arguments = read_arguments(host_, call, c->rank, c->size, error);
   if (*error != host::success) return Outcome::native;  // the host says what is wrong with the datatype
   if (is_reduction(call.operation) && !host_.is_defined(call.op, call.send_type)) return Outcome::native;
@@ -127,8 +136,19 @@ Outcome Job::collective(const Call& call, int* error) {
   const bool is_commutative = !is_reduction(call.operation) || host_.is_commutative(call.op);
 
   CallClass& entry = c->call_class(call.operation, is_commutative, bytes);
+  const auto run_it = [&] {
+    const int result = run(*c, entry, call, arguments, is_commutative);
+    if (entry.kind == CallClass::Kind::fused) remember(*c, entry, call, arguments);
+    return result;
+  };
+  return serve(*c, entry, call, is_commutative, bytes, run_it, error);
+}
+
+template <class Run>
+Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                   std::int64_t bytes, Run run_it, int* error) {
   if (entry.kind == CallClass::Kind::undecided) [[unlikely]]
-    decide(*c, entry, call, is_commutative, bytes);
+    decide(c, entry, call, is_commutative, bytes);
   const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
   entry.bytes += static_cast<std::uint64_t>(bytes);
   if (entry.kind == CallClass::Kind::native) {
@@ -136,12 +156,29 @@ Outcome Job::collective(const Call& call, int* error) {
     return is_timed ? Outcome::native_timed : Outcome::native;
   }
   const double start_s = is_timed ? now_s() : 0;
-  *error = run(*c, entry, call, arguments, is_commutative);
-  if (entry.kind == CallClass::Kind::fused) remember(*c, entry, call, arguments);
+  *error = run_it();
   if (is_timed) record_time(entry, now_s() - start_s);
   if (*error != host::success) [[unlikely]]
     *error = host_.call_error_handler(call.comm, *error);
   return Outcome::done;
+}
+
+// Where all ranks know all blocks, the mean one decides; elsewhere ranks have nothing in common that could.
+Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error) {
+  c.blocks.read(host_, call, c.rank, c.size, error);
+  if (*error != host::success) return Outcome::native;  // the host says what is wrong
+  const bool is_reducing = is_reduction(call.operation);
+  if (is_reducing && !host_.is_defined(call.op, call.send_blocks.type)) return Outcome::native;
+  std::int64_t bytes = 0;
+  if (has_known_blocks(call.operation)) {
+    const std::int64_t total = c.blocks.total() * static_cast<std::int64_t>(c.blocks.element_bytes());
+    if (total == 0) return Outcome::done;
+    bytes = (total + c.size - 1) / c.size;
+  }
+  const bool is_commutative = !is_reducing || host_.is_commutative(call.op);
+  CallClass& entry = c.call_class(call.operation, is_commutative, bytes);
+  const auto run_it = [&] { return run_blocks(c, entry, call, is_commutative); };
+  return serve(c, entry, call, is_commutative, bytes, run_it, error);
 }
 
 void Job::native_finished(const Call&, double seconds) {
@@ -206,9 +243,14 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
   Transfer transfer(host_, call, arguments, c.rank, c.size, &c.packed_input, &c.packed_output);
   int error = transfer.prepare();
   if (error != host::success) return error;
-  const auto execute = [&](const shm::Combine& combine) {
+  const auto run_with = [&](const shm::Combine& combine) {
     if (entry.kind == CallClass::Kind::scheduled) {
-      return run_schedule(c, entry, call, arguments, transfer, combine, is_commutative);
+      const schedule::Data data{.input = transfer.input(),
+                                .output = transfer.output(),
+                                .elements = arguments.extent.elements,
+                                .element_bytes = arguments.extent.element_bytes,
+                                .combine = combine};
+      return execute(c, call, compiled(c, entry, call, transfer.is_in_place(), is_commutative), data);
     }
     run_fused(c, call, transfer.input(), transfer.output(), transfer.is_in_place(),
               fused_size(arguments.extent, combine));
@@ -216,41 +258,41 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
   };
   if (is_reduction(call.operation)) {
     const host::TypeInfo info = type_info(host_, call.send_type, &error);
-    Operator op(host_, call, info, is_commutative);
-    error = execute(op.combine());
+    Operator op(host_, {call.send_type, call.op}, info, is_commutative);
+    error = run_with(op.combine());
     if (error == host::success) error = op.error();
   } else {
-    error = execute({});
+    error = run_with({});
   }
   return error == host::success ? transfer.deliver() : error;
 }
 
-int Job::run_schedule(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
-                      const Transfer& transfer, const shm::Combine& combine, bool is_commutative) {
-  schedule::Problem wanted = problem(c, call, is_commutative);
-  wanted.is_in_place = transfer.is_in_place();
-  const tuning::Choice& choice = *entry.choice;
-  if (entry.compiled == nullptr || entry.compiled_root != wanted.root ||
-      entry.is_compiled_in_place != wanted.is_in_place) {
+const schedule::Compiled& Job::compiled(Communicator& c, CallClass& entry, const Call& call, bool is_in_place,
+                                        bool is_commutative) {
+  const int root = is_rooted(call.operation) ? call.root : 0;
+  if (entry.compiled == nullptr || entry.compiled_root != root || entry.is_compiled_in_place != is_in_place) {
+    schedule::Problem wanted = problem(c, call, is_commutative);
+    wanted.is_in_place = is_in_place;
+    const tuning::Choice& choice = *entry.choice;
     entry.compiled = c.cache->get(
         {std::string(choice.name()), choice.parameters.values(), wanted.operation, wanted.root,
          wanted.is_in_place, is_commutative},
         [&] { return schedule::compile(wanted, choice.algorithm->build(wanted, choice.parameters)); });
-    entry.compiled_root = wanted.root;
-    entry.is_compiled_in_place = wanted.is_in_place;
+    entry.compiled_root = root;
+    entry.is_compiled_in_place = is_in_place;
   }
+  return *entry.compiled;
+}
+
+int Job::execute(Communicator& c, const Call& call, const schedule::Compiled& what,
+                 const schedule::Data& data) {
   const schedule::Ground ground{.host = &host_,
                                 .comm = world_,
                                 .rank_in_comm = c.rank_in_world.data(),
                                 .tag_base = c.id * schedule::tag_count,
                                 .slice = c.slice.get(),
                                 .wait = &c.wait};
-  const schedule::Data data{.input = transfer.input(),
-                            .output = transfer.output(),
-                            .elements = arguments.extent.elements,
-                            .element_bytes = arguments.extent.element_bytes,
-                            .combine = combine};
-  const int error = c.executor.run(*entry.compiled, ground, data);
+  const int error = c.executor.run(what, ground, data);
   if (error == schedule::error_single_copy) [[unlikely]] {
     // The kernel allowed it at set-up and refuses now; ranks that wait for this one cannot be told.
     log::warning(
@@ -258,6 +300,73 @@ int Job::run_schedule(Communicator& c, CallClass& entry, const Call& call, const
         "UNISONO_SINGLE_COPY=0");
     host_.abort(call.comm, 1);
   }
+  return error;
+}
+
+int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative) {
+  const schedule::Compiled& what = compiled(c, entry, call, c.blocks.is_in_place(), is_commutative);
+  schedule::Data data;
+  int error = host::success;
+  if (entry.choice->algorithm->build_header) error = tell_of_blocks(c, entry, call);
+  if (entry.choice->algorithm->build_tree_header) error = tell_along_tree(c, entry, call);
+  if (error == host::success) {
+    data.elements = c.blocks.longest();
+    error = c.blocks.prepare(host_, call, what, &data, &c.packed_input, &c.packed_output);
+  }
+  if (error != host::success) return error;
+  if (is_reduction(call.operation)) {
+    const host::TypeInfo info = type_info(host_, call.send_blocks.type, &error);
+    Operator op(host_, {call.send_blocks.type, call.op}, info, is_commutative);
+    data.combine = op.combine();
+    error = execute(c, call, what, data);
+    if (error == host::success) error = op.error();
+  } else {
+    error = execute(c, call, what, data);
+  }
+  return error == host::success ? c.blocks.deliver(host_, c.packed_output) : error;
+}
+
+// The ranks of a node tell each other of their blocks.
+int Job::tell_of_blocks(Communicator& c, CallClass& entry, const Call& call) {
+  const auto& locals = c.layout->ranks_of[static_cast<std::size_t>(c.layout->node_of[c.rank])];
+  const auto count = static_cast<int>(locals.size());
+  const std::int64_t own = c.blocks.to_tell(call.operation);
+  c.told.assign(locals.size(), own);
+  if (count > 1) {
+    if (entry.header == nullptr) {
+      const schedule::Problem node{
+          .operation = Operation::allgather,
+          .size = count,
+          .rank = c.layout->local_rank_of[c.rank],
+          .layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(count)),
+          .blocks = {}};
+      const tuning::Choice& choice = *entry.choice;
+      entry.header = schedule::compile(node, choice.algorithm->build_header(node, choice.parameters));
+    }
+    const schedule::Data data{
+        .input = &own, .output = c.told.data(), .elements = 1, .element_bytes = sizeof own};
+    const int error = execute(c, call, *entry.header, data);
+    if (error != host::success) return error;
+  }
+  c.blocks.learn(call.operation, locals, c.told);
+  return host::success;
+}
+
+// Lengths travel along the blocks' tree, ahead of them.
+int Job::tell_along_tree(Communicator& c, CallClass& entry, const Call& call) {
+  if (entry.header == nullptr || entry.header_root != call.root) {
+    schedule::Problem telling = problem(c, call, true);
+    telling.operation = Operation::allgather;
+    telling.is_in_place = true;
+    const tuning::Choice& choice = *entry.choice;
+    entry.header =
+        schedule::compile(telling, choice.algorithm->build_tree_header(telling, choice.parameters));
+    entry.header_root = call.root;
+  }
+  c.blocks.lengths(&c.told);
+  const schedule::Data data{.output = c.told.data(), .elements = 1, .element_bytes = sizeof c.told[0]};
+  const int error = execute(c, call, *entry.header, data);
+  if (error == host::success) c.blocks.set_lengths(c.told);
   return error;
 }
 

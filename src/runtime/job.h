@@ -56,8 +56,18 @@ class Job {
   int run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
           bool is_commutative);
   void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments);
-  int run_schedule(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
-                   const Transfer& transfer, const shm::Combine& combine, bool is_commutative);
+  Outcome collective_of_blocks(Communicator& c, const Call& call, int* error);
+  int run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative);
+  int tell_of_blocks(Communicator& c, CallClass& entry, const Call& call);
+  int tell_along_tree(Communicator& c, CallClass& entry, const Call& call);
+  // Decides for the class where that has not been done, counts the call, and lets `run_it` serve it unless it
+  // is left to the host.
+  template <class Run>
+  Outcome serve(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
+                Run run_it, int* error);
+  const schedule::Compiled& compiled(Communicator& c, CallClass& entry, const Call& call, bool is_in_place,
+                                     bool is_commutative);
+  int execute(Communicator& c, const Call& call, const schedule::Compiled& what, const schedule::Data& data);
   schedule::Problem problem(const Communicator& c, const Call& call, bool is_commutative) const;
 
   host::Host& host_;

@@ -10,6 +10,31 @@
 
 namespace unisono::runtime {
 
+// Counts and displacements of one block for each rank, as the program gave them: of one datatype, in its
+// extents, or of a datatype each, in bytes. Without counts: one block, of `count` elements.
+struct BlockArguments {
+  void* buffer = nullptr;
+  const void* counts = nullptr;  // int, or std::int64_t where `are_large`
+  const void* displacements = nullptr;
+  bool are_large = false;
+  std::size_t count = 0;
+  host::Datatype type{};
+  const host::Datatype* types = nullptr;
+
+  std::size_t count_of(std::int64_t block) const {
+    if (counts == nullptr) return count;
+    return static_cast<std::size_t>(number(counts, block));
+  }
+  bool is_valid(std::int64_t block) const { return counts == nullptr || number(counts, block) >= 0; }
+  std::ptrdiff_t displacement_of(std::int64_t block) const { return number(displacements, block); }
+
+ private:
+  std::ptrdiff_t number(const void* numbers, std::int64_t block) const {
+    return are_large ? static_cast<const std::int64_t*>(numbers)[block]
+                     : static_cast<const int*>(numbers)[block];
+  }
+};
+
 // One blocking collective call as the program made it. Counts and types are as MPI defines them for the
 // operation: bcast and reductions use send_count/send_type (bcast: send_buffer == recv_buffer == the buffer;
 // reduce_scatter_block: of one block);
@@ -27,6 +52,10 @@ struct Call {
   host::Datatype send_type{};
   host::Datatype recv_type{};
   host::Op op{};
+  // Operations on uneven blocks: instead of buffers, counts and types above; an empty one where MPI says that
+  // it is not significant on this rank. A reduction's input has no displacements: its blocks stand side by
+  // side.
+  BlockArguments send_blocks, recv_blocks;
 };
 
 enum class Outcome : std::uint8_t {

@@ -82,6 +82,13 @@ Arguments read_arguments(host::Host& host, const Call& call, int rank, int size,
       if (!call.is_in_place) a.send = side(call.send_count, call.send_type);
       a.extent = bytes_of_one_block(a.recv, size);
       break;
+    case Operation::allgatherv:
+    case Operation::reduce_scatter:
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+    case Operation::gatherv:
+    case Operation::scatterv:
+      break;  // blocks.h
     case Operation::alltoall:
       a.recv = side(call.recv_count * ranks, call.recv_type);
       if (!call.is_in_place) a.send = side(call.send_count * ranks, call.send_type);
@@ -109,9 +116,9 @@ shm::Combine kernel_combine(host::Host& host, host::Op op, const host::TypeInfo&
   return combine;
 }
 
-Operator::Operator(host::Host& host, const Call& call, const host::TypeInfo& info, bool is_commutative)
-    : host_(host), type_(call.send_type), op_(call.op), info_(info), is_commutative_(is_commutative) {
-  combine_ = kernel_combine(host, call.op, info);
+Operator::Operator(host::Host& host, const Handles& handles, const host::TypeInfo& info, bool is_commutative)
+    : host_(host), type_(handles.type), op_(handles.op), info_(info), is_commutative_(is_commutative) {
+  combine_ = kernel_combine(host, op_, info);
   if (combine_.call != nullptr) return;
   combine_.call = info.is_contiguous ? apply_contiguous : apply_packed;
   combine_.context = this;

@@ -43,7 +43,11 @@ Arguments read_arguments(host::Host& host, const Call& call, int rank, int size,
 // Applies the call's operator to packed elements: Unisono's own kernel where there is one, else the host's.
 class Operator {
  public:
-  Operator(host::Host& host, const Call& call, const host::TypeInfo& info, bool is_commutative);
+  struct Handles {
+    host::Datatype type;
+    host::Op op;
+  };
+  Operator(host::Host& host, const Handles& handles, const host::TypeInfo& info, bool is_commutative);
   const shm::Combine& combine() const { return combine_; }
   int error() const { return error_; }
 

@@ -16,11 +16,11 @@ SlotGeometry slot_geometry(const Stage& stage, std::int64_t area_elements, int l
 }
 
 std::int64_t piece_count(const std::vector<Stage>& stages, std::size_t index, const CheckLoad& load,
-                         std::int64_t lane_elements) {
+                         const Units& units, std::int64_t lane_elements) {
   const Stage& stage = stages[index];
   const auto lane_bytes = static_cast<std::size_t>(lane_elements * load.element_bytes);
   if (load.pieces == 0 || stage.segment_bytes == 0) {
-    return piece_count(stage, load.elements, load.element_bytes, lane_bytes);
+    return piece_count(stage, units, load.element_bytes, lane_bytes);
   }
   Stage uncut = stage;
   uncut.segment_bytes = 0;
@@ -30,20 +30,61 @@ std::int64_t piece_count(const std::vector<Stage>& stages, std::size_t index, co
     while (stages[first].shared == SharedMode::none || stages[first].continues_channel) --first;
   }
   const std::int64_t forced = load.pieces + static_cast<int>(first) * load.pieces_step % range;
-  return std::max(forced, piece_count(uncut, load.elements, load.element_bytes, lane_bytes));
+  return std::max(forced, piece_count(uncut, units, load.element_bytes, lane_bytes));
+}
+
+std::int64_t block_length(const Problem& problem, std::int64_t longest, int pattern, int from, int to) {
+  const bool is_alltoall = is_uneven_alltoall(problem.operation);
+  if (problem.operation == Operation::allgatherv || problem.operation == Operation::gatherv) to = from;
+  if (!is_alltoall) from = to;
+  switch (pattern) {
+    case 1:
+      return (longest + from * 3 + to * 2) % (longest + 1);
+    case 2:
+      return to == problem.size - 1 && (!is_alltoall || from == problem.size / 2) ? longest : 0;
+    case 3:
+      return (from + to) % 3 == 1 ? 0 : (from + to) % 2 == 0 ? longest : (longest + 1) / 2;
+    default:
+      return longest;
+  }
+}
+
+std::vector<std::int64_t> block_starts(const Problem& problem, std::int64_t longest, int pattern) {
+  std::vector<std::int64_t> starts{0};
+  const auto add = [&](int from, int to) {
+    starts.push_back(starts.back() + block_length(problem, longest, pattern, from, to));
+  };
+  const bool is_alltoall = is_uneven_alltoall(problem.operation);
+  for (int peer = 0; peer < problem.size; ++peer) add(is_alltoall ? problem.rank : peer, peer);
+  for (int peer = 0; is_alltoall && peer < problem.size; ++peer) add(peer, problem.rank);
+  return starts;
+}
+
+std::int64_t block_extent(const Problem& problem, const std::vector<std::int64_t>& starts, Place place) {
+  const std::int64_t first = first_block(problem, place);
+  if (is_uneven_alltoall(problem.operation)) return starts[first + problem.size] - starts[first];
+  const bool is_input = place == Place::input;
+  const bool is_gather =
+      problem.operation == Operation::allgatherv || problem.operation == Operation::gatherv;
+  return is_input == is_gather ? starts[first + 1] - starts[first] : starts.back();
 }
 
 LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad& load)
     : program_(&call.programs[rank]),
-      operation_(call.problem.operation),
+      problem_(call.problem_of(rank)),
       load_(load),
       rank_(rank),
       size_(call.problem.size),
       local_rank_(call.problem.layout->local_rank_of[rank]),
       local_size_(call.problem.layout->local_size(rank)) {
+  if (has_uneven_blocks(problem_.operation)) {
+    starts_ = block_starts(problem_, load_.elements, load_.pattern);
+    most_ = has_known_blocks(problem_.operation) ? starts_.back() : unknown_elements;
+  }
   for (const Stage& stage : program_->stages) {
     geometries_.push_back(slot_geometry(stage, load.area_elements, local_size_));
-    pieces_.push_back(piece_count(program_->stages, pieces_.size(), load, geometries_.back().lane_elements));
+    pieces_.push_back(
+        piece_count(program_->stages, pieces_.size(), load, units(), geometries_.back().lane_elements));
   }
   first_instance_.reserve(program_->steps.size() + 1);
   int next = 0;
@@ -58,13 +99,16 @@ LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad&
 
 ElementRange LoadedProgram::range(int instance, const Ref& ref) const {
   const int step = step_of_[instance];
-  return piece_range(ref, load_.elements, instance - first_instance_[step],
-                     pieces_[program_->steps[step].stage]);
+  const ElementRange range =
+      piece_range(ref, units(), instance - first_instance_[step], pieces_[program_->steps[step].stage]);
+  if (starts_.empty() || (ref.place != Place::input && ref.place != Place::output)) return range;
+  const std::int64_t origin = starts_[first_block(problem_, ref.place)];
+  return {range.first - origin, range.last - origin};
 }
 
 std::int64_t LoadedProgram::offset_in_lane(int instance, const Ref& ref) const {
   const int step = step_of_[instance];
-  return schedule::offset_in_lane(ref, load_.elements, instance - first_instance_[step],
+  return schedule::offset_in_lane(ref, units(), instance - first_instance_[step],
                                   pieces_[program_->steps[step].stage]);
 }
 
@@ -129,19 +173,22 @@ bool LoadedProgram::is_sent(int instance) const {
 
 std::int64_t LoadedProgram::extent(Place place) const {
   const std::int64_t n = load_.elements;
+  if (!starts_.empty() && (place == Place::input || place == Place::output)) {
+    return block_extent(problem_, starts_, place);
+  }
   switch (place) {
     case Place::scratch:
-      return scaled_up(program_->scratch, program_->scratch_parts, n);
+      return elements_up_to(program_->scratch, program_->scratch_parts, units());
     case Place::input:
-      if (operation_ == Operation::barrier || operation_ == Operation::bcast) return 0;
-      return operation_ == Operation::scatter || operation_ == Operation::alltoall ||
-                     operation_ == Operation::reduce_scatter_block
+      if (problem_.operation == Operation::barrier || problem_.operation == Operation::bcast) return 0;
+      return problem_.operation == Operation::scatter || problem_.operation == Operation::alltoall ||
+                     problem_.operation == Operation::reduce_scatter_block
                  ? size_ * n
                  : n;
     case Place::output:
-      if (operation_ == Operation::barrier) return 0;
-      return operation_ == Operation::gather || operation_ == Operation::allgather ||
-                     operation_ == Operation::alltoall
+      if (problem_.operation == Operation::barrier) return 0;
+      return problem_.operation == Operation::gather || problem_.operation == Operation::allgather ||
+                     problem_.operation == Operation::alltoall
                  ? size_ * n
                  : n;
     case Place::shared:

@@ -13,7 +13,8 @@ namespace unisono::schedule {
 // The count of a call and the size of the node's shared memory. Sizes are numbers only, nothing is allocated
 // by them: an element may be large, to make few elements many pieces.
 struct CheckLoad {
-  std::int64_t elements = 1;
+  std::int64_t elements = 1;  // uneven blocks: of the longest
+  int pattern = 0;            // uneven blocks: which lengths (block_length)
   std::int64_t element_bytes = 64;
   std::int64_t area_elements = 1024;  // per local rank and channel
   // Where not 0: stages that have a segment are cut into so many pieces, whatever fits in a segment, and each
@@ -25,7 +26,16 @@ struct CheckLoad {
 // Pieces of stage number `index`; `lane_elements` as in SlotGeometry. Stages that go on with a channel are
 // cut as the one that has begun with it: shares of the same pieces stand in several.
 std::int64_t piece_count(const std::vector<Stage>& stages, std::size_t index, const CheckLoad& load,
-                         std::int64_t lane_elements);
+                         const Units& units, std::int64_t lane_elements);
+
+// How long the block is that `from` sends to `to`, in one of several patterns: all alike, all different, none
+// but one, none from or to some ranks.
+inline constexpr int block_patterns = 4;
+std::int64_t block_length(const Problem& problem, std::int64_t longest, int pattern, int from, int to);
+// Where this rank's blocks begin, in the order of their numbers: one entry for each, and one more.
+std::vector<std::int64_t> block_starts(const Problem& problem, std::int64_t longest, int pattern);
+// How many elements input or output have, of uneven blocks.
+std::int64_t block_extent(const Problem& problem, const std::vector<std::int64_t>& starts, Place place);
 
 // A channel's slots as a stage uses them, in elements.
 struct SlotGeometry {
@@ -77,11 +87,19 @@ class LoadedProgram {
 
   // How many elements the rank's memory at `place` has.
   std::int64_t extent(Place place) const;
+  Units units() const {
+    return {load_.elements, {starts_.empty() ? nullptr : starts_.data(), std::ssize(starts_) - 1}, most_};
+  }
+  // Uneven blocks.
+  const std::vector<std::int64_t>& starts() const { return starts_; }
+  std::int64_t length(std::int64_t block) const { return starts_[block + 1] - starts_[block]; }
 
  private:
   const CheckedProgram* program_;
-  Operation operation_;
+  Problem problem_;
   CheckLoad load_;
+  std::vector<std::int64_t> starts_;  // of uneven blocks
+  std::int64_t most_ = 0;
   int rank_, size_, local_rank_, local_size_;
   std::vector<std::int64_t> pieces_;
   std::vector<SlotGeometry> geometries_;

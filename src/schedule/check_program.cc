@@ -323,15 +323,22 @@ bool may_be_in_place(const Problem& problem) {
   switch (problem.operation) {
     case Operation::allreduce:
     case Operation::allgather:
+    case Operation::allgatherv:
     case Operation::scan:
     case Operation::exscan:
       return true;
     case Operation::reduce:
     case Operation::gather:
     case Operation::scatter:
+    case Operation::gatherv:
+    case Operation::scatterv:
       return problem.rank == problem.root;
-    case Operation::alltoall:              // the runtime gives the schedule a copy of the input
-    case Operation::reduce_scatter_block:  // the same
+    // The runtime gives the schedule a copy of the input.
+    case Operation::alltoall:
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+    case Operation::reduce_scatter:
+    case Operation::reduce_scatter_block:
     case Operation::barrier:
     case Operation::bcast:
       return false;

@@ -101,6 +101,13 @@ class CheckRun {
   void reduce(int instance);
   Cell combine(int instance, const Cell& left, const Cell& right);
   void fill_buffers(int rank);
+  // What element `at` of a rank's output is to be: the operand of one rank (unless it is a reduction), and
+  // which element of it.
+  struct Wanted {
+    int from = 0;
+    std::int64_t element = 0;
+  };
+  Wanted wanted(const Problem& problem, std::int64_t at) const;
   void check_result(int rank);
   void check_remote_reads_done(int rank);
   void check_barrier(int rank);

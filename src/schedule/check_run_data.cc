@@ -26,14 +26,20 @@ void CheckRun::fill_buffers(int rank) {
   const Operation operation = problem.operation;
   const std::int32_t own = expressions_.leaf(call, rank);
 
-  const bool gives_input = operation == Operation::scatter ? is_root : !problem.is_in_place;
+  const bool is_scatter = operation == Operation::scatter || operation == Operation::scatterv;
+  const bool gives_input = is_scatter ? is_root : !problem.is_in_place;
   state.input.assign(gives_input ? program.extent(Place::input) : 0, Cell{});
   if (gives_input) fill(&state.input, 0, program.extent(Place::input), own);
   state.output.assign(program.extent(Place::output), Cell{});
   if (operation == Operation::bcast && is_root) fill(&state.output, 0, n, own);
-  if (problem.is_in_place) {
+  if (problem.is_in_place && has_uneven_blocks(operation)) {
+    if (!is_scatter) fill(&state.output, program.starts()[rank], program.length(rank), own);
+  } else if (problem.is_in_place) {
     const bool is_block = operation == Operation::gather || operation == Operation::allgather;
     if (is_reduction(operation) || is_block) fill(&state.output, is_block ? rank * n : 0, n, own);
+  }
+  for (int other = 0; rank == plan_.call(call).knowing_rank && other < plan_.ranks(); ++other) {
+    fill(&state.output, other * n, n, expressions_.leaf(call, other));
   }
   state.scratch.assign(program.extent(Place::scratch), Cell{});
   state.known.assign(words_, 0);
@@ -228,15 +234,46 @@ void CheckRun::reduce(int instance) {
   }
 }
 
+CheckRun::Wanted CheckRun::wanted(const Problem& problem, std::int64_t at) const {
+  const int call = ranks_[problem.rank].call;
+  if (!has_uneven_blocks(problem.operation)) {
+    const std::int64_t n = plan_.elements(call);
+    switch (problem.operation) {
+      case Operation::scatter:
+        return {problem.root, problem.rank * n + at};
+      case Operation::bcast:
+        return {problem.root, at};
+      case Operation::reduce_scatter_block:
+        return {0, problem.rank * n + at};
+      case Operation::alltoall:
+        return {static_cast<int>(at / n), problem.rank * n + at % n};
+      default:
+        return is_reduction(problem.operation) ? Wanted{0, at} : Wanted{static_cast<int>(at / n), at % n};
+    }
+  }
+  const std::vector<std::int64_t>& starts = plan_.program(call, problem.rank).starts();
+  if (problem.operation == Operation::scatterv || problem.operation == Operation::reduce_scatter) {
+    return {problem.root, starts[problem.rank] + at};
+  }
+  const std::int64_t first = first_block(problem, Place::output);
+  const std::int64_t element = starts[first] + at;
+  const auto block = std::upper_bound(starts.begin(), starts.end(), element) - starts.begin() - 1;
+  const auto from = static_cast<int>(block - first);
+  std::int64_t origin = 0;
+  if (is_uneven_alltoall(problem.operation)) origin = plan_.program(call, from).starts()[problem.rank];
+  return {from, origin + element - starts[block]};
+}
+
 void CheckRun::check_result(int rank) {
   const RankState& state = ranks_[rank];
   const Problem problem = plan_.call(state.call).problem_of(rank);
   const Operation operation = problem.operation;
   const bool is_root = rank == problem.root;
-  const std::int64_t n = plan_.elements(state.call);
-  const bool ends_at_root = operation == Operation::reduce || operation == Operation::gather;
+  const bool ends_at_root =
+      operation == Operation::reduce || operation == Operation::gather || operation == Operation::gatherv;
+  const bool is_scatter = operation == Operation::scatter || operation == Operation::scatterv;
   if (operation == Operation::barrier || (ends_at_root && !is_root)) return;
-  if (operation == Operation::scatter && problem.is_in_place) return;
+  if (is_scatter && problem.is_in_place) return;
   // How many ranks' contributions a reduction joins here, the first ones.
   const int joined = operation == Operation::scan     ? rank + 1
                      : operation == Operation::exscan ? rank
@@ -255,19 +292,14 @@ void CheckRun::check_result(int rank) {
   const auto elements = static_cast<std::int64_t>(state.output.size());
   for (std::int64_t i = 0; i < elements; ++i) {
     const Cell& cell = state.output[i];
+    const auto [from, element] = wanted(problem, i);
+    const auto& all_wanted = plan_.call(state.call).wanted;
+    if (!all_wanted.empty() && !all_wanted[rank][from]) continue;
     std::int32_t expected = cell.value;
-    std::int64_t element = i;
-    if (operation == Operation::bcast || operation == Operation::scatter) {
-      expected = expressions_.leaf(state.call, problem.root);
-      if (operation == Operation::scatter) element += rank * n;
-    } else if (!is_reduction(operation)) {
-      expected = expressions_.leaf(state.call, static_cast<int>(i / n));
-      element = i % n + (operation == Operation::alltoall ? rank * n : 0);
-    } else {
-      if (operation == Operation::reduce_scatter_block) element += rank * n;
-      if (!expressions_.is_run(cell.value, joined) || expressions_.call_of(cell.value) != state.call) {
-        expected = -1;
-      }
+    if (!is_reduction(operation)) {
+      expected = expressions_.leaf(state.call, from);
+    } else if (!expressions_.is_run(cell.value, joined) || expressions_.call_of(cell.value) != state.call) {
+      expected = -1;
     }
     if (cell.value == expected && cell.element == element && expected >= 0) {
       if (!is_same_everywhere || cell == result[i]) continue;

@@ -153,6 +153,7 @@ class Compiler {
     if (is_flag_step(flat.step.kind) && !has_channel) refuse("a flag in a stage that has no channel");
     for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
       if (ref == nullptr || flat.is_token) continue;
+      if (ref->parts != 1 && has_uneven_blocks(problem_.operation)) refuse("a part of uneven blocks");
       if (ref->parts <= 0 || ref->sub_parts <= 0 || ref->first < 0 || ref->last < ref->first) {
         refuse("a reference that is no range");
       }
@@ -206,13 +207,17 @@ class Compiler {
     };
     if (ref.place == Place::scratch) widen(&made_->scratch_last, &made_->scratch_parts);
     if (ref.place == Place::output) widen(&made_->output_last, &made_->output_parts);
+    if (ref.last - ref.first > 1 && ref.place == Place::input) made_->has_input_runs = true;
+    if (ref.last - ref.first > 1 && ref.place == Place::output) made_->has_output_runs = true;
   }
 
   std::int32_t index_of(const Ref& ref) {
     for (std::size_t at = hash_of(ref) & (index_.size() - 1);; at = (at + 1) & (index_.size() - 1)) {
       if (index_[at] < 0) {
         index_[at] = static_cast<std::int32_t>(made_->refs.size());
-        made_->refs.push_back({ref, is_private(ref.place) && ref.parts == 1 && !has_sub_range(ref)});
+        const bool is_even = !has_uneven_blocks(problem_.operation);
+        made_->refs.push_back(
+            {ref, is_even && is_private(ref.place) && ref.parts == 1 && !has_sub_range(ref)});
       } else if (static_cast<const Ref&>(made_->refs[index_[at]]) != ref) {
         continue;
       }
@@ -291,6 +296,10 @@ std::size_t held_bytes(const std::vector<T>& values) {
 
 std::shared_ptr<const Compiled> compile(const Problem& problem, const Program& program) {
   return Compiler(problem, program).compile();
+}
+
+bool has_runs(const Compiled& compiled, Place place) {
+  return place == Place::input ? compiled.has_input_runs : compiled.has_output_runs;
 }
 
 std::size_t size_bytes(const Compiled& compiled) {

@@ -75,6 +75,8 @@ class Compiled {
   std::int64_t output_last = 0;
   std::int32_t output_parts = 1;
 
+  bool has_input_runs = false, has_output_runs = false;  // of several uneven blocks
+
   // What other local ranks mean by this rank's input and output (MPI_IN_PLACE moves one onto the other).
   Ref exposed_input, exposed_output;
 };

@@ -9,6 +9,7 @@
 
 #include "host/host.h"
 #include "schedule/program.h"
+#include "schedule/ranges.h"
 #include "shm/slice.h"
 
 namespace unisono::schedule {
@@ -18,6 +19,8 @@ namespace unisono::schedule {
 class Compiled;
 std::shared_ptr<const Compiled> compile(const Problem& problem, const Program& program);
 std::size_t size_bytes(const Compiled& compiled);
+// Does a step name several uneven blocks at once in input, or output?
+bool has_runs(const Compiled& compiled, Place place);
 
 // Where a schedule runs.
 struct Ground {
@@ -38,6 +41,13 @@ struct Data {
   std::int64_t elements = 0;  // N of the unit
   std::size_t element_bytes = 1;
   shm::Combine combine;  // reductions
+  // Operations on uneven blocks: `elements` is the length of the longest one, and
+  Lengths lengths{};      // of this rank's blocks, by number; those that it does not know of are empty
+  std::int64_t most = 0;  // as in Units
+  // Where single blocks stand in input and output, elements, by number (the first one's entry first); null:
+  // side by side in the order of their numbers. Only for programs that name no runs there.
+  const std::int64_t* input_places = nullptr;
+  const std::int64_t* output_places = nullptr;
 };
 
 // Returned where another rank's memory could not be read, which was proved possible at set-up. No host has a

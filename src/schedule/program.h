@@ -45,7 +45,9 @@ enum class Place : std::uint8_t { input, output, scratch, shared, remote_input, 
 // common). remote_*: the same elements in local rank `owner`'s buffer, read through single copy after that
 // rank's `expose`. A message whose range holds no element in a call is not sent at all; a message that is
 // to be sent whatever the count (a token) names an empty range (first == last). In a barrier every message is
-// a token.
+// a token. Where blocks differ in length (has_uneven_blocks) every block keeps its number on all places: what
+// a rank owns alone is block `rank` there too, and what it gets of an alltoall are the blocks from `size` on,
+// behind those that it sends. Scratch space holds one vector of all blocks behind the other.
 struct Ref {
   Place place = Place::output;
   std::int64_t first = 0;

@@ -33,6 +33,33 @@ inline std::int64_t scaled_up(std::int64_t first, std::int64_t parts, std::int64
   return units * elements + divide((first - units * parts) * elements + parts - 1, parts);
 }
 
+// Where blocks of uneven length begin in a vector of them all; a second vector follows behind the first.
+struct Lengths {
+  const std::int64_t* starts = nullptr;  // count + 1 entries; null: every unit has equally many elements
+  std::int64_t count = 0;
+
+  bool are_uneven() const { return starts != nullptr; }
+  std::int64_t start(std::int64_t block) const {
+    if (block <= count) return starts[block];
+    const std::int64_t vectors = divide(block, count);
+    return vectors * starts[count] + starts[block - vectors * count];
+  }
+};
+
+// What the units of a call hold: `elements` each, or where they are uneven, at most so many.
+struct Units {
+  std::int64_t elements = 0;
+  Lengths lengths{};
+  // Uneven: no run of blocks is longer; the same on all ranks.
+  std::int64_t most = 0;
+
+  Units(std::int64_t each) : elements(each) {}
+  Units(std::int64_t longest, const Lengths& uneven, std::int64_t most_of_run)
+      : elements(longest), lengths(uneven), most(most_of_run) {}
+};
+// Of `most` where ranks do not know all lengths.
+inline constexpr std::int64_t unknown_elements = std::int64_t{1} << 62;
+
 struct ElementRange {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -48,35 +75,45 @@ inline ElementRange cut(const ElementRange& range, std::int64_t first, std::int6
 }
 
 // All elements of the reference, its sub-range left aside.
-inline ElementRange element_range(const Ref& ref, std::int64_t elements) {
-  return {scaled(ref.first, ref.parts, elements), scaled(ref.last, ref.parts, elements)};
+inline ElementRange element_range(const Ref& ref, const Units& units) {
+  if (units.lengths.are_uneven()) return {units.lengths.start(ref.first), units.lengths.start(ref.last)};
+  return {scaled(ref.first, ref.parts, units.elements), scaled(ref.last, ref.parts, units.elements)};
 }
 
 // The elements of piece `piece` of `pieces`, before (whole_piece) and after (piece_range) taking the
 // sub-range.
-inline ElementRange whole_piece(const Ref& ref, std::int64_t elements, std::int64_t piece,
-                                std::int64_t pieces) {
-  const ElementRange range = element_range(ref, elements);
+inline ElementRange whole_piece(const Ref& ref, const Units& units, std::int64_t piece, std::int64_t pieces) {
+  const ElementRange range = element_range(ref, units);
   return pieces == 1 ? range : cut(range, piece, piece + 1, pieces);
 }
 inline bool has_sub_range(const Ref& ref) {
   return ref.sub_last - ref.sub_first != ref.sub_parts;
 }
-inline ElementRange piece_range(const Ref& ref, std::int64_t elements, std::int64_t piece,
-                                std::int64_t pieces) {
-  const ElementRange range = whole_piece(ref, elements, piece, pieces);
+inline ElementRange piece_range(const Ref& ref, const Units& units, std::int64_t piece, std::int64_t pieces) {
+  const ElementRange range = whole_piece(ref, units, piece, pieces);
   return has_sub_range(ref) ? cut(range, ref.sub_first, ref.sub_last, ref.sub_parts) : range;
 }
 // Where a shared reference's bytes begin within its lane, elements.
-inline std::int64_t offset_in_lane(const Ref& ref, std::int64_t elements, std::int64_t piece,
+inline std::int64_t offset_in_lane(const Ref& ref, const Units& units, std::int64_t piece,
                                    std::int64_t pieces) {
   if (!has_sub_range(ref)) return 0;
-  return scaled(ref.sub_first, ref.sub_parts, whole_piece(ref, elements, piece, pieces).length());
+  return scaled(ref.sub_first, ref.sub_parts, whole_piece(ref, units, piece, pieces).length());
+}
+
+// The elements of `last` of `parts` units, rounded up.
+inline std::int64_t elements_up_to(std::int64_t last, std::int64_t parts, const Units& units) {
+  if (units.lengths.are_uneven()) return units.lengths.start(last);
+  return scaled_up(last, parts, units.elements);
+}
+// The longest reference of a stage, at most: the same on all ranks.
+inline std::int64_t extent_elements(const Stage& stage, const Units& units) {
+  const std::int64_t even = scaled_up(stage.extent, stage.extent_parts, units.elements);
+  return units.lengths.are_uneven() ? std::min(even, units.most) : even;
 }
 
 // How many pieces the stage has. `lane_bytes`: of the stage's channel; ignored where it has none. No piece is
 // longer than a segment or a lane, as long as one element fits there.
-inline std::int64_t piece_count(const Stage& stage, std::int64_t elements, std::size_t element_bytes,
+inline std::int64_t piece_count(const Stage& stage, const Units& units, std::size_t element_bytes,
                                 std::size_t lane_bytes) {
   const bool has_lane = stage.shared != SharedMode::none;
   if (stage.segment_bytes == 0 && !has_lane) return 1;
@@ -85,7 +122,7 @@ inline std::int64_t piece_count(const Stage& stage, std::int64_t elements, std::
   const std::int64_t limit = std::max<std::int64_t>(
       1, divide(limit_bytes, std::max<std::int64_t>(1, static_cast<std::int64_t>(element_bytes))));
   // Rounded up: the longest of several near-equal parts.
-  const std::int64_t extent = scaled_up(stage.extent, stage.extent_parts, elements);
+  const std::int64_t extent = extent_elements(stage, units);
   return std::max<std::int64_t>(1, divide(extent + limit - 1, limit));
 }
 
@@ -109,6 +146,9 @@ inline int message_key(int stage, int round, int key_count) {
   constexpr int stage_stride = 1021;  // prime: keys of neighbouring stages meet late
   return static_cast<int>((static_cast<std::int64_t>(stage) * stage_stride + round) % key_count);
 }
+
+// Uneven blocks: the number of the one that `place` begins with (input or output).
+std::int64_t first_block(const Problem& problem, Place place);
 
 // MPI_IN_PLACE: the problem's reference, moved to where MPI says that the data lies.
 Ref in_place(const Problem& problem, const Ref& ref);

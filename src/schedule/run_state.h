@@ -83,6 +83,9 @@ struct Executor::State {
   void do_expose(const CompiledStep& step, std::int64_t piece);
   bool is_await_over(const CompiledStep& step, std::int64_t piece);
   std::uint64_t tick_of(const CompiledStep& step, std::int64_t piece) const;
+  Units units() const { return {data.elements, data.lengths, data.most}; }
+  // Where element `element` of the vector of uneven blocks stands.
+  char* uneven_address(const Ref& ref, std::int64_t element) const;
   char* own_address(const Ref& ref, std::int64_t element) const {
     return bases[static_cast<int>(ref.place)] + element * element_bytes;
   }

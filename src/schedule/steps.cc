@@ -43,7 +43,7 @@ void Arena::abandon() {
 }
 
 std::size_t Executor::State::bytes_up_to(std::int64_t last, std::int64_t parts) const {
-  return last == 0 ? 0 : static_cast<std::size_t>(scaled_up(last, parts, data.elements) * element_bytes);
+  return last == 0 ? 0 : static_cast<std::size_t>(elements_up_to(last, parts, units()) * element_bytes);
 }
 
 void Executor::State::place_buffers() {
@@ -73,13 +73,13 @@ void Executor::State::prepare_stages() {
     StageProgress& own = stages[i];
     own.window = stage.shape.window;
     if (stage.channel < 0) {
-      own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, 0);
+      own.pieces = piece_count(stage.shape, units(), data.element_bytes, 0);
       is_whole = is_whole && own.pieces == 1;
       continue;
     }
     own.use = ground.slice->plan(stage.channel, stage.shape.shared == SharedMode::common, stage.shape.buffers,
                                  stage.shape.lanes);
-    own.pieces = piece_count(stage.shape, data.elements, data.element_bytes, own.use.lane_bytes);
+    own.pieces = piece_count(stage.shape, units(), data.element_bytes, own.use.lane_bytes);
     is_whole = is_whole && own.pieces == 1;
     if (stage.shape.continues_channel) {
       own.use = shm::Slice::go_on(&stages[first_on_channel].use, own.pieces);
@@ -94,13 +94,23 @@ void Executor::State::prepare_stages() {
   }
 }
 
+char* Executor::State::uneven_address(const Ref& ref, std::int64_t element) const {
+  if (ref.place == Place::scratch) return own_address(ref, element);
+  const std::int64_t* places = ref.place == Place::input ? data.input_places : data.output_places;
+  const std::int64_t first = first_block(compiled->problem, ref.place);
+  if (places == nullptr) return own_address(ref, element - data.lengths.start(first));
+  return own_address(ref, element - data.lengths.start(ref.first) + places[ref.first - first]);
+}
+
 char* Executor::State::address_of_piece(const Ref& ref, const CompiledStep& step, std::int64_t piece,
                                         std::int64_t* length) {
   const StageProgress& stage = stages[step.stage];
-  const ElementRange range = piece_range(ref, data.elements, piece, stage.pieces);
+  const ElementRange range = piece_range(ref, units(), piece, stage.pieces);
   *length = range.length();
-  if (ref.place != Place::shared) return own_address(ref, range.first);
-  const std::int64_t offset = offset_in_lane(ref, data.elements, piece, stage.pieces);
+  if (ref.place != Place::shared) {
+    return data.lengths.are_uneven() ? uneven_address(ref, range.first) : own_address(ref, range.first);
+  }
+  const std::int64_t offset = offset_in_lane(ref, units(), piece, stage.pieces);
   return ground.slice->slot(stage.use, piece, ref.owner, ref.lane) + offset * element_bytes;
 }
 
@@ -108,7 +118,7 @@ bool Executor::State::read_remote(const Ref& ref, const CompiledStep& step, std:
                                   std::int64_t first_element, void* into, std::int64_t length) {
   const StageProgress& stage = stages[step.stage];
   const shm::Exposure exposure = ground.slice->exposed(stage.use, piece, ref.owner);
-  const std::int64_t element = piece_range(ref, data.elements, piece, stage.pieces).first + first_element;
+  const std::int64_t element = piece_range(ref, units(), piece, stage.pieces).first + first_element;
   const std::uint64_t base = ref.place == Place::remote_input ? exposure.input : exposure.output;
   const std::uint64_t from = base + static_cast<std::uint64_t>(element * element_bytes);
   const auto bytes = static_cast<std::size_t>(length * element_bytes);

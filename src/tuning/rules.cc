@@ -125,6 +125,19 @@ void on_several_nodes(const Question& question, Candidates* to) {
               "several nodes: large blocks travel once, to one rank at a time, so that no link is flooded",
               in_segments);
       break;
+    case Operation::allgatherv:
+      if (bytes <= 4 * kib) to->add(level + "bruck", why + "small blocks want few rounds");
+      to->add(level + "ring", why + "large blocks want neighbours only");
+      break;
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+      to->add("pairwise", "several nodes: one rank at a time, so that no link is flooded");
+      break;
+    case Operation::gatherv:
+    case Operation::scatterv:
+      to->native("uneven blocks between nodes: nothing was measured ahead of the MPI's own");
+      break;
+    case Operation::reduce_scatter:
     case Operation::reduce_scatter_block:
       if (bytes <= 2 * kib && question.problem.is_commutative) {
         to->add(level + "recursive_halving", why + "small blocks want few rounds");

@@ -25,6 +25,12 @@ OPERATIONS = [
     "reduce_scatter_block",
     "scan",
     "exscan",
+    "allgatherv",
+    "reduce_scatter",
+    "alltoallv",
+    "alltoallw",
+    "gatherv",
+    "scatterv",
 ]
 # Every kind of group, and every manner of needs, in few calls.
 DRAWN = [

@@ -38,6 +38,12 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Reduce_scatter_block] = erase(reduce_scatter_block<int>);
   functions[unisono_slot_Scan] = erase(scan<int>);
   functions[unisono_slot_Exscan] = erase(exscan<int>);
+  functions[unisono_slot_Allgatherv] = erase(allgatherv<int>);
+  functions[unisono_slot_Reduce_scatter] = erase(reduce_scatter<int>);
+  functions[unisono_slot_Alltoallv] = erase(alltoallv<int>);
+  functions[unisono_slot_Alltoallw] = erase(alltoallw<int>);
+  functions[unisono_slot_Gatherv] = erase(gatherv<int>);
+  functions[unisono_slot_Scatterv] = erase(scatterv<int>);
   functions[unisono_slot_Bcast_c] = erase(bcast<MPI_Count>);
   functions[unisono_slot_Reduce_c] = erase(reduce<MPI_Count>);
   functions[unisono_slot_Allreduce_c] = erase(allreduce<MPI_Count>);
@@ -48,6 +54,12 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Reduce_scatter_block_c] = erase(reduce_scatter_block<MPI_Count>);
   functions[unisono_slot_Scan_c] = erase(scan<MPI_Count>);
   functions[unisono_slot_Exscan_c] = erase(exscan<MPI_Count>);
+  functions[unisono_slot_Allgatherv_c] = erase(allgatherv<MPI_Count>);
+  functions[unisono_slot_Reduce_scatter_c] = erase(reduce_scatter<MPI_Count>);
+  functions[unisono_slot_Alltoallv_c] = erase(alltoallv<MPI_Count>);
+  functions[unisono_slot_Alltoallw_c] = erase(alltoallw<MPI_Count>);
+  functions[unisono_slot_Gatherv_c] = erase(gatherv<MPI_Count>);
+  functions[unisono_slot_Scatterv_c] = erase(scatterv<MPI_Count>);
   return adapter;
 }
 

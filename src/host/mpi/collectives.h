@@ -3,9 +3,15 @@
 // large-count (_c) variants.
 #pragma once
 
+#include <type_traits>
+
 #include "host/mpi/family.h"
 
 namespace unisono::host::mpi {
+
+// Displacements are as wide as counts.
+template <class Count>
+using Displacement = std::conditional_t<std::is_same_v<Count, int>, int, MPI_Aint>;
 
 int barrier(MPI_Comm comm);
 template <class Count>
@@ -32,5 +38,27 @@ template <class Count>
 int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 template <class Count>
 int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+
+// Operations on uneven blocks.
+template <class Count>
+int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
+               const Displacement<Count>* places, MPI_Datatype out_type, MPI_Comm comm);
+template <class Count>
+int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
+            const Displacement<Count>* places, MPI_Datatype out_type, int root, MPI_Comm comm);
+template <class Count>
+int scatterv(const void* in, const Count* counts, const Displacement<Count>* places, MPI_Datatype in_type,
+             void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm);
+template <class Count>
+int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>* in_places,
+              MPI_Datatype in_type, void* out, const Count* out_counts, const Displacement<Count>* out_places,
+              MPI_Datatype out_type, MPI_Comm comm);
+template <class Count>
+int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>* in_places,
+              const MPI_Datatype* in_types, void* out, const Count* out_counts,
+              const Displacement<Count>* out_places, const MPI_Datatype* out_types, MPI_Comm comm);
+template <class Count>
+int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm);
 
 }  // namespace unisono::host::mpi

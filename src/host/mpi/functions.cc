@@ -38,6 +38,12 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
   find(mpi_library, "PMPI_Reduce_scatter_block_c", &found.Reduce_scatter_block_c);
   find(mpi_library, "PMPI_Scan_c", &found.Scan_c);
   find(mpi_library, "PMPI_Exscan_c", &found.Exscan_c);
+  find(mpi_library, "PMPI_Allgatherv_c", &found.Allgatherv_c);
+  find(mpi_library, "PMPI_Reduce_scatter_c", &found.Reduce_scatter_c);
+  find(mpi_library, "PMPI_Alltoallv_c", &found.Alltoallv_c);
+  find(mpi_library, "PMPI_Alltoallw_c", &found.Alltoallw_c);
+  find(mpi_library, "PMPI_Gatherv_c", &found.Gatherv_c);
+  find(mpi_library, "PMPI_Scatterv_c", &found.Scatterv_c);
   find(mpi_library, "PMPI_Type_get_envelope_c", &found.Type_get_envelope_c);
   find(mpi_library, "PMPI_Type_get_contents_c", &found.Type_get_contents_c);
   pmpi = found;

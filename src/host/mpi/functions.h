@@ -13,7 +13,7 @@ namespace unisono::host::mpi {
 #define UNISONO_HOST_FUNCTIONS(X) \
   X(Init) X(Init_thread) X(Finalize) X(Query_thread) X(Get_library_version) X(Abort) X(Barrier) \
   X(Bcast) X(Reduce) X(Allreduce) X(Gather) X(Scatter) X(Allgather) X(Alltoall) \
-  X(Reduce_scatter_block) X(Scan) X(Exscan) X(Comm_rank) \
+  X(Reduce_scatter_block) X(Scan) X(Exscan) X(Allgatherv) X(Reduce_scatter) X(Alltoallv) X(Alltoallw) X(Gatherv) X(Scatterv) X(Comm_remote_size) X(Comm_rank) \
   X(Comm_size) X(Comm_test_inter) X(Comm_split) X(Comm_free) X(Comm_group) X(Comm_get_name) \
   X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) \
   X(Comm_get_attr) X(Group_translate_ranks) X(Group_free) X(Isend) X(Irecv) X(Sendrecv) X(Test) \
@@ -43,6 +43,17 @@ struct Functions {
   int (*Reduce_scatter_block_c)(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm) = nullptr;
   int (*Scan_c)(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm) = nullptr;
   int (*Exscan_c)(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm) = nullptr;
+  int (*Allgatherv_c)(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*, const MPI_Aint*,
+                      MPI_Datatype, MPI_Comm) = nullptr;
+  int (*Gatherv_c)(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*, const MPI_Aint*,
+                   MPI_Datatype, int, MPI_Comm) = nullptr;
+  int (*Scatterv_c)(const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*, MPI_Count,
+                    MPI_Datatype, int, MPI_Comm) = nullptr;
+  int (*Alltoallv_c)(const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, void*, const MPI_Count*,
+                     const MPI_Aint*, MPI_Datatype, MPI_Comm) = nullptr;
+  int (*Alltoallw_c)(const void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, void*,
+                     const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm) = nullptr;
+  int (*Reduce_scatter_c)(const void*, void*, const MPI_Count*, MPI_Datatype, MPI_Op, MPI_Comm) = nullptr;
   int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*) = nullptr;
   int (*Type_get_contents_c)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*, MPI_Aint*,
                              MPI_Count*, MPI_Datatype*) = nullptr;

@@ -44,6 +44,20 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
                          MPI_Comm comm);
 int scan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+int allgatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, const MPI_Count* counts,
+               const MPI_Aint* places, MPI_Datatype out_type, MPI_Comm comm);
+int gatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, const MPI_Count* counts,
+            const MPI_Aint* places, MPI_Datatype out_type, int root, MPI_Comm comm);
+int scatterv(const void* in, const MPI_Count* counts, const MPI_Aint* places, MPI_Datatype in_type, void* out,
+             MPI_Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm);
+int alltoallv(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_places, MPI_Datatype in_type,
+              void* out, const MPI_Count* out_counts, const MPI_Aint* out_places, MPI_Datatype out_type,
+              MPI_Comm comm);
+int alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_places,
+              const MPI_Datatype* in_types, void* out, const MPI_Count* out_counts,
+              const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm);
+int reduce_scatter(const void* in, void* out, const MPI_Count* counts, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm);
 }  // namespace large
 
 }  // namespace unisono::host::mpi

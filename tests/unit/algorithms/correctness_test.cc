@@ -9,6 +9,7 @@
 
 #include "../case_stride.h"
 #include "interpreter.h"
+#include "schedule/check_load.h"
 
 namespace unisono::algorithms::testing {
 namespace {
@@ -64,9 +65,10 @@ std::vector<std::int64_t> counts(const Case& tested) {
 void expect_variants(Case tested) {
   const Operation operation = tested.descriptor->operation;
   // An alltoall in place gets a copy of its input from the runtime, a scattered reduction too.
-  const bool can_be_in_place = (is_reduction(operation) || is_block_operation(operation)) &&
-                               operation != Operation::alltoall &&
-                               operation != Operation::reduce_scatter_block;
+  const bool is_copied = operation == Operation::alltoall || is_uneven_alltoall(operation) ||
+                         operation == Operation::reduce_scatter_block ||
+                         operation == Operation::reduce_scatter;
+  const bool can_be_in_place = (is_reduction(operation) || is_block_operation(operation)) && !is_copied;
   for (const Parameters& parameters : parameter_sets(*tested.descriptor)) {
     tested.parameters = parameters;
     for (const std::int64_t elements : counts(tested)) {
@@ -74,6 +76,7 @@ void expect_variants(Case tested) {
       for (const bool is_in_place : {false, true}) {
         if (is_in_place && !can_be_in_place) continue;
         tested.is_in_place = is_in_place;
+        tested.pattern = (tested.pattern + 1) % schedule::block_patterns;
         ASSERT_EQ(fault_of(tested), "");
       }
     }

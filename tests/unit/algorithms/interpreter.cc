@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "promise.h"
+#include "schedule/check_load.h"
 #include "schedule/ranges.h"
 
 namespace unisono::algorithms::testing {
@@ -57,9 +58,10 @@ struct Rank {
   Program program;
   std::vector<Action> actions;
   std::size_t next = 0;
-  std::array<Values, 3> memory;  // input, output, scratch
-  std::int64_t space_for = -1;   // piece that await_space was last asked for
-  int fused = 0;                 // fused operations so far
+  std::array<Values, 3> memory;      // input, output, scratch
+  std::vector<std::int64_t> starts;  // of uneven blocks
+  std::int64_t space_for = -1;       // piece that await_space was last asked for
+  int fused = 0;                     // fused operations so far
 };
 
 class Interpreter {
@@ -102,6 +104,9 @@ class Interpreter {
                     .is_commutative = case_.is_commutative,
                     .is_in_place = promise_.is_in_place(number),
                     .layout = layout};
+    if (has_uneven_blocks(operation())) {
+      rank.starts = schedule::block_starts(rank.problem, case_.elements, case_.pattern);
+    }
     rank.program = case_.descriptor->build(rank.problem, case_.parameters);
     int channel = 0;
     for (int stage = 0; stage < static_cast<int>(rank.program.stages.size()); ++stage) {
@@ -110,8 +115,14 @@ class Interpreter {
     }
     std::tie(rank.memory[0], rank.memory[1]) = promise_.before(number);
     rank.memory[2].resize(
-        schedule::scaled_up(rank.program.scratch, rank.program.scratch_parts, case_.elements));
+        schedule::elements_up_to(rank.program.scratch, rank.program.scratch_parts, units(rank)));
     return rank;
+  }
+
+  schedule::Units units(const Rank& rank) const {
+    if (rank.starts.empty()) return case_.elements;
+    const std::int64_t most = has_known_blocks(operation()) ? rank.starts.back() : schedule::unknown_elements;
+    return {case_.elements, {rank.starts.data(), std::ssize(rank.starts) - 1}, most};
   }
 
   std::int64_t lane_bytes(const Stage& stage, int rank) const {
@@ -123,7 +134,7 @@ class Interpreter {
   void add_actions(Rank* rank, int stage_number, int channel) {
     const Stage& stage = rank->program.stages[stage_number];
     const std::int64_t pieces =
-        piece_count(stage, case_.elements, element_bytes, lane_bytes(stage, rank->problem.rank));
+        piece_count(stage, units(*rank), element_bytes, lane_bytes(stage, rank->problem.rank));
     const bool has_channel = stage.shared != SharedMode::none;
     const auto steps_of = [&](int round) {
       std::vector<Step> steps;
@@ -178,7 +189,11 @@ class Interpreter {
     const Rank& owner = is_remote(ref) ? ranks_[remote_rank(rank, ref)] : rank;
     // Another rank exposes its output as its input where it is in place.
     const Ref there = is_remote(ref) ? schedule::in_place(owner.problem, ref.in(own_place(ref.place))) : ref;
-    const ElementRange range = piece_range(there, case_.elements, action.piece, action.pieces);
+    ElementRange range = piece_range(there, units(rank), action.piece, action.pieces);
+    if (!rank.starts.empty() && (there.place == Place::input || there.place == Place::output)) {
+      const std::int64_t origin = rank.starts[schedule::first_block(rank.problem, there.place)];
+      range = {range.first - origin, range.last - origin};
+    }
     if (ref.place == Place::shared) return {ref.place, range};
     const auto& memory = owner.memory[memory_of(there.place)];
     if (range.length() > 0 && (range.first < 0 || range.last > std::ssize(memory))) {
@@ -209,7 +224,7 @@ class Interpreter {
                                        std::int64_t e) {
     const Stage& stage = rank.program.stages[action.stage];
     if (ref.lane >= stage.lanes) throw Fault("uses a lane that the stage does not have");
-    const std::int64_t offset = offset_in_lane(ref, case_.elements, action.piece, action.pieces) + e;
+    const std::int64_t offset = offset_in_lane(ref, units(rank), action.piece, action.pieces) + e;
     const std::int64_t lane_elements = lane_bytes(stage, rank.problem.rank) / element_bytes;
     if (offset >= lane_elements) throw Fault("overruns a lane");
     const std::int64_t slot = ref.owner * stage.buffers + action.piece % stage.buffers;
@@ -443,7 +458,7 @@ void expect_barrier_holds(const Case& tested) {
 std::string Case::describe() const {
   std::ostringstream text;
   text << descriptor->name << " on " << layout.describe() << ", root " << root << ", " << elements
-       << " elements, area " << area_bytes << (is_in_place ? ", in place" : "")
+       << " elements (pattern " << pattern << "), area " << area_bytes << (is_in_place ? ", in place" : "")
        << (is_commutative ? "" : ", not commutative");
   for (const auto& [name, value] : parameters.values()) text << ", " << name << "=" << value;
   return text.str();

@@ -20,7 +20,8 @@ struct Case {
   int root = 0;
   bool is_commutative = true;
   bool is_in_place = false;
-  std::int64_t elements = 1;     // N
+  std::int64_t elements = 1;     // N; of uneven blocks, the longest
+  int pattern = 1;               // uneven blocks: which lengths (schedule::block_length)
   std::int64_t area_bytes = 64;  // of shared memory, per rank and channel; an element has 8 bytes
   std::string describe() const;
 };

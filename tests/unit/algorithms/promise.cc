@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "schedule/check_load.h"
+
 namespace unisono::algorithms::testing {
 
 Value joined(const Value& left, const Value& right, bool is_commutative) {
@@ -41,8 +43,9 @@ std::pair<int, int> Promise::units(int rank) const {
       return {rank == case_.root ? size_ : 0, 1};
     case Operation::alltoall:
       return {size_, size_};
+    default:
+      return {0, 0};  // uneven blocks
   }
-  return {0, 0};
 }
 
 Value Promise::contribution(int rank, std::int64_t unit, std::int64_t element) const {
@@ -53,7 +56,66 @@ Value Promise::contribution(int rank, std::int64_t unit, std::int64_t element) c
   return {rank * n + element, 1};
 }
 
+void Promise::append_block(Values* values, int from, int to) const {
+  constexpr std::int64_t longest = 1 << 20;
+  const schedule::Problem problem{.operation = operation(), .size = size_};
+  const bool is_gather = operation() == Operation::allgatherv || operation() == Operation::gatherv;
+  const std::int64_t length = schedule::block_length(problem, case_.elements, case_.pattern, from, to);
+  const std::int64_t first = ((is_gather ? 0 : to) * size_ + from) * longest;
+  for (std::int64_t e = 0; e < length; ++e) values->push_back({first + e, 1});
+}
+
+std::pair<Values, Values> Promise::blocks_before(int rank) const {
+  const schedule::Problem problem{
+      .operation = operation(), .size = size_, .rank = rank, .root = case_.root, .layout = {}, .blocks = {}};
+  const auto starts = schedule::block_starts(problem, case_.elements, case_.pattern);
+  Values input;
+  Values output(schedule::block_extent(problem, starts, schedule::Place::output));
+  switch (operation()) {
+    case Operation::reduce_scatter:
+      for (std::int64_t e = 0; e < starts.back(); ++e) input.push_back({e, std::uint64_t{1} << rank});
+      return {input, output};
+    case Operation::scatterv:
+      for (int to = 0; rank == case_.root && to < size_; ++to) append_block(&input, rank, to);
+      return {input, is_in_place(rank) ? Values{} : output};
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+      for (int to = 0; to < size_; ++to) append_block(&input, rank, to);
+      return {input, output};
+    default:
+      append_block(&input, rank, 0);
+      if (!is_in_place(rank)) return {input, output};
+      std::ranges::copy(input, output.begin() + starts[rank]);
+      return {{}, output};
+  }
+}
+
+std::optional<Values> Promise::blocks_after(int rank) const {
+  Values output;
+  switch (operation()) {
+    case Operation::reduce_scatter: {
+      const schedule::Problem problem{.operation = operation(), .size = size_};
+      const auto starts = schedule::block_starts(problem, case_.elements, case_.pattern);
+      for (std::int64_t e = starts[rank]; e < starts[rank + 1]; ++e) {
+        output.push_back({e, ~std::uint64_t{0} >> (64 - size_)});
+      }
+      break;
+    }
+    case Operation::scatterv:
+      if (is_in_place(rank)) return std::nullopt;
+      append_block(&output, case_.root, rank);
+      break;
+    case Operation::gatherv:
+      if (rank != case_.root) return std::nullopt;
+      [[fallthrough]];
+    default:
+      for (int from = 0; from < size_; ++from) append_block(&output, from, rank);
+  }
+  return output;
+}
+
 std::pair<Values, Values> Promise::before(int rank) const {
+  if (has_uneven_blocks(operation())) return blocks_before(rank);
   const std::int64_t n = case_.elements;
   const auto [input_units, output_units] = units(rank);
   Values own;
@@ -84,6 +146,7 @@ Value Promise::result(int rank, std::int64_t at) const {
 }
 
 std::optional<Values> Promise::after(int rank) const {
+  if (has_uneven_blocks(operation())) return blocks_after(rank);
   const bool is_at_root_only = operation() == Operation::reduce || operation() == Operation::gather;
   if (is_at_root_only && rank != case_.root) return std::nullopt;
   if (operation() == Operation::scatter && is_in_place(rank)) return std::nullopt;

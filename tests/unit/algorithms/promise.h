@@ -39,6 +39,10 @@ class Promise {
 
  private:
   Operation operation() const { return case_.descriptor->operation; }
+  std::pair<Values, Values> blocks_before(int rank) const;
+  std::optional<Values> blocks_after(int rank) const;
+  // What `from` sends to `to`; in gathers there is only one such block.
+  void append_block(Values* values, int from, int to) const;
   std::pair<int, int> units(int rank) const;  // of input and of output
   Value contribution(int rank, std::int64_t unit, std::int64_t element) const;
   Value result(int rank, std::int64_t at) const;

@@ -120,8 +120,125 @@ class JobTest : public ::testing::Test {
     return taken;
   }
 
+  // As run_once, for uneven blocks that lie in the order of the ranks, or the other way round with gaps.
+  static bool run_blocks_once(Job& job, FakeHost& host, const Setting& s, Operation operation, int root,
+                              int rank, host::Datatype type, host::Op op) {
+    const bool is_root = rank == root;
+    const bool is_alltoall = is_uneven_alltoall(operation);
+    const bool is_gather = operation == Operation::allgatherv || operation == Operation::gatherv;
+    const bool is_reducing = operation == Operation::reduce_scatter;
+    const bool is_in_place = s.is_in_place && (is_root || !is_rooted(operation));
+    const auto length = [&](int from, int to) -> int {
+      if (is_gather) to = from;
+      if (operation == Operation::scatterv || is_reducing) from = to;
+      return static_cast<int>(s.count) * ((from + to) % 3);  // the same in both directions
+    };
+    // How many elements come before a rank's own in a scattered reduction.
+    const auto start = [&](int to) {
+      std::size_t before = 0;
+      for (int other = 0; other < to; ++other) before += static_cast<std::size_t>(length(0, other));
+      return before;
+    };
+    const auto element = [&](int from, int to, int i) {
+      if (is_reducing) return value(from, start(to) + static_cast<std::size_t>(i));
+      return value(from,
+                   static_cast<std::size_t>(is_gather ? 0 : to) * s.count * 3 + static_cast<std::size_t>(i));
+    };
+    struct Blocks {
+      std::vector<int> counts, places;
+      int room = 0;
+    };
+    const auto all = [&](bool is_sending) {
+      Blocks blocks;
+      blocks.places.resize(static_cast<std::size_t>(s.size));
+      for (int i = 0; i < s.size; ++i)
+        blocks.counts.push_back(is_sending ? length(rank, i) : length(i, rank));
+      const bool is_scattered = !is_reducing && root % 2 == 1;
+      for (int i = 0; i < s.size; ++i) {
+        const int block = is_scattered ? s.size - 1 - i : i;
+        blocks.places[block] = blocks.room;
+        blocks.room += blocks.counts[block] + (is_scattered ? 2 : 0);
+      }
+      return blocks;
+    };
+    const auto write = [&](Buffer* to, const Blocks& blocks, int block, int as_block) {
+      for (int i = 0; i < blocks.counts[block]; ++i) {
+        to->set(static_cast<std::size_t>(blocks.places[block] + i), element(rank, as_block, i));
+      }
+    };
+    const Blocks sent = all(true), received = all(false);
+    const int own = is_gather ? length(rank, 0) : length(root, rank);
+    Buffer in(static_cast<std::size_t>(std::max(sent.room, own)), s.has_gaps);
+    Buffer out(static_cast<std::size_t>(std::max({received.room, own, is_reducing ? sent.room : 0})),
+               s.has_gaps);
+    Call call{
+        .operation = operation, .is_in_place = is_in_place, .root = root, .comm = host.world(), .op = op};
+    const auto one = [&](Buffer* buffer, int count) {
+      return BlockArguments{.buffer = buffer->data(), .count = static_cast<std::size_t>(count), .type = type};
+    };
+    const auto many = [&](Buffer* buffer, const Blocks& blocks) {
+      return BlockArguments{.buffer = buffer->data(),
+                            .counts = blocks.counts.data(),
+                            .displacements = blocks.places.data(),
+                            .type = type};
+    };
+    if (is_gather) {
+      if (is_in_place) write(&out, received, rank, 0);
+      for (int i = 0; i < own; ++i) in.set(static_cast<std::size_t>(i), element(rank, 0, i));
+      if (!is_in_place) call.send_blocks = one(&in, own);
+      if (is_root || operation == Operation::allgatherv) call.recv_blocks = many(&out, received);
+    } else if (operation == Operation::scatterv) {
+      for (int to = 0; to < s.size; ++to) write(&in, sent, to, to);
+      if (is_root) call.send_blocks = many(&in, sent);
+      if (!is_in_place) call.recv_blocks = one(&out, own);
+    } else {
+      Buffer* from = is_in_place ? &out : &in;
+      for (int to = 0; to < s.size; ++to) write(from, is_in_place && is_alltoall ? received : sent, to, to);
+      if (!is_in_place || is_reducing) call.send_blocks = many(from, sent);
+      if (is_reducing) call.send_blocks.displacements = nullptr;
+      call.recv_blocks = is_reducing ? one(&out, own) : many(&out, received);
+    }
+    const std::vector<int> stride(static_cast<std::size_t>(s.size), s.has_gaps ? 16 : 8);
+    const std::vector<host::Datatype> types(static_cast<std::size_t>(s.size), type);
+    Blocks in_bytes[2] = {sent, received};
+    if (operation == Operation::alltoallw) {
+      for (Blocks& blocks : in_bytes) {
+        for (int i = 0; i < s.size; ++i) blocks.places[i] *= stride[0];
+      }
+      call.send_blocks.displacements = in_bytes[0].places.data();
+      call.recv_blocks.displacements = in_bytes[1].places.data();
+      call.send_blocks.types = call.recv_blocks.types = types.data();
+    }
+    int error = -1;
+    if (job.collective(call, &error) != Outcome::done) return false;
+    EXPECT_EQ(error, host::success);
+    const auto expect = [&](std::size_t at, Pair wanted) {
+      const Pair got = out.get(at);
+      EXPECT_EQ(got, wanted) << name(operation) << " root " << root << " rank " << rank << " at " << at
+                             << ": (" << got.a << ", " << got.b << ") is not (" << wanted.a << ", "
+                             << wanted.b << "); " << print(s);
+    };
+    const bool gets_all = is_alltoall || operation == Operation::allgatherv || (is_gather && is_root);
+    for (int from = 0; gets_all && from < s.size; ++from) {
+      for (int i = 0; i < received.counts[from] && !HasFailure(); ++i) {
+        expect(static_cast<std::size_t>(received.places[from] + i), element(from, rank, i));
+      }
+    }
+    const bool gets_own = is_reducing || (operation == Operation::scatterv && !is_in_place);
+    for (int i = 0; gets_own && i < own && !HasFailure(); ++i) {
+      Pair wanted = element(is_reducing ? 0 : root, rank, i);
+      for (int from = 1; is_reducing && from < s.size; ++from) {
+        const Pair next = element(from, rank, i);
+        wanted = s.is_commutative ? add(wanted, next) : compose(wanted, next);
+      }
+      expect(static_cast<std::size_t>(i), wanted);
+    }
+    return true;
+  }
+
   static bool run_once(Job& job, FakeHost& host, const Setting& s, Operation operation, int root, int rank,
                        host::Datatype type, host::Op op) {
+    if (has_uneven_blocks(operation)) return run_blocks_once(job, host, s, operation, root, rank, type, op);
     const std::size_t n = s.count;
     const auto size = static_cast<std::size_t>(s.size);
     const bool is_root = rank == root;
@@ -201,6 +318,8 @@ class JobTest : public ::testing::Test {
         for (std::size_t b = 0; b < size && call.is_in_place; ++b) place_own(b, b);
         for (int r = 0; r < s.size; ++r) expect_block(r, static_cast<std::size_t>(rank));
         break;
+      default:
+        return false;
     }
     if (call.is_in_place) call.send_buffer = nullptr;
     if (call.is_in_place && operation == Operation::scatter)

@@ -9,6 +9,7 @@
 
 #include "../case_stride.h"
 #include "algorithms/descriptor.h"
+#include "schedule/check_load.h"
 #include "world_of_programs.h"
 
 namespace unisono::schedule {
@@ -43,6 +44,7 @@ class Case {
     call_.operation = descriptor.operation;
     call_.root = is_rooted(descriptor.operation) ? root : 0;
     call_.elements = descriptor.operation == Operation::barrier ? 0 : elements;
+    call_.pattern = static_cast<int>(elements + root) % block_patterns;
     call_.is_in_place = is_in_place;
     call_.is_commutative = is_commutative;
     call_.build = [&descriptor, parameters](const Problem& problem) {
@@ -73,24 +75,40 @@ class Case {
 
   bool is_at_root(int rank) const { return rank == root_; }
   Values block(int from, int to) const {
+    const Problem problem{.operation = call_.operation, .size = size_};
+    const std::int64_t length = has_uneven_blocks(call_.operation)
+                                    ? block_length(problem, elements_, call_.pattern, from, to)
+                                    : elements_;
     Values made;
-    for (std::int64_t i = 0; i < elements_; ++i) made.push_back(value(from, to, i));
+    for (std::int64_t i = 0; i < length; ++i) made.push_back(value(from, to, i));
     return made;
+  }
+  // Of gathers: what all ranks before this one have.
+  std::int64_t start(int rank) const {
+    std::int64_t before = 0;
+    for (int other = 0; other < rank; ++other) before += std::ssize(block(other, 0));
+    return before;
   }
   static void append(Values* values, const Values& more) {
     values->insert(values->end(), more.begin(), more.end());
   }
   // What the first `count` ranks have for rank `to`, joined.
   Values joined(int count, int to) const {
-    if (!call_.is_commutative) return Values(elements_, run_of(0, count - 1));
     Values result = block(0, to);
+    if (!call_.is_commutative) {
+      std::ranges::fill(result, run_of(0, count - 1));
+      return result;
+    }
     for (int from = 1; from < count; ++from) {
-      for (std::int64_t i = 0; i < elements_; ++i) result[i] += value(from, to, i);
+      for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] += value(from, to, static_cast<std::int64_t>(i));
     }
     return result;
   }
-  Values own_part(int rank) const {
-    return call_.is_commutative ? block(rank, 0) : Values(elements_, run_of(rank, rank));
+  Values own_part(int rank, int to = 0) const {
+    Values own = block(rank, to);
+    if (!call_.is_commutative) std::ranges::fill(own, run_of(rank, rank));
+    return own;
   }
 
   // What the rank brings, and room for what it gets.
@@ -112,19 +130,25 @@ class Case {
         return;
       case Operation::gather:
       case Operation::allgather:
+      case Operation::gatherv:
+      case Operation::allgatherv:
         if (!is_here) *input = block(rank, 0);
-        if (is_here) std::ranges::copy(block(rank, 0), output->begin() + rank * elements_);
+        if (is_here) std::ranges::copy(block(rank, 0), output->begin() + start(rank));
         return;
+      case Operation::scatterv:
       case Operation::scatter:
         if (!is_at_root(rank)) return;
         for (int to = 0; to < size_; ++to) append(input, block(rank, to));
         return;
       case Operation::alltoall:
+      case Operation::alltoallv:
+      case Operation::alltoallw:
         for (int to = 0; to < size_; ++to) append(input, block(rank, to));
         return;
+      case Operation::reduce_scatter:
       case Operation::reduce_scatter_block:
         for (int to = 0; to < size_; ++to) {
-          append(input, call_.is_commutative ? block(rank, to) : Values(elements_, run_of(rank, rank)));
+          append(input, own_part(rank, to));
         }
         return;
     }
@@ -142,6 +166,7 @@ class Case {
       case Operation::allreduce:
         if (call_.operation == Operation::reduce && !is_at_root(rank)) break;
         return joined(size_, 0);
+      case Operation::reduce_scatter:
       case Operation::reduce_scatter_block:
         return joined(size_, rank);
       case Operation::scan:
@@ -151,14 +176,20 @@ class Case {
         if (is_in_place_) return own_part(0);
         break;
       case Operation::gather:
+      case Operation::gatherv:
+        if (!is_at_root(rank)) break;
+        [[fallthrough]];
+      case Operation::allgatherv:
       case Operation::allgather:
-        if (call_.operation == Operation::gather && !is_at_root(rank)) break;
         for (int from = 0; from < size_; ++from) append(&result, block(from, 0));
         break;
+      case Operation::scatterv:
       case Operation::scatter:
         if (!is_in_place_ || !is_at_root(rank)) return block(root_, rank);
         break;
       case Operation::alltoall:
+      case Operation::alltoallv:
+      case Operation::alltoallw:
         for (int from = 0; from < size_; ++from) append(&result, block(from, rank));
         break;
     }
@@ -175,10 +206,11 @@ void add_cases(const Descriptor& descriptor, const patterns::Layout& layout, std
   const int size = layout.size();
   const Operation operation = descriptor.operation;
   const bool has_single_copy = std::getenv("TEST_WITHOUT_SINGLE_COPY") == nullptr;
-  // The runtime copies the input of the last two.
-  const bool can_be_in_place = operation != Operation::barrier && operation != Operation::bcast &&
-                               operation != Operation::alltoall &&
-                               operation != Operation::reduce_scatter_block;
+  // The runtime copies the input of most that send to all.
+  const bool is_copied = operation == Operation::alltoall || is_uneven_alltoall(operation) ||
+                         operation == Operation::reduce_scatter_block ||
+                         operation == Operation::reduce_scatter;
+  const bool can_be_in_place = operation != Operation::barrier && operation != Operation::bcast && !is_copied;
   for (const bool is_commutative : {true, false}) {
     if (!is_commutative && !is_reduction(operation)) continue;
     Problem problem{.operation = operation, .size = size, .is_commutative = is_commutative, .blocks = {}};

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "schedule/check_load.h"
+
 namespace unisono::schedule {
 
 void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
@@ -37,11 +39,17 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
       const auto compiled = compile(problem, call.build(problem));
       Values input, output;
       if (call.fill) call.fill(rank, &input, &output);
-      const Data data{.input = input.empty() ? nullptr : input.data(),
-                      .output = output.empty() ? nullptr : output.data(),
-                      .elements = call.elements,
-                      .element_bytes = sizeof(std::int64_t),
-                      .combine = call.combine};
+      std::vector<std::int64_t> starts;
+      if (has_uneven_blocks(call.operation)) starts = block_starts(problem, call.elements, call.pattern);
+      Data data{.input = input.empty() ? nullptr : input.data(),
+                .output = output.empty() ? nullptr : output.data(),
+                .elements = call.elements,
+                .element_bytes = sizeof(std::int64_t),
+                .combine = call.combine};
+      if (!starts.empty()) {
+        data.lengths = {starts.data(), std::ssize(starts) - 1};
+        data.most = has_known_blocks(call.operation) ? starts.back() : unknown_elements;
+      }
       ASSERT_EQ(executor.run(*compiled, ground, data), host::success);
       if (call.check) call.check(rank, output);
     }

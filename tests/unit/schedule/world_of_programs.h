@@ -83,6 +83,7 @@ struct Call {
   bool is_in_place = false;
   bool is_commutative = true;
   std::int64_t elements = 0;
+  int pattern = 0;  // uneven blocks: which lengths (block_length)
   Build build;
   shm::Combine combine{.call = add_values, .element_bytes = sizeof(std::int64_t)};
   std::function<void(int rank, Values* input, Values* output)> fill;

@@ -87,6 +87,76 @@ TEST_F(Wrappers, BlockOperations) {
   EXPECT_EQ(only_call().recv_buffer, out);
 }
 
+TEST_F(Wrappers, PrefixAndScatteredReductions) {
+  EXPECT_EQ(scan(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4) << "the host has done it";
+  EXPECT_EQ(only_call().operation, Operation::scan);
+  EXPECT_EQ(only_call().recv_buffer, out);
+  recording.reset();
+  EXPECT_EQ(exscan(in, static_cast<void*>(nullptr), 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::exscan);
+  EXPECT_EQ(only_call().recv_buffer, nullptr) << "rank 0 gets nothing";
+  recording.reset();
+  EXPECT_EQ(reduce_scatter_block(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::reduce_scatter_block);
+  EXPECT_EQ(only_call().send_count, 4u);
+  recording.reset();
+  const int counts[] = {3};
+  EXPECT_EQ(reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::reduce_scatter);
+  EXPECT_EQ(only_call().send_blocks.count_of(0), 3u);
+  EXPECT_EQ(only_call().recv_blocks.count_of(0), 3u);
+  EXPECT_EQ(only_call().recv_blocks.buffer, out);
+  EXPECT_EQ(only_call().op, widen<Op>(MPI_SUM));
+}
+
+TEST_F(Wrappers, UnevenBlocks) {
+  const int counts[] = {2};
+  const int places[] = {1};
+  const MPI_Datatype types[] = {MPI_INT};
+  EXPECT_EQ(allgatherv(in, 2, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[2], 2) << "the host has done it";
+  EXPECT_EQ(only_call().operation, Operation::allgatherv);
+  EXPECT_EQ(only_call().send_blocks.count, 2u);
+  EXPECT_EQ(only_call().recv_blocks.count_of(0), 2u);
+  EXPECT_EQ(only_call().recv_blocks.displacement_of(0), 1);
+  recording.reset();
+  EXPECT_EQ(gatherv(in, 2, MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::gatherv);
+  EXPECT_EQ(only_call().recv_blocks.buffer, out);
+  recording.reset();
+  EXPECT_EQ(scatterv(in, counts, places, MPI_INT, out, 2, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::scatterv);
+  EXPECT_EQ(only_call().send_blocks.displacement_of(0), 1);
+  recording.reset();
+  EXPECT_EQ(alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD),
+            MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::alltoallv);
+  recording.reset();
+  EXPECT_EQ(alltoallw(in, counts, places, types, out, counts, places, types, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::alltoallw);
+  recording.reset();
+  // The large-count functions: of the host, or put together.
+  const MPI_Count large_counts[] = {2};
+  const MPI_Aint large_places[] = {2};
+  out[2] = 0;
+  EXPECT_EQ(allgatherv(in, MPI_Count{2}, MPI_INT, out, large_counts, large_places, MPI_INT, MPI_COMM_WORLD),
+            MPI_SUCCESS);
+  EXPECT_EQ(out[2], 1);
+  EXPECT_EQ(only_call().recv_blocks.displacement_of(0), 2);
+  EXPECT_EQ(gatherv(in, MPI_Count{2}, MPI_INT, out, large_counts, large_places, MPI_INT, 0, MPI_COMM_WORLD),
+            MPI_SUCCESS);
+  EXPECT_EQ(scatterv(in, large_counts, large_places, MPI_INT, out, MPI_Count{2}, MPI_INT, 0, MPI_COMM_WORLD),
+            MPI_SUCCESS);
+  EXPECT_EQ(out[0], 3);
+  EXPECT_EQ(alltoallv(in, large_counts, large_places, MPI_INT, out, large_counts, large_places, MPI_INT,
+                      MPI_COMM_WORLD),
+            MPI_SUCCESS);
+  EXPECT_EQ(out[2], 3);
+  EXPECT_EQ(reduce_scatter(in, out, large_counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[1], 2);
+}
+
 TEST_F(Wrappers, InPlace) {
   EXPECT_EQ(allreduce(MPI_IN_PLACE, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
   EXPECT_EQ(reduce(MPI_IN_PLACE, out, 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_SUCCESS);
@@ -206,6 +276,10 @@ class RefusingHost : public Wrappers {
     pmpi.Allgather = refuse;
     pmpi.Alltoall = refuse;
     pmpi.Alltoall_c = refuse;
+    pmpi.Scan = refuse;
+    pmpi.Allgatherv = refuse;
+    pmpi.Gatherv = refuse;
+    pmpi.Reduce_scatter = refuse;
   }
   void TearDown() override { pmpi = saved; }
 
@@ -242,6 +316,13 @@ TEST_F(RefusingHost, GetsInvalidArguments) {
   EXPECT_TRUE(is_hosts(alltoall(in, 4, MPI_INT, in_place, 4, MPI_INT, MPI_COMM_WORLD)));
   EXPECT_TRUE(is_hosts(alltoall(in, MPI_Count{4}, MPI_INT, out, MPI_Count{-4}, MPI_INT, MPI_COMM_WORLD)));
   EXPECT_TRUE(is_hosts(barrier(MPI_COMM_NULL)));
+  const int counts[] = {4};
+  const int* const none = nullptr;
+  EXPECT_TRUE(is_hosts(scan(in, out, -4, MPI_INT, MPI_SUM, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(allgatherv(in, 4, MPI_INT, out, none, counts, MPI_INT, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(gatherv(in, 4, MPI_INT, out, counts, none, MPI_INT, 0, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(gatherv(in, 4, MPI_INT, out, counts, counts, MPI_INT, 7, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(reduce_scatter(in, out, none, MPI_INT, MPI_SUM, MPI_COMM_WORLD)));
 }
 
 // A predefined type has no addresses of its own.

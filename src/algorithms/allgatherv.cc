@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allgathers of uneven blocks: every rank knows how long each block is. A5, section 3.2; S1.
+#include "algorithms/compose.h"
+#include "algorithms/exchanges.h"
+#include "algorithms/parameters.h"
+#include "algorithms/runs.h"
+#include "algorithms/shared.h"
+#include "algorithms/shared_blocks.h"
+#include "algorithms/trees.h"
+#include "algorithms/two_level.h"
+
+namespace unisono::algorithms {
+
+using patterns::BruckRound;
+using patterns::Pair;
+using patterns::Tree;
+using patterns::wrap;
+using schedule::Place;
+using schedule::Problem;
+using schedule::Program;
+using schedule::Ref;
+using schedule::SharedMode;
+using schedule::Stage;
+using schedule::Writer;
+
+namespace {
+
+// The own block into its place, so that exchanges work on output alone.
+Stage copy_own(const Problem& problem) {
+  const Runs runs(problem);
+  return local_stage([into = runs.of(Place::output, problem.rank),
+                      from = runs.own(Place::input)](Writer& writer) { writer.copy(into, from); });
+}
+
+Program ring(const Problem& problem, const Parameters& parameters) {
+  Composition composition;
+  composition.add(copy_own(problem));
+  composition.add(ring_allgather(problem, parameters, owned_blocks(problem)));
+  return composition.take();
+}
+
+Program recursive_doubling(const Problem& problem, const Parameters&) {
+  Composition composition;
+  composition.add(copy_own(problem));
+  composition.add(doubling_allgather(problem, owned_blocks(problem)));
+  return composition.take();
+}
+
+Program pairwise(const Problem& problem, const Parameters& parameters) {
+  const Runs runs(problem);
+  Stage stage = message_stage(parameters, problem.size - 1,
+                              [=, rank = problem.rank, size = problem.size](int round, Writer& writer) {
+                                const Pair pair = patterns::pairwise(rank, round + 1, size);
+                                writer.send(runs.own(Place::input), pair.to);
+                                writer.recv(runs.of(Place::output, pair.from), pair.from);
+                              });
+  stage.extent = runs.longest();
+  Composition composition;
+  composition.add(copy_own(problem));
+  composition.add(std::move(stage));
+  return composition.take();
+}
+
+// In scratch space a rank collects blocks from its own on; those that turn round stand in a second vector.
+Program bruck(const Problem& problem, const Parameters&) {
+  const Runs runs(problem);
+  const int size = problem.size;
+  const int rank = problem.rank;
+  const auto first_of = [=, all = problem.blocks](int from) {
+    return all.first(wrap(from, size)) + (from < size ? 0 : runs.total());
+  };
+  // What the ranks [from, to) have, counted on from this one.
+  const auto collected = [=](int from, int to) {
+    return blocks(Place::scratch, first_of(rank + from), first_of(rank + to));
+  };
+  const auto exchange = [=](int round, Writer& writer) {
+    const BruckRound bruck = patterns::bruck(rank, round, size);
+    writer.send(collected(0, bruck.count), bruck.to);
+    writer.recv(collected(bruck.blocks, bruck.blocks + bruck.count), bruck.from);
+  };
+  const std::int64_t own = first_of(rank);
+  Composition composition;
+  composition.reserve(2 * runs.total());
+  composition.add(local_stage([=](Writer& writer) { writer.copy(collected(0, 1), runs.own(Place::input)); }));
+  composition.add(message_stage({}, patterns::ceil_log2(size), exchange));
+  composition.add(local_stage([=](Writer& writer) {
+    const Ref turned = blocks(Place::output, 0, own);
+    writer.copy(blocks(Place::output, own, runs.total()), blocks(Place::scratch, own, runs.total()));
+    if (own > 0) writer.copy(turned, turned.in(Place::scratch).shifted(runs.total()));
+  }));
+  return composition.take();
+}
+
+// Up a binomial tree each rank collects its subtree where it is to stand; then all of it goes down again.
+Program gather_bcast(const Problem& problem, const Parameters& parameters) {
+  const Runs runs(problem);
+  const Tree tree = Tree::binomial(problem.size, 0);
+  const auto gather = [=, node = tree.at(problem.rank)](int, Writer& writer) {
+    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+      writer.recv(runs.of(Place::output, child->first, child->last), child->rank);
+    }
+    if (node.parent >= 0) writer.send(runs.of(Place::output, node.first, node.last), node.parent);
+  };
+  Composition composition;
+  composition.add(copy_own(problem));
+  composition.add(message_stage({}, 1, gather));
+  composition.add(bcast_along(tree, problem, parameters), {.scale = runs.total()});
+  return composition.take();
+}
+
+// Group_seg_put, Group_sync, Group_get.
+Program shared(const Problem& problem, const Parameters& parameters) {
+  constexpr int written = 1;
+  constexpr int read = 2;
+  const Runs runs(problem);
+  return one_stage(channel_stage(parameters, SharedMode::own, read, [=](Writer& writer) {
+    const Ref own = runs.own(Place::input);
+    writer.await_space();
+    writer.copy(own.in_slot_of(problem.rank), own);
+    writer.signal(written);
+    writer.copy(runs.of(Place::output, problem.rank), own);
+    for (int distance = 1; distance < problem.size; ++distance) {
+      const int peer = wrap(problem.rank + distance, problem.size);
+      const Ref theirs = runs.of(Place::output, peer);
+      writer.await(peer, written);
+      writer.copy(theirs, theirs.in_slot_of(peer));
+    }
+  }));
+}
+
+// Blocks keep their numbers, so all phases work on output.
+void two_level_allgatherv(Composition* to, const Levels& levels, const Descriptor& inter,
+                          const Parameters& parameters) {
+  to->add(shared_gather_blocks(levels.node(), parameters, levels.first_position()));
+  levels.add_leaders(to, inter, parameters, {.input = {Place::output}});
+  levels.add_node(to, Operation::bcast, shared_bcast, parameters, {.scale = levels.size()});
+}
+
+Descriptor descriptor(std::string name, std::string_view group, std::string sentence, std::string source,
+                      std::vector<ParameterSpec> parameters,
+                      Program (*build)(const Problem&, const Parameters&)) {
+  return {.name = std::move(name),
+          .operation = Operation::allgatherv,
+          .group = group,
+          .sentence = std::move(sentence),
+          .source = std::move(source),
+          .legality = {},
+          .parameters = std::move(parameters),
+          .build = build};
+}
+
+std::vector<Descriptor> make() {
+  std::vector<Descriptor> all{
+      descriptor("ring", "ring", "Blocks go around a ring, one each round.", "A5, section 3.2; S1",
+                 {segment_parameter(), window_parameter()}, ring),
+      descriptor("recursive_doubling", "exchange",
+                 "In each round pairs exchange all that they have, at distance 1, 2, 4 ...",
+                 "A5, section 3.2; S1", {}, recursive_doubling),
+      descriptor(
+          "pairwise", "exchange",
+          "In each round a rank gives its block to one other; for a power of two ranks in closed pairs.",
+          "A5, section 3.2; S1", {segment_parameter(), window_parameter(), rounds_parameter()}, pairwise),
+      descriptor("bruck", "exchange",
+                 "Each round doubles the run of blocks that a rank has, for any number of ranks.",
+                 "A5, section 3.2; S1", {}, bruck),
+      descriptor("gather_bcast", "tree",
+                 "Blocks are gathered along a binomial tree, then all of them broadcast down the same tree.",
+                 "A5, figure 3.1 (c); S1", {segment_parameter(), window_parameter()}, gather_bcast),
+      descriptor("shared", "shared", "Everyone writes pieces of its block, all read them.",
+                 "A2, tables 2.2 and 2.3, row 5", {buffers_parameter(), piece_parameter()}, shared)};
+  all[1].legality.needs_power_of_two = true;
+  all.back().legality = {.needs_one_node = true, .needs_shared_memory = true};
+  return all;
+}
+
+std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
+  std::vector<Descriptor> all;
+  for (const Descriptor& inter : simple) {
+    if (inter.operation != Operation::allgatherv || !is_for_leaders(inter)) continue;
+    all.push_back(two_level(inter, two_level_allgatherv));
+    all.back().legality.needs_consecutive = true;
+  }
+  return all;
+}
+
+const Registration registration(make);
+const CompositionRegistration composition(compose);
+
+}  // namespace
+}  // namespace unisono::algorithms

@@ -43,8 +43,8 @@ struct CheckedCall {
   Problem problem;    // of rank 0
   bool is_in_place = false;
   std::vector<CheckedProgram> programs;  // by rank
-  // An allgather in which not everyone gets everything: which blocks a rank is to have in the end (empty: all),
-  // and who has all from the start (-1: nobody).
+  // An allgather in which not everyone gets everything: which blocks a rank is to have in the end (empty:
+  // all), and who has all from the start (-1: nobody).
   std::vector<std::vector<bool>> wanted{};
   int knowing_rank = -1;
 

@@ -45,7 +45,36 @@ bool fits_second_level_cache(const Question& question) {
          question.bytes() > least_single_copy_bytes && question.bytes() <= 160 * kib;
 }
 
+// What is left to the MPI on one node, as measured with 2 and 8 ranks on two cores.
+void leave_on_one_node(const Question& question, Candidates* to) {
+  const std::string run_ahead = "the MPI's eager messages let ranks run ahead, nobody waits for all";
+  switch (question.problem.operation) {
+    case Operation::scan:
+    case Operation::exscan:
+      if (question.bytes() < kib) to->native("a small scan: " + run_ahead);
+      break;
+    case Operation::allgatherv:
+      if (question.bytes() <= kib && !question.is_oversubscribed)
+        to->native("small uneven blocks, a core for each rank: some MPIs are ahead");
+      break;
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+      if (!question.is_oversubscribed)
+        to->native(
+            "uneven blocks, a core for each rank: ranks tell each other of them first, and some MPIs are "
+            "ahead");
+      break;
+    case Operation::gatherv:
+    case Operation::scatterv:
+      to->native("uneven blocks: ranks would tell each other of them first; " + run_ahead);
+      break;
+    default:
+      break;
+  }
+}
+
 void on_one_node(const Question& question, Candidates* to) {
+  leave_on_one_node(question, to);
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
   if (fits_second_level_cache(question)) {
     to->add("single_copy",
@@ -125,29 +154,16 @@ void on_several_nodes(const Question& question, Candidates* to) {
               "several nodes: large blocks travel once, to one rank at a time, so that no link is flooded",
               in_segments);
       break;
-    case Operation::allgatherv:
-      if (bytes <= 4 * kib) to->add(level + "bruck", why + "small blocks want few rounds");
-      to->add(level + "ring", why + "large blocks want neighbours only");
-      break;
-    case Operation::alltoallv:
-    case Operation::alltoallw:
-      to->add("pairwise", "several nodes: one rank at a time, so that no link is flooded");
-      break;
-    case Operation::gatherv:
-    case Operation::scatterv:
-      to->native("uneven blocks between nodes: nothing was measured ahead of the MPI's own");
-      break;
-    case Operation::reduce_scatter:
     case Operation::reduce_scatter_block:
-      if (bytes <= 2 * kib && question.problem.is_commutative) {
-        to->add(level + "recursive_halving", why + "small blocks want few rounds");
-      }
-      if (question.problem.is_commutative) to->add(level + "ring", why + "large blocks want neighbours only");
-      to->add(level + "reduce_scatter", why + "the tree keeps the order of the operands");
-      break;
     case Operation::scan:
     case Operation::exscan:
-      to->add(level + "recursive_doubling", why + "few rounds");
+    case Operation::allgatherv:
+    case Operation::reduce_scatter:
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+    case Operation::gatherv:
+    case Operation::scatterv:
+      to->native("several nodes: nothing was measured ahead of the MPI's own for this operation");
       break;
   }
 }

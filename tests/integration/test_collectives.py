@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every way to call the eight collectives, checked element by element, natively and under Unisono on one node."""
+"""Every way to call the collectives, checked element by element, natively and under Unisono on one node."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from harness import Runner, compile_program, installed
 from mpis import BY_NAME, Mpi
 
 RANKS = [1, 2, 3, 4, 5, 8]
+UNEVEN = ["allgatherv", "reduce_scatter", "alltoallv", "alltoallw", "gatherv", "scatterv"]
 TIMEOUT = 150
 
 # Settings that each lead calls through another part of Unisono.
@@ -40,6 +41,19 @@ def test_collectives(mpi: Mpi, runner: Runner, ranks: int):
     environment = {"COLLECTIVES_NATIVE": "1"} if ranks == 1 else {}
     program = compile_program(mpi, "collectives")
     result = runner.unisono(mpi, ranks, [program], environment, timeout=TIMEOUT).check()
+    assert result.output.startswith("OK "), str(result)
+
+
+def test_uneven_blocks(mpi: Mpi, runner: Runner):
+    """Calls on uneven blocks that the rules would leave to the MPI, and cases that MPIs get wrong by themselves."""
+    operations = [*UNEVEN, "reduce_scatter_block"]
+    environment = {
+        "UNISONO_ALGORITHM": ",".join(f"{operation}:shared" for operation in operations),
+        "COLLECTIVES_TAKEN": "1",
+    }
+    sections = ["counts", "roots", "in_place", "derived", "absolute", "user_operators"]
+    command = [compile_program(mpi, "collectives"), *sections]
+    result = runner.unisono(mpi, 4, command, environment, timeout=TIMEOUT).check()
     assert result.output.startswith("OK "), str(result)
 
 

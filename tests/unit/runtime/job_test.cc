@@ -10,70 +10,13 @@
 
 #include "../case_stride.h"
 #include "host/fake/fake_host.h"
+#include "job_cases.h"
 
 namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
 using host::fake::World;
-
-// What a run of all operations is made of.
-struct Setting {
-  int size = 4;
-  std::string nodes;
-  std::string algorithm;
-  std::size_t count = 7;
-  bool is_in_place = false;
-  bool has_gaps = false;
-  bool is_commutative = true;
-};
-
-std::string print(const Setting& s) {
-  return std::to_string(s.size) + " ranks, nodes '" + s.nodes + "', algorithm '" + s.algorithm + "', count " +
-         std::to_string(s.count) + (s.is_in_place ? ", in place" : "") + (s.has_gaps ? ", gaps" : "") +
-         (s.is_commutative ? "" : ", not commutative");
-}
-
-// Elements are pairs of int32 (a, b) that stand for the maps x -> a*x + b modulo a prime: composing them is
-// associative, not commutative.
-constexpr std::int64_t prime = 10007;
-struct Pair {
-  std::int32_t a = 0, b = 0;
-  bool operator==(const Pair&) const = default;
-};
-Pair compose(Pair l, Pair r) {
-  return {static_cast<std::int32_t>(std::int64_t{l.a} * r.a % prime),
-          static_cast<std::int32_t>((std::int64_t{l.a} * r.b + l.b) % prime)};
-}
-Pair add(Pair l, Pair r) {
-  return {l.a + r.a, l.b + r.b};
-}
-Pair value(int rank, std::size_t i) {
-  return {static_cast<std::int32_t>((static_cast<std::size_t>(rank) * 31 + i * 7) % 1000 + 2),
-          static_cast<std::int32_t>(i % 100) + rank};
-}
-
-// A buffer of elements as the datatype lays them out: pairs back to back, or with gaps (0 and 8 of 16 bytes).
-class Buffer {
- public:
-  Buffer(std::size_t count, bool has_gaps)
-      : stride_(has_gaps ? 16 : 8), second_(has_gaps ? 8 : 4), data_(count * stride_ + 64, 0x55) {}
-  void set(std::size_t i, Pair p) {
-    std::memcpy(data_.data() + i * stride_, &p.a, 4);
-    std::memcpy(data_.data() + i * stride_ + second_, &p.b, 4);
-  }
-  Pair get(std::size_t i) const {
-    Pair p;
-    std::memcpy(&p.a, data_.data() + i * stride_, 4);
-    std::memcpy(&p.b, data_.data() + i * stride_ + second_, 4);
-    return p;
-  }
-  void* data() { return data_.data(); }
-
- private:
-  std::size_t stride_, second_;
-  std::vector<unsigned char> data_;
-};
 
 class JobTest : public ::testing::Test {
  protected:
@@ -404,8 +347,12 @@ TEST_F(JobTest, EveryAlgorithmGivesTheRightResult) {
 }
 
 TEST_F(JobTest, ZeroCountsReturnAtOnce) {
-  for (int op = 1; op < operation_count; ++op)
-    EXPECT_EQ(check({.size = 3, .count = 0}, static_cast<Operation>(op), 0), 9);
+  for (int op = 1; op < operation_count; ++op) {
+    const auto operation = static_cast<Operation>(op);
+    // Where a rank does not know whether the others have something to send, nobody may leave.
+    if (has_uneven_blocks(operation) && !has_known_blocks(operation)) continue;
+    EXPECT_EQ(check({.size = 3, .count = 0}, operation, 0), 9) << name(operation);
+  }
 }
 
 TEST_F(JobTest, SwitchedOffEveryCallIsTheHosts) {

@@ -56,12 +56,36 @@ TEST(DecisionTest, EveryDecisionHasAReasonAndIsLegal) {
 TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   Decider decider;
   decider.add(make_rules());
-  for (int op = 0; op < operation_count; ++op) {
+  for (int op = 0; op <= static_cast<int>(Operation::reduce_scatter_block); ++op) {
     for (std::int64_t bytes : {8LL, 1LL << 20}) {
       if (static_cast<Operation>(op) == Operation::barrier) bytes = 0;
       EXPECT_NE(decider.decide(question(static_cast<Operation>(op), "4", bytes)).algorithm, nullptr)
           << op << " " << bytes;
     }
+  }
+  for (const Operation operation :
+       {Operation::scan, Operation::exscan, Operation::allgatherv, Operation::reduce_scatter}) {
+    EXPECT_EQ(decider.decide(question(operation, "4", 1 << 20)).name(), "shared") << name(operation);
+  }
+}
+
+TEST(DecisionTest, UnevenAlltoallsAreTakenWhereRanksShareCores) {
+  Decider decider;
+  decider.add(make_rules());
+  for (const Operation operation : {Operation::alltoallv, Operation::alltoallw}) {
+    Question q = question(operation, "4", 0);
+    EXPECT_EQ(decider.decide(q).name(), "native");
+    q.is_oversubscribed = true;
+    EXPECT_EQ(decider.decide(q).name(), "shared");
+  }
+}
+
+TEST(DecisionTest, SmallScansAndRootedUnevenBlocksAreLeftToTheHost) {
+  Decider decider;
+  decider.add(make_rules());
+  for (const Operation operation :
+       {Operation::scan, Operation::exscan, Operation::gatherv, Operation::scatterv}) {
+    EXPECT_EQ(decider.decide(question(operation, "4", 8)).name(), "native") << name(operation);
   }
 }
 

@@ -140,6 +140,7 @@ void run_trial(Operation operation, const Trial* trial);
 
 // ---- what the MPI below gets wrong by itself (host_defects.c)
 int has_host_defect(Operation operation, const Trial* trial);
+int has_gap_defect(Operation operation);
 int has_wildcard_defect(void);
 
 // ---- sections

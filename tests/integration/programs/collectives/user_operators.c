@@ -81,44 +81,108 @@ static int is_map(const MapType* type, const unsigned char* at, Map map) {
   return factor == map.factor && offset == map.offset;
 }
 
-static int call(const MapType* type, MPI_Op op, const void* input, void* to, long count, int root,
-                MPI_Comm comm) {
-  if (root < 0) return MPI_Allreduce(input, to, (int)count, type->type, op, comm);
-  return MPI_Reduce(input, to, (int)count, type->type, op, root, comm);
+// One reduction of maps. `in_place` where the operation and this rank allow it.
+typedef struct {
+  Operation operation;
+  const MapType* type;
+  MPI_Op op;
+  long count;  // of the vector, or of a block; of uneven blocks each has a multiple of it
+  int root, in_place;
+  MPI_Comm comm;
+} Reduction;
+
+static int length_of(const Reduction* reduction, int rank) {
+  const int is_uneven = reduction->operation == reduce_scatter;
+  return (int)reduction->count * (is_uneven ? rank % 3 : 1);
 }
 
-static void check_maps(const MapType* type, MPI_Op op, long count, int root, int in_place, MPI_Comm comm) {
+static int start_of(const Reduction* reduction, int rank) {
+  int start = 0;
+  for (int before = 0; before < rank; ++before) start += length_of(reduction, before);
+  return start;
+}
+
+static int is_scattered(const Reduction* reduction) {
+  return reduction->operation == reduce_scatter_block || reduction->operation == reduce_scatter;
+}
+
+static int call(const Reduction* r, const void* input, void* to) {
+  const MPI_Datatype type = r->type->type;
+  int counts[max_ranks];
+  for (int rank = 0; rank < max_ranks; ++rank) counts[rank] = length_of(r, rank);
+  switch (r->operation) {
+    case reduce:
+      return MPI_Reduce(input, to, (int)r->count, type, r->op, r->root, r->comm);
+    case scan:
+      return MPI_Scan(input, to, (int)r->count, type, r->op, r->comm);
+    case exscan:
+      return MPI_Exscan(input, to, (int)r->count, type, r->op, r->comm);
+    case reduce_scatter_block:
+      return MPI_Reduce_scatter_block(input, to, (int)r->count, type, r->op, r->comm);
+    case reduce_scatter:
+      return MPI_Reduce_scatter(input, to, counts, type, r->op, r->comm);
+    default:
+      return MPI_Allreduce(input, to, (int)r->count, type, r->op, r->comm);
+  }
+}
+
+// How many ranks' maps are joined in what this rank gets; 0: it gets nothing.
+static int joined_ranks(const Reduction* reduction, int rank, int size) {
+  if (reduction->operation == reduce) return rank == reduction->root ? size : 0;
+  if (reduction->operation == scan) return rank + 1;
+  return reduction->operation == exscan ? rank : size;
+}
+
+static void check_maps(const Reduction* r) {
   static uint32_t seed = 20000;
+  const MapType* type = r->type;
   int rank, size;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  const int has_result = root < 0 || rank == root;
-  const int in_place_here = in_place && has_result;
-  const size_t length = (size_t)count * (size_t)type->extent + 1;
+  MPI_Comm_rank(r->comm, &rank);
+  MPI_Comm_size(r->comm, &size);
+  const int joined = joined_ranks(r, rank, size);
+  const int in_place = r->in_place && (r->operation != reduce || rank == r->root);
+  const long sent = is_scattered(r) ? start_of(r, size) : r->count;
+  const long received = is_scattered(r) ? length_of(r, rank) : r->count;
+  const long first = is_scattered(r) ? start_of(r, rank) : 0;
+  const size_t length = (size_t)sent * (size_t)type->extent + 1;
   unsigned char* from = (unsigned char*)malloc(length);
   unsigned char* to = (unsigned char*)malloc(length);
   memset(from, untouched, length);
   memset(to, untouched, length);
   ++seed;
-  for (long i = 0; i < count; ++i) {
-    store_map(type, (in_place_here ? to : from) + i * type->extent, map_for(seed, rank, i));
+  for (long i = 0; i < sent; ++i) {
+    store_map(type, (in_place ? to : from) + i * type->extent, map_for(seed, rank, i));
   }
-  const int error = call(type, op, in_place_here ? MPI_IN_PLACE : from, to, count, root, comm);
+  const int error = call(r, in_place ? MPI_IN_PLACE : from, to);
   if (error != MPI_SUCCESS) check_failed("maps (%s): error %d", type->name, error);
   long wrong = -1;
-  for (long i = 0; has_result && wrong < 0 && i < count; ++i) {
-    Map expected = map_for(seed, 0, i);
-    for (int other = 1; other < size; ++other) expected = compose(expected, map_for(seed, other, i));
+  for (long i = 0; joined > 0 && wrong < 0 && i < received; ++i) {
+    Map expected = map_for(seed, 0, first + i);
+    for (int other = 1; other < joined; ++other) {
+      expected = compose(expected, map_for(seed, other, first + i));
+    }
     if (!is_map(type, to + i * type->extent, expected)) wrong = i;
   }
   if (wrong < 0) {
     check_passed();
   } else {
-    check_failed("composition of %ld maps (%s), %s%s, root %d: element %ld is wrong", count, type->name,
-                 root < 0 ? "allreduce" : "reduce", in_place ? " in place" : "", root, wrong);
+    check_failed("composition of %ld maps (%s), %s%s, root %d: element %ld is wrong", r->count, type->name,
+                 operation_names[r->operation], r->in_place ? " in place" : "", r->root, wrong);
   }
   free(from);
   free(to);
+}
+
+static Reduction reduction_of(Operation operation, const MapType* type, MPI_Op op, long count) {
+  Reduction reduction;
+  reduction.operation = operation;
+  reduction.type = type;
+  reduction.op = op;
+  reduction.count = count;
+  reduction.root = 0;
+  reduction.in_place = 0;
+  reduction.comm = MPI_COMM_WORLD;
+  return reduction;
 }
 
 static void check_sums(MPI_Op op, long count, int root) {
@@ -173,19 +237,31 @@ void section_user_operators(void) {
   MPI_Op_create(sum_operator, commutative, &sum);
   for (int c = 0; c < 6; ++c) {
     for (int t = 0; t < 2; ++t) {
-      check_maps(&types[t], composition, counts[c], -1, c % 2, MPI_COMM_WORLD);
-      check_maps(&types[t], composition, counts[c], c % world_size, t, MPI_COMM_WORLD);
+      for (int operation = reduce; operation < operation_count; ++operation) {
+        if (!is_reduction((Operation)operation) || (t == 1 && has_gap_defect((Operation)operation))) continue;
+        Reduction reduction = reduction_of((Operation)operation, &types[t], composition, counts[c]);
+        reduction.root = c % world_size;
+        reduction.in_place = operation == reduce ? t : c % 2;
+        check_maps(&reduction);
+      }
     }
     check_sums(sum, counts[c], -1);
     check_sums(sum, counts[c], c % world_size);
   }
-  for (int root = 0; root < world_size; ++root)
-    check_maps(&types[root % 2], composition, 3, root, 0, MPI_COMM_WORLD);
+  for (int root = 0; root < world_size; ++root) {
+    Reduction reduction = reduction_of(reduce, &types[root % 2], composition, 3);
+    reduction.root = root;
+    check_maps(&reduction);
+  }
 #if HAS_LARGE_COUNTS
   MPI_Op large;
   MPI_Op_create_c(compose_operator_large, in_order, &large);
-  check_maps(&types[0], large, 6, -1, 0, MPI_COMM_WORLD);
-  check_maps(&types[1], large, 600, world_size - 1, 1, MPI_COMM_WORLD);
+  Reduction reduction = reduction_of(allreduce, &types[0], large, 6);
+  check_maps(&reduction);
+  reduction = reduction_of(reduce, &types[1], large, 600);
+  reduction.root = world_size - 1;
+  reduction.in_place = 1;
+  check_maps(&reduction);
   MPI_Op_free(&large);
 #endif
   MPI_Op_free(&composition);

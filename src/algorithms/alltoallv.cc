@@ -39,12 +39,12 @@ Program flat(const Problem& problem, const Parameters&) {
   composition.add(copy_own(problem));
   composition.add(message_stage({}, 1, [=](int, Writer& writer) {
     for (int distance = 1; distance < problem.size; ++distance) {
-      const int from = patterns::at_distance(problem.rank, distance, problem.size).from;
-      writer.recv(received_from(problem, from), from);
-    }
-    for (int distance = 1; distance < problem.size; ++distance) {
       const int to = patterns::at_distance(problem.rank, distance, problem.size).to;
       writer.send(sent_to(to), to);
+    }
+    for (int distance = 1; distance < problem.size; ++distance) {
+      const int from = patterns::at_distance(problem.rank, distance, problem.size).from;
+      writer.recv(received_from(problem, from), from);
     }
   }));
   return composition.take();

@@ -106,7 +106,7 @@ def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) 
         about = "~" if row["sampled"] else ""
         each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
         made.add_row(
-            row["operation"],
+            ("i" if row["form"] == "non-blocking" else "") + row["operation"],
             row["size_class"],
             tables.count_text(row["calls"]),
             tables.bytes_text(row["bytes"]),
@@ -148,7 +148,7 @@ def _by_shape(classes: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, A
     for row in classes:
         shapes.setdefault(row["shape"], []).append(row)
     for rows in shapes.values():
-        rows.sort(key=lambda row: (row["operation"], row["bytes_low"], row["algorithm"]))
+        rows.sort(key=lambda row: (row["operation"], row["form"], row["bytes_low"], row["algorithm"]))
     return sorted(shapes.items(), key=lambda item: -sum(row["time_s"] for row in item[1]))
 
 

@@ -58,7 +58,10 @@ Descriptor fused(Operation operation, std::string sentence,
           .group = "shared",
           .sentence = std::move(sentence),
           .source = "A1, A2, table 2.2; G2",
-          .legality = {.needs_one_node = true, .needs_shared_memory = true, .max_bytes = fused_max_bytes},
+          .legality = {.needs_one_node = true,
+                       .needs_shared_memory = true,
+                       .waits_inside = true,
+                       .max_bytes = fused_max_bytes},
           .parameters = {},
           .build = build};
 }

@@ -28,6 +28,14 @@ Stage channel_stage(const Parameters& parameters, SharedMode mode, int ticks,
   return stage;
 }
 
+// Group_sync.
+Program shared_barrier(const Problem&, const Parameters& parameters) {
+  return one_stage(channel_stage(parameters, SharedMode::common, 1, [](Writer& writer) {
+    writer.signal(1);
+    writer.await_all(1);
+  }));
+}
+
 // Sender_put, Group_sync, Group_get: one writes, all read the same slot (G2).
 Program shared_bcast(const Problem& problem, const Parameters& parameters) {
   return one_stage(channel_stage(parameters, SharedMode::common, 1, [=](Writer& writer) {
@@ -161,6 +169,8 @@ Descriptor descriptor(std::string name, Operation operation, std::string sentenc
 
 std::vector<Descriptor> make() {
   return {
+      descriptor("shared", Operation::barrier, "Everyone raises its flag and waits for all flags.",
+                 "A1, section 2.4", shared_barrier),
       descriptor("shared", Operation::bcast,
                  "The root writes each piece once, all read it from the same slot.",
                  "A2, tables 2.2 and 2.3, row 1; G2", shared_bcast),

@@ -9,6 +9,7 @@
 
 namespace unisono::algorithms {
 
+schedule::Program shared_barrier(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_bcast(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_reduce(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_allreduce(const schedule::Problem& problem, const Parameters& parameters);

@@ -165,6 +165,7 @@ std::vector<Descriptor> make() {
       "All write cache lines that carry data and flag; each joins those of the ranks before it.";
   Descriptor fused_inclusive = descriptor(Operation::scan, "fused", sentence, fused_scan);
   Descriptor fused_exclusive = descriptor(Operation::exscan, "fused", sentence, fused_scan);
+  fused_inclusive.legality.waits_inside = fused_exclusive.legality.waits_inside = true;
   fused_inclusive.legality.max_bytes = fused_exclusive.legality.max_bytes = fused_max_bytes;
   std::vector<Descriptor> all{
       std::move(fused_inclusive), std::move(fused_exclusive),
@@ -179,6 +180,7 @@ std::vector<Descriptor> make() {
         descriptor(operation, "fused",
                    "All write cache lines that carry data and flag; each joins all, and keeps its own.",
                    fused_reduce_scatter);
+    fused.legality.waits_inside = true;
     fused.legality.max_total_bytes = fused_max_bytes;
     all.push_back(std::move(fused));
     all.push_back(through_channel(

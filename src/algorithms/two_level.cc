@@ -140,12 +140,18 @@ Descriptor without_channel(Descriptor descriptor) {
   return descriptor;
 }
 
+Descriptor waiting(Descriptor descriptor) {
+  descriptor.legality.waits_inside = true;
+  return descriptor;
+}
+
 // The same with fused steps inside the nodes, for small messages.
 Descriptor fused_two_level(const Descriptor& inter, TwoLevelBuild build) {
   Descriptor descriptor = without_channel(two_level(inter, std::move(build)));
   descriptor.name = "two_level_fused_" + inter.name;
   descriptor.sentence =
       "One fused step at a time inside the nodes, and between their leaders: " + inter.sentence;
+  descriptor.legality.waits_inside = true;
   descriptor.legality.max_bytes = fused_max_bytes;
   return descriptor;
 }
@@ -172,7 +178,8 @@ std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
   };
   for (const Descriptor& inter : simple) {
     if (!is_for_leaders(inter)) continue;
-    if (inter.operation == Operation::barrier) all.push_back(without_channel(two_level(inter, barrier)));
+    if (inter.operation == Operation::barrier)
+      all.push_back(waiting(without_channel(two_level(inter, barrier))));
     if (inter.operation == Operation::bcast) add(inter, bcast(shared_bcast), bcast(fused_bcast));
     if (inter.operation == Operation::reduce) add(inter, reduce(shared_reduce), reduce(fused_reduce));
     if (inter.operation == Operation::allreduce) {

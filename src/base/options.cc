@@ -114,6 +114,14 @@ std::vector<OptionSpec> make_option_list() {
       choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex", "shared memory",
              "How ranks of a node wait for each other; auto: yield where ranks share cores, else pause.",
              &Options::wait),
+      choice(
+          "progress", "UNISONO_PROGRESS", "thread|calls", "general",
+          "What lets non-blocking collectives go on while the program is neither waiting for them nor in "
+          "another call of which Unisono knows. thread: a thread that sleeps as long as the program comes by "
+          "itself; between nodes such calls then need MPI_THREAD_MULTIPLE. calls: nothing; messages are used "
+          "with any thread level, and a program hangs where one rank waits for such a call while another is "
+          "blocked elsewhere in MPI.",
+          &Options::progress),
       flag("shared_memory", "UNISONO_SHARED_MEMORY", "shared memory",
            "Use shared memory inside nodes; 0 treats every rank as a node of its own.",
            &Options::use_shared_memory),

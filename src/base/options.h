@@ -13,10 +13,11 @@ namespace unisono {
 // What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
 struct Options {
   bool is_enabled = true;
-  std::string algorithm;        // "allreduce:ring(segment=64K),bcast:native"
-  std::string report;           // file, "-" for standard error, empty for none
-  std::string log = "warning";  // quiet, warning, info
-  std::string wait = "auto";    // auto, spin, pause, yield, futex
+  std::string algorithm;            // "allreduce:ring(segment=64K),bcast:native"
+  std::string report;               // file, "-" for standard error, empty for none
+  std::string log = "warning";      // quiet, warning, info
+  std::string progress = "thread";  // thread, calls
+  std::string wait = "auto";        // auto, spin, pause, yield, futex
   bool use_shared_memory = true;
   bool use_single_copy = true;
   std::string segment = "memfd";  // memfd, shm_open

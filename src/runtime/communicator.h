@@ -72,7 +72,18 @@ struct FusedMemo {
   }
 };
 
+// What a call works in, kept from one to the next: a repeated call allocates nothing.
+struct Workspace {
+  schedule::Executor executor;
+  std::vector<char> packed_input, packed_output;  // derived datatypes
+  BlockTransfer blocks;                           // uneven ones
+  std::vector<std::int64_t> told;                 // what ranks tell each other of them
+};
+
+struct CallQueue;
+
 struct Communicator {
+  Communicator();
   ~Communicator();
 
   host::Comm handle{};
@@ -97,18 +108,18 @@ struct Communicator {
   std::unique_ptr<shm::Slice> slice;
 
   std::unique_ptr<ClassTable> classes[operation_count];
+  std::unique_ptr<CallQueue> queue;  // non-blocking calls
   FusedMemo memos[operation_count];
   std::unique_ptr<schedule::Cache> cache;
-  schedule::Executor executor;
-  std::vector<char> packed_input, packed_output;  // derived datatypes, kept between calls
-  BlockTransfer blocks;                           // uneven ones
-  std::vector<std::int64_t> told;                 // what the node's ranks tell each other of them
+  Workspace work;  // of blocking calls
 
   CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes) {
-    auto& table = classes[static_cast<int>(operation)];
-    if (!table) [[unlikely]]
-      table = std::make_unique<ClassTable>();
-    return (*table)[is_commutative][tuning::size_class(bytes)];
+    return call_class(&classes[static_cast<int>(operation)], is_commutative, bytes);
+  }
+  static CallClass& call_class(std::unique_ptr<ClassTable>* table, bool is_commutative, std::int64_t bytes) {
+    if (*table == nullptr) [[unlikely]]
+      *table = std::make_unique<ClassTable>();
+    return (**table)[is_commutative][tuning::size_class(bytes)];
   }
 };
 

@@ -90,6 +90,10 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
   }
 }
 
+const std::vector<int>& local_ranks(const Communicator& c) {
+  return c.layout->ranks_of[static_cast<std::size_t>(c.layout->node_of[c.rank])];
+}
+
 }  // namespace
 
 Communicator* Job::find(host::Comm handle) {
@@ -109,6 +113,12 @@ Communicator* Job::find(host::Comm handle) {
   return c;
 }
 
+Communicator* Job::find_set_up(host::Comm handle) {
+  const std::lock_guard lock(table_mutex_);
+  const auto found = table_.find(static_cast<std::uintptr_t>(handle));
+  return found == table_.end() ? nullptr : found->second.get();
+}
+
 Outcome Job::collective(const Call& call, int* error) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
   Communicator* c = find(call.comm);
@@ -116,6 +126,8 @@ Outcome Job::collective(const Call& call, int* error) {
     ++c->native_calls[static_cast<int>(call.operation)];
     return Outcome::native;
   }
+  if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) [[unlikely]]
+    drain(*c);
   *error = host::success;
   const FusedMemo& memo = c->memos[static_cast<int>(call.operation)];
   if (memo.holds(call)) [[likely]] {
@@ -165,13 +177,14 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, bool is_
 
 // Where all ranks know all blocks, the mean one decides; elsewhere ranks have nothing in common that could.
 Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error) {
-  c.blocks.read(host_, call, c.rank, c.size, error);
+  c.work.blocks.read(host_, call, c.rank, c.size, error);
   if (*error != host::success) return Outcome::native;  // the host says what is wrong
   const bool is_reducing = is_reduction(call.operation);
   if (is_reducing && !host_.is_defined(call.op, call.send_blocks.type)) return Outcome::native;
   std::int64_t bytes = 0;
   if (has_known_blocks(call.operation)) {
-    const std::int64_t total = c.blocks.total() * static_cast<std::int64_t>(c.blocks.element_bytes());
+    const std::int64_t total =
+        c.work.blocks.total() * static_cast<std::int64_t>(c.work.blocks.element_bytes());
     if (total == 0) return Outcome::done;
     bytes = (total + c.size - 1) / c.size;
   }
@@ -195,12 +208,14 @@ schedule::Problem Job::problem(const Communicator& c, const Call& call, bool is_
           .layout = c.layout};
 }
 
-void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
-                 std::int64_t bytes) {
+void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
+                 bool is_blocking) {
   tuning::Question question{.problem = problem(c, call, is_commutative),
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
+                            .is_blocking = is_blocking,
+                            .may_send = is_blocking || may_call_host_aside_,
                             .is_oversubscribed = c.is_oversubscribed};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
@@ -240,7 +255,7 @@ void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Ar
 
 int Job::run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
              bool is_commutative) {
-  Transfer transfer(host_, call, arguments, c.rank, c.size, &c.packed_input, &c.packed_output);
+  Transfer transfer(host_, call, arguments, c.rank, c.size, &c.work.packed_input, &c.work.packed_output);
   int error = transfer.prepare();
   if (error != host::success) return error;
   const auto run_with = [&](const shm::Combine& combine) {
@@ -250,7 +265,7 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
                                 .elements = arguments.extent.elements,
                                 .element_bytes = arguments.extent.element_bytes,
                                 .combine = combine};
-      return execute(c, call, compiled(c, entry, call, transfer.is_in_place(), is_commutative), data);
+      return execute(c, call, *compiled(c, entry, call, transfer.is_in_place(), is_commutative), data);
     }
     run_fused(c, call, transfer.input(), transfer.output(), transfer.is_in_place(),
               fused_size(arguments.extent, combine));
@@ -267,8 +282,9 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
   return error == host::success ? transfer.deliver() : error;
 }
 
-const schedule::Compiled& Job::compiled(Communicator& c, CallClass& entry, const Call& call, bool is_in_place,
-                                        bool is_commutative) {
+const std::shared_ptr<const schedule::Compiled>& Job::compiled(Communicator& c, CallClass& entry,
+                                                               const Call& call, bool is_in_place,
+                                                               bool is_commutative) {
   const int root = is_rooted(call.operation) ? call.root : 0;
   if (entry.compiled == nullptr || entry.compiled_root != root || entry.is_compiled_in_place != is_in_place) {
     schedule::Problem wanted = problem(c, call, is_commutative);
@@ -281,39 +297,49 @@ const schedule::Compiled& Job::compiled(Communicator& c, CallClass& entry, const
     entry.compiled_root = root;
     entry.is_compiled_in_place = is_in_place;
   }
-  return *entry.compiled;
+  return entry.compiled;
+}
+
+schedule::Ground Job::ground(const Communicator& c) {
+  return {.host = &host_,
+          .comm = world_,
+          .rank_in_comm = c.rank_in_world.data(),
+          .tag_base = c.id * schedule::tag_count,
+          .slice = c.slice.get(),
+          .wait = &c.wait,
+          .others = {[](void* job) { static_cast<Job*>(job)->make_progress(); }, this}};
 }
 
 int Job::execute(Communicator& c, const Call& call, const schedule::Compiled& what,
                  const schedule::Data& data) {
-  const schedule::Ground ground{.host = &host_,
-                                .comm = world_,
-                                .rank_in_comm = c.rank_in_world.data(),
-                                .tag_base = c.id * schedule::tag_count,
-                                .slice = c.slice.get(),
-                                .wait = &c.wait};
-  const int error = c.executor.run(what, ground, data);
-  if (error == schedule::error_single_copy) [[unlikely]] {
-    // The kernel allowed it at set-up and refuses now; ranks that wait for this one cannot be told.
-    log::warning(
-        "reading the memory of another rank failed, though it worked at the start; run with "
-        "UNISONO_SINGLE_COPY=0");
-    host_.abort(call.comm, 1);
-  }
+  const int error = c.work.executor.run(what, ground(c), data);
+  if (error == schedule::error_single_copy) [[unlikely]]
+    give_up_single_copy(call);
   return error;
 }
 
+// The kernel allowed it at set-up and refuses now; ranks that wait for this one cannot be told.
+void Job::give_up_single_copy(const Call& call) {
+  log::warning(
+      "reading the memory of another rank failed, though it worked at the start; run with "
+      "UNISONO_SINGLE_COPY=0");
+  host_.abort(call.comm, 1);
+}
+
 int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative) {
-  const schedule::Compiled& what = compiled(c, entry, call, c.blocks.is_in_place(), is_commutative);
+  Workspace& work = c.work;
+  const schedule::Compiled& what = *compiled(c, entry, call, work.blocks.is_in_place(), is_commutative);
   schedule::Data data;
-  int error = host::success;
-  if (entry.choice->algorithm->build_header) error = tell_of_blocks(c, entry, call);
-  if (entry.choice->algorithm->build_tree_header) error = tell_along_tree(c, entry, call);
-  if (error == host::success) {
-    data.elements = c.blocks.longest();
-    error = c.blocks.prepare(host_, call, what, &data, &c.packed_input, &c.packed_output);
-  }
+  int error = work.blocks.prepare(host_, call, what, &data, &work.packed_input, &work.packed_output);
   if (error != host::success) return error;
+  schedule::Data told;
+  if (const schedule::Compiled* telling = header(c, entry, call, true, &work, &told).get();
+      telling != nullptr) {
+    error = execute(c, call, *telling, told);
+    if (error != host::success) return error;
+  }
+  learn_blocks(c, entry, call, &work);
+  data.elements = work.blocks.longest();
   if (is_reduction(call.operation)) {
     const host::TypeInfo info = type_info(host_, call.send_blocks.type, &error);
     Operator op(host_, {call.send_blocks.type, call.op}, info, is_commutative);
@@ -323,51 +349,52 @@ int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is
   } else {
     error = execute(c, call, what, data);
   }
-  return error == host::success ? c.blocks.deliver(host_, c.packed_output) : error;
+  return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
 }
 
-// The ranks of a node tell each other of their blocks.
-int Job::tell_of_blocks(Communicator& c, CallClass& entry, const Call& call) {
-  const auto& locals = c.layout->ranks_of[static_cast<std::size_t>(c.layout->node_of[c.rank])];
-  const auto count = static_cast<int>(locals.size());
-  const std::int64_t own = c.blocks.to_tell(call.operation);
-  c.told.assign(locals.size(), own);
-  if (count > 1) {
-    if (entry.header == nullptr) {
+// Lengths travel along the blocks' tree, ahead of them, or the ranks of a node tell each other of their
+// blocks.
+const std::shared_ptr<const schedule::Compiled>& Job::header(Communicator& c, CallClass& entry,
+                                                             const Call& call, bool is_blocking,
+                                                             Workspace* work, schedule::Data* data) {
+  const tuning::Choice& choice = *entry.choice;
+  if (choice.algorithm->build_tree_header) {
+    if (entry.header == nullptr || entry.header_root != call.root) {
+      schedule::Problem telling = problem(c, call, true);
+      telling.operation = Operation::allgather;
+      telling.is_in_place = true;
+      entry.header =
+          schedule::compile(telling, choice.algorithm->build_tree_header(telling, choice.parameters));
+      entry.header_root = call.root;
+    }
+    work->blocks.lengths(&work->told);
+    *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
+  } else if (choice.algorithm->build_header) {
+    const auto count = static_cast<int>(local_ranks(c).size());
+    if (entry.header == nullptr && count > 1) {
       const schedule::Problem node{
           .operation = Operation::allgather,
           .size = count,
           .rank = c.layout->local_rank_of[c.rank],
+          .is_in_place = true,
           .layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(count)),
           .blocks = {}};
-      const tuning::Choice& choice = *entry.choice;
-      entry.header = schedule::compile(node, choice.algorithm->build_header(node, choice.parameters));
+      // Those that do not block must not wait inside, as a fused allgather does.
+      const algorithms::Descriptor* aside = algorithms::find(Operation::allgather, "shared");
+      entry.header = is_blocking
+                         ? schedule::compile(node, choice.algorithm->build_header(node, choice.parameters))
+                         : schedule::compile(node, aside->build(node, algorithms::with_standards(*aside)));
     }
-    const schedule::Data data{
-        .input = &own, .output = c.told.data(), .elements = 1, .element_bytes = sizeof own};
-    const int error = execute(c, call, *entry.header, data);
-    if (error != host::success) return error;
+    work->told.assign(static_cast<std::size_t>(count), work->blocks.to_tell(call.operation));
+    *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
   }
-  c.blocks.learn(call.operation, locals, c.told);
-  return host::success;
+  return entry.header;
 }
 
-// Lengths travel along the blocks' tree, ahead of them.
-int Job::tell_along_tree(Communicator& c, CallClass& entry, const Call& call) {
-  if (entry.header == nullptr || entry.header_root != call.root) {
-    schedule::Problem telling = problem(c, call, true);
-    telling.operation = Operation::allgather;
-    telling.is_in_place = true;
-    const tuning::Choice& choice = *entry.choice;
-    entry.header =
-        schedule::compile(telling, choice.algorithm->build_tree_header(telling, choice.parameters));
-    entry.header_root = call.root;
-  }
-  c.blocks.lengths(&c.told);
-  const schedule::Data data{.output = c.told.data(), .elements = 1, .element_bytes = sizeof c.told[0]};
-  const int error = execute(c, call, *entry.header, data);
-  if (error == host::success) c.blocks.set_lengths(c.told);
-  return error;
+void Job::learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work) {
+  const algorithms::Descriptor& algorithm = *entry.choice->algorithm;
+  if (algorithm.build_tree_header) work->blocks.set_lengths(work->told);
+  if (algorithm.build_header) work->blocks.learn(call.operation, local_ranks(c), work->told);
 }
 
 }  // namespace unisono::runtime

@@ -3,19 +3,23 @@
 // the process's one Job; tests make a Job for each thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/options.h"
 #include "host/host.h"
+#include "runtime/call_queue.h"
 #include "runtime/communicator.h"
 #include "runtime/identifiers.h"
+#include "runtime/progress_thread.h"
 #include "runtime/report.h"
 #include "runtime/runtime.h"
 #include "runtime/transfer.h"
@@ -32,7 +36,11 @@ class Job {
 
   Outcome collective(const Call& call, int* error);
   void native_finished(const Call& call, double seconds);
-  void finish();  // collective over the host's world; idempotent
+  Outcome start(const Call& call, const Completion& completion);
+  bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
+  void make_progress();
+  void end_calls(host::Comm handle);  // waits for those under way on it
+  void finish();                      // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
 
  private:
@@ -40,6 +48,7 @@ class Job {
   void agree_on_options();
   void make_decider();
   void find_nodes();
+  void choose_progress();
   Communicator* set_up(host::Comm handle);
   NativeReason set_up_members(Communicator& c);
   NativeReason agree_on_identifier(Communicator& c, bool is_translated);
@@ -47,28 +56,48 @@ class Job {
   void attach_slice(Communicator& c);
   static void on_freed(void* token);
   void drop(std::uint64_t token);
+  void end_calls(std::uint64_t token);
   shm::WaitConfig wait_config(bool is_oversubscribed) const;
   void report();
 
   // job.cc
-  Communicator* find(host::Comm handle);
-  void decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes);
+  Communicator* find(host::Comm handle);         // sets it up at the first time
+  Communicator* find_set_up(host::Comm handle);  // null before
+  void decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
+              bool is_blocking = true);
   int run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
           bool is_commutative);
   void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments);
   Outcome collective_of_blocks(Communicator& c, const Call& call, int* error);
   int run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative);
-  int tell_of_blocks(Communicator& c, CallClass& entry, const Call& call);
-  int tell_along_tree(Communicator& c, CallClass& entry, const Call& call);
+  // What runs before, where ranks must first tell each other of their blocks: null where they need not. Then
+  // learn_blocks.
+  const std::shared_ptr<const schedule::Compiled>& header(Communicator& c, CallClass& entry, const Call& call,
+                                                          bool is_blocking, Workspace* work,
+                                                          schedule::Data* data);
+  static void learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work);
   // Decides for the class where that has not been done, counts the call, and lets `run_it` serve it unless it
   // is left to the host.
   template <class Run>
   Outcome serve(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
                 Run run_it, int* error);
-  const schedule::Compiled& compiled(Communicator& c, CallClass& entry, const Call& call, bool is_in_place,
-                                     bool is_commutative);
+  const std::shared_ptr<const schedule::Compiled>& compiled(Communicator& c, CallClass& entry,
+                                                            const Call& call, bool is_in_place,
+                                                            bool is_commutative);
+  schedule::Ground ground(const Communicator& c);
   int execute(Communicator& c, const Call& call, const schedule::Compiled& what, const schedule::Data& data);
+  void give_up_single_copy(const Call& call);
   schedule::Problem problem(const Communicator& c, const Call& call, bool is_commutative) const;
+
+  // nonblocking.cc
+  void drain(Communicator& c);
+  std::optional<std::int64_t> read(StartedCall* started, int* error);
+  int prepare(StartedCall* started);
+  bool advance(StartedCall* call);
+  bool advance(Communicator* c);
+  bool advance_all();
+  bool advance_aside();
+  void conclude(std::vector<std::unique_ptr<StartedCall>>* calls);
 
   host::Host& host_;
   Options options_;
@@ -91,6 +120,16 @@ class Job {
   std::mutex table_mutex_;
   std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_;
   Records records_;  // of communicators that are gone
+  // Held by whoever lets calls go on; guards every communicator's queue.
+  std::mutex progress_mutex_;
+  std::atomic<int> calls_under_way_{0};
+  std::vector<Communicator*> active_;               // with calls under way
+  std::vector<std::unique_ptr<StartedCall>> over_;  // but for what the host has to do
+  // May calls go on by the host's functions wherever the program is? Else by shared memory alone.
+  bool may_call_host_aside_ = false;
+  std::map<NativeReason, std::array<std::uint64_t, operation_count>> starts_left_;  // to the host
+  std::unique_ptr<ProgressThread> thread_;
+
   std::atomic<std::uint64_t> generation_{
       1};  // changes when a communicator is freed: invalidates the threads' last hit
 };

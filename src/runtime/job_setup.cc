@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "runtime/call_queue.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -30,6 +31,8 @@ Tokens& tokens() {
 }
 
 }  // namespace
+
+Communicator::Communicator() = default;
 
 Communicator::~Communicator() {
   if (slice_offset < 0) return;
@@ -63,6 +66,20 @@ Job::Job(host::Host& host) : host_(host) {
     if (first - hosts.begin() == world_rank_) log::warning_once(warnings_.back());
   }
   find_nodes();
+  choose_progress();
+  // A program may have nothing but non-blocking collectives, which must not wait for a set-up.
+  if (is_enabled_) find(host.world());
+}
+
+// Messages go on aside where every rank's host may be called by several threads; what goes by shared memory
+// does so everywhere.
+void Job::choose_progress() {
+  std::uint64_t is_multiple = host_.is_thread_multiple() ? 1 : 0;
+  const int error = host_.agree(&is_multiple, 1, host::AgreeOp::band, world_);
+  may_call_host_aside_ = (error == host::success && is_multiple != 0) || options_.progress == "calls";
+  if (options_.progress == "calls") return;
+  thread_ = std::make_unique<ProgressThread>(
+      ProgressThread::Work{[](void* job) { return static_cast<Job*>(job)->advance_aside(); }, this});
 }
 
 void Job::find_nodes() {
@@ -130,7 +147,11 @@ shm::WaitConfig Job::wait_config(bool is_oversubscribed) const {
   shm::WaitConfig config;
   config.policy = shm::wait_policy_from_name(options_.wait)
                       .value_or(is_oversubscribed ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
-  config.progress = {[](void* host) { static_cast<host::Host*>(host)->progress(); }, &host_};
+  config.progress = {[](void* job) {
+                       static_cast<Job*>(job)->host_.progress();
+                       static_cast<Job*>(job)->make_progress();
+                     },
+                     const_cast<Job*>(this)};
   return config;
 }
 
@@ -177,7 +198,20 @@ void Job::on_freed(void* token) {
   job->drop(number);
 }
 
+// Freeing a communicator is collective: the other ranks' part of the calls under way comes too.
+void Job::end_calls(std::uint64_t token) {
+  Communicator* c = nullptr;
+  {
+    const std::lock_guard lock(table_mutex_);
+    for (const auto& [handle, communicator] : table_) {
+      if (communicator->token == token) c = communicator.get();
+    }
+  }
+  if (c != nullptr) drain(*c);
+}
+
 void Job::drop(std::uint64_t token) {
+  end_calls(token);
   const std::lock_guard lock(table_mutex_);
   const auto found = std::find_if(table_.begin(), table_.end(),
                                   [&](const auto& entry) { return entry.second->token == token; });
@@ -195,7 +229,12 @@ void Job::finish() {
     const std::lock_guard lock(tokens().mutex);
     std::erase_if(tokens().jobs, [this](const auto& entry) { return entry.second == this; });
   }
+  thread_.reset();
   for (const auto& [handle, c] : table_) records_.absorb(*c);
+  for (const auto& [reason, calls] : starts_left_) {
+    for (int op = 0; op < operation_count; ++op)
+      records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);
+  }
   if (!options_.report.empty()) report();
   table_.clear();
   generation_.fetch_add(1, std::memory_order_release);

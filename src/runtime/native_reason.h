@@ -14,7 +14,9 @@ enum class NativeReason : std::uint8_t {
   one_rank,
   outside_world,
   no_identifier,
-  set_up_failed
+  set_up_failed,
+  not_set_up,
+  operator_aside
 };
 
 constexpr std::string_view describe(NativeReason reason) {
@@ -33,6 +35,10 @@ constexpr std::string_view describe(NativeReason reason) {
       return "too many communicators are in use at once";
     case NativeReason::set_up_failed:
       return "the set-up of the communicator failed on a rank";
+    case NativeReason::not_set_up:
+      return "non-blocking calls before the communicator's first blocking one, which sets it up";
+    case NativeReason::operator_aside:
+      return "non-blocking calls with an operator of the program's own, without MPI_THREAD_MULTIPLE";
   }
   return "";
 }

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/options.h"
+#include "runtime/call_queue.h"
 
 #ifndef UNISONO_VERSION
 #define UNISONO_VERSION "unknown"
@@ -99,10 +100,11 @@ std::string summary(const Json& report) {
   for (const Json& c : report["classes"]) {
     const double time_s = c["time_s"];
     const auto calls = c["calls"].get<std::uint64_t>();
-    std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10llu %11s %11s  ",
-                  c["operation"].get<std::string>().c_str(), c["size_class"].get<std::string>().c_str(),
-                  c["shape"].get<std::string>().c_str(), static_cast<unsigned long long>(calls),
-                  time_text(time_s).c_str(),
+    auto operation = c["operation"].get<std::string>();
+    if (c["form"] != "blocking") operation.insert(0, 1, 'i');
+    std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10llu %11s %11s  ", operation.c_str(),
+                  c["size_class"].get<std::string>().c_str(), c["shape"].get<std::string>().c_str(),
+                  static_cast<unsigned long long>(calls), time_text(time_s).c_str(),
                   time_text(time_s / static_cast<double>(std::max<std::uint64_t>(calls, 1))).c_str());
     out << line << c["algorithm"].get<std::string>() << ": " << c["reason"].get<std::string>() << '\n';
   }
@@ -121,26 +123,12 @@ void Records::absorb(const Communicator& c) {
       c.layout ? c.layout->describe() : std::to_string(c.size) + (c.size == 1 ? " rank" : " ranks");
   std::uint64_t calls = 0;
   for (int op = 0; op < operation_count; ++op) {
-    if (c.native_calls[op] != 0) {
-      native_[{op, std::string(describe(c.native_reason))}] += c.native_calls[op];
-      calls += c.native_calls[op];
-    }
-    if (!c.classes[op]) continue;
-    for (const auto& by_class : *c.classes[op]) {
-      for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
-        const CallClass& entry = by_class[static_cast<std::size_t>(size_class)];
-        if (entry.calls == 0) continue;
-        calls += entry.calls;
-        Record& record = classes_[{shape, op, size_class, std::string(entry.choice->name())}];
-        record.calls += entry.calls;
-        record.bytes += entry.bytes;
-        record.time_s += entry.estimated_s();
-        record.is_sampled = record.is_sampled || entry.samples < entry.calls;
-        record.parameters = parameter_text(entry.choice->parameters);
-        record.reason = entry.choice->reason;
-        record.source = entry.choice->source;
-      }
-    }
+    const auto operation = static_cast<Operation>(op);
+    add_native(operation, c.native_reason, c.native_calls[op]);
+    calls += c.native_calls[op];
+    if (c.classes[op]) calls += absorb_classes(*c.classes[op], operation, shape, true);
+    if (c.queue && c.queue->classes[op])
+      calls += absorb_classes(*c.queue->classes[op], operation, shape, false);
   }
   if (calls != 0 && communicators_.size() < most_communicators) {
     communicators_.push_back(
@@ -148,11 +136,38 @@ void Records::absorb(const Communicator& c) {
   }
 }
 
+void Records::add_native(Operation operation, NativeReason reason, std::uint64_t calls) {
+  if (calls != 0) native_[{static_cast<int>(operation), std::string(describe(reason))}] += calls;
+}
+
+std::uint64_t Records::absorb_classes(const ClassTable& table, Operation operation, const std::string& shape,
+                                      bool is_blocking) {
+  std::uint64_t calls = 0;
+  for (const auto& by_class : table) {
+    for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
+      const CallClass& entry = by_class[static_cast<std::size_t>(size_class)];
+      if (entry.calls == 0) continue;
+      calls += entry.calls;
+      Record& record = classes_[{shape, static_cast<int>(operation), size_class,
+                                 std::string(entry.choice->name()), is_blocking}];
+      record.calls += entry.calls;
+      record.bytes += entry.bytes;
+      record.time_s += entry.estimated_s();
+      record.is_sampled = record.is_sampled || entry.samples < entry.calls;
+      record.parameters = parameter_text(entry.choice->parameters);
+      record.reason = entry.choice->reason;
+      record.source = entry.choice->source;
+    }
+  }
+  return calls;
+}
+
 std::string Records::to_text() const {
   Json out = {{"classes", Json::array()}, {"native", Json::array()}, {"communicators", Json::array()}};
   for (const auto& [key, r] : classes_) {
     out["classes"].push_back({{"shape", key.shape},
                               {"operation", std::string(name(static_cast<Operation>(key.operation)))},
+                              {"form", key.is_blocking ? "blocking" : "non-blocking"},
                               {"size_class", tuning::class_label(key.size_class)},
                               {"bytes_low", tuning::class_low(key.size_class)},
                               {"bytes_high", tuning::class_high(key.size_class)},
@@ -191,7 +206,8 @@ std::string Records::merge(const std::vector<std::string>& texts) {
     for (const Json& entry : rank["classes"]) {
       rank_time_s.back() += entry["time_s"].get<double>();
       Json& merged =
-          classes.try_emplace(identity(entry, {"shape", "operation", "bytes_high", "algorithm"}), entry)
+          classes
+              .try_emplace(identity(entry, {"shape", "operation", "form", "bytes_high", "algorithm"}), entry)
               .first->second;
       merge_class(merged, entry, texts.size());
     }

@@ -28,6 +28,7 @@ class Records {
  public:
   // Adds what `communicator` has seen; once per communicator, when it is freed or the job ends.
   void absorb(const Communicator& communicator);
+  void add_native(Operation operation, NativeReason reason, std::uint64_t calls);
   // This rank's records as JSON text, and the merge of all ranks' texts (rank order): counts of the busiest
   // rank, time as maximum and mean.
   std::string to_text() const;
@@ -39,6 +40,7 @@ class Records {
     int operation;
     int size_class;
     std::string algorithm;
+    bool is_blocking;
     auto operator<=>(const Key&) const = default;
   };
   struct Seen {
@@ -47,6 +49,9 @@ class Records {
     int size, nodes;
     std::uint64_t calls;
   };
+  // How many calls these are.
+  std::uint64_t absorb_classes(const ClassTable& table, Operation operation, const std::string& shape,
+                               bool is_blocking);
   static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
   std::map<Key, Record> classes_;
   std::map<std::pair<int, std::string>, std::uint64_t> native_;  // operation, reason

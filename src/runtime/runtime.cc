@@ -26,6 +26,18 @@ Outcome collective(const Call& call, int* error) {
   return job == nullptr ? Outcome::native : job->collective(call, error);
 }
 
+Outcome start_collective(const Call& call, const Completion& completion) {
+  return job == nullptr ? Outcome::native : job->start(call, completion);
+}
+
+bool has_calls_under_way() {
+  return job != nullptr && job->has_calls_under_way();
+}
+
+void make_progress() {
+  if (job != nullptr) job->make_progress();
+}
+
 void native_finished(const Call& call, double seconds) {
   if (job != nullptr) job->native_finished(call, seconds);
 }

@@ -75,6 +75,22 @@ bool is_running();
 // invalid ones to the host). Thread-safe for different communicators, as MPI demands.
 Outcome collective(const Call& call, int* error);
 
+// What is called when a non-blocking call has ended: by start_collective or make_progress, on any thread.
+// `error` is the host's, success where all is well.
+struct Completion {
+  void (*call)(void* context, int error) = nullptr;
+  void* context = nullptr;
+};
+
+// Takes one non-blocking collective call, and never waits: it is under way when this returns (or ended), and
+// goes on in make_progress. The calls on one communicator run one after the other, blocking ones after those
+// that are under way. Where the outcome is native, nothing is called.
+Outcome start_collective(const Call& call, const Completion& completion);
+// Calls under way in this process.
+bool has_calls_under_way();
+// Lets all of them go on as far as they can without waiting. Thread-safe.
+void make_progress();
+
 // After Outcome::native_timed, on the same thread: how long the host's collective took, seconds.
 void native_finished(const Call& call, double seconds);
 

@@ -284,7 +284,10 @@ void Executor::State::wait_idle() {
   if (message_count > 0) {
     const bool is_crowded = shm::gives_core_away(wait_config().policy);
     const std::uint32_t polls = is_crowded ? polls_per_yield_when_crowded : polls_per_yield;
-    if (++idle_polls % polls == 0) sched_yield();
+    if (++idle_polls % polls == 0) {
+      if (ground.others.call != nullptr) ground.others.call(ground.others.argument);
+      sched_yield();
+    }
     return;
   }
   if (!backoff) {

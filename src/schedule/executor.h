@@ -30,6 +30,7 @@ struct Ground {
   int tag_base = 0;                       // tags [tag_base, tag_base + tag_count) belong to this communicator
   shm::Slice* slice = nullptr;            // null where the program has no node steps
   const shm::WaitConfig* wait = nullptr;  // how to wait for messages; null: as the slice does
+  shm::ProgressHook others{};             // what else must go on while this waits for messages
 };
 inline constexpr int tag_count = 1 << 12;
 

@@ -26,15 +26,26 @@ int Question::largest_node() const {
   return static_cast<int>(most);
 }
 
+namespace {
+
+std::string why_refused(const algorithms::Descriptor& algorithm, const Question& question) {
+  if (algorithm.legality.waits_inside && !question.is_blocking)
+    return "waits inside, which calls that do not block must not";
+  if (!algorithm.legality.needs_one_node && !question.may_send)
+    return "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE "
+           "(or UNISONO_PROGRESS=calls)";
+  return algorithms::why_illegal(algorithm, question.problem, question.bytes(), question.has_shared_memory,
+                                 question.has_single_copy);
+}
+
+}  // namespace
+
 Choice Decider::decide(const Question& question) {
   std::string refused;
   for (const auto& chooser : choosers_) {
     for (Choice& choice : chooser->candidates(question)) {
       const std::string why =
-          choice.algorithm == nullptr
-              ? std::string()
-              : algorithms::why_illegal(*choice.algorithm, question.problem, question.bytes(),
-                                        question.has_shared_memory, question.has_single_copy);
+          choice.algorithm == nullptr ? std::string() : why_refused(*choice.algorithm, question);
       if (why.empty()) {
         if (choice.algorithm != nullptr) {
           choice.parameters = algorithms::with_standards(*choice.algorithm, choice.parameters);

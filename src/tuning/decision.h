@@ -22,6 +22,8 @@ struct Question {
   int size_class = 0;
   bool has_shared_memory = false;
   bool has_single_copy = false;
+  bool is_blocking = true;  // may the call wait inside?
+  bool may_send = true;     // may it use messages? (Aside of the program they need threads in the host.)
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
 
   std::int64_t bytes() const;  // upper end of the class

@@ -106,6 +106,7 @@ void on_several_nodes(const Question& question, Candidates* to) {
   switch (question.problem.operation) {
     case Operation::barrier:
       to->add(level + "dissemination", why + "dissemination needs the fewest rounds");
+      to->add("dissemination", "several nodes: dissemination needs the fewest rounds");
       break;
     case Operation::bcast:
       if (bytes <= 2 * kib) {

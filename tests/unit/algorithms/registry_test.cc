@@ -114,6 +114,31 @@ TEST(Registry, EveryLaneHasRoomInTheSmallestArea) {
   }
 }
 
+// What calls that do not block must know: does a step wait inside, are messages sent?
+TEST(Registry, SaysWhatWaitsInsideAndWhatSendsNothing) {
+  for (const Descriptor& descriptor : registry()) {
+    bool waits = false, sends = false;
+    for (const char* layout : {"8", "4x2"}) {
+      schedule::Problem problem = problem_on(layout, descriptor.operation);
+      if (!why_illegal(descriptor, problem, 1, true, true).empty()) continue;
+      for (problem.rank = 0; problem.rank < problem.size; ++problem.rank) {
+        for (const schedule::Stage& stage : descriptor.build(problem, with_standards(descriptor)).stages) {
+          std::vector<schedule::Step> steps;
+          schedule::Writer writer(&steps);
+          for (int round = 0; round < stage.rounds; ++round) stage.write(round, writer);
+          for (const schedule::Step& step : steps) {
+            waits = waits || schedule::is_fused(step.kind);
+            sends = sends || step.kind == schedule::StepKind::send;
+          }
+        }
+      }
+    }
+    const std::string name = std::string(unisono::name(descriptor.operation)) + " " + descriptor.name;
+    EXPECT_EQ(descriptor.legality.waits_inside, waits) << name;
+    EXPECT_FALSE(descriptor.legality.needs_one_node && sends) << name;
+  }
+}
+
 TEST(Parameters, ChosenValuesAreClampedAndOthersStandard) {
   const Descriptor* descriptor = find(Operation::bcast, "shared");
   ASSERT_NE(descriptor, nullptr);

@@ -18,12 +18,13 @@ struct Setting {
   bool is_in_place = false;
   bool has_gaps = false;
   bool is_commutative = true;
+  bool is_blocking = true;
 };
 
 inline std::string print(const Setting& s) {
   return std::to_string(s.size) + " ranks, nodes '" + s.nodes + "', algorithm '" + s.algorithm + "', count " +
          std::to_string(s.count) + (s.is_in_place ? ", in place" : "") + (s.has_gaps ? ", gaps" : "") +
-         (s.is_commutative ? "" : ", not commutative");
+         (s.is_commutative ? "" : ", not commutative") + (s.is_blocking ? "" : ", non-blocking");
 }
 
 // Elements are pairs of int32 (a, b) that stand for the maps x -> a*x + b modulo a prime: composing them is

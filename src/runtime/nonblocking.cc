@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that do not block: started by the program, carried on by make_progress.
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+// Is this thread letting calls go on already? An operator or an error handler of the program may come back
+// to us.
+thread_local bool is_making_progress = false;
+
+class MakingProgress {
+ public:
+  MakingProgress() { is_making_progress = true; }
+  ~MakingProgress() { is_making_progress = false; }
+  MakingProgress(const MakingProgress&) = delete;
+  MakingProgress& operator=(const MakingProgress&) = delete;
+};
+
+host::Datatype operand_type(const Call& call) {
+  return has_uneven_blocks(call.operation) ? call.send_blocks.type : call.send_type;
+}
+
+}  // namespace
+
+Outcome Job::start(const Call& call, const Completion& completion) {
+  if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
+  Communicator* c = find_set_up(call.comm);
+  if (c == nullptr) {
+    const std::lock_guard lock(progress_mutex_);
+    ++starts_left_[NativeReason::not_set_up][static_cast<std::size_t>(call.operation)];
+    return Outcome::native;
+  }
+  if (c->native_reason != NativeReason::none) {
+    ++c->native_calls[static_cast<int>(call.operation)];
+    return Outcome::native;
+  }
+  std::unique_lock lock(progress_mutex_);
+  if (c->queue == nullptr) c->queue = std::make_unique<CallQueue>();
+  CallQueue& queue = *c->queue;
+  if (queue.spare.empty()) queue.spare.push_back(std::make_unique<StartedCall>());
+  StartedCall& started = *queue.spare.back();
+  started.call = call;
+  started.completion = completion;
+  started.communicator = c;
+  started.state = StartedCall::State::waiting;
+  int error = host::success;
+  const std::optional<std::int64_t> bytes = read(&started, &error);
+  const bool is_reducing = is_reduction(call.operation);
+  const host::Datatype type = operand_type(call);
+  if (error != host::success || (is_reducing && !host_.is_defined(call.op, type)))
+    return Outcome::native;  // the host says what is wrong
+  if (!bytes) {
+    lock.unlock();
+    completion.call(completion.context, host::success);
+    return Outcome::done;
+  }
+  if (is_reducing && !may_call_host_aside_ &&
+      kernel_combine(host_, call.op, type_info(host_, type)).call == nullptr) {
+    ++starts_left_[NativeReason::operator_aside][static_cast<std::size_t>(call.operation)];
+    return Outcome::native;
+  }
+  started.is_commutative = !is_reducing || host_.is_commutative(call.op);
+  CallClass& entry = Communicator::call_class(&queue.classes[static_cast<int>(call.operation)],
+                                              started.is_commutative, *bytes);
+  if (entry.kind == CallClass::Kind::undecided)
+    decide(*c, entry, call, started.is_commutative, *bytes, false);
+  ++entry.calls;
+  entry.bytes += static_cast<std::uint64_t>(*bytes);
+  if (entry.kind == CallClass::Kind::native) return Outcome::native;
+  started.entry = &entry;
+  started.start_s = now_s();
+  started.error = prepare(&started);
+  if (started.error != host::success) {
+    // The others wait for this process, as they do where a blocking call fails on one.
+    lock.unlock();
+    completion.call(completion.context, host_.call_error_handler(call.comm, started.error));
+    return Outcome::done;
+  }
+  if (queue.calls.empty()) active_.push_back(c);
+  queue.calls.push_back(std::move(queue.spare.back()));
+  queue.spare.pop_back();
+  queue.under_way.fetch_add(1, std::memory_order_relaxed);
+  calls_under_way_.fetch_add(1, std::memory_order_relaxed);
+  if (thread_ != nullptr) thread_->add();
+  lock.unlock();
+  make_progress();
+  return Outcome::done;
+}
+
+// What decides about the call, bytes, as for blocking ones. Nothing where it moves nothing.
+std::optional<std::int64_t> Job::read(StartedCall* started, int* error) {
+  const Call& call = started->call;
+  const Communicator& c = *started->communicator;
+  if (call.operation == Operation::barrier) {
+    started->arguments = read_arguments(host_, call, c.rank, c.size, error);
+    return 0;
+  }
+  std::int64_t bytes = 0;
+  if (has_uneven_blocks(call.operation)) {
+    BlockTransfer& blocks = started->work.blocks;
+    blocks.read(host_, call, c.rank, c.size, error);
+    if (!has_known_blocks(call.operation)) return 0;
+    const std::int64_t total = blocks.total() * static_cast<std::int64_t>(blocks.element_bytes());
+    bytes = (total + c.size - 1) / c.size;
+  } else {
+    started->arguments = read_arguments(host_, call, c.rank, c.size, error);
+    bytes = started->arguments.extent.bytes();
+  }
+  if (bytes == 0) return std::nullopt;
+  return bytes;
+}
+
+// The program's input is read now (it must not change it, but may free its datatype). What comes later calls
+// the host no more, until the call is over.
+int Job::prepare(StartedCall* started) {
+  Communicator& c = *started->communicator;
+  CallClass& entry = *started->entry;
+  const Call& call = started->call;
+  Workspace& work = started->work;
+  started->header = nullptr;
+  started->op.reset();
+  started->transfer.reset();
+  if (has_uneven_blocks(call.operation)) {
+    started->compiled = compiled(c, entry, call, work.blocks.is_in_place(), started->is_commutative);
+    const int error = work.blocks.prepare(host_, call, *started->compiled, &started->data, &work.packed_input,
+                                          &work.packed_output);
+    if (error != host::success) return error;
+    started->header = header(c, entry, call, false, &work, &started->header_data);
+  } else {
+    Transfer& transfer = started->transfer.emplace(host_, call, started->arguments, c.rank, c.size,
+                                                   &work.packed_input, &work.packed_output);
+    const int error = transfer.prepare();
+    if (error != host::success) return error;
+    started->compiled = compiled(c, entry, call, transfer.is_in_place(), started->is_commutative);
+    started->data = {.input = transfer.input(),
+                     .output = transfer.output(),
+                     .elements = started->arguments.extent.elements,
+                     .element_bytes = started->arguments.extent.element_bytes};
+  }
+  if (is_reduction(call.operation)) {
+    const host::Datatype type = operand_type(call);
+    Operator& op = started->op.emplace(host_, Operator::Handles{type, call.op}, type_info(host_, type),
+                                       started->is_commutative);
+    started->data.combine = op.combine();
+  }
+  return host::success;
+}
+
+// Lets a call go on that comes first in its queue. True where it is over but for the host's part.
+bool Job::advance(StartedCall* call) {
+  using State = StartedCall::State;
+  Communicator& c = *call->communicator;
+  schedule::Executor& executor = call->work.executor;
+  const auto start_blocks = [&] {
+    if (has_uneven_blocks(call->call.operation)) {
+      learn_blocks(c, *call->entry, call->call, &call->work);
+      call->data.elements = call->work.blocks.longest();
+    }
+    call->state = State::in_blocks;
+    executor.start(*call->compiled, ground(c), call->data);
+  };
+  if (call->state == State::waiting) {
+    if (call->header == nullptr) {
+      start_blocks();
+    } else {
+      call->state = State::in_header;
+      executor.start(*call->header, ground(c), call->header_data);
+    }
+  }
+  if (!executor.poll()) return false;
+  call->error = executor.finish();
+  if (call->state == State::in_blocks || call->error != host::success) return true;
+  start_blocks();
+  if (!executor.poll()) return false;
+  call->error = executor.finish();
+  return true;
+}
+
+// Under the lock: the communicator's calls one after the other. True where one has ended.
+bool Job::advance(Communicator* c) {
+  CallQueue& queue = *c->queue;
+  bool has_ended = false;
+  while (!queue.calls.empty() && advance(queue.calls.front().get())) {
+    over_.push_back(std::move(queue.calls.front()));
+    queue.calls.pop_front();
+    if (thread_ != nullptr) thread_->remove();
+    has_ended = true;
+  }
+  if (queue.calls.empty()) std::erase(active_, c);
+  return has_ended;
+}
+
+bool Job::advance_all() {
+  bool has_ended = false;
+  for (std::size_t i = active_.size(); i-- > 0;) has_ended = advance(active_[i]) || has_ended;
+  return has_ended;
+}
+
+// Aside of the program's threads: host functions are left to those, as far as one can choose.
+bool Job::advance_aside() {
+  if (is_making_progress) return false;
+  const MakingProgress guard;
+  const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+  return lock.owns_lock() && advance_all();
+}
+
+void Job::make_progress() {
+  if (calls_under_way_.load(std::memory_order_relaxed) == 0 || is_making_progress) return;
+  const MakingProgress guard;
+  if (thread_ != nullptr) thread_->program_came_by();
+  std::vector<std::unique_ptr<StartedCall>> over;
+  {
+    const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    advance_all();
+    std::swap(over, over_);
+  }
+  if (!over.empty()) conclude(&over);
+}
+
+// Outside of the lock: error handlers are the program's.
+void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
+  for (const auto& call : *calls) {
+    const auto keep = [&](int error) {
+      if (call->error == host::success) call->error = error;
+    };
+    if (call->error == schedule::error_single_copy) give_up_single_copy(call->call);
+    if (call->op) keep(call->op->error());
+    if (call->error == host::success)
+      keep(call->transfer ? call->transfer->deliver()
+                          : call->work.blocks.deliver(host_, call->work.packed_output));
+    if (call->error != host::success) call->error = host_.call_error_handler(call->call.comm, call->error);
+    call->completion.call(call->completion.context, call->error);
+  }
+  const std::lock_guard lock(progress_mutex_);
+  for (auto& call : *calls) {
+    CallClass& entry = *call->entry;
+    entry.sampled_s += now_s() - call->start_s;
+    ++entry.samples;
+    CallQueue& queue = *call->communicator->queue;
+    queue.spare.push_back(std::move(call));
+    queue.under_way.fetch_sub(1, std::memory_order_release);
+  }
+  calls_under_way_.fetch_sub(static_cast<int>(calls->size()), std::memory_order_release);
+}
+
+void Job::end_calls(host::Comm handle) {
+  Communicator* c = find_set_up(handle);
+  if (c != nullptr) drain(*c);
+}
+
+// Blocking calls run after what is under way on their communicator.
+void Job::drain(Communicator& c) {
+  if (c.queue == nullptr) return;
+  shm::Backoff backoff(c.wait);
+  while (c.queue->under_way.load(std::memory_order_acquire) != 0) {
+    make_progress();
+    backoff.step();
+  }
+}
+
+}  // namespace unisono::runtime

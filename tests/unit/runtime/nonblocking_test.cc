@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that do not block: several under way, on several communicators, started in different orders, with
+// blocking ones between them. TEST_SEED repeats a run. (Each operation by itself: job_test.cc.)
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <deque>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "host/fake/fake_host.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+
+std::uint32_t seed() {
+  static const std::uint32_t value = [] {
+    const char* given = std::getenv("TEST_SEED");
+    const std::uint32_t chosen = given != nullptr
+                                     ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
+                                     : std::random_device{}();
+    std::printf("TEST_SEED=%u\n", chosen);
+    return chosen;
+  }();
+  return value;
+}
+
+// One allreduce or broadcast of int64, with what must come out.
+struct Started {
+  std::vector<std::int64_t> in, out;
+  std::int64_t expected = 0;
+  bool is_ended = false;
+  int error = 0;
+
+  void expect_result() const {
+    EXPECT_EQ(error, host::success);
+    for (const std::int64_t value : out) ASSERT_EQ(value, expected);
+  }
+};
+
+class Rank {
+ public:
+  Rank(Job& job, FakeHost& host) : job_(job), host_(host) {}
+
+  // Call number `number` on `comm`, the same on all its ranks.
+  Call prepare(Started* s, host::Comm comm, int number, std::size_t count) {
+    const int rank = host_.comm_rank(comm), size = host_.comm_size(comm);
+    s->in.assign(count, number + rank);
+    s->out.assign(count, -1);
+    Call call{.operation = Operation::allreduce,
+              .comm = comm,
+              .send_buffer = s->in.data(),
+              .recv_buffer = s->out.data(),
+              .send_count = count,
+              .recv_count = count,
+              .send_type = host::fake::datatype(ElementType::int64),
+              .recv_type = host::fake::datatype(ElementType::int64),
+              .op = host::fake::op(ReduceOp::sum)};
+    s->expected = std::int64_t{number} * size + size * (size - 1) / 2;
+    if (number % 3 == 0) {
+      call.operation = Operation::bcast;
+      call.root = number % size;
+      s->expected = number + call.root;
+      s->out = s->in;
+      call.send_buffer = call.recv_buffer = s->out.data();
+    }
+    return call;
+  }
+
+  void start(Started* s, const Call& call) {
+    const Completion completion{[](void* context, int error) {
+                                  auto* started = static_cast<Started*>(context);
+                                  started->error = error;
+                                  started->is_ended = true;
+                                },
+                                s};
+    ASSERT_EQ(job_.start(call, completion), Outcome::done);
+  }
+
+  void wait(const Started& s) {
+    while (!s.is_ended) {
+      job_.make_progress();
+      std::this_thread::yield();
+    }
+    s.expect_result();
+  }
+
+  void run_blocking(Started* s, const Call& call) {
+    ASSERT_EQ(job_.collective(call, &s->error), Outcome::done);
+    s->expect_result();
+  }
+
+  void barrier(host::Comm comm) {
+    int error = 0;
+    ASSERT_EQ(job_.collective({.operation = Operation::barrier, .comm = comm}, &error), Outcome::done);
+  }
+
+ private:
+  Job& job_;
+  FakeHost& host_;
+};
+
+class NonBlockingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
+    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
+    ::setenv("UNISONO_LOG", "quiet", 1);
+    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
+    ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
+  }
+  void TearDown() override {
+    ::unsetenv("UNISONO_NODES");
+    ::unsetenv("UNISONO_ALGORITHM");
+  }
+  // Between nodes the rules leave small broadcasts to the host.
+  static void set_nodes(const char* nodes) {
+    ::setenv("UNISONO_NODES", nodes, 1);
+    ::setenv("UNISONO_ALGORITHM", *nodes == 0 ? "" : "bcast:binomial", 1);
+  }
+
+  static host::Comm split_all(FakeHost& host) {
+    host::Comm made{};
+    EXPECT_EQ(host.comm_split(host.world(), 0, host.comm_rank(host.world()), &made), host::success);
+    return made;
+  }
+};
+
+TEST_F(NonBlockingTest, CompletesInAnyOrderOfWaiting) {
+  for (const char* nodes : {"", "2x2", "4x1", "1,3"}) {
+    set_nodes(nodes);
+    World world(4);
+    world.run([](FakeHost& host, int) {
+      Job job(host);
+      Rank rank(job, host);
+      constexpr int count = 8;
+      std::deque<Started> calls(count);
+      for (int i = 0; i < count; ++i)
+        rank.start(&calls[i], rank.prepare(&calls[i], host.world(), i, i % 2 == 0 ? 3 : 20'000));
+      for (int i = count; i-- > 0;) rank.wait(calls[i]);
+      EXPECT_FALSE(job.has_calls_under_way());
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+  }
+}
+
+TEST_F(NonBlockingTest, BlockingCallsComeAfterThoseUnderWay) {
+  World world(3);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    Started first, second;
+    rank.start(&first, rank.prepare(&first, host.world(), 1, 10'000));
+    rank.run_blocking(&second, rank.prepare(&second, host.world(), 2, 5));
+    EXPECT_TRUE(first.is_ended);
+    rank.wait(first);
+    job.finish();
+  });
+}
+
+// Rank 0 starts on A and waits in a blocking call on B; the others do it the other way round.
+TEST_F(NonBlockingTest, BlockingCallsElsewhereLetThemGoOn) {
+  for (const char* nodes : {"", "2x2"}) {
+    set_nodes(nodes);
+    World world(4);
+    world.run([](FakeHost& host, int number) {
+      Job job(host);
+      Rank rank(job, host);
+      const host::Comm a = host.world();
+      host::Comm b = split_all(host);
+      rank.barrier(b);
+      Started on_a, on_b;
+      const Call call_a = rank.prepare(&on_a, a, 1, 30'000);
+      const Call call_b = rank.prepare(&on_b, b, 2, 30'000);
+      if (number == 0) {
+        rank.start(&on_a, call_a);
+        rank.run_blocking(&on_b, call_b);
+      } else {
+        rank.run_blocking(&on_b, call_b);
+        rank.start(&on_a, call_a);
+      }
+      rank.wait(on_a);
+      host.comm_free(&b);
+      job.finish();
+    });
+  }
+}
+
+// Rank 0 is in the host, which knows nothing of the call that the others wait for.
+TEST_F(NonBlockingTest, GoOnWhileTheProgramIsInTheHost) {
+  for (const char* nodes : {"", "2x2"}) {
+    set_nodes(nodes);
+    World world(4);
+    world.run([](FakeHost& host, int number) {
+      Job job(host);
+      Rank rank(job, host);
+      Started first, second;
+      rank.start(&first, rank.prepare(&first, host.world(), 1, 30'000));
+      rank.start(&second, rank.prepare(&second, host.world(), 2, 10));
+      if (number != 0) rank.wait(second);
+      EXPECT_EQ(host.barrier(host.world()), host::success);
+      rank.wait(first);
+      rank.wait(second);
+      job.finish();
+    });
+  }
+}
+
+TEST_F(NonBlockingTest, IsLeftToTheHostBeforeSetUp) {
+  World world(2);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    host::Comm fresh = split_all(host);
+    Started s;
+    const Call call = rank.prepare(&s, fresh, 1, 4);
+    EXPECT_EQ(job.start(call, {}), Outcome::native);
+    rank.barrier(fresh);
+    rank.start(&s, call);
+    rank.wait(s);
+    host.comm_free(&fresh);
+    job.finish();
+  });
+}
+
+TEST_F(NonBlockingTest, FreedCommunicatorsEndTheirCalls) {
+  World world(3);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    host::Comm fresh = split_all(host);
+    rank.barrier(fresh);
+    Started s;
+    rank.start(&s, rank.prepare(&s, fresh, 4, 50'000));
+    host.comm_free(&fresh);
+    EXPECT_TRUE(s.is_ended);
+    s.expect_result();
+    job.finish();
+  });
+}
+
+// What is started, on which communicator, when something is waited for: at random, the same on all ranks but
+// for the order of waiting.
+TEST_F(NonBlockingTest, RandomSequences) {
+  constexpr int rounds = 12, steps = 40;
+  for (int round = 0; round < rounds; ++round) {
+    const char* layouts[] = {"", "2x2", "1,3", "2x2/cyclic"};
+    set_nodes(layouts[round % 4]);
+    World world(4);
+    world.run([round](FakeHost& host, int number) {
+      Job job(host);
+      Rank rank(job, host);
+      host::Comm comms[] = {host.world(), split_all(host), split_all(host)};
+      for (const host::Comm comm : comms) rank.barrier(comm);
+      std::mt19937 same(seed() + static_cast<unsigned>(round));
+      std::mt19937 own(seed() + static_cast<unsigned>(round * 100 + number));
+      std::deque<Started> calls;
+      std::vector<Started*> open;
+      for (int step = 0; step < steps; ++step) {
+        const host::Comm comm = comms[same() % 3];
+        const std::size_t count = same() % 4 == 0 ? 8'000 : same() % 50 + 1;
+        const bool is_blocking = same() % 8 == 0;
+        calls.emplace_back();
+        const Call call = rank.prepare(&calls.back(), comm, step, count);
+        if (is_blocking) {
+          rank.run_blocking(&calls.back(), call);
+          continue;
+        }
+        rank.start(&calls.back(), call);
+        open.push_back(&calls.back());
+        if (own() % 3 != 0) continue;
+        const std::size_t which = own() % open.size();
+        rank.wait(*open[which]);
+        open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
+      }
+      for (const Started* s : open) rank.wait(*s);
+      for (int i = 1; i < 3; ++i) host.comm_free(&comms[i]);
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -70,6 +70,57 @@ NARROW_ROOTED(Scatter)
 NARROW_ALL(Allgather)
 NARROW_ALL(Alltoall)
 
+// --- Calls that do not block: the same with a request ---
+
+static int narrow_Ibcast_c(Word buffer, Count count, Word type, Word root, Word comm, Word request) {
+  int (*ibcast)(Word, int, Word, Word, Word, Word) =
+      (int (*)(Word, int, Word, Word, Word, Word))small_count(unisono_slot_Ibcast, CALLER, "MPI_Ibcast_c");
+  return ibcast(buffer, narrow(count), type, root, comm, request);
+}
+
+static int narrow_Ireduce_c(Word in, Word out, Count count, Word type, Word op, Word root, Word comm,
+                            Word request) {
+  int (*ireduce)(Word, Word, int, Word, Word, Word, Word, Word) =
+      (int (*)(Word, Word, int, Word, Word, Word, Word, Word))small_count(unisono_slot_Ireduce, CALLER,
+                                                                          "MPI_Ireduce_c");
+  return ireduce(in, out, narrow(count), type, op, root, comm, request);
+}
+
+#define NARROW_IREDUCTION(name)                                                                    \
+  static int narrow_##name##_c(Word in, Word out, Count count, Word type, Word op, Word comm,      \
+                               Word request) {                                                     \
+    int (*function)(Word, Word, int, Word, Word, Word, Word) =                                     \
+        (int (*)(Word, Word, int, Word, Word, Word, Word))small_count(unisono_slot_##name, CALLER, \
+                                                                      "MPI_" #name "_c");          \
+    return function(in, out, narrow(count), type, op, comm, request);                              \
+  }
+NARROW_IREDUCTION(Iallreduce)
+NARROW_IREDUCTION(Ireduce_scatter_block)
+NARROW_IREDUCTION(Iscan)
+NARROW_IREDUCTION(Iexscan)
+
+#define NARROW_IBLOCKS(name)                                                                            \
+  static int narrow_##name##_c(Word in, Count in_count, Word in_type, Word out, Count out_count,        \
+                               Word out_type, Word comm, Word request) {                                \
+    int (*function)(Word, int, Word, Word, int, Word, Word, Word) =                                     \
+        (int (*)(Word, int, Word, Word, int, Word, Word, Word))small_count(unisono_slot_##name, CALLER, \
+                                                                           "MPI_" #name "_c");          \
+    return function(in, narrow(in_count), in_type, out, narrow(out_count), out_type, comm, request);    \
+  }
+NARROW_IBLOCKS(Iallgather)
+NARROW_IBLOCKS(Ialltoall)
+
+#define NARROW_IROOTED(name)                                                                                 \
+  static int narrow_##name##_c(Word in, Count in_count, Word in_type, Word out, Count out_count,             \
+                               Word out_type, Word root, Word comm, Word request) {                          \
+    int (*function)(Word, int, Word, Word, int, Word, Word, Word, Word) =                                    \
+        (int (*)(Word, int, Word, Word, int, Word, Word, Word, Word))small_count(unisono_slot_##name,        \
+                                                                                 CALLER, "MPI_" #name "_c"); \
+    return function(in, narrow(in_count), in_type, out, narrow(out_count), out_type, root, comm, request);   \
+  }
+NARROW_IROOTED(Igather)
+NARROW_IROOTED(Iscatter)
+
 UnisonoFunction unisono_narrowing(int slot) {
   switch (slot) {
 #define NARROWING(name)         \
@@ -85,6 +136,16 @@ UnisonoFunction unisono_narrowing(int slot) {
     NARROWING(Reduce_scatter_block)
     NARROWING(Scan)
     NARROWING(Exscan)
+    NARROWING(Ibcast)
+    NARROWING(Ireduce)
+    NARROWING(Iallreduce)
+    NARROWING(Igather)
+    NARROWING(Iscatter)
+    NARROWING(Iallgather)
+    NARROWING(Ialltoall)
+    NARROWING(Ireduce_scatter_block)
+    NARROWING(Iscan)
+    NARROWING(Iexscan)
 #undef NARROWING
     default:
       return unisono_narrowing_of_blocks(slot);

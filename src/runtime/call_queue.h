@@ -22,6 +22,7 @@ struct StartedCall {
   Completion completion;
   Communicator* communicator = nullptr;
   CallClass* entry = nullptr;
+  std::int64_t bytes = 0;  // that decide
   bool is_commutative = true;
   double start_s = 0;
   Arguments arguments;

@@ -37,6 +37,7 @@ class Job {
   Outcome collective(const Call& call, int* error);
   void native_finished(const Call& call, double seconds);
   Outcome start(const Call& call, const Completion& completion);
+  Outcome prepare(const Call& call);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
   void make_progress();
   void end_calls(host::Comm handle);  // waits for those under way on it
@@ -90,6 +91,8 @@ class Job {
   schedule::Problem problem(const Communicator& c, const Call& call, bool is_commutative) const;
 
   // nonblocking.cc
+  enum class Start : std::uint8_t { native, nothing_to_do, scheduled };
+  Start look_at(Communicator* c, const Call& call, StartedCall** taken);
   void drain(Communicator& c);
   std::optional<std::int64_t> read(StartedCall* started, int* error);
   int prepare(StartedCall* started);

@@ -27,11 +27,53 @@ host::Datatype operand_type(const Call& call) {
 
 }  // namespace
 
+// What will be done with a call that does not block, and what it works in. Under the lock.
+Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) {
+  if (c->queue == nullptr) c->queue = std::make_unique<CallQueue>();
+  CallQueue& queue = *c->queue;
+  if (queue.spare.empty()) queue.spare.push_back(std::make_unique<StartedCall>());
+  StartedCall& started = *queue.spare.back();
+  *taken = &started;
+  started.call = call;
+  started.communicator = c;
+  started.entry = nullptr;
+  started.state = StartedCall::State::waiting;
+  int error = host::success;
+  const std::optional<std::int64_t> bytes = read(&started, &error);
+  const bool is_reducing = is_reduction(call.operation);
+  const host::Datatype type = operand_type(call);
+  if (error != host::success || (is_reducing && !host_.is_defined(call.op, type)))
+    return Start::native;  // the host says what is wrong
+  if (!bytes) return Start::nothing_to_do;
+  if (is_reducing && !may_call_host_aside_ &&
+      kernel_combine(host_, call.op, type_info(host_, type)).call == nullptr) {
+    ++starts_left_[NativeReason::operator_aside][static_cast<std::size_t>(call.operation)];
+    return Start::native;
+  }
+  started.is_commutative = !is_reducing || host_.is_commutative(call.op);
+  CallClass& entry = Communicator::call_class(&queue.classes[static_cast<int>(call.operation)],
+                                              started.is_commutative, *bytes);
+  if (entry.kind == CallClass::Kind::undecided)
+    decide(*c, entry, call, started.is_commutative, *bytes, false);
+  started.entry = &entry;
+  started.bytes = *bytes;
+  return entry.kind == CallClass::Kind::native ? Start::native : Start::scheduled;
+}
+
+Outcome Job::prepare(const Call& call) {
+  if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
+  Communicator* c = find(call.comm);
+  if (c->native_reason != NativeReason::none) return Outcome::native;
+  const std::lock_guard lock(progress_mutex_);
+  StartedCall* started = nullptr;
+  return look_at(c, call, &started) == Start::native ? Outcome::native : Outcome::done;
+}
+
 Outcome Job::start(const Call& call, const Completion& completion) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
   Communicator* c = find_set_up(call.comm);
+  std::unique_lock lock(progress_mutex_);
   if (c == nullptr) {
-    const std::lock_guard lock(progress_mutex_);
     ++starts_left_[NativeReason::not_set_up][static_cast<std::size_t>(call.operation)];
     return Outcome::native;
   }
@@ -39,48 +81,29 @@ Outcome Job::start(const Call& call, const Completion& completion) {
     ++c->native_calls[static_cast<int>(call.operation)];
     return Outcome::native;
   }
-  std::unique_lock lock(progress_mutex_);
-  if (c->queue == nullptr) c->queue = std::make_unique<CallQueue>();
-  CallQueue& queue = *c->queue;
-  if (queue.spare.empty()) queue.spare.push_back(std::make_unique<StartedCall>());
-  StartedCall& started = *queue.spare.back();
-  started.call = call;
-  started.completion = completion;
-  started.communicator = c;
-  started.state = StartedCall::State::waiting;
-  int error = host::success;
-  const std::optional<std::int64_t> bytes = read(&started, &error);
-  const bool is_reducing = is_reduction(call.operation);
-  const host::Datatype type = operand_type(call);
-  if (error != host::success || (is_reducing && !host_.is_defined(call.op, type)))
-    return Outcome::native;  // the host says what is wrong
-  if (!bytes) {
+  StartedCall* started = nullptr;
+  const Start what = look_at(c, call, &started);
+  if (what == Start::nothing_to_do) {
     lock.unlock();
     completion.call(completion.context, host::success);
     return Outcome::done;
   }
-  if (is_reducing && !may_call_host_aside_ &&
-      kernel_combine(host_, call.op, type_info(host_, type)).call == nullptr) {
-    ++starts_left_[NativeReason::operator_aside][static_cast<std::size_t>(call.operation)];
-    return Outcome::native;
+  if (started->entry != nullptr) {
+    ++started->entry->calls;
+    started->entry->bytes += static_cast<std::uint64_t>(started->bytes);
   }
-  started.is_commutative = !is_reducing || host_.is_commutative(call.op);
-  CallClass& entry = Communicator::call_class(&queue.classes[static_cast<int>(call.operation)],
-                                              started.is_commutative, *bytes);
-  if (entry.kind == CallClass::Kind::undecided)
-    decide(*c, entry, call, started.is_commutative, *bytes, false);
-  ++entry.calls;
-  entry.bytes += static_cast<std::uint64_t>(*bytes);
-  if (entry.kind == CallClass::Kind::native) return Outcome::native;
-  started.entry = &entry;
-  started.start_s = now_s();
-  started.error = prepare(&started);
-  if (started.error != host::success) {
+  if (what == Start::native) return Outcome::native;
+  started->completion = completion;
+  started->start_s = now_s();
+  started->error = prepare(started);
+  if (started->error != host::success) {
     // The others wait for this process, as they do where a blocking call fails on one.
+    const int error = started->error;
     lock.unlock();
-    completion.call(completion.context, host_.call_error_handler(call.comm, started.error));
+    completion.call(completion.context, host_.call_error_handler(call.comm, error));
     return Outcome::done;
   }
+  CallQueue& queue = *c->queue;
   if (queue.calls.empty()) active_.push_back(c);
   queue.calls.push_back(std::move(queue.spare.back()));
   queue.spare.pop_back();

@@ -30,6 +30,14 @@ Outcome start_collective(const Call& call, const Completion& completion) {
   return job == nullptr ? Outcome::native : job->start(call, completion);
 }
 
+Outcome prepare_collective(const Call& call) {
+  return job == nullptr ? Outcome::native : job->prepare(call);
+}
+
+void end_calls(host::Comm comm) {
+  if (job != nullptr) job->end_calls(comm);
+}
+
 bool has_calls_under_way() {
   return job != nullptr && job->has_calls_under_way();
 }

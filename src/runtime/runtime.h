@@ -86,7 +86,12 @@ struct Completion {
 // goes on in make_progress. The calls on one communicator run one after the other, blocking ones after those
 // that are under way. Where the outcome is native, nothing is called.
 Outcome start_collective(const Call& call, const Completion& completion);
-// Calls under way in this process.
+// Of a persistent call, when it is made, where MPI lets us block: sets its communicator up. Says whether
+// start_collective will take such calls. Collective.
+Outcome prepare_collective(const Call& call);
+// Waits for the calls under way on a communicator. Collective.
+void end_calls(host::Comm comm);
+// Are calls under way in this process?
 bool has_calls_under_way();
 // Lets all of them go on as far as they can without waiting. Thread-safe.
 void make_progress();

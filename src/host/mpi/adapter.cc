@@ -8,6 +8,7 @@
 #include "host/mpi/datatype.h"
 #include "host/mpi/functions.h"
 #include "host/mpi/life.h"
+#include "host/mpi/requests.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -27,39 +28,36 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Init] = erase(init);
   functions[unisono_slot_Init_thread] = erase(init_thread);
   functions[unisono_slot_Finalize] = erase(finalize);
-  functions[unisono_slot_Barrier] = erase(barrier);
-  functions[unisono_slot_Bcast] = erase(bcast<int>);
-  functions[unisono_slot_Reduce] = erase(reduce<int>);
-  functions[unisono_slot_Allreduce] = erase(allreduce<int>);
-  functions[unisono_slot_Gather] = erase(gather<int>);
-  functions[unisono_slot_Scatter] = erase(scatter<int>);
-  functions[unisono_slot_Allgather] = erase(allgather<int>);
-  functions[unisono_slot_Alltoall] = erase(alltoall<int>);
-  functions[unisono_slot_Reduce_scatter_block] = erase(reduce_scatter_block<int>);
-  functions[unisono_slot_Scan] = erase(scan<int>);
-  functions[unisono_slot_Exscan] = erase(exscan<int>);
-  functions[unisono_slot_Allgatherv] = erase(allgatherv<int>);
-  functions[unisono_slot_Reduce_scatter] = erase(reduce_scatter<int>);
-  functions[unisono_slot_Alltoallv] = erase(alltoallv<int>);
-  functions[unisono_slot_Alltoallw] = erase(alltoallw<int>);
-  functions[unisono_slot_Gatherv] = erase(gatherv<int>);
-  functions[unisono_slot_Scatterv] = erase(scatterv<int>);
-  functions[unisono_slot_Bcast_c] = erase(bcast<MPI_Count>);
-  functions[unisono_slot_Reduce_c] = erase(reduce<MPI_Count>);
-  functions[unisono_slot_Allreduce_c] = erase(allreduce<MPI_Count>);
-  functions[unisono_slot_Gather_c] = erase(gather<MPI_Count>);
-  functions[unisono_slot_Scatter_c] = erase(scatter<MPI_Count>);
-  functions[unisono_slot_Allgather_c] = erase(allgather<MPI_Count>);
-  functions[unisono_slot_Alltoall_c] = erase(alltoall<MPI_Count>);
-  functions[unisono_slot_Reduce_scatter_block_c] = erase(reduce_scatter_block<MPI_Count>);
-  functions[unisono_slot_Scan_c] = erase(scan<MPI_Count>);
-  functions[unisono_slot_Exscan_c] = erase(exscan<MPI_Count>);
-  functions[unisono_slot_Allgatherv_c] = erase(allgatherv<MPI_Count>);
-  functions[unisono_slot_Reduce_scatter_c] = erase(reduce_scatter<MPI_Count>);
-  functions[unisono_slot_Alltoallv_c] = erase(alltoallv<MPI_Count>);
-  functions[unisono_slot_Alltoallw_c] = erase(alltoallw<MPI_Count>);
-  functions[unisono_slot_Gatherv_c] = erase(gatherv<MPI_Count>);
-  functions[unisono_slot_Scatterv_c] = erase(scatterv<MPI_Count>);
+  functions[unisono_slot_Barrier] = erase(barrier<>);
+  functions[unisono_slot_Ibarrier] = erase(barrier<MPI_Request*>);
+  functions[unisono_slot_Barrier_init] = erase(barrier<MPI_Info, MPI_Request*>);
+#define UNISONO_FORMS(Name, name)                                                   \
+  functions[unisono_slot_##Name] = erase(name<int>);                                \
+  functions[unisono_slot_I##name] = erase(name<int, MPI_Request*>);                 \
+  functions[unisono_slot_##Name##_init] = erase(name<int, MPI_Info, MPI_Request*>); \
+  functions[unisono_slot_##Name##_c] = erase(name<MPI_Count>);                      \
+  functions[unisono_slot_I##name##_c] = erase(name<MPI_Count, MPI_Request*>);       \
+  functions[unisono_slot_##Name##_init_c] = erase(name<MPI_Count, MPI_Info, MPI_Request*>);
+  UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_FORMS)
+#undef UNISONO_FORMS
+  functions[unisono_slot_Start] = erase(start);
+  functions[unisono_slot_Startall] = erase(startall);
+  functions[unisono_slot_Wait] = erase(wait);
+  functions[unisono_slot_Waitall] = erase(waitall);
+  functions[unisono_slot_Waitany] = erase(waitany);
+  functions[unisono_slot_Waitsome] = erase(waitsome);
+  functions[unisono_slot_Test] = erase(test);
+  functions[unisono_slot_Testall] = erase(testall);
+  functions[unisono_slot_Testany] = erase(testany);
+  functions[unisono_slot_Testsome] = erase(testsome);
+  functions[unisono_slot_Request_get_status] = erase(request_get_status);
+  functions[unisono_slot_Request_get_status_any] = erase(request_get_status_any);
+  functions[unisono_slot_Request_get_status_all] = erase(request_get_status_all);
+  functions[unisono_slot_Request_get_status_some] = erase(request_get_status_some);
+  functions[unisono_slot_Request_free] = erase(request_free);
+  functions[unisono_slot_Comm_free] = erase(comm_free);
+  functions[unisono_slot_Comm_disconnect] = erase(comm_disconnect);
+  functions[unisono_slot_Op_free] = erase(op_free);
   return adapter;
 }
 

@@ -41,187 +41,182 @@ bool are_valid(const void* buffer, const Count* counts, const Displacement<Count
   return buffer != MPI_IN_PLACE && counts != nullptr && places != nullptr;
 }
 
+bool is_intracommunicator(MPI_Comm comm) {
+  int is_inter = 0;
+  return pmpi.Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
+}
+
 bool is_same_buffer(const void* in, const void* out) {
   return is_rejected_alias(in, out, 1);
 }
 
 }  // namespace
 
-template <class Count>
+template <class Count, class... Tail>
 int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
-               const Displacement<Count>* places, MPI_Datatype out_type, MPI_Comm comm) {
-  const auto native_call = [&] {
-    if constexpr (std::is_same_v<Count, int>) {
-      return pmpi.Allgatherv(in, in_count, in_type, out, counts, places, out_type, comm);
-    } else {
-      return large::allgatherv(in, in_count, in_type, out, counts, places, out_type, comm);
-    }
-  };
-  if (!is_taking() || !is_communicator(comm)) return native_call();
+               const Displacement<Count>* places, MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgatherv, tail...);
+  in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
+  out_type = form.hold(out_type);
+  const auto native =
+      UNISONO_HOST_CALL(allgatherv, in, in_count, in_type, out, counts, places, out_type, comm);
+  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   runtime::Call call = make_call(Operation::allgatherv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if (!are_valid(out, counts, places) || !is_type(out_type) ||
       (!call.is_in_place && (!is_valid(in, in_count, in_type) || is_same_buffer(in, out)))) {
-    return native_call();
+    return form.leave(native);
   }
   if (!call.is_in_place) call.send_blocks = one_block(in, in_count, in_type);
   call.recv_blocks = all_blocks(out, counts, places, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
-            const Displacement<Count>* places, MPI_Datatype out_type, int root, MPI_Comm comm) {
-  const auto native_call = [&] {
-    if constexpr (std::is_same_v<Count, int>) {
-      return pmpi.Gatherv(in, in_count, in_type, out, counts, places, out_type, root, comm);
-    } else {
-      return large::gatherv(in, in_count, in_type, out, counts, places, out_type, root, comm);
-    }
-  };
-  if (!is_taking() || !is_communicator(comm)) return native_call();
+            const Displacement<Count>* places, MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.gatherv, tail...);
+  in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
+  out_type = form.hold(out_type, [=] { return is_root_here(comm, root); });
+  const auto native =
+      UNISONO_HOST_CALL(gatherv, in, in_count, in_type, out, counts, places, out_type, root, comm);
+  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::gatherv, comm);
   call.is_in_place = at.is_here && in == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type)) ||
       (at.is_here && (!are_valid(out, counts, places) || !is_type(out_type) || is_same_buffer(in, out)))) {
-    return native_call();
+    return form.leave(native);
   }
   call.root = root;
   if (!call.is_in_place) call.send_blocks = one_block(in, in_count, in_type);
   if (at.is_here) call.recv_blocks = all_blocks(out, counts, places, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int scatterv(const void* in, const Count* counts, const Displacement<Count>* places, MPI_Datatype in_type,
-             void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
-  const auto native_call = [&] {
-    if constexpr (std::is_same_v<Count, int>) {
-      return pmpi.Scatterv(in, counts, places, in_type, out, out_count, out_type, root, comm);
-    } else {
-      return large::scatterv(in, counts, places, in_type, out, out_count, out_type, root, comm);
-    }
-  };
-  if (!is_taking() || !is_communicator(comm)) return native_call();
+             void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatterv, tail...);
+  in_type = form.hold(in_type, [=] { return is_root_here(comm, root); });
+  out_type = form.hold(out_type, [=] { return out != MPI_IN_PLACE; });
+  const auto native =
+      UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, comm);
+  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::scatterv, comm);
   call.is_in_place = at.is_here && out == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(out, out_count, out_type)) ||
       (at.is_here && (!are_valid(in, counts, places) || !is_type(in_type) || is_same_buffer(in, out)))) {
-    return native_call();
+    return form.leave(native);
   }
   call.root = root;
   if (at.is_here) call.send_blocks = all_blocks(in, counts, places, in_type);
   if (!call.is_in_place) call.recv_blocks = one_block(out, out_count, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>* in_places,
               MPI_Datatype in_type, void* out, const Count* out_counts, const Displacement<Count>* out_places,
-              MPI_Datatype out_type, MPI_Comm comm) {
-  const auto native_call = [&] {
-    if constexpr (std::is_same_v<Count, int>) {
-      return pmpi.Alltoallv(in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm);
-    } else {
-      return large::alltoallv(in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm);
-    }
-  };
-  if (!is_taking() || !is_communicator(comm)) return native_call();
+              MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallv, tail...);
+  in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
+  out_type = form.hold(out_type);
+  const auto native = UNISONO_HOST_CALL(alltoallv, in, in_counts, in_places, in_type, out, out_counts,
+                                        out_places, out_type, comm);
+  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   runtime::Call call = make_call(Operation::alltoallv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if (!are_valid(out, out_counts, out_places) || !is_type(out_type) ||
       (!call.is_in_place &&
        (!are_valid(in, in_counts, in_places) || !is_type(in_type) || is_same_buffer(in, out)))) {
-    return native_call();
+    return form.leave(native);
   }
   if (!call.is_in_place) call.send_blocks = all_blocks(in, in_counts, in_places, in_type);
   call.recv_blocks = all_blocks(out, out_counts, out_places, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>* in_places,
               const MPI_Datatype* in_types, void* out, const Count* out_counts,
-              const Displacement<Count>* out_places, const MPI_Datatype* out_types, MPI_Comm comm) {
-  const auto native_call = [&] {
-    if constexpr (std::is_same_v<Count, int>) {
-      return pmpi.Alltoallw(in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm);
-    } else {
-      return large::alltoallw(in, in_counts, in_places, in_types, out, out_counts, out_places, out_types,
-                              comm);
-    }
-  };
+              const Displacement<Count>* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
+              Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallw, tail...);
   Place place{};
-  int is_inter = 0;
-  if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place) ||
-      pmpi.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0) {
-    return native_call();
+  const bool has_arrays =
+      is_taking() && is_communicator(comm) && is_intracommunicator(comm) && find_place(comm, &place) &&
+      are_valid(out, out_counts, out_places) && out_types != nullptr &&
+      (in == MPI_IN_PLACE || (are_valid(in, in_counts, in_places) && in_types != nullptr));
+  if (has_arrays) {
+    if (in != MPI_IN_PLACE) in_types = form.hold(in_types, place.size);
+    out_types = form.hold(out_types, place.size);
   }
+  const auto native = UNISONO_HOST_CALL(alltoallw, in, in_counts, in_places, in_types, out, out_counts,
+                                        out_places, out_types, comm);
+  if (!has_arrays) return form.leave(native);
   runtime::Call call = make_call(Operation::alltoallw, comm);
   call.is_in_place = in == MPI_IN_PLACE;
-  if (!are_valid(out, out_counts, out_places) || out_types == nullptr ||
-      (!call.is_in_place &&
-       (!are_valid(in, in_counts, in_places) || in_types == nullptr || is_same_buffer(in, out)))) {
-    return native_call();
-  }
+  if (!call.is_in_place && is_same_buffer(in, out)) return form.leave(native);
   const auto size = static_cast<std::size_t>(place.size);
   std::vector<Datatype> types(2 * size);
   for (std::size_t i = 0; i < size; ++i) {
     if (!call.is_in_place) types[i] = widen<Datatype>(in_types[i]);
     types[size + i] = widen<Datatype>(out_types[i]);
   }
+  const Datatype* kept = form.keep(&types);
   if (!call.is_in_place) {
     call.send_blocks = all_blocks(in, in_counts, in_places, MPI_BYTE);
-    call.send_blocks.types = types.data();
+    call.send_blocks.types = kept;
   }
   call.recv_blocks = all_blocks(out, out_counts, out_places, MPI_BYTE);
-  call.recv_blocks.types = types.data() + size;
-  return run(call, native_call);
+  call.recv_blocks.types = kept + size;
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
-                   MPI_Comm comm) {
-  const auto native_call = [&] {
-    if constexpr (std::is_same_v<Count, int>) {
-      return pmpi.Reduce_scatter(in, out, counts, type, op, comm);
-    } else {
-      return large::reduce_scatter(in, out, counts, type, op, comm);
-    }
-  };
+                   MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter, tail...);
+  type = form.hold(type);
+  const auto native = UNISONO_HOST_CALL(reduce_scatter, in, out, counts, type, op, comm);
   Place place{};
-  int is_inter = 0;
-  if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place) ||
-      pmpi.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0) {
-    return native_call();
-  }
+  if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place) || !is_intracommunicator(comm))
+    return form.leave(native);
   runtime::Call call = make_call(Operation::reduce_scatter, comm);
   call.is_in_place = in == MPI_IN_PLACE || (in == out && !rejects_aliases);
   if (out == MPI_IN_PLACE || counts == nullptr || !is_type(type) || !is_operator(op) ||
       (!call.is_in_place && is_same_buffer(in, out))) {
-    return native_call();
+    return form.leave(native);
   }
   call.op = widen<Op>(op);
   call.send_blocks = all_blocks<Count>(in, counts, nullptr, type);
   call.recv_blocks = one_block(out, counts[place.rank], type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-#define UNISONO_INSTANTIATE(Count)                                                                          \
+#define UNISONO_INSTANTIATE_FORM(Count, ...)                                                                \
   template int allgatherv<Count>(const void*, Count, MPI_Datatype, void*, const Count*,                     \
-                                 const Displacement<Count>*, MPI_Datatype, MPI_Comm);                       \
+                                 const Displacement<Count>*, MPI_Datatype,                                  \
+                                 MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                      \
   template int gatherv<Count>(const void*, Count, MPI_Datatype, void*, const Count*,                        \
-                              const Displacement<Count>*, MPI_Datatype, int, MPI_Comm);                     \
+                              const Displacement<Count>*, MPI_Datatype, int,                                \
+                              MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                         \
   template int scatterv<Count>(const void*, const Count*, const Displacement<Count>*, MPI_Datatype, void*,  \
-                               Count, MPI_Datatype, int, MPI_Comm);                                         \
+                               Count, MPI_Datatype, int, MPI_Comm __VA_OPT__(, ) __VA_ARGS__);              \
   template int alltoallv<Count>(const void*, const Count*, const Displacement<Count>*, MPI_Datatype, void*, \
-                                const Count*, const Displacement<Count>*, MPI_Datatype, MPI_Comm);          \
+                                const Count*, const Displacement<Count>*, MPI_Datatype,                     \
+                                MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                       \
   template int alltoallw<Count>(const void*, const Count*, const Displacement<Count>*, const MPI_Datatype*, \
                                 void*, const Count*, const Displacement<Count>*, const MPI_Datatype*,       \
-                                MPI_Comm);                                                                  \
-  template int reduce_scatter<Count>(const void*, void*, const Count*, MPI_Datatype, MPI_Op, MPI_Comm);
+                                MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                       \
+  template int reduce_scatter<Count>(const void*, void*, const Count*, MPI_Datatype, MPI_Op,                \
+                                     MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
+#define UNISONO_INSTANTIATE(Count)              \
+  UNISONO_INSTANTIATE_FORM(Count)               \
+  UNISONO_INSTANTIATE_FORM(Count, MPI_Request*) \
+  UNISONO_INSTANTIATE_FORM(Count, MPI_Info, MPI_Request*)
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 

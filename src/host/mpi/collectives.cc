@@ -7,157 +7,171 @@
 
 namespace unisono::host::mpi {
 
-int barrier(MPI_Comm comm) {
-  const auto native_call = [&] { return pmpi.Barrier(comm); };
-  if (!is_taking() || !is_communicator(comm)) return native_call();
-  return run(make_call(Operation::barrier, comm), native_call);
+template <class... Tail>
+int barrier(MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<int>{}, pmpi.barrier, tail...);
+  const auto native = [=](auto... more) {
+    return host_function<int>(pmpi.barrier, comm, more...)(comm, more...);
+  };
+  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
+  return form.run(make_call(Operation::barrier, comm), native);
 }
 
-template <class Count>
-int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
-  const auto native_call = [&] {
-    return by_count<Count>([&] { return pmpi.Bcast(buffer, count, type, root, comm); },
-                           [&] { return large::bcast(buffer, count, type, root, comm); });
-  };
-  if (!is_taking() || !is_communicator(comm) || !is_valid(buffer, count, type)) return native_call();
-  if (!Root(comm, root).is_valid) return native_call();
+template <class Count, class... Tail>
+int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.bcast, tail...);
+  type = form.hold(type);
+  const auto native = UNISONO_HOST_CALL(bcast, buffer, count, type, root, comm);
+  if (!is_taking() || !is_communicator(comm) || !is_valid(buffer, count, type)) return form.leave(native);
+  if (!Root(comm, root).is_valid) return form.leave(native);
   runtime::Call call = make_call(Operation::bcast, comm);
   call.root = root;
   set_send(&call, buffer, count, type);
   call.recv_buffer = buffer;
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
-int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
-  const auto native_call = [&] {
-    return by_count<Count>([&] { return pmpi.Reduce(in, out, count, type, op, root, comm); },
-                           [&] { return large::reduce(in, out, count, type, op, root, comm); });
-  };
+template <class Count, class... Tail>
+int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
+           Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce, tail...);
+  type = form.hold(type);
+  const auto native = UNISONO_HOST_CALL(reduce, in, out, count, type, op, root, comm);
   if (!is_taking() || !is_communicator(comm) || !is_valid(count, type) || !is_operator(op))
-    return native_call();
+    return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::reduce, comm);
   call.is_in_place = at.is_here && (in == MPI_IN_PLACE || in == out);
   if (!at.is_valid || (!call.is_in_place && !is_valid(in, count, type)) ||
       (at.is_here && (!is_valid(out, count, type) || is_rejected_alias(in, out, count)))) {
-    return native_call();
+    return form.leave(native);
   }
   call.root = root;
   call.op = widen<Op>(op);
   set_send(&call, call.is_in_place ? nullptr : in, count, type);
   if (at.is_here) call.recv_buffer = out;
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
-int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  const auto native_call = [&] {
-    return by_count<Count>([&] { return pmpi.Allreduce(in, out, count, type, op, comm); },
-                           [&] { return large::allreduce(in, out, count, type, op, comm); });
-  };
+template <class Count, class... Tail>
+int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+              Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allreduce, tail...);
+  type = form.hold(type);
+  const auto native = UNISONO_HOST_CALL(allreduce, in, out, count, type, op, comm);
   if (!is_taking() || !is_communicator(comm) || !is_operator(op) || !is_valid(out, count, type))
-    return native_call();
+    return form.leave(native);
   runtime::Call call = make_call(Operation::allreduce, comm);
   call.is_in_place = in == MPI_IN_PLACE || in == out;
   if ((!call.is_in_place && !is_valid(in, count, type)) || is_rejected_alias(in, out, count))
-    return native_call();
+    return form.leave(native);
   call.op = widen<Op>(op);
   set_send(&call, call.is_in_place ? nullptr : in, count, type);
   call.recv_buffer = out;
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-           MPI_Datatype out_type, int root, MPI_Comm comm) {
-  const auto native_call = [&] {
-    return by_count<Count>(
-        [&] { return pmpi.Gather(in, in_count, in_type, out, out_count, out_type, root, comm); },
-        [&] { return large::gather(in, in_count, in_type, out, out_count, out_type, root, comm); });
-  };
-  if (!is_taking() || !is_communicator(comm)) return native_call();
+           MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.gather, tail...);
+  in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
+  out_type = form.hold(out_type, [=] { return is_root_here(comm, root); });
+  const auto native = UNISONO_HOST_CALL(gather, in, in_count, in_type, out, out_count, out_type, root, comm);
+  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::gather, comm);
   call.is_in_place = at.is_here && in == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type)) ||
       (at.is_here && (!is_valid(out, out_count, out_type) || is_rejected_alias(in, out, out_count)))) {
-    return native_call();
+    return form.leave(native);
   }
   call.root = root;
   if (!call.is_in_place) set_send(&call, in, in_count, in_type);
   if (at.is_here) set_receive(&call, out, out_count, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-            MPI_Datatype out_type, int root, MPI_Comm comm) {
-  const auto native_call = [&] {
-    return by_count<Count>(
-        [&] { return pmpi.Scatter(in, in_count, in_type, out, out_count, out_type, root, comm); },
-        [&] { return large::scatter(in, in_count, in_type, out, out_count, out_type, root, comm); });
-  };
-  if (!is_taking() || !is_communicator(comm)) return native_call();
+            MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatter, tail...);
+  in_type = form.hold(in_type, [=] { return is_root_here(comm, root); });
+  out_type = form.hold(out_type, [=] { return out != MPI_IN_PLACE; });
+  const auto native = UNISONO_HOST_CALL(scatter, in, in_count, in_type, out, out_count, out_type, root, comm);
+  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::scatter, comm);
   call.is_in_place = at.is_here && out == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(out, out_count, out_type)) ||
       (at.is_here && (!is_valid(in, in_count, in_type) || is_rejected_alias(in, out, in_count)))) {
-    return native_call();
+    return form.leave(native);
   }
   call.root = root;
   if (at.is_here) set_send(&call, in, in_count, in_type);
   if (!call.is_in_place) set_receive(&call, out, out_count, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-              MPI_Datatype out_type, MPI_Comm comm) {
-  const auto native_call = [&] {
-    return by_count<Count>(
-        [&] { return pmpi.Allgather(in, in_count, in_type, out, out_count, out_type, comm); },
-        [&] { return large::allgather(in, in_count, in_type, out, out_count, out_type, comm); });
-  };
-  if (!is_taking() || !is_communicator(comm) || !is_valid(out, out_count, out_type)) return native_call();
+              MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgather, tail...);
+  in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
+  out_type = form.hold(out_type);
+  const auto native = UNISONO_HOST_CALL(allgather, in, in_count, in_type, out, out_count, out_type, comm);
+  if (!is_taking() || !is_communicator(comm) || !is_valid(out, out_count, out_type))
+    return form.leave(native);
   runtime::Call call = make_call(Operation::allgather, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if ((!call.is_in_place && !is_valid(in, in_count, in_type)) || is_rejected_alias(in, out, out_count)) {
-    return native_call();
+    return form.leave(native);
   }
   if (!call.is_in_place) set_send(&call, in, in_count, in_type);
   set_receive(&call, out, out_count, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-template <class Count>
+template <class Count, class... Tail>
 int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
-             MPI_Datatype out_type, MPI_Comm comm) {
-  const auto native_call = [&] {
-    return by_count<Count>(
-        [&] { return pmpi.Alltoall(in, in_count, in_type, out, out_count, out_type, comm); },
-        [&] { return large::alltoall(in, in_count, in_type, out, out_count, out_type, comm); });
-  };
-  if (!is_taking() || !is_communicator(comm) || !is_valid(out, out_count, out_type)) return native_call();
+             MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoall, tail...);
+  in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
+  out_type = form.hold(out_type);
+  const auto native = UNISONO_HOST_CALL(alltoall, in, in_count, in_type, out, out_count, out_type, comm);
+  if (!is_taking() || !is_communicator(comm) || !is_valid(out, out_count, out_type))
+    return form.leave(native);
   runtime::Call call = make_call(Operation::alltoall, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if ((!call.is_in_place && !is_valid(in, in_count, in_type)) || is_rejected_alias(in, out, out_count)) {
-    return native_call();
+    return form.leave(native);
   }
   if (!call.is_in_place) set_send(&call, in, in_count, in_type);
   set_receive(&call, out, out_count, out_type);
-  return run(call, native_call);
+  return form.run(call, native);
 }
 
-#define UNISONO_INSTANTIATE(Count)                                                                          \
-  template int bcast<Count>(void*, Count, MPI_Datatype, int, MPI_Comm);                                     \
-  template int reduce<Count>(const void*, void*, Count, MPI_Datatype, MPI_Op, int, MPI_Comm);               \
-  template int allreduce<Count>(const void*, void*, Count, MPI_Datatype, MPI_Op, MPI_Comm);                 \
-  template int gather<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype, int, MPI_Comm);  \
-  template int scatter<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype, int, MPI_Comm); \
-  template int allgather<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype, MPI_Comm);    \
-  template int alltoall<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype, MPI_Comm);
+#define UNISONO_INSTANTIATE_FORM(Count, ...)                                                       \
+  template int bcast<Count>(void*, Count, MPI_Datatype, int, MPI_Comm __VA_OPT__(, ) __VA_ARGS__); \
+  template int reduce<Count>(const void*, void*, Count, MPI_Datatype, MPI_Op, int,                 \
+                             MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                 \
+  template int allreduce<Count>(const void*, void*, Count, MPI_Datatype, MPI_Op,                   \
+                                MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                              \
+  template int gather<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype, int,    \
+                             MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                 \
+  template int scatter<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype, int,   \
+                              MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                \
+  template int allgather<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,      \
+                                MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                              \
+  template int alltoall<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,       \
+                               MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
+#define UNISONO_INSTANTIATE(Count)              \
+  UNISONO_INSTANTIATE_FORM(Count)               \
+  UNISONO_INSTANTIATE_FORM(Count, MPI_Request*) \
+  UNISONO_INSTANTIATE_FORM(Count, MPI_Info, MPI_Request*)
+template int barrier(MPI_Comm);
+template int barrier(MPI_Comm, MPI_Request*);
+template int barrier(MPI_Comm, MPI_Info, MPI_Request*);
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 

@@ -89,6 +89,10 @@ int MpiHost::unpack(const void* packed, std::size_t packed_bytes, void* data, st
   return error;
 }
 
+bool is_user_defined(MPI_Op op) {
+  return op != MPI_OP_NULL && classify(op) == ReduceOp::host;
+}
+
 ReduceOp MpiHost::reduce_op(Op op) {
   return classify(native(op));
 }

@@ -10,6 +10,8 @@ namespace unisono::host::mpi {
 void load_predefined();
 
 bool is_predefined(MPI_Datatype type);
+// Has the program made the operator?
+bool is_user_defined(MPI_Op op);
 
 // Predefined types come from a table, derived ones carry what was found out as an attribute: both are fast
 // after the first time, and a derived type's entry goes with the type, so that a reused handle never finds

@@ -28,24 +28,24 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
   }
   UNISONO_HOST_FUNCTIONS(UNISONO_FIND)
 #undef UNISONO_FIND
-  find(mpi_library, "PMPI_Bcast_c", &found.Bcast_c);
-  find(mpi_library, "PMPI_Reduce_c", &found.Reduce_c);
-  find(mpi_library, "PMPI_Allreduce_c", &found.Allreduce_c);
-  find(mpi_library, "PMPI_Gather_c", &found.Gather_c);
-  find(mpi_library, "PMPI_Scatter_c", &found.Scatter_c);
-  find(mpi_library, "PMPI_Allgather_c", &found.Allgather_c);
-  find(mpi_library, "PMPI_Alltoall_c", &found.Alltoall_c);
-  find(mpi_library, "PMPI_Reduce_scatter_block_c", &found.Reduce_scatter_block_c);
-  find(mpi_library, "PMPI_Scan_c", &found.Scan_c);
-  find(mpi_library, "PMPI_Exscan_c", &found.Exscan_c);
-  find(mpi_library, "PMPI_Allgatherv_c", &found.Allgatherv_c);
-  find(mpi_library, "PMPI_Reduce_scatter_c", &found.Reduce_scatter_c);
-  find(mpi_library, "PMPI_Alltoallv_c", &found.Alltoallv_c);
-  find(mpi_library, "PMPI_Alltoallw_c", &found.Alltoallw_c);
-  find(mpi_library, "PMPI_Gatherv_c", &found.Gatherv_c);
-  find(mpi_library, "PMPI_Scatterv_c", &found.Scatterv_c);
+#define UNISONO_FIND(Name, name)                                                                       \
+  if (!find(mpi_library, "PMPI_" #Name, &found.name.small) ||                                          \
+      !find(mpi_library, "PMPI_I" #name, &found.name.start_small)) {                                   \
+    std::snprintf(problem, problem_bytes, "the MPI in this process lacks %s or its non-blocking form", \
+                  "PMPI_" #Name);                                                                      \
+    return false;                                                                                      \
+  }                                                                                                    \
+  find(mpi_library, "PMPI_" #Name "_init", &found.name.init_small);                                    \
+  find(mpi_library, "PMPI_" #Name "_c", &found.name.large);                                            \
+  find(mpi_library, "PMPI_I" #name "_c", &found.name.start_large);                                     \
+  find(mpi_library, "PMPI_" #Name "_init_c", &found.name.init_large);
+  UNISONO_COLLECTIVES(UNISONO_FIND)
+#undef UNISONO_FIND
   find(mpi_library, "PMPI_Type_get_envelope_c", &found.Type_get_envelope_c);
   find(mpi_library, "PMPI_Type_get_contents_c", &found.Type_get_contents_c);
+  find(mpi_library, "PMPI_Request_get_status_any", &found.Request_get_status_any);
+  find(mpi_library, "PMPI_Request_get_status_all", &found.Request_get_status_all);
+  find(mpi_library, "PMPI_Request_get_status_some", &found.Request_get_status_some);
   pmpi = found;
   return true;
 }

@@ -128,87 +128,91 @@ Elements::~Elements() {
 namespace large {
 
 int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
-  if (pmpi.Bcast_c != nullptr) return pmpi.Bcast_c(buffer, count, type, root, comm);
+  if (pmpi.bcast.large != nullptr) return pmpi.bcast.large(buffer, count, type, root, comm);
   const Elements elements(count, type);
   if (elements.error != MPI_SUCCESS) return elements.error;
-  return pmpi.Bcast(buffer, elements.count, elements.type, root, comm);
+  return pmpi.bcast.small(buffer, elements.count, elements.type, root, comm);
 }
 
 int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm) {
-  if (pmpi.Reduce_c != nullptr) return pmpi.Reduce_c(in, out, count, type, op, root, comm);
+  if (pmpi.reduce.large != nullptr) return pmpi.reduce.large(in, out, count, type, op, root, comm);
   if (fits(count))
-    return pmpi.Reduce(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, root, comm);
+    return pmpi.reduce.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, root, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
-    return pmpi.Reduce(from, to, length, type, op, root, comm);
+    return pmpi.reduce.small(from, to, length, type, op, root, comm);
   });
 }
 
 int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  if (pmpi.Allreduce_c != nullptr) return pmpi.Allreduce_c(in, out, count, type, op, comm);
-  if (fits(count)) return pmpi.Allreduce(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  if (pmpi.allreduce.large != nullptr) return pmpi.allreduce.large(in, out, count, type, op, comm);
+  if (fits(count))
+    return pmpi.allreduce.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
-    return pmpi.Allreduce(from, to, length, type, op, comm);
+    return pmpi.allreduce.small(from, to, length, type, op, comm);
   });
 }
 
 int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
            MPI_Datatype out_type, int root, MPI_Comm comm) {
-  if (pmpi.Gather_c != nullptr) {
-    return pmpi.Gather_c(in, in_count, in_type, out, out_count, out_type, root, comm);
+  if (pmpi.gather.large != nullptr) {
+    return pmpi.gather.large(in, in_count, in_type, out, out_count, out_type, root, comm);
   }
   const Significant is =
       fits(in_count) && fits(out_count) ? Significant{} : significant(true, root, comm, in, out);
   const Blocks blocks(is.in, in_count, in_type, is.out, out_count, out_type);
   if (blocks.error() != MPI_SUCCESS) return blocks.error();
-  return pmpi.Gather(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, root, comm);
+  return pmpi.gather.small(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, root,
+                           comm);
 }
 
 int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
             MPI_Datatype out_type, int root, MPI_Comm comm) {
-  if (pmpi.Scatter_c != nullptr) {
-    return pmpi.Scatter_c(in, in_count, in_type, out, out_count, out_type, root, comm);
+  if (pmpi.scatter.large != nullptr) {
+    return pmpi.scatter.large(in, in_count, in_type, out, out_count, out_type, root, comm);
   }
   const Significant is =
       fits(in_count) && fits(out_count) ? Significant{} : significant(false, root, comm, in, out);
   const Blocks blocks(is.in, in_count, in_type, is.out, out_count, out_type);
   if (blocks.error() != MPI_SUCCESS) return blocks.error();
-  return pmpi.Scatter(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, root,
-                      comm);
+  return pmpi.scatter.small(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, root,
+                            comm);
 }
 
 int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
               MPI_Datatype out_type, MPI_Comm comm) {
-  if (pmpi.Allgather_c != nullptr) {
-    return pmpi.Allgather_c(in, in_count, in_type, out, out_count, out_type, comm);
+  if (pmpi.allgather.large != nullptr) {
+    return pmpi.allgather.large(in, in_count, in_type, out, out_count, out_type, comm);
   }
   const Blocks blocks(in != MPI_IN_PLACE, in_count, in_type, true, out_count, out_type);
   if (blocks.error() != MPI_SUCCESS) return blocks.error();
-  return pmpi.Allgather(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, comm);
+  return pmpi.allgather.small(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type,
+                              comm);
 }
 
 int alltoall(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
              MPI_Datatype out_type, MPI_Comm comm) {
-  if (pmpi.Alltoall_c != nullptr) {
-    return pmpi.Alltoall_c(in, in_count, in_type, out, out_count, out_type, comm);
+  if (pmpi.alltoall.large != nullptr) {
+    return pmpi.alltoall.large(in, in_count, in_type, out, out_count, out_type, comm);
   }
   const Blocks blocks(in != MPI_IN_PLACE, in_count, in_type, true, out_count, out_type);
   if (blocks.error() != MPI_SUCCESS) return blocks.error();
-  return pmpi.Alltoall(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type, comm);
+  return pmpi.alltoall.small(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type,
+                             comm);
 }
 
 // Counts that do not fit: one reduction after the other, to each rank in turn. In place every one reads what
 // the result is to overwrite. (An intercommunicator's are refused by the host: the count is no int.)
 int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
                          MPI_Comm comm) {
-  if (pmpi.Reduce_scatter_block_c != nullptr) {
-    return pmpi.Reduce_scatter_block_c(in, out, count, type, op, comm);
+  if (pmpi.reduce_scatter_block.large != nullptr) {
+    return pmpi.reduce_scatter_block.large(in, out, count, type, op, comm);
   }
   int is_inter = 0;
   int error = pmpi.Comm_test_inter(comm, &is_inter);
   if (fits(count) || error != MPI_SUCCESS || is_inter != 0) {
     const int narrowed = count < 0 || !fits(count) ? -1 : static_cast<int>(count);
-    return pmpi.Reduce_scatter_block(in, out, narrowed, type, op, comm);
+    return pmpi.reduce_scatter_block.small(in, out, narrowed, type, op, comm);
   }
   int rank = 0;
   int size = 0;
@@ -227,19 +231,127 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
 }
 
 int scan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  if (pmpi.Scan_c != nullptr) return pmpi.Scan_c(in, out, count, type, op, comm);
-  if (fits(count)) return pmpi.Scan(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  if (pmpi.scan.large != nullptr) return pmpi.scan.large(in, out, count, type, op, comm);
+  if (fits(count)) return pmpi.scan.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
-    return pmpi.Scan(from, to, length, type, op, comm);
+    return pmpi.scan.small(from, to, length, type, op, comm);
   });
 }
 
 int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  if (pmpi.Exscan_c != nullptr) return pmpi.Exscan_c(in, out, count, type, op, comm);
-  if (fits(count)) return pmpi.Exscan(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  if (pmpi.exscan.large != nullptr) return pmpi.exscan.large(in, out, count, type, op, comm);
+  if (fits(count))
+    return pmpi.exscan.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
-    return pmpi.Exscan(from, to, length, type, op, comm);
+    return pmpi.exscan.small(from, to, length, type, op, comm);
   });
+}
+
+// --- Started, not waited for: a made type may be freed while the call that uses it is under way ---
+
+namespace {
+
+// For what cannot be started with so many elements: `done` is what the blocking function returned.
+int complete_request(int done, MPI_Request* request) {
+  return done == MPI_SUCCESS ? pmpi.barrier.start_small(MPI_COMM_SELF, request) : done;
+}
+
+int narrowed(MPI_Count count) {
+  return count < 0 ? -1 : static_cast<int>(count);
+}
+
+}  // namespace
+
+int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
+  if (pmpi.bcast.start_large != nullptr)
+    return pmpi.bcast.start_large(buffer, count, type, root, comm, request);
+  const Elements elements(count, type);
+  if (elements.error != MPI_SUCCESS) return elements.error;
+  return pmpi.bcast.start_small(buffer, elements.count, elements.type, root, comm, request);
+}
+
+int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
+           MPI_Request* request) {
+  if (pmpi.reduce.start_large != nullptr)
+    return pmpi.reduce.start_large(in, out, count, type, op, root, comm, request);
+  if (fits(count)) return pmpi.reduce.start_small(in, out, narrowed(count), type, op, root, comm, request);
+  return complete_request(reduce(in, out, count, type, op, root, comm), request);
+}
+
+int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+              MPI_Request* request) {
+  if (pmpi.allreduce.start_large != nullptr)
+    return pmpi.allreduce.start_large(in, out, count, type, op, comm, request);
+  if (fits(count)) return pmpi.allreduce.start_small(in, out, narrowed(count), type, op, comm, request);
+  return complete_request(allreduce(in, out, count, type, op, comm), request);
+}
+
+int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+           MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
+  if (pmpi.gather.start_large != nullptr)
+    return pmpi.gather.start_large(in, in_count, in_type, out, out_count, out_type, root, comm, request);
+  const Significant is =
+      fits(in_count) && fits(out_count) ? Significant{} : significant(true, root, comm, in, out);
+  const Blocks blocks(is.in, in_count, in_type, is.out, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.gather.start_small(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type,
+                                 root, comm, request);
+}
+
+int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+            MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
+  if (pmpi.scatter.start_large != nullptr)
+    return pmpi.scatter.start_large(in, in_count, in_type, out, out_count, out_type, root, comm, request);
+  const Significant is =
+      fits(in_count) && fits(out_count) ? Significant{} : significant(false, root, comm, in, out);
+  const Blocks blocks(is.in, in_count, in_type, is.out, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.scatter.start_small(in, blocks.in.count, blocks.in.type, out, blocks.out.count, blocks.out.type,
+                                  root, comm, request);
+}
+
+int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+              MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
+  if (pmpi.allgather.start_large != nullptr)
+    return pmpi.allgather.start_large(in, in_count, in_type, out, out_count, out_type, comm, request);
+  const Blocks blocks(in != MPI_IN_PLACE, in_count, in_type, true, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.allgather.start_small(in, blocks.in.count, blocks.in.type, out, blocks.out.count,
+                                    blocks.out.type, comm, request);
+}
+
+int alltoall(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count,
+             MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
+  if (pmpi.alltoall.start_large != nullptr)
+    return pmpi.alltoall.start_large(in, in_count, in_type, out, out_count, out_type, comm, request);
+  const Blocks blocks(in != MPI_IN_PLACE, in_count, in_type, true, out_count, out_type);
+  if (blocks.error() != MPI_SUCCESS) return blocks.error();
+  return pmpi.alltoall.start_small(in, blocks.in.count, blocks.in.type, out, blocks.out.count,
+                                   blocks.out.type, comm, request);
+}
+
+int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                         MPI_Comm comm, MPI_Request* request) {
+  if (pmpi.reduce_scatter_block.start_large != nullptr)
+    return pmpi.reduce_scatter_block.start_large(in, out, count, type, op, comm, request);
+  if (fits(count))
+    return pmpi.reduce_scatter_block.start_small(in, out, narrowed(count), type, op, comm, request);
+  return complete_request(reduce_scatter_block(in, out, count, type, op, comm), request);
+}
+
+int scan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+         MPI_Request* request) {
+  if (pmpi.scan.start_large != nullptr) return pmpi.scan.start_large(in, out, count, type, op, comm, request);
+  if (fits(count)) return pmpi.scan.start_small(in, out, narrowed(count), type, op, comm, request);
+  return complete_request(scan(in, out, count, type, op, comm), request);
+}
+
+int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+           MPI_Request* request) {
+  if (pmpi.exscan.start_large != nullptr)
+    return pmpi.exscan.start_large(in, out, count, type, op, comm, request);
+  if (fits(count)) return pmpi.exscan.start_small(in, out, narrowed(count), type, op, comm, request);
+  return complete_request(exscan(in, out, count, type, op, comm), request);
 }
 
 }  // namespace large

@@ -2,6 +2,7 @@
 #include "host/mpi/life.h"
 
 #include "host/mpi/place.h"
+#include "host/mpi/requests.h"
 #include "runtime/runtime.h"
 
 namespace unisono::host::mpi {
@@ -25,6 +26,7 @@ void end() {
   is_open = false;
   const Nested nested;
   runtime::finish();
+  end_requests();
   host_below.end();
 }
 

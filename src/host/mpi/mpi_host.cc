@@ -170,9 +170,9 @@ std::string MpiHost::comm_name(Comm comm) {
 // overwrites a Bcast before it on the same communicator that slow ranks have not read yet. The program's own
 // calls in that order go wrong without Unisono; ours must not make others do so.
 int MpiHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
-  const int error = pmpi.Barrier(native(comm));
+  const int error = pmpi.barrier.small(native(comm));
   if (error != MPI_SUCCESS) return error;
-  return pmpi.Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, native_op(op), native(comm));
+  return pmpi.allreduce.small(MPI_IN_PLACE, values, count, MPI_UINT64_T, native_op(op), native(comm));
 }
 
 int MpiHost::bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) {
@@ -190,7 +190,7 @@ int MpiHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root
 }
 
 int MpiHost::barrier(Comm comm) {
-  return pmpi.Barrier(native(comm));
+  return pmpi.barrier.small(native(comm));
 }
 
 int MpiHost::call_error_handler(Comm comm, int error_code) {

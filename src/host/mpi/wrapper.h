@@ -5,11 +5,17 @@
 // what else can be wrong (a freed communicator, an uncommitted type) the host finds when it is asked.
 #pragma once
 
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "base/clock.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/large.h"
 #include "host/mpi/life.h"
 #include "host/mpi/place.h"
+#include "host/mpi/requests.h"
 #include "runtime/runtime.h"
 
 namespace unisono::host::mpi {
@@ -36,6 +42,155 @@ int run(const runtime::Call& call, Native native_call) {
   }
   return native_call();
 }
+
+// --- The host's own collective ---
+
+// The host's function for these arguments: with an MPI_Request* at the end it starts the call, with an
+// MPI_Info before that it makes a persistent one. Null where the host lacks it.
+template <class Count, class Functions, class... Arguments>
+auto host_function(const Functions& of, const Arguments&...) {
+  using Small = decltype(of.small);
+  using Large = decltype(of.large);
+  if constexpr (std::is_same_v<Count, int>) {
+    if constexpr (std::is_invocable_v<Small, Arguments...>) {
+      return of.small;
+    } else if constexpr (std::is_invocable_v<Starting<Small>, Arguments...>) {
+      return of.start_small;
+    } else {
+      return of.init_small;
+    }
+  } else {
+    if constexpr (std::is_invocable_v<Large, Arguments...>) {
+      return of.large;
+    } else if constexpr (std::is_invocable_v<Starting<Large>, Arguments...>) {
+      return of.start_large;
+    } else {
+      return of.init_large;
+    }
+  }
+}
+
+// `with_large_counts`: what stands in where the host lacks the large-count function.
+template <class Count, class Functions, class Large, class... Arguments>
+int call_host(const Functions& of, Large with_large_counts, Arguments... arguments) {
+  if constexpr (std::is_same_v<Count, int>) {
+    return host_function<Count>(of, arguments...)(arguments...);
+  } else if constexpr (std::is_invocable_v<Large, Arguments...>) {
+    return with_large_counts(arguments...);
+  } else {
+    return host_function<Count>(of, arguments...)(arguments...);  // persistent
+  }
+}
+
+// In a wrapper of the collective `name`: the host's, called with `more` behind the arguments.
+#define UNISONO_HOST_CALL(name, ...)                                                                 \
+  [=](auto... more) {                                                                                \
+    return call_host<Count>(                                                                         \
+        pmpi.name, [](auto... all) -> decltype(large::name(all...)) { return large::name(all...); }, \
+        __VA_ARGS__, more...);                                                                       \
+  }
+
+// --- Forms: how the program made the call. `Tail`: the arguments behind those of the blocking form ---
+
+template <class... Tail>
+class Form;
+
+// Of what the program gives for one call nothing must be kept (start_request keeps what it needs).
+struct KeepingNothing {
+  template <class... IsSignificant>
+  MPI_Datatype hold(MPI_Datatype type, const IsSignificant&...) const {
+    return type;
+  }
+  const MPI_Datatype* hold(const MPI_Datatype* types, int) const { return types; }
+  const Datatype* keep(std::vector<Datatype>* types) const { return types->data(); }
+};
+
+template <>
+class Form<> : public KeepingNothing {
+ public:
+  template <class Count, class Functions>
+  explicit Form(std::type_identity<Count>, const Functions&) {}
+  template <class HostCall>
+  int leave(HostCall host_call) const {
+    return host_call();
+  }
+  template <class HostCall>
+  int run(const runtime::Call& call, HostCall host_call) const {
+    return mpi::run(call, host_call);
+  }
+};
+
+template <>
+class Form<MPI_Request*> : public KeepingNothing {
+ public:
+  template <class Count, class Functions>
+  Form(std::type_identity<Count>, const Functions&, MPI_Request* request) : request_(request) {}
+  template <class HostCall>
+  int leave(HostCall host_call) const {
+    return host_call(request_);
+  }
+  template <class HostCall>
+  int run(const runtime::Call& call, HostCall host_call) const {
+    int result = MPI_SUCCESS;
+    return request_ != nullptr && start_request(call, request_, &result) ? result : host_call(request_);
+  }
+
+ private:
+  MPI_Request* request_;
+};
+
+// The runtime's where it takes such calls, the host's where it has a persistent form, else its MPI_I form
+// again and again.
+template <>
+class Form<MPI_Info, MPI_Request*> {
+ public:
+  template <class Count, class Functions>
+  Form(std::type_identity<Count>, const Functions& of, MPI_Info info, MPI_Request* request)
+      : info_(info), request_(request), made_(std::make_unique<PersistentCall>()) {
+    if constexpr (std::is_same_v<Count, int>) {
+      has_init_ = of.init_small != nullptr;
+    } else {
+      has_init_ = of.init_large != nullptr;
+    }
+  }
+  MPI_Datatype hold(MPI_Datatype type) { return made_->hold(type); }
+  template <class IsSignificant>
+  MPI_Datatype hold(MPI_Datatype type, IsSignificant is_significant) {
+    return is_significant() ? made_->hold(type) : type;
+  }
+  const MPI_Datatype* hold(const MPI_Datatype* types, int count) { return made_->hold(types, count); }
+  const Datatype* keep(std::vector<Datatype>* types) {
+    made_->wide_types = std::move(*types);
+    return made_->wide_types.data();
+  }
+  template <class HostCall>
+  int leave(HostCall host_call) {
+    if (has_init_) {
+      const int error = host_call(info_, request_);
+      if (error == MPI_SUCCESS) keep_for_host(std::move(made_), *request_);
+      return error;
+    }
+    made_->start = host_call;
+    return make_persistent(std::move(made_), request_);
+  }
+  template <class HostCall>
+  int run(const runtime::Call& call, HostCall host_call) {
+    {
+      const Nested nested;
+      made_->is_for_runtime = runtime::prepare_collective(call) == runtime::Outcome::done;
+    }
+    if (!made_->is_for_runtime) return leave(host_call);
+    made_->call = call;
+    made_->start = host_call;
+    return make_persistent(std::move(made_), request_);
+  }
+
+ private:
+  MPI_Info info_;
+  MPI_Request* request_;
+  std::unique_ptr<PersistentCall> made_;
+  bool has_init_ = false;
+};
 
 // --- What MPI's rules say of the arguments ---
 
@@ -72,6 +227,10 @@ struct Root {
   bool is_here = false;
 };
 
+inline bool is_root_here(MPI_Comm comm, int root) {
+  return is_communicator(comm) && Root(comm, root).is_here;
+}
+
 // Equal send and receive buffers: an error to some hosts. Where the host computes, it is what the program
 // meant by in place. Absolute addresses share MPI_BOTTOM without being equal.
 template <class Count>
@@ -98,16 +257,6 @@ void set_receive(runtime::Call* call, void* buffer, Count count, MPI_Datatype ty
   call->recv_buffer = buffer;
   call->recv_count = static_cast<std::size_t>(count);
   call->recv_type = widen<Datatype>(type);
-}
-
-// Picks the host's function for the variant the program called.
-template <class Count, class Small, class Large>
-int by_count(Small small, Large with_large_counts) {
-  if constexpr (std::is_same_v<Count, int>) {
-    return small();
-  } else {
-    return with_large_counts();
-  }
 }
 
 }  // namespace unisono::host::mpi

@@ -9,6 +9,11 @@ void Recording::reset() {
   outcome = unisono::runtime::Outcome::native;
   error = 0;
   while_called = [] {};
+  completions.clear();
+  ended.clear();
+  has_calls_under_way = false;
+  progress_count = 0;
+  while_progressing = [] {};
 }
 
 namespace unisono::runtime {
@@ -27,6 +32,30 @@ Outcome collective(const Call& call, int* error) {
   recording.while_called();
   *error = recording.error;
   return recording.outcome;
+}
+
+Outcome start_collective(const Call& call, const Completion& completion) {
+  recording.calls.push_back(call);
+  recording.completions.push_back(completion);
+  return recording.outcome;
+}
+
+Outcome prepare_collective(const Call& call) {
+  recording.calls.push_back(call);
+  return recording.outcome;
+}
+
+void end_calls(host::Comm comm) {
+  recording.ended.push_back(comm);
+}
+
+bool has_calls_under_way() {
+  return recording.has_calls_under_way;
+}
+
+void make_progress() {
+  ++recording.progress_count;
+  recording.while_progressing();
 }
 
 void native_finished(const Call&, double seconds) {

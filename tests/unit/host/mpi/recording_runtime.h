@@ -10,6 +10,11 @@
 struct Recording {
   std::vector<unisono::runtime::Call> calls;
   std::vector<double> native_seconds;
+  std::vector<unisono::runtime::Completion> completions;  // of calls that do not block
+  std::vector<unisono::host::Comm> ended;
+  bool has_calls_under_way = false;
+  int progress_count = 0;
+  std::function<void()> while_progressing = [] {};
   int starts = 0;
   int finishes = 0;
   bool is_enabled = true;

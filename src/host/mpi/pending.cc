@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a call that does not block to its request. See requests.h.
+#include "host/mpi/pending.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "host/mpi/datatype.h"
+#include "host/mpi/requests.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+// --- MPI_I calls ---
+
+// One call between its start and the end of its request, whichever of the host and the runtime sees it last.
+struct Pending {
+  enum State : std::uint8_t { neither, has_request, has_ended };
+  std::atomic<std::uint8_t> state{neither};
+  std::atomic<int> users{0};
+  MPI_Request request = MPI_REQUEST_NULL;
+  // The program may free its types while the call is under way.
+  std::vector<MPI_Datatype> held_types;
+  std::vector<Datatype> held_lists;
+};
+
+std::mutex spare_mutex;
+std::vector<Pending*> spare;  // for reuse; never given back
+
+Pending* take_pending() {
+  Pending* pending = nullptr;
+  {
+    const std::lock_guard lock(spare_mutex);
+    if (!spare.empty()) {
+      pending = spare.back();
+      spare.pop_back();
+    }
+  }
+  if (pending == nullptr) pending = new Pending;
+  pending->state.store(Pending::neither, std::memory_order_relaxed);
+  pending->users.store(2, std::memory_order_relaxed);  // the request, and the call
+  return pending;
+}
+
+void drop_user(Pending* pending) {
+  if (pending->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::lock_guard lock(spare_mutex);
+  spare.push_back(pending);
+}
+
+void release_types(Pending* pending) {
+  for (MPI_Datatype& type : pending->held_types) pmpi.Type_free(&type);
+  pending->held_types.clear();
+}
+
+// The program waits for no message: such a status says nothing.
+int query(void*, MPI_Status* status) {
+  pmpi.Status_set_elements(status, MPI_BYTE, 0);
+  pmpi.Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+int request_is_gone(void* state) {
+  drop_user(static_cast<Pending*>(state));
+  return MPI_SUCCESS;
+}
+int ignore_cancel(void*, int) {
+  return MPI_SUCCESS;
+}
+
+void call_has_ended(void* context, int) {
+  auto* pending = static_cast<Pending*>(context);
+  release_types(pending);
+  const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
+  if (before == Pending::has_request) pmpi.Grequest_complete(pending->request);
+  drop_user(pending);
+}
+
+bool is_held(Datatype type) {
+  return type != Datatype{} && !is_predefined(mpi::native(type));
+}
+
+int hold(Datatype* type, Pending* pending) {
+  if (!is_held(*type)) return MPI_SUCCESS;
+  MPI_Datatype copy = MPI_DATATYPE_NULL;
+  const int error = pmpi.Type_dup(mpi::native(*type), &copy);
+  if (error != MPI_SUCCESS) return error;
+  pending->held_types.push_back(copy);
+  *type = widen<Datatype>(copy);
+  return MPI_SUCCESS;
+}
+
+// Derived types in the call become copies of the program's.
+int hold_types(runtime::Call* call, Pending* pending) {
+  for (Datatype* type :
+       {&call->send_type, &call->recv_type, &call->send_blocks.type, &call->recv_blocks.type}) {
+    const int error = hold(type, pending);
+    if (error != MPI_SUCCESS) return error;
+  }
+  int size = 0;
+  pending->held_lists.clear();
+  if (call->recv_blocks.types == nullptr) return MPI_SUCCESS;
+  int error = pmpi.Comm_size(mpi::native(call->comm), &size);
+  pending->held_lists.reserve(2 * static_cast<std::size_t>(size));
+  for (const Datatype** list : {&call->send_blocks.types, &call->recv_blocks.types}) {
+    if (*list == nullptr) continue;
+    const std::size_t first = pending->held_lists.size();
+    for (int i = 0; i < size && error == MPI_SUCCESS; ++i) {
+      pending->held_lists.push_back((*list)[i]);
+      error = hold(&pending->held_lists.back(), pending);
+    }
+    *list = pending->held_lists.data() + first;
+  }
+  return error;
+}
+
+// The call is under way, or over already.
+int make_request(Pending* pending, MPI_Request* request) {
+  const int error = pmpi.Grequest_start(query, request_is_gone, ignore_cancel, pending, &pending->request);
+  if (error != MPI_SUCCESS) {
+    while (pending->state.load(std::memory_order_acquire) != Pending::has_ended) {
+      runtime::make_progress();
+      look_at_host_calls();
+    }
+    drop_user(pending);
+    return error;
+  }
+  *request = pending->request;
+  const auto before = pending->state.exchange(Pending::has_request, std::memory_order_acq_rel);
+  if (before == Pending::has_ended) pmpi.Grequest_complete(pending->request);
+  return MPI_SUCCESS;
+}
+
+// --- The host's calls behind requests of ours ---
+
+struct HostCall {
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::shared_ptr<void> kept;
+  runtime::Completion completion;
+};
+
+std::mutex host_call_mutex;
+std::vector<HostCall> host_calls;
+std::atomic<int> host_call_count{0};
+
+void look_after(HostCall call) {
+  const std::lock_guard lock(host_call_mutex);
+  host_calls.push_back(std::move(call));
+  host_call_count.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace
+
+bool has_host_calls() {
+  return host_call_count.load(std::memory_order_relaxed) != 0;
+}
+
+void look_at_host_calls() {
+  if (!has_host_calls()) return;
+  std::vector<std::pair<HostCall, int>> over;
+  {
+    const std::lock_guard lock(host_call_mutex);
+    std::erase_if(host_calls, [&](HostCall& call) {
+      int flag = 0;
+      const int error = pmpi.Test(&call.request, &flag, MPI_STATUS_IGNORE);
+      if (error == MPI_SUCCESS && flag == 0) return false;
+      over.emplace_back(std::move(call), error);
+      host_call_count.fetch_sub(1, std::memory_order_release);
+      return true;
+    });
+  }
+  for (auto& [call, error] : over) call.completion.call(call.completion.context, error);
+}
+
+bool start_request(const runtime::Call& call, MPI_Request* request, int* error) {
+  const Nested nested;
+  Pending* pending = take_pending();
+  runtime::Call held = call;
+  *error = hold_types(&held, pending);
+  const bool is_taken = *error == MPI_SUCCESS &&
+                        runtime::start_collective(held, {call_has_ended, pending}) == runtime::Outcome::done;
+  if (!is_taken) {
+    release_types(pending);
+    drop_user(pending);
+    drop_user(pending);
+    return false;  // the host's error handlers speak
+  }
+  *error = make_request(pending, request);
+  return true;
+}
+
+int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* request) {
+  HostCall call;
+  const int error = start(&call.request);
+  if (error != MPI_SUCCESS) return error;
+  Pending* pending = take_pending();
+  call.kept = std::move(kept);
+  call.completion = {call_has_ended, pending};
+  look_after(std::move(call));
+  return make_request(pending, request);
+}
+
+// --- MPI_..._init calls ---
+
+namespace {
+
+struct Persistent {
+  std::unique_ptr<PersistentCall> made;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int tag = 0;
+  std::atomic<int> users{1};  // the request, and the call while it is under way
+};
+
+std::mutex persistent_mutex;
+std::map<std::uintptr_t, std::unique_ptr<Persistent>>& persistent_calls() {
+  static auto* calls = new std::map<std::uintptr_t, std::unique_ptr<Persistent>>;
+  return *calls;
+}
+std::atomic<int> persistent_count{0};
+std::map<std::uintptr_t, std::unique_ptr<PersistentCall>>& calls_of_host() {
+  static auto* calls = new std::map<std::uintptr_t, std::unique_ptr<PersistentCall>>;
+  return *calls;
+}
+std::atomic<int> host_persistent_count{0};
+std::vector<int> free_tags;
+int next_tag = 0;
+MPI_Comm private_self = MPI_COMM_NULL;
+
+Persistent* find_persistent(MPI_Request request) {
+  if (persistent_count.load(std::memory_order_acquire) == 0 || request == MPI_REQUEST_NULL) return nullptr;
+  const std::lock_guard lock(persistent_mutex);
+  const auto found = persistent_calls().find(widen<std::uintptr_t>(request));
+  return found == persistent_calls().end() ? nullptr : found->second.get();
+}
+
+void drop_user(Persistent* call) {
+  if (call->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::lock_guard lock(persistent_mutex);
+  free_tags.push_back(call->tag);
+  delete call;
+}
+
+void persistent_has_ended(void* context, int) {
+  auto* call = static_cast<Persistent*>(context);
+  pmpi.Send(nullptr, 0, MPI_BYTE, 0, call->tag, private_self);
+  drop_user(call);
+}
+
+int start_persistent(Persistent* call) {
+  const Nested nested;
+  int error = pmpi.Start(&call->request);
+  if (error != MPI_SUCCESS) return error;
+  call->users.fetch_add(1, std::memory_order_relaxed);
+  const runtime::Completion completion{persistent_has_ended, call};
+  if (call->made->is_for_runtime &&
+      runtime::start_collective(call->made->call, completion) == runtime::Outcome::done) {
+    return MPI_SUCCESS;
+  }
+  HostCall host_call;
+  error = call->made->start(&host_call.request);
+  if (error != MPI_SUCCESS) {
+    persistent_has_ended(call, error);
+    return error;
+  }
+  host_call.completion = completion;
+  look_after(std::move(host_call));
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+PersistentCall::~PersistentCall() {
+  for (MPI_Datatype& type : types) pmpi.Type_free(&type);
+}
+
+MPI_Datatype PersistentCall::hold(MPI_Datatype type) {
+  if (!is_taking() || type == MPI_DATATYPE_NULL || !is_held(widen<Datatype>(type))) return type;
+  MPI_Datatype copy = MPI_DATATYPE_NULL;
+  if (pmpi.Type_dup(type, &copy) != MPI_SUCCESS) return type;
+  types.push_back(copy);
+  return copy;
+}
+
+const MPI_Datatype* PersistentCall::hold(const MPI_Datatype* list, int count) {
+  std::vector<MPI_Datatype>& held = type_lists.emplace_back();
+  for (int i = 0; i < count; ++i) held.push_back(hold(list[i]));
+  return held.data();
+}
+
+int make_persistent(std::unique_ptr<PersistentCall> made, MPI_Request* request) {
+  const Nested nested;
+  const std::lock_guard lock(persistent_mutex);
+  if (private_self == MPI_COMM_NULL) {
+    const int error = pmpi.Comm_dup(MPI_COMM_SELF, &private_self);
+    if (error != MPI_SUCCESS) return error;
+  }
+  auto call = std::make_unique<Persistent>();
+  if (free_tags.empty()) {
+    call->tag = next_tag++;
+  } else {
+    call->tag = free_tags.back();
+    free_tags.pop_back();
+  }
+  const int error = pmpi.Recv_init(nullptr, 0, MPI_BYTE, 0, call->tag, private_self, &call->request);
+  if (error != MPI_SUCCESS) return error;
+  call->made = std::move(made);
+  *request = call->request;
+  persistent_calls()[widen<std::uintptr_t>(*request)] = std::move(call);
+  persistent_count.fetch_add(1, std::memory_order_release);
+  return MPI_SUCCESS;
+}
+
+void keep_for_host(std::unique_ptr<PersistentCall> made, MPI_Request request) {
+  if (made->types.empty()) return;
+  const std::lock_guard lock(persistent_mutex);
+  calls_of_host()[widen<std::uintptr_t>(request)] = std::move(made);
+  host_persistent_count.store(static_cast<int>(calls_of_host().size()), std::memory_order_release);
+}
+
+bool has_persistent_calls() {
+  return persistent_count.load(std::memory_order_relaxed) != 0;
+}
+
+void end_persistent_calls() {
+  if (private_self != MPI_COMM_NULL && !has_persistent_calls()) pmpi.Comm_free(&private_self);
+}
+
+int start(MPI_Request* request) {
+  Persistent* call = request == nullptr ? nullptr : find_persistent(*request);
+  return call == nullptr ? pmpi.Start(request) : start_persistent(call);
+}
+
+int startall(int count, MPI_Request requests[]) {
+  if (!has_persistent_calls()) return pmpi.Startall(count, requests);
+  for (int i = 0; i < count; ++i) {
+    const int error = start(&requests[i]);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+int request_free(MPI_Request* request) {
+  Persistent* call = request == nullptr ? nullptr : find_persistent(*request);
+  if (call == nullptr) {
+    std::unique_ptr<PersistentCall> kept;
+    if (request != nullptr && host_persistent_count.load(std::memory_order_acquire) != 0) {
+      const std::lock_guard lock(persistent_mutex);
+      const auto found = calls_of_host().find(widen<std::uintptr_t>(*request));
+      if (found != calls_of_host().end()) {
+        kept = std::move(found->second);
+        calls_of_host().erase(found);
+        host_persistent_count.fetch_sub(1, std::memory_order_release);
+      }
+    }
+    return pmpi.Request_free(request);
+  }
+  {
+    const std::lock_guard lock(persistent_mutex);
+    persistent_calls().find(widen<std::uintptr_t>(*request))->second.release();
+    persistent_calls().erase(widen<std::uintptr_t>(*request));
+    persistent_count.fetch_sub(1, std::memory_order_release);
+  }
+  const int error = pmpi.Request_free(request);
+  drop_user(call);
+  return error;
+}
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls of which the host does not know, or whose end it does not tell: what requests.cc looks after.
+#pragma once
+
+namespace unisono::host::mpi {
+
+// The host's own collectives that stand behind a request of ours.
+bool has_host_calls();
+// Completes the requests of those that are over.
+void look_at_host_calls();
+
+bool has_persistent_calls();
+void end_persistent_calls();
+
+}  // namespace unisono::host::mpi

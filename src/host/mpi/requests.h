@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests of calls that do not block, persistent ones, and the functions in which programs wait: there those
+// calls go on. A request of ours is the host's own in every respect, so it may be mixed with others, freed,
+// asked for its status: of an MPI_I call a generalized request, of an MPI_..._init call a persistent receive
+// of nothing from oneself, whose message is sent when the call is over.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "host/mpi/functions.h"
+#include "host/mpi/life.h"
+#include "runtime/runtime.h"
+
+namespace unisono::host::mpi {
+
+// False where the runtime leaves the call to the host; else *request is the call's, or *error says why there
+// is none.
+bool start_request(const runtime::Call& call, MPI_Request* request, int* error);
+
+// Starts one of the host's collectives.
+using Start = std::function<int(MPI_Request*)>;
+// Starts it on what must stay in memory until it is over.
+int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* request);
+
+// A persistent call in the making: what it holds of the program's, which may free it before the call.
+struct PersistentCall {
+  runtime::Call call;
+  bool is_for_runtime = false;  // else always started by `start`
+  Start start;
+  std::vector<MPI_Datatype> types;
+  // The types of an alltoallw, for the host and for the runtime.
+  std::vector<std::vector<MPI_Datatype>> type_lists;
+  std::vector<Datatype> wide_types;
+
+  PersistentCall() = default;
+  PersistentCall(const PersistentCall&) = delete;
+  ~PersistentCall();
+  // A copy where the type is a derived one.
+  MPI_Datatype hold(MPI_Datatype type);
+  const MPI_Datatype* hold(const MPI_Datatype* list, int count);
+};
+int make_persistent(std::unique_ptr<PersistentCall> call, MPI_Request* request);
+// The host's own request was made with what `call` holds. (MPICH does not keep the types itself.)
+void keep_for_host(std::unique_ptr<PersistentCall> call, MPI_Request request);
+
+// The wrappers of the functions that start and complete requests ...
+int start(MPI_Request* request);
+int startall(int count, MPI_Request requests[]);
+int wait(MPI_Request* request, MPI_Status* status);
+int waitall(int count, MPI_Request requests[], MPI_Status statuses[]);
+int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status);
+int waitsome(int count, MPI_Request requests[], int* completed_count, int completed[], MPI_Status statuses[]);
+int test(MPI_Request* request, int* flag, MPI_Status* status);
+int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]);
+int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status);
+int testsome(int count, MPI_Request requests[], int* completed_count, int completed[], MPI_Status statuses[]);
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status);
+int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag,
+                           MPI_Status* status);
+int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]);
+int request_get_status_some(int count, const MPI_Request requests[], int* completed_count, int completed[],
+                            MPI_Status statuses[]);
+int request_free(MPI_Request* request);
+// ... and of those that free what calls under way may still need.
+int comm_free(MPI_Comm* comm);
+int comm_disconnect(MPI_Comm* comm);
+int op_free(MPI_Op* op);
+
+// At the end of our life, before the host's: what was kept.
+void end_requests();
+
+}  // namespace unisono::host::mpi

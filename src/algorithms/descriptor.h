@@ -47,7 +47,7 @@ struct Legality {
   bool needs_consecutive_unless_commutative = false;
   bool needs_shared_memory = false;
   bool needs_single_copy = false;
-  bool waits_inside = false;  // some step waits for other ranks (a fused one): not for calls that do not block
+  bool waits_inside = false;  // some step is fused: not for calls that do not block
   // Largest message on one rank's side, bytes; 0: no limit. (Block operations: one block; all blocks.)
   std::int64_t max_bytes = 0;
   std::int64_t max_total_bytes = 0;

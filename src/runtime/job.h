@@ -39,7 +39,8 @@ class Job {
   Outcome start(const Call& call, const Completion& completion);
   Outcome prepare(const Call& call);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
-  void make_progress();
+  bool make_progress();  // true where a call has ended
+  bool shares_cores() const { return is_oversubscribed_[static_cast<std::size_t>(world_rank_)] != 0; }
   void end_calls(host::Comm handle);  // waits for those under way on it
   void finish();                      // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }

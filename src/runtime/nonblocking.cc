@@ -232,18 +232,20 @@ bool Job::advance_aside() {
   return lock.owns_lock() && advance_all();
 }
 
-void Job::make_progress() {
-  if (calls_under_way_.load(std::memory_order_relaxed) == 0 || is_making_progress) return;
+bool Job::make_progress() {
+  if (calls_under_way_.load(std::memory_order_relaxed) == 0 || is_making_progress) return false;
   const MakingProgress guard;
   if (thread_ != nullptr) thread_->program_came_by();
   std::vector<std::unique_ptr<StartedCall>> over;
   {
     const std::unique_lock lock(progress_mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;
+    if (!lock.owns_lock()) return false;
     advance_all();
     std::swap(over, over_);
   }
-  if (!over.empty()) conclude(&over);
+  if (over.empty()) return false;
+  conclude(&over);
+  return true;
 }
 
 // Outside of the lock: error handlers are the program's.

@@ -42,8 +42,12 @@ bool has_calls_under_way() {
   return job != nullptr && job->has_calls_under_way();
 }
 
-void make_progress() {
-  if (job != nullptr) job->make_progress();
+bool make_progress() {
+  return job != nullptr && job->make_progress();
+}
+
+bool shares_cores() {
+  return job != nullptr && job->shares_cores();
 }
 
 void native_finished(const Call& call, double seconds) {

@@ -93,8 +93,10 @@ Outcome prepare_collective(const Call& call);
 void end_calls(host::Comm comm);
 // Are calls under way in this process?
 bool has_calls_under_way();
-// Lets all of them go on as far as they can without waiting. Thread-safe.
-void make_progress();
+// Lets all of them go on as far as they can without waiting. True where one has ended. Thread-safe.
+bool make_progress();
+// Are there more ranks than cores on this node?
+bool shares_cores();
 
 // After Outcome::native_timed, on the same thread: how long the host's collective took, seconds.
 void native_finished(const Call& call, double seconds);

@@ -159,8 +159,8 @@ bool has_host_calls() {
   return host_call_count.load(std::memory_order_relaxed) != 0;
 }
 
-void look_at_host_calls() {
-  if (!has_host_calls()) return;
+bool look_at_host_calls() {
+  if (!has_host_calls()) return false;
   std::vector<std::pair<HostCall, int>> over;
   {
     const std::lock_guard lock(host_call_mutex);
@@ -174,6 +174,7 @@ void look_at_host_calls() {
     });
   }
   for (auto& [call, error] : over) call.completion.call(call.completion.context, error);
+  return !over.empty();
 }
 
 bool start_request(const runtime::Call& call, MPI_Request* request, int* error) {

@@ -6,8 +6,8 @@ namespace unisono::host::mpi {
 
 // The host's own collectives that stand behind a request of ours.
 bool has_host_calls();
-// Completes the requests of those that are over.
-void look_at_host_calls();
+// Completes the requests of those that are over. True where one is.
+bool look_at_host_calls();
 
 bool has_persistent_calls();
 void end_persistent_calls();

@@ -18,25 +18,29 @@ bool must_carry_on() {
   return nesting == 0 && (runtime::has_calls_under_way() || has_host_calls());
 }
 
-void carry_on_all() {
+bool carry_on_all() {
   const Nested nested;
-  runtime::make_progress();
-  look_at_host_calls();
+  const bool has_ended = runtime::make_progress();
+  return look_at_host_calls() || has_ended;
 }
 
 void carry_on() {
   if (must_carry_on()) carry_on_all();
 }
 
-// What to do again and again until it says that it is over. Cores may be shared.
+// What to ask the host again and again until it says that it is over. Asking costs far more than a look at
+// our own calls, and mostly it is those that the program waits for.
 template <class Try>
 int carry_on_until(Try is_over) {
-  constexpr unsigned tries_per_yield = 4;
+  const bool shares_cores = runtime::shares_cores();
+  const unsigned looks_per_try = shares_cores ? 4 : 32;
+  const unsigned tries_per_yield = shares_cores ? 1 : 4;
   for (unsigned tries = 1;; ++tries) {
+    for (unsigned looks = 0; looks < looks_per_try && !carry_on_all(); ++looks) {
+    }
     int flag = 0;
     const int error = is_over(&flag);
     if (error != MPI_SUCCESS || flag != 0) return error;
-    carry_on_all();
     if (tries % tries_per_yield == 0) sched_yield();
   }
 }

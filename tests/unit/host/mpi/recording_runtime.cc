@@ -53,9 +53,14 @@ bool has_calls_under_way() {
   return recording.has_calls_under_way;
 }
 
-void make_progress() {
+bool make_progress() {
   ++recording.progress_count;
   recording.while_progressing();
+  return false;
+}
+
+bool shares_cores() {
+  return false;
 }
 
 void native_finished(const Call&, double seconds) {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests of calls that do not block, and of persistent ones: from the wrapper to the end of the request.
+#include "host/mpi/requests.h"
+
+#include <gtest/gtest.h>
+
+#include "host/mpi/collectives.h"
+#include "host/mpi/datatype.h"
+#include "real_mpi.h"
+#include "recording_runtime.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+using runtime::Outcome;
+
+class Requests : public testing::Test {
+ protected:
+  void SetUp() override { recording.reset(); }
+
+  // The one call that the runtime has seen since SetUp.
+  static const runtime::Call& only_call() {
+    EXPECT_EQ(recording.calls.size(), 1u);
+    static const runtime::Call none;
+    return recording.calls.empty() ? none : recording.calls.back();
+  }
+
+  int in[4] = {1, 2, 3, 4};
+  int out[4] = {0, 0, 0, 0};
+};
+
+TEST_F(Requests, CallsThatDoNotBlock) {
+  recording.outcome = Outcome::done;
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  EXPECT_EQ(only_call().operation, Operation::allreduce);
+  ASSERT_NE(request, MPI_REQUEST_NULL);
+  EXPECT_EQ(out[0], 0) << "the host has nothing to do with it";
+  recording.has_calls_under_way = true;
+  int flag = 1;
+  EXPECT_EQ(test(&request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(flag, 0);
+  EXPECT_EQ(recording.progress_count, 1);
+  // It ends within the third look.
+  recording.while_progressing = [] {
+    if (recording.progress_count == 3)
+      recording.completions[0].call(recording.completions[0].context, MPI_SUCCESS);
+  };
+  EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_GE(recording.progress_count, 3);
+  EXPECT_EQ(request, MPI_REQUEST_NULL);
+}
+
+TEST_F(Requests, CallsThatEndAtOnce) {
+  recording.outcome = Outcome::done;
+  MPI_Request requests[3];
+  for (MPI_Request& request : requests) {
+    EXPECT_EQ(barrier(MPI_COMM_WORLD, &request), MPI_SUCCESS);
+    recording.completions.back().call(recording.completions.back().context, MPI_SUCCESS);
+  }
+  int index = -1;
+  EXPECT_EQ(waitany(3, requests, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(waitall(3, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  for (const MPI_Request request : requests) EXPECT_EQ(request, MPI_REQUEST_NULL);
+}
+
+TEST_F(Requests, FreedRequestsAndTypesOfCallsUnderWay) {
+  recording.outcome = Outcome::done;
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  pmpi.Type_dup(MPI_INT, &pair);
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT_EQ(bcast(in, 2, pair, 0, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  pmpi.Type_free(&pair);
+  const MPI_Datatype held = mpi::native(only_call().send_type);
+  MPI_Count size = 0;
+  EXPECT_EQ(pmpi.Type_size_x(held, &size), MPI_SUCCESS);
+  EXPECT_EQ(size, 4);
+  EXPECT_EQ(pmpi.Request_free(&request), MPI_SUCCESS);
+  recording.completions[0].call(recording.completions[0].context, MPI_SUCCESS);
+}
+
+TEST_F(Requests, CallsThatDoNotBlockAndAreNotTaken) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4) << "the host has done it";
+  EXPECT_EQ(bcast(in, MPI_Count{4}, MPI_INT, 0, MPI_COMM_SELF, &request), MPI_SUCCESS);
+  EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+// MPI_Start begins the call, its end completes the request, which stays.
+TEST_F(Requests, PersistentCalls) {
+  recording.outcome = Outcome::done;
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  pmpi.Type_dup(MPI_INT, &pair);
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT_EQ(bcast(in, 2, pair, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request), MPI_SUCCESS);
+  pmpi.Type_free(&pair);
+  EXPECT_EQ(recording.calls.size(), 1U) << "prepared";
+  const MPI_Request made = request;
+  for (int turn = 1; turn <= 3; ++turn) {
+    EXPECT_EQ(turn % 2 == 0 ? startall(1, &request) : start(&request), MPI_SUCCESS);
+    ASSERT_EQ(recording.completions.size(), static_cast<std::size_t>(turn));
+    MPI_Count size = 0;
+    EXPECT_EQ(pmpi.Type_size_x(mpi::native(recording.calls.back().send_type), &size), MPI_SUCCESS);
+    EXPECT_EQ(size, 4);
+    int flag = 1;
+    EXPECT_EQ(test(&request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    recording.completions.back().call(recording.completions.back().context, MPI_SUCCESS);
+    EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(request, made) << "inactive, not freed";
+  }
+  EXPECT_EQ(request_free(&request), MPI_SUCCESS);
+  EXPECT_EQ(request, MPI_REQUEST_NULL);
+}
+
+// What the runtime does not take is the host's persistent call, or, where it has none, its non-blocking one.
+TEST_F(Requests, PersistentCallsThatAreNotTaken) {
+  for (const bool has_init : {true, false}) {
+    const auto init = pmpi.allreduce.init_small;
+    if (!has_init) pmpi.allreduce.init_small = nullptr;
+    MPI_Request request = MPI_REQUEST_NULL;
+    EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request), MPI_SUCCESS);
+    pmpi.allreduce.init_small = init;
+    for (int turn = 0; turn < 2; ++turn) {
+      out[3] = 0;
+      EXPECT_EQ(start(&request), MPI_SUCCESS);
+      EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      EXPECT_EQ(out[3], 4);
+    }
+    EXPECT_EQ(request_free(&request), MPI_SUCCESS);
+  }
+}
+
+TEST_F(Requests, StatusOfSeveralRequests) {
+  recording.outcome = Outcome::done;
+  MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  for (int i = 1; i < 3; ++i) EXPECT_EQ(barrier(MPI_COMM_WORLD, &requests[i]), MPI_SUCCESS);
+  int flag = 1, index = -1, count = -1, completed[3] = {};
+  MPI_Status statuses[3];
+  EXPECT_EQ(request_get_status_any(3, requests, &index, &flag, statuses), MPI_SUCCESS);
+  EXPECT_EQ(flag, 0);
+  recording.completions[1].call(recording.completions[1].context, MPI_SUCCESS);
+  EXPECT_EQ(request_get_status_any(3, requests, &index, &flag, statuses), MPI_SUCCESS);
+  EXPECT_TRUE(flag == 1 && index == 2);
+  EXPECT_EQ(request_get_status_some(3, requests, &count, completed, statuses), MPI_SUCCESS);
+  EXPECT_TRUE(count == 1 && completed[0] == 2);
+  EXPECT_EQ(request_get_status_all(3, requests, &flag, statuses), MPI_SUCCESS);
+  EXPECT_EQ(flag, 0);
+  recording.completions[0].call(recording.completions[0].context, MPI_SUCCESS);
+  EXPECT_EQ(request_get_status_all(3, requests, &flag, statuses), MPI_SUCCESS);
+  EXPECT_EQ(flag, 1);
+  EXPECT_EQ(waitall(3, requests, statuses), MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace unisono::host::mpi

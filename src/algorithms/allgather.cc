@@ -36,7 +36,8 @@ std::vector<Descriptor> make() {
                          family.add(&composition, problem, parameters, items);
                          return composition.take();
                        },
-                   .is_for_leaders = family.is_for_leaders});
+                   .is_for_leaders = family.is_for_leaders,
+                   .is_free_of_contention = family.is_free_of_contention});
   }
   return all;
 }

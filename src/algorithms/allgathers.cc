@@ -9,6 +9,7 @@
 #include "algorithms/parameters.h"
 #include "algorithms/phases.h"
 #include "patterns/mesh.h"
+#include "patterns/network.h"
 
 namespace unisono::algorithms {
 
@@ -97,11 +98,12 @@ Stage neighbor_exchange(const Problem& problem, const Parameters& parameters, co
       });
 }
 
-// The logical ring, led through all ranks of a node before it goes on to the next: no link between nodes
-// carries more than one message at a time in either direction.
+// The logical ring, depth first through the tree of switches, nodes and ranks: in a round no link carries
+// more than one message in either direction, and in each round the same pair's.
 void add_topology_ring(Composition* to, const Problem& problem, const Parameters& parameters,
                        const Items& items) {
-  const auto order = std::make_shared<const std::vector<int>>(patterns::ring_order(*problem.layout));
+  const auto order =
+      std::make_shared<const std::vector<int>>(patterns::Network(*problem.layout).ring_order());
   Problem turned = problem;
   turned.rank = static_cast<int>(std::ranges::find(*order, problem.rank) - order->begin());
   Items in_order = items;
@@ -179,10 +181,11 @@ std::vector<AllgatherFamily> make_families() {
        .group = "topology",
        .sentence =
            "Blocks go around a ring that leaves a node, or a switch, only when it has been through all "
-           "of its ranks.",
+           "that hangs on it.",
        .source = "S1, S6, topology-specific logical ring",
        .parameters = {segment_parameter(), window_parameter()},
-       .is_for_leaders = false,
+       .legality = {.needs_topology = true},
+       .is_free_of_contention = true,
        .add = add_topology_ring},
       {.name = "neighbor_exchange",
        .group = "ring",

@@ -19,7 +19,8 @@ struct AllgatherFamily {
   std::string source;
   std::vector<ParameterSpec> parameters;
   Legality legality = {};
-  bool is_for_leaders = true;  // see Descriptor
+  bool is_for_leaders = true;          // see Descriptor
+  bool is_free_of_contention = false;  // the same
   // Rank i has item i in its place; the stages that bring all items to all ranks.
   std::function<void(Composition* to, const schedule::Problem& problem, const Parameters& parameters,
                      const Items& items)>

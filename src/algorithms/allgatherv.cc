@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgathers of uneven blocks: every rank knows how long each block is. A5, section 3.2; S1.
+#include "algorithms/allgathers.h"
 #include "algorithms/compose.h"
 #include "algorithms/exchanges.h"
 #include "algorithms/parameters.h"
@@ -36,6 +37,13 @@ Program ring(const Problem& problem, const Parameters& parameters) {
   Composition composition;
   composition.add(copy_own(problem));
   composition.add(ring_allgather(problem, parameters, owned_blocks(problem)));
+  return composition.take();
+}
+
+Program around_switches(const Problem& problem, const Parameters& parameters) {
+  Composition composition;
+  composition.add(copy_own(problem));
+  allgather_family("topology_ring").add(&composition, problem, parameters, owned_blocks(problem));
   return composition.take();
 }
 
@@ -170,6 +178,11 @@ std::vector<Descriptor> make() {
                  "A2, tables 2.2 and 2.3, row 5", {buffers_parameter(), piece_parameter()}, shared)};
   all[1].legality.needs_power_of_two = true;
   all.back().legality = {.needs_one_node = true, .needs_shared_memory = true};
+  const AllgatherFamily& topology_ring = allgather_family("topology_ring");
+  all.push_back(descriptor(topology_ring.name, topology_ring.group, topology_ring.sentence,
+                           topology_ring.source, topology_ring.parameters, around_switches));
+  all.back().legality = topology_ring.legality;
+  all.back().is_free_of_contention = topology_ring.is_free_of_contention;
   return all;
 }
 

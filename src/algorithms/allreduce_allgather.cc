@@ -50,12 +50,11 @@ Problem problem_of_parts(const Problem& problem, const Folding& folding) {
   Problem inner = problem;
   inner.size = folding.base();
   inner.rank = patterns::kept_part(folding.at(problem.rank).index, folding.base());
-  std::vector<int> nodes;
+  std::vector<int> ranks;
   for (int part = 0; part < inner.size; ++part) {
-    const int rank = folding.rank_of(patterns::kept_part(part, inner.size));
-    nodes.push_back(problem.layout->node_of[rank]);
+    ranks.push_back(folding.rank_of(patterns::kept_part(part, inner.size)));
   }
-  inner.layout = std::make_shared<const patterns::Layout>(patterns::Layout::from_labels(nodes));
+  inner.layout = std::make_shared<const patterns::Layout>(problem.layout->of_ranks(ranks));
   return inner;
 }
 
@@ -121,7 +120,7 @@ Descriptor descriptor(std::string name, std::string_view group, std::string sent
           .group = group,
           .sentence = std::move(sentence) + allgather.sentence,
           .source = "S1, section 3.1",
-          .legality = {},
+          .legality = {.needs_topology = allgather.legality.needs_topology},
           .parameters = allgather.parameters,
           .build = [&allgather, build](
                        const Problem& problem,

@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "algorithms/check_cases.h"
+#include "patterns/network.h"
 #include "schedule/check.h"
+#include "schedule/check_contention.h"
 #include "schedule/dependencies.h"
 
 namespace unisono::algorithms {
@@ -138,7 +140,11 @@ class SizeCheck {
     const CheckedCall call = spread_out(descriptor_, shape, &failures, &known_);
     for (const std::string& failure : failures) fail(where, failure);
     if (!failures.empty()) return;
-    const bool is_new = seen_.insert(Fingerprint(call).value()).second;
+    const std::uint64_t fingerprint = Fingerprint(call).value();
+    if (descriptor_.is_free_of_contention && links_seen_.insert({shape.layout.name, fingerprint}).second) {
+      check_links(call, where);
+    }
+    const bool is_new = seen_.insert(fingerprint).second;
     if (!is_new && spent_ > options_.effort) return;
     check_header(call, shape, where);
     const auto counts = check_counts(descriptor_.operation, size_);
@@ -148,6 +154,24 @@ class SizeCheck {
       const std::size_t choice = size_ <= 8 ? i : (number + i * (1 + number)) % counts.size();
       check_load(call, counts[choice], number + static_cast<int>(i), where);
     }
+  }
+
+  // S6. What no run does is shown for as many ranks as the source has, rounds for all.
+  void check_links(const CheckedCall& call, const std::string& where) {
+    constexpr int most_ranks_over_time = 33;
+    ++outcome_.cases;
+    const schedule::RoundsOnLinks links = schedule::rounds_on_links(call);
+    if (links.most_on_a_link > 1) return fail(where, "contention: " + links.first_conflict);
+    const std::int64_t least = descriptor_.operation == Operation::alltoall
+                                   ? patterns::Network(*call.problem.layout).least_phases()
+                                   : size_ - 1;
+    if (links.rounds != least && size_ > 1) {
+      fail(where, "takes " + std::to_string(links.rounds) + " rounds, " + std::to_string(least) +
+                      " would be enough");
+    }
+    if (size_ > most_ranks_over_time) return;
+    const std::string conflict = schedule::conflict_over_time(call);
+    if (!conflict.empty()) fail(where, "contention: " + conflict);
   }
 
   // What ranks cut by must be the same on all, and nobody may deal in blocks whose lengths it does not know.
@@ -245,6 +269,7 @@ class SizeCheck {
   const CheckOptions& options_;
   schedule::KnownPrograms known_;
   std::set<std::uint64_t> seen_;
+  std::set<std::pair<std::string, std::uint64_t>> links_seen_;
   std::int64_t spent_ = 0;
   Outcome outcome_;
 };

@@ -28,6 +28,13 @@ std::string joined(const std::vector<int>& numbers) {
   return text;
 }
 
+// In proportions 1 : 3 : 2 : 4 as far as that goes.
+std::vector<int> uneven_parts(int size) {
+  std::vector<int> uneven{std::max(1, size / 10), std::max(1, size * 3 / 10), std::max(1, size / 5)};
+  uneven.push_back(size - uneven[0] - uneven[1] - uneven[2]);
+  return uneven;
+}
+
 // Parameter values worth looking at: of a segment, whether there is one; of others, both ends and the middle.
 std::vector<std::int64_t> values_of(const ParameterSpec& spec) {
   // An overlap goes by the segment: all of it, none, and a part.
@@ -81,14 +88,16 @@ bool is_legal(const Descriptor& descriptor, const Problem& problem) {
   return why_illegal(descriptor, problem, 0, true, true).empty();
 }
 
-// One shape of each layout before all others.
+// One shape of each layout before all others, the sources' own layouts first.
 void put_layouts_first(std::vector<CheckShape>* shapes) {
   std::vector<std::string> seen;
-  std::stable_partition(shapes->begin(), shapes->end(), [&](const CheckShape& shape) {
+  const auto rest = std::stable_partition(shapes->begin(), shapes->end(), [&](const CheckShape& shape) {
     if (std::find(seen.begin(), seen.end(), shape.layout.name) != seen.end()) return false;
     seen.push_back(shape.layout.name);
     return true;
   });
+  std::stable_partition(shapes->begin(), rest,
+                        [](const CheckShape& shape) { return shape.layout.is_from_source; });
 }
 
 }  // namespace
@@ -101,10 +110,7 @@ std::vector<NamedLayout> check_layouts(int size) {
     names.push_back(names.back() + "/cyclic");
   }
   if (size >= 4) {
-    // Uneven, in proportions 1 : 3 : 2 : 4 as far as that goes.
-    std::vector<int> uneven{std::max(1, size / 10), std::max(1, size * 3 / 10), std::max(1, size / 5)};
-    uneven.push_back(size - uneven[0] - uneven[1] - uneven[2]);
-    names.push_back(joined(uneven));
+    names.push_back(joined(uneven_parts(size)));
     names.push_back(names.back() + "/cyclic");
   }
   std::vector<NamedLayout> layouts;
@@ -115,6 +121,31 @@ std::vector<NamedLayout> check_layouts(int size) {
     });
     if (!is_known) layouts.push_back({name, std::move(layout)});
   }
+  return layouts;
+}
+
+std::vector<NamedLayout> check_layouts_on_switches(int size) {
+  std::vector<NamedLayout> layouts;
+  const auto add = [&layouts](const std::string& nodes, const std::string& tree,
+                              bool is_from_source = false) {
+    auto layout = std::make_shared<Layout>(*Layout::parse(nodes));
+    const auto topology = patterns::synthetic_topology(tree).topology;
+    layout->switches = std::make_shared<patterns::SwitchTree>(topology->switches);
+    for (const patterns::Machine& machine : topology->machines)
+      layout->switch_of.push_back(machine.switch_of);
+    layouts.push_back({nodes + " on " + tree, std::move(layout), is_from_source});
+  };
+  const std::string alone = std::to_string(size) + "x1";
+  const auto tree = [](const std::vector<int>& machines) { return "tree:" + joined(machines); };
+  const int third = (size + 2) / 3;
+  if (size >= 2) add(alone, tree({size - third, third}));
+  if (size == 16) add(alone, "tree:16", true);
+  if (size == 16) add(alone, "tree:3,5,8", true);
+  if (size >= 4) add(alone, tree(uneven_parts(size)));
+  if (size >= 4) add(joined(uneven_parts(size)), "tree:2x2");
+  if (size >= 8 && size % 8 == 0) add(alone, "tree:4x" + std::to_string(size / 4), size == 32);
+  if (size >= 8 && size % 8 == 0)
+    add(std::to_string(size / 2) + "x2/cyclic", "tree:2x2x" + std::to_string(size / 8));
   return layouts;
 }
 
@@ -142,7 +173,11 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
   std::vector<CheckShape> legal;
   Problem some;
   some.operation = descriptor.operation;
-  for (const NamedLayout& layout : check_layouts(size)) {
+  std::vector<NamedLayout> layouts = check_layouts(size);
+  if (descriptor.legality.needs_topology) {
+    std::ranges::move(check_layouts_on_switches(size), std::back_inserter(layouts));
+  }
+  for (const NamedLayout& layout : layouts) {
     for (const int root : roots_of(descriptor, *layout.layout)) {
       for (const bool is_commutative : {true, false}) {
         if (!is_commutative && !is_reduction(descriptor.operation)) continue;

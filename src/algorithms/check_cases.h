@@ -13,11 +13,15 @@
 namespace unisono::algorithms {
 
 struct NamedLayout {
-  std::string name;  // as Layout::parse takes it
+  std::string name;  // as Layout::parse takes it, and " on tree:4x8" where there are switches
   std::shared_ptr<const patterns::Layout> layout;
+  bool is_from_source = false;
 };
 // One node, two nodes, four uneven ones, cyclic, a node for every rank; as far as they differ.
 std::vector<NamedLayout> check_layouts(int size);
+// The same below switches: one, two, four uneven ones, two levels of them; the sources' (a), 16 on one, and
+// (b), 32 on four; machines with one rank and with several.
+std::vector<NamedLayout> check_layouts_on_switches(int size);
 
 // All but the count of a call.
 struct CheckShape {

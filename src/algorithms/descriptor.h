@@ -48,6 +48,10 @@ struct Legality {
   bool needs_shared_memory = false;
   bool needs_single_copy = false;
   bool waits_inside = false;  // some step is fused: not for calls that do not block
+  // Goes by the tree of switches. Where none is described all nodes hang on one switch; where one is, but not
+  // of this job, it is not legal.
+  bool needs_topology = false;
+  int max_phases = 0;  // of an alltoall on that tree; 0: no limit
   // Largest message on one rank's side, bytes; 0: no limit. (Block operations: one block; all blocks.)
   std::int64_t max_bytes = 0;
   std::int64_t max_total_bytes = 0;
@@ -62,7 +66,7 @@ struct Legality {
 struct Descriptor {
   std::string name;
   Operation operation;
-  std::string_view group;  // "flat", "tree", "ring", "exchange", "shared", "two-level"
+  std::string_view group;  // "flat", "tree", "ring", "exchange", "shared", "topology" ...
   std::string sentence;    // one sentence for people
   std::string source;      // row code and section, "A5, figure 3.1"
   Legality legality;
@@ -72,6 +76,9 @@ struct Descriptor {
   // Is there a two-level algorithm with this one between the nodes' leaders? Not where another one of its
   // kind does there what it would do.
   bool is_for_leaders = true;
+  // At no time are two messages under way on one directed link of the tree of switches, and the rounds are as
+  // few as they can be then. The checker proves it.
+  bool is_free_of_contention = false;
   // Uneven blocks whose lengths not all ranks know: an allgather of one number a rank, among the ranks of
   // each node, that comes first. In gathers and scatters it tells how long each one's block is, in alltoalls
   // how long its longest one. Empty where nobody asks.

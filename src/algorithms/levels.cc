@@ -2,7 +2,6 @@
 #include "algorithms/levels.h"
 
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -32,17 +31,19 @@ Problem problem_of_node(const Problem& problem) {
 
 Problem problem_of_leaders(const Problem& problem) {
   const Layout& layout = *problem.layout;
-  std::vector<int> labels(static_cast<std::size_t>(layout.nodes()));
-  std::iota(labels.begin(), labels.end(), 0);
+  std::vector<int> lowest_ranks;
   std::vector<std::int64_t> starts{0};
-  for (const auto& ranks : layout.ranks_of) starts.push_back(starts.back() + std::ssize(ranks));
+  for (const auto& ranks : layout.ranks_of) {
+    lowest_ranks.push_back(ranks.front());
+    starts.push_back(starts.back() + std::ssize(ranks));
+  }
 
   Problem leaders = problem;
   leaders.size = layout.nodes();
   leaders.rank = layout.node_of[problem.rank];
   leaders.root = layout.node_of[problem.root];
   leaders.is_in_place = false;
-  leaders.layout = std::make_shared<const Layout>(Layout::from_labels(labels));
+  leaders.layout = std::make_shared<const Layout>(layout.of_ranks(lowest_ranks));
   leaders.blocks.starts = std::make_shared<const std::vector<std::int64_t>>(std::move(starts));
   return leaders;
 }
@@ -56,7 +57,7 @@ Levels::Levels(const Problem& problem)
       is_leader_(node_.rank == node_.root) {}
 
 std::vector<int> Levels::ranks_in_node_order() const {
-  return patterns::ring_order(*problem_.layout);
+  return patterns::node_order(*problem_.layout);
 }
 
 void Levels::add_node(Composition* composition, Operation operation, NodePhase phase,

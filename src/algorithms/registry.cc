@@ -6,6 +6,7 @@
 
 #include "algorithms/compose.h"
 #include "algorithms/descriptor.h"
+#include "patterns/network.h"
 #include "patterns/numbers.h"
 
 namespace unisono::algorithms {
@@ -50,6 +51,20 @@ std::string ranks_or_nodes(int count, bool are_nodes) {
   return std::to_string(count) + (are_nodes ? " node" : " rank") + (count == 1 ? "" : "s");
 }
 
+std::string why_topology_forbids(const Legality& legality, const patterns::Layout& layout) {
+  if (legality.needs_topology && layout.switches && !layout.switches->why_unusable.empty()) {
+    return "needs a topology of this job: " + layout.switches->why_unusable;
+  }
+  if (legality.max_phases == 0) return {};
+  std::vector<int> ranks;
+  for (const auto& of_node : layout.ranks_of) ranks.push_back(of_node.front());
+  const std::int64_t phases =
+      patterns::Network(legality.needs_several_nodes ? layout.of_ranks(ranks) : layout).least_phases();
+  if (phases <= legality.max_phases) return {};
+  return "takes at most " + std::to_string(legality.max_phases) + " phases, on these switches there are " +
+         std::to_string(phases);
+}
+
 std::string why_layout_forbids(const Legality& legality, const Problem& problem) {
   const patterns::Layout& layout = *problem.layout;
   if (legality.needs_one_node && layout.nodes() > 1) {
@@ -67,7 +82,7 @@ std::string why_layout_forbids(const Legality& legality, const Problem& problem)
   }
   if (legality.needs_even && count % 2 != 0) return "needs an even number of " + there_are;
   if (legality.needs_consecutive && !layout.is_consecutive()) return "needs consecutive ranks on every node";
-  return {};
+  return why_topology_forbids(legality, layout);
 }
 
 }  // namespace

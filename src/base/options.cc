@@ -149,6 +149,11 @@ std::vector<OptionSpec> make_option_list() {
       number("cores", "UNISONO_CORES", "integer", "shared memory",
              "Cores that the ranks of a node may use; 0: from their affinity masks and the cgroup's quota.",
              0, 1 << 20, &Options::cores),
+      text("topology", "UNISONO_TOPOLOGY", "file", "decision",
+           "The switches between the machines: a file as Slurm's topology.conf, which rank 0 reads, or a "
+           "string, tree:4x8 for 4 switches with 8 machines each below another one. Algorithms of the group "
+           "'topology' go by it.",
+           &Options::topology),
   };
 }
 

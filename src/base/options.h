@@ -26,6 +26,7 @@ struct Options {
   std::int64_t cache_bytes = std::int64_t{16} << 20;
   std::string nodes;       // "4x2", "3,5": pretended nodes, finer than the real ones; empty: the real ones
   std::int64_t cores = 0;  // 0: found out
+  std::string topology;    // "tree:4x8", or a file; empty: nothing is known of switches
 };
 
 struct OptionSpec {

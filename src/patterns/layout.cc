@@ -94,7 +94,12 @@ std::string Layout::describe() const {
     }
   }
   if (!is_consecutive()) text += ", not consecutive";
-  return text + ")";
+  text += ")";
+  if (switches && switches->why_unusable.empty()) {
+    const auto count = static_cast<int>(switches->names.size());
+    text += " below " + std::to_string(count) + (count == 1 ? " switch" : " switches");
+  }
+  return text;
 }
 
 Layout Layout::from_labels(const std::vector<int>& labels) {
@@ -115,6 +120,17 @@ Layout Layout::one_node(int size) {
   return from_labels(std::vector<int>(static_cast<std::size_t>(size), 0));
 }
 
+Layout Layout::of_ranks(const std::vector<int>& ranks) const {
+  std::vector<int> labels;
+  for (const int rank : ranks) labels.push_back(node_of[rank]);
+  Layout some = from_labels(labels);
+  some.switches = switches;
+  for (const auto& of_node : some.ranks_of) {
+    if (!switch_of.empty()) some.switch_of.push_back(switch_of[node_of[ranks[of_node.front()]]]);
+  }
+  return some;
+}
+
 std::optional<Layout> Layout::parse(std::string_view text) {
   constexpr std::string_view suffix = "/cyclic";
   const bool is_cyclic = text.ends_with(suffix);
@@ -126,7 +142,7 @@ std::optional<Layout> Layout::parse(std::string_view text) {
   return from_labels(is_cyclic ? labels_by_turn(*counts) : labels_by_block(*counts));
 }
 
-std::vector<int> ring_order(const Layout& layout) {
+std::vector<int> node_order(const Layout& layout) {
   std::vector<int> order;
   for (const auto& ranks : layout.ranks_of) order.insert(order.end(), ranks.begin(), ranks.end());
   return order;

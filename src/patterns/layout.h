@@ -2,10 +2,13 @@
 // Which ranks of a communicator share a node. Pure arithmetic, the same on all ranks.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "patterns/topology.h"
 
 namespace unisono::patterns {
 
@@ -13,6 +16,9 @@ struct Layout {
   std::vector<int> node_of;        // rank -> node; nodes are numbered in the order of their lowest rank
   std::vector<int> local_rank_of;  // rank -> its index among its node's ranks
   std::vector<std::vector<int>> ranks_of;  // node -> its ranks, ascending
+  // The switches that nodes hang on, and on which each does; null: nothing is known of any.
+  std::shared_ptr<const SwitchTree> switches = nullptr;
+  std::vector<int> switch_of = {};
 
   int size() const { return static_cast<int>(node_of.size()); }
   int nodes() const { return static_cast<int>(ranks_of.size()); }
@@ -27,13 +33,14 @@ struct Layout {
   // From any labels: ranks with equal labels share a node.
   static Layout from_labels(const std::vector<int>& labels);
   static Layout one_node(int size);
+  // Of some ranks alone, in this order.
+  Layout of_ranks(const std::vector<int>& ranks) const;
   // "8" (one node), "4x8" (4 nodes of 8), "3,5,8" (uneven), each with an optional suffix "/cyclic" (rank i on
   // node i mod nodes).
   static std::optional<Layout> parse(std::string_view text);
 };
 
-// The ranks in an order that goes through each node once: around a ring in this order every node is entered
-// once and left once (S6).
-std::vector<int> ring_order(const Layout& layout);
+// Nodes in turn, each one's ranks ascending.
+std::vector<int> node_order(const Layout& layout);
 
 }  // namespace unisono::patterns

@@ -47,6 +47,7 @@ class Job {
 
  private:
   // job_setup.cc
+  std::string as_rank_0_has_it(std::string text);
   void agree_on_options();
   void make_decider();
   void find_nodes();
@@ -61,6 +62,10 @@ class Job {
   void end_calls(std::uint64_t token);
   shm::WaitConfig wait_config(bool is_oversubscribed) const;
   void report();
+
+  // job_topology.cc
+  void find_switches();
+  patterns::ReadTopology read_topology();
 
   // job.cc
   Communicator* find(host::Comm handle);         // sets it up at the first time
@@ -111,7 +116,9 @@ class Job {
   int world_size_ = 1;
   host::Comm world_{};  // the private world
   std::unique_ptr<shm::Pool> pool_;
-  std::vector<int> node_labels_;         // world rank -> node
+  std::vector<int> node_labels_;                          // world rank -> node
+  std::shared_ptr<const patterns::SwitchTree> switches_;  // null: nothing is known of any
+  std::vector<int> switch_of_;                            // world rank -> the switch that its node hangs on
   std::vector<char> is_oversubscribed_;  // world rank -> does its node hold more ranks than usable cores?
   std::vector<std::uint64_t> cores_;     // world rank -> usable cores of its node
   Identifiers identifiers_;

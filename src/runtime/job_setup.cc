@@ -66,6 +66,7 @@ Job::Job(host::Host& host) : host_(host) {
     if (first - hosts.begin() == world_rank_) log::warning_once(warnings_.back());
   }
   find_nodes();
+  find_switches();
   choose_progress();
   // A program may have nothing but non-blocking collectives, which must not wait for a set-up.
   if (is_enabled_) find(host.world());
@@ -113,16 +114,20 @@ Job::~Job() {
   finish();
 }
 
+std::string Job::as_rank_0_has_it(std::string text) {
+  std::uint64_t length = text.size();
+  host_.bcast_bytes(&length, sizeof length, 0, world_);
+  text.resize(length);
+  host_.bcast_bytes(text.data(), length, 0, world_);
+  return text;
+}
+
 void Job::agree_on_options() {
   // Rank 0's options hold for all.
   std::vector<std::string> warnings;
   options_ = read_options(&warnings);
   log::set_level(log::level_from_name(options_.log));
-  std::string text = to_text(options_);
-  std::uint64_t length = text.size();
-  host_.bcast_bytes(&length, sizeof length, 0, world_);
-  text.resize(length);
-  host_.bcast_bytes(text.data(), length, 0, world_);
+  const std::string text = as_rank_0_has_it(to_text(options_));
   if (world_rank_ == 0) {
     for (const std::string& w : warnings) log::warning(w);
     warnings_ = std::move(warnings);
@@ -312,7 +317,14 @@ void Job::describe_ground(Communicator& c) {
     labels.push_back(options_.use_shared_memory ? node_labels_[r] : i);
     c.is_oversubscribed = c.is_oversubscribed || is_oversubscribed_[r];
   }
-  c.layout = std::make_shared<patterns::Layout>(patterns::Layout::from_labels(labels));
+  auto layout = std::make_shared<patterns::Layout>(patterns::Layout::from_labels(labels));
+  layout->switches = switches_;
+  for (const auto& ranks : layout->ranks_of) {
+    if (switch_of_.empty()) break;
+    const int in_world = c.rank_in_world[static_cast<std::size_t>(ranks.front())];
+    layout->switch_of.push_back(switch_of_[static_cast<std::size_t>(in_world)]);
+  }
+  c.layout = std::move(layout);
 }
 
 void Job::attach_slice(Communicator& c) {

@@ -34,6 +34,8 @@ std::vector<std::string> clauses(const Legality& legality) {
       "a commutative operator, or consecutive ranks on every node");
   add(legality.needs_shared_memory && !legality.needs_one_node, "shared memory");
   add(legality.needs_single_copy, "single copy");
+  add(legality.needs_topology, "no topology, or one of this job");
+  add(legality.max_phases > 0, "at most " + std::to_string(legality.max_phases) + " phases on its switches");
   add(legality.max_bytes > 0, "at most " + bytes_to_text(legality.max_bytes) + " bytes");
   add(legality.max_total_bytes > 0,
       "at most " + bytes_to_text(legality.max_total_bytes) + " bytes in all blocks together");

@@ -21,11 +21,9 @@ struct Question {
   const char* name;
   int (*answer)(const std::vector<std::string>& words);
 };
-constexpr Question questions[] = {{"version", print_version},
-                                  {"options", list_options},
-                                  {"list", list_algorithms},
-                                  {"show", show_algorithm},
-                                  {"check", check_algorithms}};
+constexpr Question questions[] = {{"version", print_version},  {"options", list_options},
+                                  {"list", list_algorithms},   {"show", show_algorithm},
+                                  {"check", check_algorithms}, {"topology", describe_topology}};
 
 int answer(const std::vector<std::string>& words) {
   std::string known;

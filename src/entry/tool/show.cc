@@ -9,6 +9,7 @@
 #include "algorithms/descriptor.h"
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
+#include "entry/tool/layouts.h"
 #include "schedule/print.h"
 
 namespace unisono::entry {
@@ -17,12 +18,10 @@ namespace {
 using algorithms::Descriptor;
 using algorithms::Parameters;
 using algorithms::ParameterSpec;
-using patterns::Layout;
 using schedule::Picture;
 using schedule::Problem;
 
 constexpr int standard_ranks = 8;
-constexpr int most_ranks = 1024;
 
 const Descriptor& chosen_algorithm(const Arguments& arguments) {
   const Operation operation = arguments.operation("operation");
@@ -34,30 +33,6 @@ const Descriptor& chosen_algorithm(const Arguments& arguments) {
   }
   throw UsageError("there is no algorithm '" + arguments.text("algorithm") + "' for " +
                    std::string(name(operation)) + "; there are " + known);
-}
-
-std::shared_ptr<const Layout> chosen_layout(const Arguments& arguments) {
-  if (!arguments.has("layout")) {
-    const auto ranks = static_cast<int>(arguments.number("ranks", 1, most_ranks, standard_ranks));
-    return std::make_shared<Layout>(Layout::one_node(ranks));
-  }
-  const std::string text = arguments.text("layout");
-  const auto layout = Layout::parse(text);
-  if (!layout) {
-    throw UsageError(
-        "--layout " + text +
-        ": write 4x8 (4 nodes with 8 ranks each) or 3,5,8 (ranks per node), and /cyclic behind it "
-        "where neighbours are on different nodes");
-  }
-  if (layout->size() > most_ranks) {
-    throw UsageError("--layout " + text + " holds " + std::to_string(layout->size()) + " ranks; at most " +
-                     std::to_string(most_ranks) + " are drawn");
-  }
-  if (arguments.number("ranks", 1, most_ranks, layout->size()) != layout->size()) {
-    throw UsageError("--layout " + text + " holds " + std::to_string(layout->size()) +
-                     " ranks, --ranks says " + arguments.text("ranks"));
-  }
-  return std::make_shared<Layout>(*layout);
 }
 
 void set_parameter(const Descriptor& descriptor, const std::string& key, const std::string& value,
@@ -90,7 +65,7 @@ Picture picture_of(const Arguments& arguments) {
   const Descriptor& descriptor = chosen_algorithm(arguments);
   Problem problem;
   problem.operation = descriptor.operation;
-  problem.layout = chosen_layout(arguments);
+  problem.layout = chosen_layout(arguments, standard_ranks);
   problem.size = problem.layout->size();
   const int last_root = is_rooted(descriptor.operation) ? problem.size - 1 : 0;
   problem.root = static_cast<int>(arguments.number("root", 0, last_root, 0));
@@ -117,9 +92,10 @@ Picture picture_of(const Arguments& arguments) {
 }  // namespace
 
 int show_algorithm(const std::vector<std::string>& words) {
-  const Arguments arguments(
-      words, {"operation", "algorithm", "ranks", "layout", "root", "segment", "parameter", "count", "format"},
-      {});
+  const Arguments arguments(words,
+                            {"operation", "algorithm", "ranks", "layout", "topology", "root", "segment",
+                             "parameter", "count", "format"},
+                            {});
   const std::string format = arguments.text("format", "text");
   if (format != "text" && format != "svg" && format != "json") {
     throw UsageError("--format " + format + ": there are text, svg, json");

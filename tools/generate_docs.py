@@ -48,18 +48,18 @@ def cli_page() -> str:
         "`UNISONO_HOME` names the folder whose `bin/` and `lib/` hold the compiled parts; without it they are looked for in the "
         "installed package and in `build/release` of the source tree.",
     ]
+    context = click.Context(cli, info_name="unisono")
     for name in COMMANDS:
-        parts.append(command_section(name))
+        command = cli.get_command(context, name)
+        assert command is not None
+        parts.append(command_section(name, command, context))
     return "\n\n".join(parts) + "\n"
 
 
-def command_section(name: str) -> str:
-    context = click.Context(cli, info_name="unisono")
-    command = cli.get_command(context, name)
-    assert command is not None
+def command_section(name: str, command: click.Command, context: click.Context, level: str = "##") -> str:
     own = click.Context(command, info_name=name, parent=context)
     usage = " ".join(command.collect_usage_pieces(own))
-    parts = [f"## unisono {name}", f"    unisono {name} {usage}", prose(command.help or "")]
+    parts = [f"{level} {own.command_path}", f"    {own.command_path} {usage}", prose(command.help or "")]
     rows = []
     # The parameters that the command itself declares, not those that it reads from the library's list.
     for param in [*command.params, command.get_help_option(own)]:
@@ -69,6 +69,8 @@ def command_section(name: str) -> str:
     parts.append(table(["option", ""], rows))
     if name == "run":
         parts.append("Every option of the library is one of `unisono run` as well: [options](options.md).")
+    if isinstance(command, click.Group):
+        parts += [command_section(part, inner, own, f"{level}#") for part, inner in command.commands.items()]
     return "\n\n".join(parts)
 
 

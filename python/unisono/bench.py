@@ -98,13 +98,13 @@ def geometric_mean(cells: Sequence[Cell]) -> float:
     return float(np.exp(np.mean([np.log(c.speedup) for c in cells])))
 
 
-def source() -> Path:
-    """The benchmark program: part of the installed package, or of the source tree."""
+def source(name: str = "collectives.c") -> Path:
+    """A benchmark program: part of the installed package, or of the source tree."""
     package = Path(__file__).resolve().parent
-    for path in (package / "native" / "collectives.c", package.parents[1] / "benchmarks" / "collectives.c"):
+    for path in (package / "native" / name, package.parents[1] / "benchmarks" / name):
         if path.is_file():
             return path
-    raise UnisonoError("the benchmark program's source, collectives.c, was not found beside the package")
+    raise UnisonoError(f"the benchmark program's source, {name}, was not found beside the package")
 
 
 def compiler_beside(launcher: str) -> Path:
@@ -120,19 +120,19 @@ def compiler_beside(launcher: str) -> Path:
     raise UnisonoError(f"no mpicc was found beside {path}; name it with --mpicc")
 
 
-def compile_program(compiler: Path, cache: Path | None = None) -> Path:
-    """The benchmark program for this MPI, from the user's cache directory where it was compiled before."""
-    code = source().read_bytes()
+def compile_program(compiler: Path, cache: Path | None = None, name: str = "collectives.c") -> Path:
+    """A benchmark program for this MPI, from the user's cache directory where it was compiled before."""
+    code = source(name).read_bytes()
     folder = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unisono" / "bench"
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
-    program = folder / key.hexdigest()[:16] / "collectives"
+    program = folder / key.hexdigest()[:16] / Path(name).stem
     if program.is_file():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
-        made = Path(scratch) / "collectives"
+        made = Path(scratch) / program.name
         library = compiler.parent.parent / "lib"
-        command = [str(compiler), "-O2", "-o", str(made), str(source()), "-ldl", f"-Wl,-rpath,{library}"]
+        command = [str(compiler), "-O2", "-o", str(made), str(source(name)), "-ldl", f"-Wl,-rpath,{library}"]
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False
         )
@@ -149,16 +149,23 @@ def command_line(
     compiler: Path | None = None,
 ) -> list[str]:
     """The launcher's words with the benchmark program behind them, in each of its sections, under Unisono."""
+    shim = Shim(places.require("shim"), places.require("library"), settings)
+    return rewrite(plain_command_line(launcher, "collectives.c", program_options, compiler), shim).words
+
+
+def plain_command_line(
+    launcher: Sequence[str], name: str, program_options: Sequence[str], compiler: Path | None = None
+) -> list[str]:
+    """The same with any of the benchmark programs, and without Unisono."""
     position = detect.launcher_position(list(launcher))
     if position is None and compiler is None:
-        raise UnisonoError("give the launcher and its options, for example: unisono bench -- mpirun -n 4")
-    program = compile_program(compiler or compiler_beside(launcher[position or 0]))
-    shim = Shim(places.require("shim"), places.require("library"), settings)
+        raise UnisonoError("give the launcher and its options, for example: mpirun -n 4")
+    program = compile_program(compiler or compiler_beside(launcher[position or 0]), name=name)
     started = [str(program), *program_options]
     words: list[str] = []
     for word in launcher:
         words += [*started, word] if word == ":" else [word]
-    return rewrite([*words, *started], shim).words
+    return [*words, *started]
 
 
 def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int = 0) -> tuple[list[Cell], int]:

@@ -60,8 +60,8 @@ def _default_text(kind: str, default: str) -> str:
 
 
 def _seen_from_ranks(file: str) -> str:
-    """Ranks may run in another directory than this command."""
-    return file if file in ("", "-") else str(Path(file).absolute())
+    """Ranks may run in another directory than this command. A topology may be described without a file."""
+    return file if file in ("", "-") or file.startswith("tree:") else str(Path(file).absolute())
 
 
 class RunCommand(click.Command):

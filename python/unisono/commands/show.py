@@ -52,6 +52,11 @@ def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
     "--layout", metavar="LAYOUT", help="Nodes: 4x8 is 4 nodes with 8 ranks each; 3,5,8 is ranks per node."
 )
 @click.option(
+    "--topology",
+    metavar="TOPOLOGY",
+    help="Switches between the nodes: a file, or tree:4x8; without --layout each machine has one rank.",
+)
+@click.option(
     "--root", metavar="RANK", type=click.IntRange(min=0), help="Root of a rooted operation  [default: 0]"
 )
 @click.option(
@@ -83,6 +88,7 @@ def command(
     algorithm: str | None,
     ranks: int | None,
     layout: str | None,
+    topology: str | None,
     root: int | None,
     segment: int | None,
     parameters: list[str],
@@ -103,8 +109,15 @@ def command(
     if ranks and in_layout and ranks != in_layout:
         raise UsageError(f"--layout {layout} holds {in_layout} ranks, --ranks says {ranks}")
     question = ["show", "--operation", operation, "--algorithm", algorithm]
-    question += ["--ranks", str(ranks or in_layout or 8)]
-    given = {"--layout": layout, "--root": root, "--segment": segment, "--count": count}
+    if ranks or in_layout or topology is None:
+        question += ["--ranks", str(ranks or in_layout or 8)]
+    given = {
+        "--layout": layout,
+        "--topology": topology,
+        "--root": root,
+        "--segment": segment,
+        "--count": count,
+    }
     for name, value in given.items():
         if value is not None:
             question += [name, str(value)]

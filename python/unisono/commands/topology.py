@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono topology`: the switches between machines, and what follows from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.markup import escape
+from rich.tree import Tree
+
+from unisono import bench, files, latencies, tables, tool
+from unisono.errors import UnisonoError
+
+_SHOWN_MACHINES = 16
+_EXTRA_SECONDS = 120.0  # for the launcher: to start and to end
+
+
+@click.group()
+def command() -> None:
+    """The switches between machines: what follows from them, and how to find them.
+
+    TOPOLOGY is what the option `topology` of `unisono run` takes: a file in the format of Slurm's topology.conf, or a
+    string such as tree:4x8, 4 switches with 8 machines each below another one.
+    """
+
+
+_layout = click.option(
+    "--layout", metavar="LAYOUT", help="Ranks per machine, as 4x8 or 3,5,8  [default: one rank each]"
+)
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
+
+def _asked(topology: str, layout: str | None, *more: str) -> dict[str, Any]:
+    question = ["topology", "--topology", topology, *more]
+    if layout is not None:
+        question += ["--layout", layout]
+    answer: dict[str, Any] = tool.ask(*question)
+    return answer
+
+
+@command.command()
+@click.argument("topology")
+@_layout
+@click.option("--phases", is_flag=True, help="The messages of all phases of an alltoall as well.")
+@_as_json
+def show(topology: str, layout: str | None, phases: bool, as_json: bool) -> None:
+    """Print the tree, the order of a ring around it, and the phases of an alltoall."""
+    found = _asked(topology, layout, *(["--phases"] if phases else []))
+    if as_json:
+        tables.print_json(found)
+        return
+    console = tables.console()
+    console.print(_tree(found), "")
+    ring = " ".join(str(rank) for rank in found["ring"])
+    console.print(
+        f"[bold]Ring[/bold] that takes every link once in either direction: {ring}\n", soft_wrap=True
+    )
+    console.print(
+        f"[bold]Alltoall[/bold] without contention: {tables.count_text(found['phases'])} phases, "
+        f"as many as there are messages over {escape(found['busiest_link'])}",
+        soft_wrap=True,
+    )
+    if phases:
+        console.print(_phases(found))
+
+
+def _tree(found: dict[str, Any]) -> Tree:
+    nodes: dict[str, Tree] = {}
+    top: Tree | None = None
+    waiting = list(found["switches"])
+    while waiting:
+        switch = waiting.pop(0)
+        if switch["above"] is not None and switch["above"] not in nodes:
+            waiting.append(switch)
+            continue
+        label = escape(f"switch {switch['name']}")
+        made = Tree(label) if switch["above"] is None else nodes[switch["above"]].add(label)
+        top = made if switch["above"] is None else top
+        nodes[switch["name"]] = made
+        machines = switch["machines"]
+        for machine in machines[:_SHOWN_MACHINES]:
+            ranks = machine["ranks"]
+            words = f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
+            made.add(escape(f"{machine['name']}: {words}" if machine["name"] else words))
+        if len(machines) > _SHOWN_MACHINES:
+            made.add(f"... and {len(machines) - _SHOWN_MACHINES} machines more")
+    assert top is not None
+    return top
+
+
+def _phases(found: dict[str, Any]) -> Any:
+    made = tables.table(None, "phase", "messages", "tokens before it", right=("phase",))
+    for number, (messages, tokens) in enumerate(zip(found["messages"], found["tokens"], strict=True)):
+        made.add_row(str(number), *("  ".join(f"{a}→{b}" for a, b in pairs) for pairs in (messages, tokens)))
+    return made
+
+
+@command.command()
+@click.argument("topology")
+@click.argument("operation")
+@click.option("--algorithm", metavar="NAME", help="Only this algorithm: ends with status 1 if it contends.")
+@_layout
+@_as_json
+@click.pass_context
+def contention(
+    ctx: click.Context,
+    topology: str,
+    operation: str,
+    algorithm: str | None,
+    layout: str | None,
+    as_json: bool,
+) -> None:
+    """Say which algorithms of an operation send two messages over one link at a time.
+
+    `on a link` is the most messages over one link, in one direction, in one round. Where that is 1, `in any run` says
+    whether rounds are kept apart as well: whatever the timing, no message meets another one on a link.
+    """
+    more = ["--operation", operation] + (["--algorithm", algorithm] if algorithm else [])
+    found = _asked(topology, layout, *more)["algorithms"]
+    if as_json:
+        tables.print_json(found)
+    else:
+        made = tables.table(
+            None,
+            "algorithm",
+            "rounds",
+            "on a link",
+            "in any run",
+            "for example",
+            right=("rounds", "on a link"),
+        )
+        for entry in found:
+            made.add_row(escape(entry["algorithm"]), *_contention_cells(entry))
+        tables.console().print(made)
+    if algorithm and any(_contends(entry) for entry in found):
+        ctx.exit(1)
+
+
+def _contends(entry: dict[str, Any]) -> bool:
+    return not entry["illegal"] and (entry["most_on_a_link"] > 1 or bool(entry["conflict_over_time"]))
+
+
+def _contention_cells(entry: dict[str, Any]) -> list[str]:
+    if entry["illegal"]:
+        return ["", "", "", escape(f"not legal: it {entry['illegal']}")]
+    in_any_run = entry["conflict_over_time"]
+    words = "" if in_any_run is None else "contends" if in_any_run else "free"
+    return [
+        str(entry["rounds"]),
+        str(entry["most_on_a_link"]),
+        words,
+        escape(entry["conflict"] or in_any_run or ""),
+    ]
+
+
+@command.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the topology to this file.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="How long to measure."
+)
+@click.option(
+    "--gap",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=latencies.STANDARD_GAP,
+    show_default=True,
+    help="By how much, as a part, a latency must be larger for one switch more on the way.",
+)
+@click.option("--mpicc", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The C compiler.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the latencies in microseconds as JSON, and no topology."
+)
+@click.argument("launcher", nargs=-1, required=True, type=click.UNPROCESSED)
+def measure(
+    output: Path | None,
+    seconds: float,
+    gap: float,
+    mpicc: Path | None,
+    as_json: bool,
+    launcher: tuple[str, ...],
+) -> None:
+    """Find the switches from latencies between machines.
+
+    LAUNCHER is what would start a program on all machines, without the program. One rank of each machine takes part;
+    each pair exchanges small messages, and machines with about the same latency between them are put on one switch.
+
+    \b
+      unisono topology measure -o switches.conf -- mpirun -N 1
+      unisono run --topology switches.conf mpirun ./program
+    """
+    command_line = bench.plain_command_line(launcher, "latencies.c", [str(seconds)], mpicc)
+    found = _run(command_line, seconds)
+    machines = [str(name) for name in found["machines"]]
+    if len(machines) < 2:
+        raise UnisonoError(f"all ranks run on {machines[0]}; between machines there is nothing to measure")
+    if as_json:
+        tables.print_json(found)
+        return
+    top = latencies.switches_of(np.asarray(found["latencies_us"], dtype=float), gap)
+    text = "\n".join(
+        [f"# Measured between {len(machines)} machines, gap {gap}.", *latencies.as_lines(top, machines), ""]
+    )
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        files.write_whole(output, text)
+
+
+def _run(words: list[str], seconds: float) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            words,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=seconds + _EXTRA_SECONDS,
+            check=False,
+            env=os.environ,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UnisonoError(f"the measurement did not end within {error.timeout:.0f} s") from None
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or not lines:
+        raise UnisonoError(f"the measurement ended with status {done.returncode} and {len(lines)} results")
+    found: dict[str, Any] = json.loads(lines[-1])
+    return found

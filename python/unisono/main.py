@@ -18,7 +18,7 @@ COMMANDS = {
     "list": ("listing", "List the algorithms."),
     "show": ("show", "Draw an algorithm as a space-time diagram."),
     "check": ("check", "Prove the algorithms correct."),
-    "topology": ("topology", "The switches between machines: what follows from them, and how to find them."),
+    "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
     "info": ("info", "Show versions, places, and what this machine has."),
 }

@@ -23,7 +23,7 @@ _EXTRA_SECONDS = 120.0  # for the launcher: to start and to end
 
 @click.group()
 def command() -> None:
-    """The switches between machines: what follows from them, and how to find them.
+    """Show the switches between machines and what follows from them, or find them.
 
     TOPOLOGY is what the option `topology` of `unisono run` takes: a file in the format of Slurm's topology.conf, or a
     string such as tree:4x8, 4 switches with 8 machines each below another one.

@@ -5,6 +5,7 @@
 #   tools/setup.sh demo    what `make demo` needs
 #   tools/setup.sh test    everything that `make test` and `make lint` need (default)
 #   tools/setup.sh aarch64 the same and what `make aarch64` needs
+#   tools/setup.sh conformance  the same and what `make conformance` needs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 level=${1:-test}
@@ -99,13 +100,13 @@ case $level in
     setup_python requirements/python.txt
     mpis=(openmpi mpich)
     ;;
-  test | aarch64)
+  test | aarch64 | conformance)
     packages=(requirements/apt.txt requirements/apt-test.txt)
-    [ "$level" = test ] || packages+=(requirements/apt-aarch64.txt)
+    [ "$level" = test ] || packages+=("requirements/apt-$level.txt")
     install_packages "${packages[@]}"
     setup_python requirements/dev.txt
     mpis=(openmpi mpich impi)
     ;;
-  *) die "unknown level: $level (demo, test or aarch64)" ;;
+  *) die "unknown level: $level (demo, test, aarch64 or conformance)" ;;
 esac
 for name in "${mpis[@]}"; do setup_mpi "$name"; done

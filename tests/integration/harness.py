@@ -63,7 +63,9 @@ def compile_program(
     options = ["-x", "c++", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"] if language != own_language else []
     if language == "fortran":
         # mpif.h declares nothing, so that buffers of several types are a mismatch to the compiler.
-        options = ["-fallow-argument-mismatch", f"-I{PROGRAMS}", *mpi.fortran_flags]
+        modules = target.with_name(f"{target.name}-modules")
+        modules.mkdir(exist_ok=True)
+        options = ["-fallow-argument-mismatch", f"-I{PROGRAMS}", f"-J{modules}", *mpi.fortran_flags]
     command = [mpi.compilers[language], "-O1", "-g", *WARNINGS[language], *options, *flags, *sources]
     command += ["-x", "none", "-o", partial, "-lm", "-pthread", *mpi.link_flags]
     job.run(command, mpis.launcher_environment(mpi), timeout=120, directory=PROGRAMS).check()

@@ -91,13 +91,44 @@ def _sweep(mark: str) -> list[str]:
     return list(left.values())
 
 
+@dataclass(frozen=True)
+class Watch:
+    """Files that a job writes as long as it gets on: it is ended when none of them has grown for `seconds`."""
+
+    directory: Path
+    seconds: float
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self.directory.iterdir() if path.is_file())
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float, watch: Watch | None) -> None:
+    """Wait for the process to end; raise TimeoutExpired after `timeout` seconds, or when the watched files stand still."""
+    if watch is None:
+        process.wait(timeout)
+        return
+    begin = changed = time.monotonic()
+    size = watch.size()
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1.0)
+            return
+        now, last_size = time.monotonic(), size
+        size = watch.size()
+        if size != last_size:
+            changed = now
+        if now - begin > timeout or now - changed > watch.seconds:
+            raise subprocess.TimeoutExpired(process.args, now - begin)
+
+
 def run(
     command: Sequence[str | Path],
     environment: Mapping[str, str] | None = None,
     timeout: float = 60,
     directory: Path | None = None,
+    watch: Watch | None = None,
 ) -> Result:
-    """Run one job to its end, at most `timeout` seconds, and return how it ended."""
+    """Run one job to its end, at most `timeout` seconds or as `watch` says, and return how it ended."""
     mark = uuid.uuid4().hex
     words = [str(word) for word in command]
     begin = time.monotonic()
@@ -114,7 +145,7 @@ def run(
             start_new_session=True,
         )
         try:
-            process.wait(timeout)
+            _wait(process, timeout, watch)
         except subprocess.TimeoutExpired:
             is_timed_out = True
         finally:

@@ -7,6 +7,7 @@ Everything in which they differ stands here; tests see `Mpi` objects only.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -266,6 +267,20 @@ def mpi4py_environment(mpi: Mpi, scratch: Path) -> dict[str, str]:
     # Without its name mpi4py asks the first libmpi.so that the loader finds, which may be another MPI's.
     abi = "openmpi" if mpi.family.startswith("openmpi") else "mpich"
     return {"LD_LIBRARY_PATH": str(directory), "MPI4PY_MPIABI": abi}
+
+
+def version(mpi: Mpi) -> str:
+    """Return the version of an installed MPI, as its launcher says it."""
+    result = subprocess.run(
+        [mpi.launcher, "--version"],
+        env=launcher_environment(mpi),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = re.search(r"(?:Version:?|\(Open(?: MPI|RTE)\)) +(\d+\.\d+(?:\.\d+)?)", result.stdout)
+    return found[1] if found else "unknown"
 
 
 def missing() -> list[str]:

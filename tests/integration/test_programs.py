@@ -68,8 +68,10 @@ def test_set_up_late(mpi: Mpi, runner: Runner):
 )
 def test_fortran(request: pytest.FixtureRequest, runner: Runner, name: str, binding: str):
     mpi = installed(BY_NAME[name], request.config)
-    program = compile_program(mpi, f"fortran_{binding}.f90")
-    assert runner.unisono(mpi, 3, [program]).check().output.strip() == "OK"
+    result = runner.unisono(mpi, 3, [compile_program(mpi, f"fortran_{binding}.f90")]).check()
+    lines = result.output.splitlines()
+    assert lines[-1:] == ["OK"] and len(lines) > 1, str(result)
+    assert all(line.startswith("right MPI_") for line in lines[:-1]), str(result)
 
 
 @pytest.mark.parametrize("ranks", [2, 5])

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the suites' runs found: outcomes by case, kept in files, so that a run goes on where another one ended.
+
+A *cell* is one suite on one MPI with one number of ranks, *natively* or *under Unisono*. It consists of *parts* (a module of
+tests, a program), each of which has *cases* with an outcome. What is to be run is known by part.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+VARIANTS = ("native", "unisono")
+
+# Outcomes, from good to bad. `died` and `hung` are said of the case in which a job ended early or stood still.
+SKIPPED, PASSED, FAILED, DIED, HUNG = "skipped", "passed", "failed", "died", "hung"
+ORDER = (SKIPPED, PASSED, FAILED, DIED, HUNG)
+BAD = frozenset((FAILED, DIED, HUNG))
+
+Outcomes = dict[str, str]  # of cases
+
+
+def worse(one: str | None, other: str) -> str:
+    """Return the worse of two outcomes, where None is none."""
+    return other if one is None else max(one, other, key=ORDER.index)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which cell: everything but the variant."""
+
+    suite: str
+    mpi: str
+    ranks: int
+
+    def __str__(self) -> str:
+        return f"{self.suite} {self.mpi} {self.ranks} ranks"
+
+
+@dataclass
+class Cell:
+    """The outcomes of one variant of a place; `versions` are those of the suite and of the MPI when it was run."""
+
+    parts: dict[str, Outcomes] = field(default_factory=dict)
+    seconds: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def cases(self, parts: set[str]) -> Outcomes:
+        """Return the outcomes of these parts by `part case`."""
+        return {
+            f"{part} {case}".strip(): outcome
+            for part, cases in self.parts.items()
+            if part in parts
+            for case, outcome in cases.items()
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both variants side by side, of the parts that were run in both."""
+
+    native: Outcomes
+    unisono: Outcomes
+
+    def count(self, variant: str, outcomes: frozenset[str]) -> int:
+        return sum(outcome in outcomes for outcome in getattr(self, variant).values())
+
+    @property
+    def new_failures(self) -> dict[str, str]:
+        """Cases that fail under Unisono and do not natively."""
+        return {
+            case: outcome
+            for case, outcome in self.unisono.items()
+            if outcome in BAD and self.native.get(case) not in BAD
+        }
+
+    @property
+    def lost(self) -> list[str]:
+        """Cases that passed natively and under Unisono were not run, or skipped: they would hide a failure."""
+        return [
+            case
+            for case, outcome in self.native.items()
+            if outcome == PASSED and self.unisono.get(case, SKIPPED) == SKIPPED
+        ]
+
+    @property
+    def both_fail(self) -> list[str]:
+        return [
+            case for case, outcome in self.unisono.items() if outcome in BAD and self.native.get(case) in BAD
+        ]
+
+    @property
+    def only_native_fails(self) -> list[str]:
+        return [
+            case
+            for case, outcome in self.native.items()
+            if outcome in BAD and self.unisono.get(case) not in BAD
+        ]
+
+
+class Store:
+    """Cells in files, one for each place and variant; written at once after each job."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, place: Place, variant: str) -> Path:
+        return self.directory / f"{place.suite}-{place.mpi}-{place.ranks}-{variant}.json"
+
+    def load(self, place: Place, variant: str) -> Cell:
+        path = self._path(place, variant)
+        return Cell(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else Cell()
+
+    def add(
+        self,
+        place: Place,
+        variant: str,
+        parts: Mapping[str, Outcomes],
+        seconds: float,
+        versions: Mapping[str, str],
+    ) -> None:
+        """Put the outcomes of these parts in the place of older ones."""
+        cell = self.load(place, variant)
+        cell.parts |= parts
+        cell.seconds += seconds
+        cell.versions = dict(versions)
+        path = self._path(place, variant)
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(vars(cell), indent=1, sort_keys=True), encoding="utf-8")
+        partial.replace(path)
+
+    def compare(self, place: Place) -> tuple[Comparison, set[str]]:
+        """Return both variants of the parts that were run in both, and the names of these parts."""
+        native, unisono = (self.load(place, variant) for variant in VARIANTS)
+        common = native.parts.keys() & unisono.parts.keys()
+        return Comparison(native.cases(common), unisono.cases(common)), common

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All suites by name."""
+
+from __future__ import annotations
+
+from application_suites import HpccSuite, LammpsSuite
+from fortran_suite import FortranSuite
+from imb_suite import ImbSuite
+from mpi4py_suite import Mpi4pySuite
+from scalapack_suite import ScalapackSuite
+from suite import Suite
+
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (Mpi4pySuite(), ImbSuite(), ScalapackSuite(), HpccSuite(), LammpsSuite(), FortranSuite())
+}

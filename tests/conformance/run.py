@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Others' test suites judge Unisono: runs them natively and under it, and writes both outcomes side by side.
+
+    make conformance                                          everything, into docs/conformance.md
+    make conformance CONFORMANCE="--suite mpi4py --mpi openmpi5 --ranks 2,4"
+
+Outcomes are kept in build/conformance, by part (a module of tests, a program): what is there is not run again, so that a
+run that was interrupted goes on where it was. The document is written from all that is there; what was not run is
+shown as not run. Ends with status 1 where a case that passes natively fails under Unisono.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests/conformance", "tests/integration", "python")]
+
+import mpis  # noqa: E402
+from cells import BAD, VARIANTS, Outcomes, Place, Store  # noqa: E402
+from document import Document  # noqa: E402
+from jobs import Jobs  # noqa: E402
+from mpis import Mpi  # noqa: E402
+from registry import SUITES  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: E402
+from suite import Suite  # noqa: E402
+
+BUILD = ROOT / "build/conformance"
+DOCUMENT = ROOT / "docs/conformance.md"
+
+
+@dataclass(frozen=True)
+class Work:
+    """One job's worth: some parts of a cell."""
+
+    suite: Suite
+    mpi: Mpi
+    place: Place
+    variant: str
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        named = self.parts[0] if len(self.parts) == 1 else f"{self.parts[0]} ... {self.parts[-1]}"
+        return f"{self.place}, {self.variant}: {named}"
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+    def names(text: str) -> list[str]:
+        return text.split(",")
+
+    def numbers(text: str) -> list[int]:
+        return [int(word) for word in text.split(",")]
+
+    parser.add_argument("--suite", type=names, default=list(SUITES), help=f"of {', '.join(SUITES)}")
+    parser.add_argument("--mpi", type=names, default=list(mpis.BY_NAME), help=f"of {', '.join(mpis.BY_NAME)}")
+    parser.add_argument("--ranks", type=numbers, default=[], help="only with these numbers of ranks")
+    parser.add_argument("--part", default="", metavar="REGEX", help="only parts whose name has a match")
+    parser.add_argument("--again", action="store_true", help="run also what has an outcome already")
+    parser.add_argument(
+        "--again-new",
+        action="store_true",
+        help="run once more, natively and under Unisono, what has new failures",
+    )
+    parser.add_argument("--minutes", type=float, default=1e9, help="start no more jobs after this time")
+    parser.add_argument("--write-only", action="store_true", help="run nothing, write the document")
+    parser.add_argument("--document", type=Path, default=DOCUMENT, help="where the document goes")
+    arguments = parser.parse_args()
+    for chosen, known in ((arguments.suite, SUITES), (arguments.mpi, mpis.BY_NAME)):
+        for name in chosen:
+            if name not in known:
+                parser.error(f"{name} is not one of {', '.join(known)}")
+    return arguments
+
+
+def cells(arguments: argparse.Namespace) -> Iterator[tuple[Suite, Mpi, Place]]:
+    """Return the chosen cells: all MPIs with few ranks first."""
+    chosen = []
+    for name in arguments.suite:
+        suite = SUITES[name]
+        for mpi in (mpis.BY_NAME[name] for name in suite.mpis if name in arguments.mpi):
+            for ranks in suite.ranks(mpi):
+                if not arguments.ranks or ranks in arguments.ranks:
+                    chosen.append((suite, mpi, Place(suite.name, mpi.name, ranks)))
+    return iter(sorted(chosen, key=lambda cell: cell[2].ranks))
+
+
+def is_to_be_run(arguments: argparse.Namespace, store: Store, place: Place, variant: str, part: str) -> bool:
+    if arguments.again or part not in store.load(place, variant).parts:
+        return True
+    if not arguments.again_new:
+        return False
+    return any(case.split(" ")[0] == part for case in store.compare(place)[0].new_failures)
+
+
+def work_to_do(arguments: argparse.Namespace, store: Store) -> list[Work]:
+    work = []
+    for suite, mpi, place in cells(arguments):
+        wanted = [part for part in suite.parts(mpi) if re.search(arguments.part, part)]
+        for start in range(0, len(wanted), suite.parts_per_job):
+            group = wanted[start : start + suite.parts_per_job]
+            for variant in VARIANTS:
+                parts = tuple(part for part in group if is_to_be_run(arguments, store, place, variant, part))
+                if parts:
+                    work.append(Work(suite, mpi, place, variant, parts))
+    return work
+
+
+def perform(work: Work, jobs: Jobs, store: Store) -> Outcomes:
+    """Run one piece of work and keep its outcomes; what its jobs wrote stays below build/conformance/jobs."""
+    place = work.place
+    directory = BUILD / "jobs" / f"{place.suite}-{place.mpi}-{place.ranks}-{work.variant}-{work.parts[0]}"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    begin = time.monotonic()
+    outcomes = work.suite.run(jobs, work.mpi, place.ranks, work.variant, work.parts, directory)
+    versions = {"suite": work.suite.version(), "mpi": mpis.version(work.mpi)}
+    store.add(place, work.variant, outcomes, time.monotonic() - begin, versions)
+    return {f"{part} {case}": outcome for part, cases in outcomes.items() for case, outcome in cases.items()}
+
+
+def run_all(arguments: argparse.Namespace, store: Store, console: Console) -> bool:
+    """Run what is to be run; return whether all of it was."""
+    todo = work_to_do(arguments, store)
+    deadline = time.monotonic() + 60 * arguments.minutes
+    jobs = Jobs()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=len(todo))
+        for work in todo:
+            if time.monotonic() > deadline:
+                return False
+            progress.update(task, description=str(work))
+            begin = time.monotonic()
+            outcomes = perform(work, jobs, store)
+            bad = [case for case, outcome in outcomes.items() if outcome in BAD]
+            line = f"{work}: {len(outcomes)} cases, {len(bad)} bad, {time.monotonic() - begin:.0f} s"
+            progress.console.print(line, highlight=False)
+            progress.advance(task)
+    return True
+
+
+def summarise(arguments: argparse.Namespace, store: Store, console: Console) -> int:
+    """Print a line for each cell; return how many failures are new."""
+    total = 0
+    for _, _, place in cells(arguments):
+        comparison, parts = store.compare(place)
+        if not parts:
+            continue
+        new = comparison.new_failures
+        total += len(new)
+        console.print(
+            f"{place}: {len(comparison.unisono)} cases, {comparison.count('native', BAD)} fail natively, "
+            f"{comparison.count('unisono', BAD)} under Unisono, new: {len(new)}",
+            highlight=False,
+        )
+        for case, outcome in new.items():
+            console.print(f"  {case}: {outcome}", highlight=False)
+    return total
+
+
+def main() -> int:
+    arguments = parse()
+    console = Console(stderr=True, soft_wrap=True)
+    store = Store(BUILD / "results")
+    is_finished = arguments.write_only or run_all(arguments, store, console)
+    new_failures = summarise(arguments, store, console)
+    arguments.document.write_text(Document(store, SUITES.values()).text(), encoding="utf-8")
+    console.print(f"{arguments.document} is written" + ("" if is_finished else "; more is left to run"))
+    return 1 if new_failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Some of others' suites under Unisono (`make conformance` runs all of them), and how their outcomes are read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import scalapack_suite
+from cells import BAD, DIED, FAILED, PASSED, SKIPPED, Place, Store
+from harness import compile_program, installed
+from imb_suite import ImbSuite
+from jobs import Jobs
+from mpi4py_suite import Mpi4pySuite, read_transcript
+from mpis import BY_NAME, ROOT
+
+MODULES = ["test_cco_buf", "test_cco_obj", "test_cco_vec", "test_cco_vec_inter", "test_op"]
+BENCHMARKS = ["Allreduce", "Alltoallv", "Bcast", "Reduce_scatter"]
+
+
+@pytest.fixture(scope="module")
+def jobs() -> Jobs:
+    return Jobs()
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("openmpi5", 2), ("mpich5", 2)])
+def test_mpi4py_tests_its_collectives(
+    request: pytest.FixtureRequest, jobs: Jobs, tmp_path: Path, name: str, ranks: int
+):
+    mpi = installed(BY_NAME[name], request.config)
+    outcomes = Mpi4pySuite().run(jobs, mpi, ranks, "unisono", MODULES, tmp_path)
+    bad = [f"{part}.{case}" for part in outcomes for case, word in outcomes[part].items() if word in BAD]
+    assert not bad, (tmp_path / "1/job").read_text()
+    assert all(PASSED in cases.values() for cases in outcomes.values()), outcomes
+
+
+@pytest.mark.parametrize("name", ["mpich5", "intel"])
+def test_imb_with_checked_results(request: pytest.FixtureRequest, jobs: Jobs, tmp_path: Path, name: str):
+    mpi = installed(BY_NAME[name], request.config)
+    for benchmark in BENCHMARKS:
+        cases = ImbSuite().run(jobs, mpi, 3, "unisono", [benchmark], tmp_path)[benchmark]
+        assert f"results of MPI_{benchmark}" in cases and set(cases.values()) == {PASSED}, (
+            f"{cases}\n{(tmp_path / 'job').read_text()}"
+        )
+
+
+def test_the_shadow_finds_a_wrong_result(request: pytest.FixtureRequest, jobs: Jobs, tmp_path: Path):
+    """A library behind it that spoils one byte of each broadcast is what Unisono would be if it were wrong."""
+    mpi = installed(BY_NAME["mpich5"], request.config)
+    shadow = compile_program(mpi, str(ROOT / "tests/conformance/shadow.c"), flags=["-shared", "-fPIC"])
+    liar = compile_program(mpi, "liar.c", flags=["-shared", "-fPIC"])
+    environment = {"LD_PRELOAD": f"{shadow}:{liar}"}
+    program = compile_program(mpi, "collectives")
+    result = jobs.run(mpi, 2, "native", [program, "roots"], tmp_path, environment)
+    calls = dict(re.findall(r"shadow MPI_(\w+): \d+ calls, (\d+) differ", result.output))
+    assert int(calls.pop("Bcast")) > 0 and set(calls.values()) == {"0"}, str(result)
+
+
+def test_a_transcript_is_read():
+    text = (
+        "[0@vm] mpi4py 4.1.2\n"
+        "testA (test_x.TestOne.testA) ... ok\n"
+        "testB (test_x.TestOne.testB)\nWhat it does ... noise of a library\nFAIL\n"
+        "testC (test_x.TestOne.testC) ... skipped 'mpich'\n"
+        "testD (test_x.TestTwo.testD) ...   testD (test_x.TestTwo.testD) (n=1) ... ERROR\nok\n"
+        "setUpClass (test_x.TestThree) ... ERROR\n"
+    )
+    ended = read_transcript(
+        text + f"\n{'=' * 70}\nFAIL: testB (test_x.TestOne.testB)\n\nRan 4 tests in 0.1s\n"
+    )
+    assert ended.is_complete and ended.under_way is None
+    assert ended.outcomes == {
+        "test_x.TestOne.testA": PASSED,
+        "test_x.TestOne.testB": FAILED,
+        "test_x.TestOne.testC": SKIPPED,
+        "test_x.TestTwo.testD": FAILED,
+        "test_x.TestThree.setUpClass": FAILED,
+    }
+    crashed = read_transcript(
+        text + "testE (test_x.TestFour.testE) ... [vm:123] *** Signal: Segmentation fault\n"
+    )
+    assert not crashed.is_complete and crashed.under_way == "test_x.TestFour.testE"
+
+
+SUITE = """
+import os, sys, unittest
+from mpi4py import MPI
+
+class Test(unittest.TestCase):
+    def test1(self):
+        MPI.COMM_WORLD.Barrier()
+
+    def test2(self):
+        if MPI.COMM_WORLD.Get_rank() == 1:
+            os.abort()
+        MPI.COMM_WORLD.Barrier()
+
+    def test3(self):
+        MPI.COMM_WORLD.Barrier()
+        self.assertEqual(1, 2)
+"""
+
+
+def test_a_crash_does_not_hide_the_rest(
+    request: pytest.FixtureRequest, jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    mpi = installed(BY_NAME["intel"], request.config)
+    suite = Mpi4pySuite()
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "main.py").write_text((suite.tests / "main.py").read_text())
+    (tests / "test_here.py").write_text(SUITE)
+    (tests / "test_there.py").write_text("import unittest\n")
+    monkeypatch.setattr(suite, "tests", tests)
+    directory = tmp_path / "run"
+    directory.mkdir()
+    outcomes = suite.run(jobs, mpi, 2, "native", ["test_here", "test_there"], directory)
+    assert outcomes == {
+        "test_here": {"Test.test1": PASSED, "Test.test2": DIED, "Test.test3": FAILED},
+        "test_there": {},
+    }
+
+
+def test_scalapack_output_is_read():
+    text = (
+        "THRESH  : If a residual value is less than THRESH, CHECK is flagged as PASSED\n"
+        "WALL     4     4   2     1    1    1    1     0.00     0.00     0.61 PASSED\n"
+        "WALL     4     4   2     1    3    1    1     0.00     0.00    99.61 FAILED\n"
+        "     SUBROUTINE  TOTAL TESTS  PASSED   FAILED  SKIPPED\n"
+        "INTEGER SUM TESTS: 1152 TESTS;  864 PASSED,  288 SKIPPED,    0 FAILED.\n"
+        "    1 tests completed and failed residual checks.\n"
+    )
+    assert scalapack_suite.read_output(text) == {
+        "INTEGER SUM TESTS (864 passed)": PASSED,
+        "check 1": PASSED,
+        "check 2": FAILED,
+        "(the summary)": FAILED,
+    }
+
+
+def test_what_is_new_is_told_from_what_is_not(tmp_path: Path):
+    store = Store(tmp_path)
+    place = Place("mpi4py", "mpich5", 2)
+    store.add(place, "native", {"a": {"1": PASSED, "2": FAILED, "3": PASSED, "4": DIED}}, 1.0, {})
+    store.add(place, "unisono", {"a": {"1": FAILED, "2": DIED, "4": PASSED}, "b": {"1": FAILED}}, 1.0, {})
+    comparison, parts = store.compare(place)
+    assert parts == {"a"}
+    assert comparison.new_failures == {"a 1": FAILED}
+    assert comparison.lost == ["a 3"]
+    assert comparison.both_fail == ["a 2"]
+    assert comparison.only_native_fails == ["a 4"]

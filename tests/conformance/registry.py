@@ -8,9 +8,18 @@ from fortran_suite import FortranSuite
 from imb_suite import ImbSuite
 from mpi4py_suite import Mpi4pySuite
 from scalapack_suite import ScalapackSuite
+from stress_suite import StressSuite
 from suite import Suite
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
-    for suite in (Mpi4pySuite(), ImbSuite(), ScalapackSuite(), HpccSuite(), LammpsSuite(), FortranSuite())
+    for suite in (
+        Mpi4pySuite(),
+        ImbSuite(),
+        ScalapackSuite(),
+        HpccSuite(),
+        LammpsSuite(),
+        FortranSuite(),
+        StressSuite(),
+    )
 }

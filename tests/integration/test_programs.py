@@ -35,9 +35,12 @@ def seed_of_this_run() -> str:
     return os.environ.get("TEST_SEED") or str(secrets.randbelow(1_000_000))
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int):
-    command = [compile_program(mpi, "thread_communicators.c"), seed_of_this_run()]
+@pytest.mark.parametrize(("ranks", "turns"), [(2, 700), (4, 120)])
+def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int, turns: int):
+    """Thousands of random steps: communicators made, freed and used by three threads in every blocking collective."""
+    seed = seed_of_this_run()
+    print(f"TEST_SEED={seed}")
+    command = [compile_program(mpi, "thread_communicators.c"), seed, str(turns)]
     result = runner.unisono(mpi, ranks, command, timeout=90)
     if result.status != 0 or result.is_timed_out:
         native = runner.run(mpi, ranks, command, timeout=90)

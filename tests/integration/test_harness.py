@@ -29,6 +29,13 @@ def test_output_and_status_are_kept():
         result.check()
 
 
+def test_a_job_that_stands_still_is_ended(tmp_path: Path):
+    script = "for i in 1 2 3 4; do echo x >>file; sleep 1; done; sleep 1000"
+    result = job.run(["bash", "-c", script], directory=tmp_path, watch=job.Watch(tmp_path, 2.5))
+    assert result.is_timed_out and 4 < result.seconds < 50
+    assert (tmp_path / "file").read_text() == "x\n" * 4, "as long as it writes it goes on"
+
+
 @pytest.mark.parametrize(
     ("script", "runs"),
     [

@@ -57,6 +57,11 @@ def test_the_shadow_finds_a_wrong_result(request: pytest.FixtureRequest, jobs: J
     assert int(calls.pop("Bcast")) > 0 and set(calls.values()) == {"0"}, str(result)
 
 
+def test_the_archive_is_of_the_installed_version():
+    python = (ROOT / "requirements/python.txt").read_text().split()
+    assert f"mpi4py=={Mpi4pySuite().version()}" in python
+
+
 def test_a_transcript_is_read():
     text = (
         "[0@vm] mpi4py 4.1.2\n"

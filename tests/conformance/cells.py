@@ -41,16 +41,22 @@ class Place:
 
 @dataclass
 class Cell:
-    """The outcomes of one variant of a place; `versions` are those of the suite and of the MPI when it was run."""
+    """The outcomes of one variant of a place; `versions` are those of the suite and of the MPI when it was run.
+
+    A part that was run several times has each case's worst outcome; `runs` says how many times, `bad_runs` in how many of
+    them a case (`part case`) was bad.
+    """
 
     parts: dict[str, Outcomes] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+    bad_runs: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
 
     def cases(self, parts: set[str]) -> Outcomes:
         """Return the outcomes of these parts by `part case`."""
         return {
-            f"{part} {case}".strip(): outcome
+            f"{part} {case}": outcome
             for part, cases in self.parts.items()
             if part in parts
             for case, outcome in cases.items()
@@ -121,10 +127,24 @@ class Store:
         parts: Mapping[str, Outcomes],
         seconds: float,
         versions: Mapping[str, str],
+        is_repeat: bool = False,
     ) -> None:
-        """Put the outcomes of these parts in the place of older ones."""
+        """Put the outcomes of these parts in the place of older ones, or beside them where it `is_repeat`."""
         cell = self.load(place, variant)
-        cell.parts |= parts
+        for part, cases in parts.items():
+            if not is_repeat:
+                cell.parts[part] = {}
+                cell.runs[part] = 0
+                cell.bad_runs = {
+                    name: count for name, count in cell.bad_runs.items() if name.split(" ")[0] != part
+                }
+            known = cell.parts.setdefault(part, {})
+            cell.runs[part] = cell.runs.get(part, 0) + 1
+            for case, outcome in cases.items():
+                known[case] = worse(known.get(case), outcome)
+                if outcome in BAD:
+                    name = f"{part} {case}"
+                    cell.bad_runs[name] = cell.bad_runs.get(name, 0) + 1
         cell.seconds += seconds
         cell.versions = dict(versions)
         path = self._path(place, variant)

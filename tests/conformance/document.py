@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import mpis
-from cells import BAD, PASSED, SKIPPED, VARIANTS, Place, Store
+from cells import BAD, PASSED, SKIPPED, VARIANTS, Comparison, Place, Store
 from suite import Suite
 
 NAMES = {
@@ -107,12 +107,17 @@ class Document:
         for title, cases in named:
             if cases:
                 listed = ", ".join(
-                    f"`{case}` ({_how(comparison.native.get(case))}, {_how(comparison.unisono.get(case))})"
-                    for case in sorted(cases)
+                    f"`{case}` ({self._how(place, case, comparison)})" for case in sorted(cases)
                 )
-                yield f"- {title}, {self._mpi(place)}, {place.ranks} ranks (natively, under Unisono): {listed}"
+                yield f"- {title}, {self._mpi(place)}, {place.ranks} ranks (natively / under Unisono): {listed}"
                 yield ""
 
-
-def _how(outcome: str | None) -> str:
-    return outcome or "not there"
+    def _how(self, place: Place, case: str, comparison: Comparison) -> str:
+        words = []
+        for variant in VARIANTS:
+            cell = self.store.load(place, variant)
+            outcome = getattr(comparison, variant).get(case, "not there")
+            runs = cell.runs.get(case.split(" ", maxsplit=1)[0], 1)
+            bad = cell.bad_runs.get(case, 0)
+            words.append(f"{outcome} in {bad} of {runs} runs" if bad > 0 and runs > 1 else outcome)
+        return " / ".join(words)

@@ -13,6 +13,7 @@ shown as not run. Ends with status 1 where a case that passes natively fails und
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import shutil
 import sys
@@ -74,7 +75,7 @@ def parse() -> argparse.Namespace:
         action="store_true",
         help="run once more, natively and under Unisono, what has new failures",
     )
-    parser.add_argument("--minutes", type=float, default=1e9, help="start no more jobs after this time")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no more jobs after this time")
     parser.add_argument("--write-only", action="store_true", help="run nothing, write the document")
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="where the document goes")
     arguments = parser.parse_args()
@@ -97,28 +98,26 @@ def cells(arguments: argparse.Namespace) -> Iterator[tuple[Suite, Mpi, Place]]:
     return iter(sorted(chosen, key=lambda cell: cell[2].ranks))
 
 
-def is_to_be_run(arguments: argparse.Namespace, store: Store, place: Place, variant: str, part: str) -> bool:
-    if arguments.again or part not in store.load(place, variant).parts:
-        return True
-    if not arguments.again_new:
-        return False
-    return any(case.split(" ")[0] == part for case in store.compare(place)[0].new_failures)
-
-
 def work_to_do(arguments: argparse.Namespace, store: Store) -> list[Work]:
     work = []
     for suite, mpi, place in cells(arguments):
         wanted = [part for part in suite.parts(mpi) if re.search(arguments.part, part)]
+        new = {case.split(" ")[0] for case in store.compare(place)[0].new_failures}
+        known = {variant: store.load(place, variant).parts.keys() for variant in VARIANTS}
         for start in range(0, len(wanted), suite.parts_per_job):
             group = wanted[start : start + suite.parts_per_job]
             for variant in VARIANTS:
-                parts = tuple(part for part in group if is_to_be_run(arguments, store, place, variant, part))
+                parts = group
+                if arguments.again_new:
+                    parts = [part for part in group if part in new]
+                elif not arguments.again:
+                    parts = [part for part in group if part not in known[variant]]
                 if parts:
-                    work.append(Work(suite, mpi, place, variant, parts))
+                    work.append(Work(suite, mpi, place, variant, tuple(parts)))
     return work
 
 
-def perform(work: Work, jobs: Jobs, store: Store) -> Outcomes:
+def perform(work: Work, jobs: Jobs, store: Store, is_repeat: bool) -> Outcomes:
     """Run one piece of work and keep its outcomes; what its jobs wrote stays below build/conformance/jobs."""
     place = work.place
     directory = BUILD / "jobs" / f"{place.suite}-{place.mpi}-{place.ranks}-{work.variant}-{work.parts[0]}"
@@ -127,7 +126,7 @@ def perform(work: Work, jobs: Jobs, store: Store) -> Outcomes:
     begin = time.monotonic()
     outcomes = work.suite.run(jobs, work.mpi, place.ranks, work.variant, work.parts, directory)
     versions = {"suite": work.suite.version(), "mpi": mpis.version(work.mpi)}
-    store.add(place, work.variant, outcomes, time.monotonic() - begin, versions)
+    store.add(place, work.variant, outcomes, time.monotonic() - begin, versions, is_repeat)
     return {f"{part} {case}": outcome for part, cases in outcomes.items() for case, outcome in cases.items()}
 
 
@@ -144,7 +143,7 @@ def run_all(arguments: argparse.Namespace, store: Store, console: Console) -> bo
                 return False
             progress.update(task, description=str(work))
             begin = time.monotonic()
-            outcomes = perform(work, jobs, store)
+            outcomes = perform(work, jobs, store, arguments.again_new)
             bad = [case for case, outcome in outcomes.items() if outcome in BAD]
             line = f"{work}: {len(outcomes)} cases, {len(bad)} bad, {time.monotonic() - begin:.0f} s"
             progress.console.print(line, highlight=False)

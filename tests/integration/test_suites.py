@@ -155,3 +155,21 @@ def test_what_is_new_is_told_from_what_is_not(tmp_path: Path):
     assert comparison.lost == ["a 3"]
     assert comparison.both_fail == ["a 2"]
     assert comparison.only_native_fails == ["a 4"]
+
+
+def test_a_repeated_run_clears_nothing(tmp_path: Path):
+    """A failure under Unisono stays, however often it passes then; only one that is seen natively as well is not new."""
+    store = Store(tmp_path)
+    place = Place("mpi4py", "mpich5", 2)
+    store.add(place, "native", {"a": {"1": PASSED}, "b": {"1": PASSED}}, 1.0, {})
+    store.add(place, "unisono", {"a": {"1": DIED}, "b": {"1": PASSED}}, 1.0, {})
+    for _ in range(2):
+        store.add(place, "unisono", {"a": {"1": PASSED}}, 1.0, {}, is_repeat=True)
+    assert store.compare(place)[0].new_failures == {"a 1": DIED}
+    cell = store.load(place, "unisono")
+    assert (cell.runs, cell.bad_runs) == ({"a": 3, "b": 1}, {"a 1": 1})
+    store.add(place, "native", {"a": {"1": FAILED}}, 1.0, {}, is_repeat=True)
+    assert not store.compare(place)[0].new_failures
+    store.add(place, "unisono", {"a": {"1": PASSED}}, 1.0, {})
+    cell = store.load(place, "unisono")
+    assert (cell.runs, cell.bad_runs) == ({"a": 1, "b": 1}, {})

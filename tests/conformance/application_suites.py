@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import packages
-from cells import DIED, FAILED, HUNG, PASSED, Outcomes
+from cells import DIED, FAILED, HUNG, NATIVE, PASSED, Outcomes
 from jobs import Jobs
 from mpis import ROOT, Mpi
 
@@ -53,6 +53,7 @@ class HpccSuite:
         "PTRANS, errors of RandomAccess and FFT, nodes with errors, and its final `Success`."
     )
     mpis = ("openmpi4",)
+    variants = (NATIVE, "unisono")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:
@@ -91,9 +92,10 @@ class LammpsSuite:
         "output, which is to be the same, digit for digit, as in a native run beside it (natively: in another one)."
     )
     mpis = ("openmpi4",)
+    variants = (NATIVE, "unisono")
     parts_per_job = 1
-    examples = ("melt/in.melt", "crack/in.crack", "indent/in.indent", "min/in.min", "obstacle/in.obstacle")
-    examples += ("flow/in.flow.couette", "colloid/in.colloid", "peptide/in.peptide")
+    # Where sums act on the motion (a thermostat, say), their order, which MPI leaves open, shows after some thousand steps.
+    examples = ("melt/in.melt", "crack/in.crack", "min/in.min", "peptide/in.peptide")
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:
         return (2, 4, 8)
@@ -114,7 +116,7 @@ class LammpsSuite:
         if not source.exists():
             raise SystemExit("lammps-examples is not installed: run tools/setup.sh conformance")
         tables = []
-        for turn in ("native", variant):
+        for turn in (NATIVE, variant):
             own = directory / f"{len(tables)}-{turn}"
             shutil.copytree(source.parent, own)
             command = [packages.program("lmp"), "-in", source.name, "-log", "none"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the suites' runs found: outcomes by case, kept in files, so that a run goes on where another one ended.
 
-A *cell* is one suite on one MPI with one number of ranks, *natively* or *under Unisono*. It consists of *parts* (a module of
+A *cell* is one suite on one MPI with one number of ranks, natively or in one of the variants under Unisono. It consists of *parts* (a module of
 tests, a program), each of which has *cases* with an outcome. What is to be run is known by part.
 """
 
@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-VARIANTS = ("native", "unisono")
+NATIVE = "native"
+# What is run under Unisono, by the algorithms that are forced: those that it decides on serve small calls on one node, as most tests
+# make them, nearly all by the fused operations. Where an algorithm is not legal, it decides itself.
+FORCED = {
+    "unisono": "",
+    "messages": "barrier:dissemination,bcast:binomial(segment=64),reduce:binomial(segment=64),"
+    "allreduce:recursive_doubling,gather:binomial,scatter:binomial,allgather:bruck,alltoall:pairwise,"
+    "reduce_scatter_block:recursive_halving,reduce_scatter:ring,scan:recursive_doubling,"
+    "exscan:recursive_doubling,allgatherv:ring,alltoallv:pairwise,alltoallw:pairwise,gatherv:binomial,"
+    "scatterv:binomial",
+    "shared": "all:shared",
+}
 
 # Outcomes, from good to bad. `died` and `hung` are said of the case in which a job ended early or stood still.
 SKIPPED, PASSED, FAILED, DIED, HUNG = "skipped", "passed", "failed", "died", "hung"
@@ -65,13 +76,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both variants side by side, of the parts that were run in both."""
+    """Native outcomes and those under Unisono side by side, of the parts that were run in both."""
 
     native: Outcomes
     unisono: Outcomes
 
-    def count(self, variant: str, outcomes: frozenset[str]) -> int:
-        return sum(outcome in outcomes for outcome in getattr(self, variant).values())
+    def counts(self, outcomes: frozenset[str]) -> tuple[int, int]:
+        """Return how many cases have one of these outcomes, natively and under Unisono."""
+        native, unisono = (
+            sum(outcome in outcomes for outcome in cases.values()) for cases in (self.native, self.unisono)
+        )
+        return native, unisono
 
     @property
     def new_failures(self) -> dict[str, str]:
@@ -152,8 +167,8 @@ class Store:
         partial.write_text(json.dumps(vars(cell), indent=1, sort_keys=True), encoding="utf-8")
         partial.replace(path)
 
-    def compare(self, place: Place) -> tuple[Comparison, set[str]]:
-        """Return both variants of the parts that were run in both, and the names of these parts."""
-        native, unisono = (self.load(place, variant) for variant in VARIANTS)
+    def compare(self, place: Place, variant: str) -> tuple[Comparison, set[str]]:
+        """Return both sides of the parts that were run natively and in this variant, and the names of these parts."""
+        native, unisono = self.load(place, NATIVE), self.load(place, variant)
         common = native.parts.keys() & unisono.parts.keys()
         return Comparison(native.cases(common), unisono.cases(common)), common

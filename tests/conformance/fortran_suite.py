@@ -8,7 +8,7 @@ from pathlib import Path
 
 import harness
 import packages
-from cells import DIED, FAILED, HUNG, PASSED, Outcomes
+from cells import DIED, FAILED, HUNG, NATIVE, PASSED, Outcomes
 from jobs import Jobs
 from mpis import ALL, Mpi
 
@@ -21,6 +21,7 @@ class FortranSuite:
         "and `use mpi_f08`, on each MPI that has the binding for this compiler. A case is one call."
     )
     mpis = tuple(mpi.name for mpi in ALL if mpi.fortran_bindings)
+    variants = (NATIVE, "unisono")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import harness
-from cells import DIED, FAILED, HUNG, PASSED, Outcomes
+from cells import DIED, FAILED, HUNG, NATIVE, PASSED, Outcomes
 from jobs import Jobs
 from mpis import BY_NAME, WHEELS, Mpi, version
 
@@ -67,6 +67,7 @@ class ImbSuite:
         "Natively the same library compares the MPI with itself."
     )
     mpis = ("mpich5", "intel")
+    variants = (NATIVE, "unisono")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import harness
 import job
 import mpis
+from cells import FORCED, NATIVE
 from mpis import ROOT, Mpi
 
 
@@ -35,11 +36,12 @@ class Jobs:
         timeout: float = 300,
         watch: job.Watch | None = None,
     ) -> job.Result:
-        """Run one job: `variant` is native or unisono. One that fails as Open MPI 4 does by itself is run once more."""
+        """Run one job; `variant` is native or one of FORCED. One that fails as Open MPI 4 does by itself is run once more."""
         line = mpi.launch(ranks, command, self._runner.environment_for_ranks(mpi, ranks, environment))
         own = mpis.launcher_environment(mpi)
-        if variant == "unisono":
-            line = [sys.executable, "-m", "unisono", "run", "--", *line]
+        if variant != NATIVE:
+            options = ["--algorithm", FORCED[variant]] if FORCED[variant] else []
+            line = [sys.executable, "-m", "unisono", "run", *options, "--", *line]
             # Before what the environment holds: an installed Unisono is not the one under test.
             path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
             own |= {"PYTHONPATH": path, "UNISONO_HOME": str(harness.BUILD)}

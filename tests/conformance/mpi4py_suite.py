@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 import job
-from cells import DIED, FAILED, HUNG, PASSED, SKIPPED, Outcomes, worse
+from cells import DIED, FAILED, FORCED, HUNG, NATIVE, PASSED, SKIPPED, Outcomes, worse
 from jobs import Jobs
 from mpis import ROOT, Mpi
 
@@ -91,6 +91,7 @@ class Mpi4pySuite:
         "left out of the next job; natively and under Unisono alike."
     )
     mpis = ("openmpi5", "mpich5", "intel", "openmpi4")
+    variants = (NATIVE, *FORCED)
     parts_per_job = 6
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

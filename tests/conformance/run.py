@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests/conformance", "tests/integration", "python")]
 
 import mpis  # noqa: E402
-from cells import BAD, VARIANTS, Outcomes, Place, Store  # noqa: E402
+from cells import BAD, FORCED, NATIVE, Outcomes, Place, Store  # noqa: E402
 from document import Document  # noqa: E402
 from jobs import Jobs  # noqa: E402
 from mpis import Mpi  # noqa: E402
@@ -68,6 +68,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--suite", type=names, default=list(SUITES), help=f"of {', '.join(SUITES)}")
     parser.add_argument("--mpi", type=names, default=list(mpis.BY_NAME), help=f"of {', '.join(mpis.BY_NAME)}")
     parser.add_argument("--ranks", type=numbers, default=[], help="only with these numbers of ranks")
+    parser.add_argument(
+        "--variant", type=names, default=[NATIVE, *FORCED], help=f"of {', '.join([NATIVE, *FORCED])}"
+    )
     parser.add_argument("--part", default="", metavar="REGEX", help="only parts whose name has a match")
     parser.add_argument("--again", action="store_true", help="run also what has an outcome already")
     parser.add_argument(
@@ -79,7 +82,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--write-only", action="store_true", help="run nothing, write the document")
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="where the document goes")
     arguments = parser.parse_args()
-    for chosen, known in ((arguments.suite, SUITES), (arguments.mpi, mpis.BY_NAME)):
+    lists = (arguments.suite, SUITES), (arguments.mpi, mpis.BY_NAME), (arguments.variant, [NATIVE, *FORCED])
+    for chosen, known in lists:
         for name in chosen:
             if name not in known:
                 parser.error(f"{name} is not one of {', '.join(known)}")
@@ -102,11 +106,16 @@ def work_to_do(arguments: argparse.Namespace, store: Store) -> list[Work]:
     work = []
     for suite, mpi, place in cells(arguments):
         wanted = [part for part in suite.parts(mpi) if re.search(arguments.part, part)]
-        new = {case.split(" ")[0] for case in store.compare(place)[0].new_failures}
-        known = {variant: store.load(place, variant).parts.keys() for variant in VARIANTS}
+        variants = [variant for variant in suite.variants if variant in arguments.variant]
+        known = {variant: store.load(place, variant).parts.keys() for variant in variants}
+        new = {
+            case.split(" ")[0]
+            for variant in variants
+            for case in store.compare(place, variant)[0].new_failures
+        }
         for start in range(0, len(wanted), suite.parts_per_job):
             group = wanted[start : start + suite.parts_per_job]
-            for variant in VARIANTS:
+            for variant in variants:
                 parts = group
                 if arguments.again_new:
                     parts = [part for part in group if part in new]
@@ -154,19 +163,21 @@ def run_all(arguments: argparse.Namespace, store: Store, console: Console) -> bo
 def summarise(arguments: argparse.Namespace, store: Store, console: Console) -> int:
     """Print a line for each cell; return how many failures are new."""
     total = 0
-    for _, _, place in cells(arguments):
-        comparison, parts = store.compare(place)
-        if not parts:
-            continue
-        new = comparison.new_failures
-        total += len(new)
-        console.print(
-            f"{place}: {len(comparison.unisono)} cases, {comparison.count('native', BAD)} fail natively, "
-            f"{comparison.count('unisono', BAD)} under Unisono, new: {len(new)}",
-            highlight=False,
-        )
-        for case, outcome in new.items():
-            console.print(f"  {case}: {outcome}", highlight=False)
+    for suite, _, place in cells(arguments):
+        for variant in suite.variants:
+            comparison, parts = store.compare(place, variant)
+            if variant == NATIVE or not parts:
+                continue
+            new = comparison.new_failures
+            total += len(new)
+            native_bad, unisono_bad = comparison.counts(BAD)
+            console.print(
+                f"{place}, {variant}: {len(comparison.unisono)} cases, {native_bad} fail natively, "
+                f"{unisono_bad} under Unisono, new: {len(new)}",
+                highlight=False,
+            )
+            for case, outcome in new.items():
+                console.print(f"  {case}: {outcome}", highlight=False)
     return total
 
 

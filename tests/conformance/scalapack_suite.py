@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import packages
-from cells import DIED, FAILED, HUNG, PASSED, Outcomes
+from cells import DIED, FAILED, HUNG, NATIVE, PASSED, Outcomes
 from jobs import Jobs
 from mpis import Mpi
 
@@ -47,6 +47,7 @@ class ScalapackSuite:
         "A case is one check that a program prints as passed or failed."
     )
     mpis = ("openmpi4", "mpich4")
+    variants = (NATIVE, "unisono")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import harness
-from cells import DIED, HUNG, PASSED, SKIPPED, Outcomes
+from cells import DIED, HUNG, NATIVE, PASSED, SKIPPED, Outcomes
 from jobs import Jobs
 from mpis import ALL, Mpi
 
@@ -25,6 +25,7 @@ class StressSuite:
         f"{TURNS} turns each, with every blocking collective, sums, maxima and an operator that does not commute. A part is a seed."
     )
     mpis = tuple(mpi.name for mpi in ALL if mpi.name != "mpich5_abi")
+    variants = (NATIVE, "unisono")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

@@ -13,12 +13,13 @@ from mpis import Mpi
 
 
 class Suite(Protocol):
-    """One suite. `parts_per_job` says how many parts one job may run."""
+    """One suite. `variants` are native and those of FORCED; `parts_per_job` says how many parts one job may run."""
 
     name: str
     title: str
     about: str
     mpis: Sequence[str]
+    variants: Sequence[str]
     parts_per_job: int
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

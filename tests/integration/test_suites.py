@@ -101,6 +101,9 @@ class Test(unittest.TestCase):
             os.abort()
         MPI.COMM_WORLD.Barrier()
 
+    def test21(self):
+        MPI.COMM_WORLD.Barrier()
+
     def test3(self):
         MPI.COMM_WORLD.Barrier()
         self.assertEqual(1, 2)
@@ -122,7 +125,7 @@ def test_a_crash_does_not_hide_the_rest(
     directory.mkdir()
     outcomes = suite.run(jobs, mpi, 2, "native", ["test_here", "test_there"], directory)
     assert outcomes == {
-        "test_here": {"Test.test1": PASSED, "Test.test2": DIED, "Test.test3": FAILED},
+        "test_here": {"Test.test1": PASSED, "Test.test2": DIED, "Test.test21": PASSED, "Test.test3": FAILED},
         "test_there": {},
     }
 

@@ -87,12 +87,12 @@ class Mpi4pySuite:
     title = "mpi4py's test suite"
     about = (
         "The tests of mpi4py's source archive as they are, over the wheel of the same version, run by its own `test/main.py -v`. "
-        "A job runs six of its modules. Where a job dies or stands still for two minutes, the test that did it is "
+        "A job runs three of its modules. Where a job dies or stands still for two minutes, the test that did it is "
         "left out of the next job; natively and under Unisono alike."
     )
     mpis = ("openmpi5", "mpich5", "intel", "openmpi4")
     variants = (NATIVE, *FORCED)
-    parts_per_job = 6
+    parts_per_job = 3
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:
         return (1, 2, 3, 4, 5, 8)

@@ -11,7 +11,7 @@ import pytest
 from harness import TOOL, Runner, compile_program, installed
 from mpis import BY_NAME
 
-SECTIONS = ["barrier", "counts", "roots", "in_place", "user_operators", "random"]
+SECTIONS = ["barrier", "counts", "roots", "in_place", "empty_blocks", "user_operators", "random"]
 
 
 def registry() -> list[dict[str, Any]]:

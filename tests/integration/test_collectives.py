@@ -51,7 +51,7 @@ def test_uneven_blocks(mpi: Mpi, runner: Runner):
         "UNISONO_ALGORITHM": ",".join(f"{operation}:shared" for operation in operations),
         "COLLECTIVES_TAKEN": "1",
     }
-    sections = ["counts", "roots", "in_place", "derived", "absolute", "user_operators"]
+    sections = ["counts", "roots", "in_place", "empty_blocks", "derived", "absolute", "user_operators"]
     command = [compile_program(mpi, "collectives"), *sections]
     result = runner.unisono(mpi, 4, command, environment, timeout=TIMEOUT).check()
     assert result.output.startswith("OK "), str(result)

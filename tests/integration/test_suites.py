@@ -24,7 +24,9 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-@pytest.mark.parametrize(("name", "variant"), [("openmpi5", "messages"), ("mpich5", "unisono")])
+@pytest.mark.parametrize(
+    ("name", "variant"), [("openmpi5", "messages"), ("mpich5", "shared"), ("intel", "unisono")]
+)
 def test_mpi4py_tests_its_collectives(
     request: pytest.FixtureRequest, jobs: Jobs, tmp_path: Path, name: str, variant: str
 ):

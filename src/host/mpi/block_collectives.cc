@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The wrappers of the operations on uneven blocks. Of an intercommunicator the arrays are as long as the
 // other group is large: nothing is read of them here.
+#include <algorithm>
 #include <vector>
 
 #include "host/mpi/collectives.h"
@@ -46,8 +47,22 @@ bool is_intracommunicator(MPI_Comm comm) {
   return pmpi.Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
 }
 
-bool is_same_buffer(const void* in, const void* out) {
-  return is_rejected_alias(in, out, 1);
+// Whether input and output share what some hosts refuse to have shared. A side that holds nothing shares
+// nothing, wherever it is: MPI lets it be anywhere, the other side's place too, and the other ranks know
+// nothing of it.
+bool share_buffer(const void* in, const void* out, bool is_side_empty) {
+  return is_rejected_alias(in, out, is_side_empty ? 0 : 1);
+}
+
+template <class Count>
+bool share_buffer(const void* in, const Count* in_counts, const void* out, const Count* out_counts,
+                  MPI_Comm comm) {
+  if (!is_rejected_alias(in, out, 1)) return false;
+  Place place{};
+  if (!is_intracommunicator(comm) || !find_place(comm, &place)) return true;
+  const auto holds = [](Count count) { return count > 0; };
+  return std::any_of(in_counts, in_counts + place.size, holds) &&
+         std::any_of(out_counts, out_counts + place.size, holds);
 }
 
 }  // namespace
@@ -64,7 +79,7 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
   runtime::Call call = make_call(Operation::allgatherv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if (!are_valid(out, counts, places) || !is_type(out_type) ||
-      (!call.is_in_place && (!is_valid(in, in_count, in_type) || is_same_buffer(in, out)))) {
+      (!call.is_in_place && (!is_valid(in, in_count, in_type) || share_buffer(in, out, in_count == 0)))) {
     return form.leave(native);
   }
   if (!call.is_in_place) call.send_blocks = one_block(in, in_count, in_type);
@@ -85,7 +100,8 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
   runtime::Call call = make_call(Operation::gatherv, comm);
   call.is_in_place = at.is_here && in == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type)) ||
-      (at.is_here && (!are_valid(out, counts, places) || !is_type(out_type) || is_same_buffer(in, out)))) {
+      (at.is_here &&
+       (!are_valid(out, counts, places) || !is_type(out_type) || share_buffer(in, out, in_count == 0)))) {
     return form.leave(native);
   }
   call.root = root;
@@ -107,7 +123,8 @@ int scatterv(const void* in, const Count* counts, const Displacement<Count>* pla
   runtime::Call call = make_call(Operation::scatterv, comm);
   call.is_in_place = at.is_here && out == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(out, out_count, out_type)) ||
-      (at.is_here && (!are_valid(in, counts, places) || !is_type(in_type) || is_same_buffer(in, out)))) {
+      (at.is_here &&
+       (!are_valid(in, counts, places) || !is_type(in_type) || share_buffer(in, out, out_count == 0)))) {
     return form.leave(native);
   }
   call.root = root;
@@ -129,8 +146,8 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>*
   runtime::Call call = make_call(Operation::alltoallv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if (!are_valid(out, out_counts, out_places) || !is_type(out_type) ||
-      (!call.is_in_place &&
-       (!are_valid(in, in_counts, in_places) || !is_type(in_type) || is_same_buffer(in, out)))) {
+      (!call.is_in_place && (!are_valid(in, in_counts, in_places) || !is_type(in_type) ||
+                             share_buffer(in, in_counts, out, out_counts, comm)))) {
     return form.leave(native);
   }
   if (!call.is_in_place) call.send_blocks = all_blocks(in, in_counts, in_places, in_type);
@@ -158,7 +175,7 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
   if (!has_arrays) return form.leave(native);
   runtime::Call call = make_call(Operation::alltoallw, comm);
   call.is_in_place = in == MPI_IN_PLACE;
-  if (!call.is_in_place && is_same_buffer(in, out)) return form.leave(native);
+  if (!call.is_in_place && share_buffer(in, in_counts, out, out_counts, comm)) return form.leave(native);
   const auto size = static_cast<std::size_t>(place.size);
   std::vector<Datatype> types(2 * size);
   for (std::size_t i = 0; i < size; ++i) {
@@ -187,7 +204,7 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
   runtime::Call call = make_call(Operation::reduce_scatter, comm);
   call.is_in_place = in == MPI_IN_PLACE || (in == out && !rejects_aliases);
   if (out == MPI_IN_PLACE || counts == nullptr || !is_type(type) || !is_operator(op) ||
-      (!call.is_in_place && is_same_buffer(in, out))) {
+      (!call.is_in_place && is_rejected_alias(in, out, 1))) {
     return form.leave(native);
   }
   call.op = widen<Op>(op);

@@ -148,6 +148,7 @@ void section_barrier(void);
 void section_counts(void);
 void section_roots(void);
 void section_in_place(void);
+void section_empty_blocks(void);
 void section_derived(void);
 void section_absolute(void);
 void section_large_counts(void);

@@ -66,6 +66,7 @@ static const Section sections[] = {
     {"counts", section_counts},
     {"roots", section_roots},
     {"in_place", section_in_place},
+    {"empty_blocks", section_empty_blocks},
     {"derived", section_derived},
     {"absolute", section_absolute},
     {"large_counts", section_large_counts},

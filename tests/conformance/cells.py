@@ -23,7 +23,22 @@ FORCED = {
     "exscan:recursive_doubling,allgatherv:ring,alltoallv:pairwise,alltoallw:pairwise,gatherv:binomial,"
     "scatterv:binomial",
     "shared": "all:shared",
+    "two_level": "barrier:two_level_dissemination,bcast:two_level_binomial(segment=64),"
+    "reduce:two_level_binomial(segment=64),allreduce:two_level_recursive_doubling,gather:two_level_binomial,"
+    "scatter:two_level_binomial,allgather:two_level_bruck,alltoall:two_level_pairwise,"
+    "reduce_scatter_block:two_level_recursive_halving,reduce_scatter:two_level_reduce_scatter,"
+    "scan:two_level_recursive_doubling,exscan:two_level_recursive_doubling,allgatherv:two_level_ring,"
+    "gatherv:two_level_flat,scatterv:two_level_flat",
 }
+
+
+def options(variant: str, ranks: int) -> list[str]:
+    """Return the options of `unisono run` for a variant under Unisono; two levels get two pretended nodes."""
+    words = ["--algorithm", FORCED[variant]] if FORCED[variant] else []
+    if variant == "two_level" and ranks > 1:
+        words += ["--nodes", f"{ranks - ranks // 2},{ranks // 2}"]
+    return words
+
 
 # Outcomes, from good to bad. `died` and `hung` are said of the case in which a job ended early or stood still.
 SKIPPED, PASSED, FAILED, DIED, HUNG = "skipped", "passed", "failed", "died", "hung"

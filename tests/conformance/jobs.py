@@ -11,7 +11,7 @@ from pathlib import Path
 import harness
 import job
 import mpis
-from cells import FORCED, NATIVE
+from cells import NATIVE, options
 from mpis import ROOT, Mpi
 
 
@@ -40,8 +40,7 @@ class Jobs:
         line = mpi.launch(ranks, command, self._runner.environment_for_ranks(mpi, ranks, environment))
         own = mpis.launcher_environment(mpi)
         if variant != NATIVE:
-            options = ["--algorithm", FORCED[variant]] if FORCED[variant] else []
-            line = [sys.executable, "-m", "unisono", "run", *options, "--", *line]
+            line = [sys.executable, "-m", "unisono", "run", *options(variant, ranks), "--", *line]
             # Before what the environment holds: an installed Unisono is not the one under test.
             path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
             own |= {"PYTHONPATH": path, "UNISONO_HOME": str(harness.BUILD)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import packages
-from cells import DIED, FAILED, HUNG, NATIVE, PASSED, Outcomes
+from cells import DIED, FAILED, HUNG, NATIVE, PASSED, SKIPPED, Outcomes
 from jobs import Jobs
 from mpis import Mpi
 
@@ -21,6 +21,8 @@ _ROW = re.compile(r"^(?!THRESH)(?!.*\bflagged\b)(?=.*\b(PASSED|FAILED|FAILURE)\b
 _BLACS = re.compile(
     r"^(\w[\w ]* TESTS): +\d+ TESTS; +(\d+) PASSED, +\d+ SKIPPED, +(\d+) FAILED\.$", re.MULTILINE
 )
+# What BLACS says of single tests, "PASSED  BLACS_GRIDMAP TEST".
+_NAMED = re.compile(r"^ *(PASSED|FAILED|SKIPPED) +(\w.*?) *$", re.MULTILINE)
 _SUMMARY_FAILURES = re.compile(r"^ *(\d+) tests completed and failed", re.MULTILINE)
 
 
@@ -29,7 +31,9 @@ def read_output(text: str) -> Outcomes:
     cases: Outcomes = {}
     for name, passed, failed in _BLACS.findall(text):
         cases[f"{name} ({passed} passed)"] = FAILED if int(failed) else PASSED
-    rows = [row for row in _ROW.finditer(text) if not _BLACS.match(row[0])]
+    for word, name in _NAMED.findall(text):
+        cases[name] = {"PASSED": PASSED, "SKIPPED": SKIPPED}.get(word, FAILED)
+    rows = [row for row in _ROW.finditer(text) if not _BLACS.match(row[0]) and not _NAMED.match(row[0])]
     checks = [row for row in rows if not ("PASSED" in row[0] and "FAILED" in row[0])]
     for number, row in enumerate(checks, 1):
         cases[f"check {number}"] = PASSED if row[1] == "PASSED" else FAILED

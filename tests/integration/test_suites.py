@@ -139,10 +139,14 @@ def test_scalapack_output_is_read():
         "WALL     4     4   2     1    3    1    1     0.00     0.00    99.61 FAILED\n"
         "     SUBROUTINE  TOTAL TESTS  PASSED   FAILED  SKIPPED\n"
         "INTEGER SUM TESTS: 1152 TESTS;  864 PASSED,  288 SKIPPED,    0 FAILED.\n"
+        " SKIPPED REPEATABLE SUM TEST\n"
+        " PASSED  BLACS_GRIDMAP TEST\n"
         "    1 tests completed and failed residual checks.\n"
     )
     assert scalapack_suite.read_output(text) == {
         "INTEGER SUM TESTS (864 passed)": PASSED,
+        "REPEATABLE SUM TEST": SKIPPED,
+        "BLACS_GRIDMAP TEST": PASSED,
         "check 1": PASSED,
         "check 2": FAILED,
         "(the summary)": FAILED,

@@ -124,7 +124,7 @@ def algorithms_page() -> str:
         NOTE,
         f"All {len(algorithms)} algorithms, as `unisono list` shows them. One is forced by `--algorithm OPERATION:NAME` or with parameters "
         "`--algorithm 'OPERATION:NAME(segment=64K)'`; `unisono show OPERATION --algorithm NAME` draws it. Where its needs are not met it is "
-        "refused, whoever asks for it.",
+        "refused, whoever asks for it. Reproducible ones keep the one order of [reproducible reductions](reproducible.md) where that is asked for.",
     ]
     operations: dict[str, list[dict[str, Any]]] = {}
     for algorithm in algorithms:
@@ -133,7 +133,7 @@ def algorithms_page() -> str:
         rows = [
             [
                 f"`{algorithm['name']}`",
-                cell(algorithm["group"]),
+                cell(algorithm["group"] + (", reproducible" if algorithm["reproducible"] else "")),
                 cell(algorithm["sentence"]),
                 cell(", ".join(algorithm["legality"])),
                 "<br>".join(cell(parameter(entry)) for entry in algorithm["parameters"]),

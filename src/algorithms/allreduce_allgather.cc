@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/allgathers.h"
+#include "algorithms/order.h"
 #include "algorithms/parameters.h"
 #include "algorithms/phases.h"
 
@@ -31,12 +32,19 @@ Program allgather_reduce(const Problem& problem, const Parameters& parameters,
   const int size = problem.size;
   Composition composition;
   const std::int64_t area = composition.reserve(size);
+  const std::int64_t partial = composition.reserve(problem.is_reproducible ? temporaries_of_order(size) : 0);
   const auto vectors = [=](int first, int last) { return blocks(Place::scratch, area + first, area + last); };
   composition.add(local_stage([=, rank = problem.rank](Writer& writer) {
     writer.copy(vectors(rank, rank + 1), whole(Place::input));
   }));
   allgather.add(&composition, problem, parameters, {vectors, 1, 1, size});
-  composition.add(local_stage([=](Writer& writer) {
+  composition.add(local_stage([=, is_reproducible = problem.is_reproducible](Writer& writer) {
+    if (is_reproducible) {
+      join_in_order(
+          writer, size, whole(Place::output), [&](int rank) { return vectors(rank, rank + 1); },
+          [&](int i) { return block(Place::scratch, partial + i); });
+      return;
+    }
     writer.reduce(whole(Place::output), vectors(0, 1), vectors(1, 2));
     for (int rank = 2; rank < size; ++rank) {
       writer.reduce(whole(Place::output), whole(Place::output), vectors(rank, rank + 1));
@@ -136,6 +144,7 @@ std::vector<Descriptor> make() {
                              "Everyone gets all vectors and joins them: ", allgather, allgather_reduce));
     all.back().legality = allgather.legality;
     all.back().legality.max_total_bytes = max_gathered_bytes;
+    all.back().legality.keeps_one_order = true;
   }
   for (const std::string_view x :
        {"simple", "mesh_2d", "mesh_3d", "recursive_doubling", "bruck", "direct_ring",
@@ -144,6 +153,7 @@ std::vector<Descriptor> make() {
     all.push_back(descriptor(
         "rab1_" + allgather.name, "rab1",
         "Recursive halving leaves parts of the result, which an allgather spreads: ", allgather, rab1));
+    all.back().legality.keeps_one_order = true;
   }
   for (const BarrierWords& words : barriers) {
     for (const std::string& y : {std::string("topology_ring"), "direct_ring" + std::string(words.suffix)}) {

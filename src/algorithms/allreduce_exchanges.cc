@@ -54,7 +54,7 @@ std::vector<Descriptor> make() {
            .group = "exchange",
            .sentence = "In each round pairs exchange all that they have joined, at distance 1, 2, 4 ...",
            .source = "A5, section 3.2",
-           .legality = {},
+           .legality = {.keeps_one_order = true},
            .parameters = {segment_parameter(), window_parameter()},
            .build = recursive_doubling},
           {.name = "rabenseifner",
@@ -63,7 +63,7 @@ std::vector<Descriptor> make() {
            .sentence =
                "Recursive halving leaves each rank one part of the result; recursive doubling spreads it.",
            .source = "A5, section 3.2; S1",
-           .legality = {},
+           .legality = {.keeps_one_order = true},
            .parameters = {},
            .build = rabenseifner}};
 }

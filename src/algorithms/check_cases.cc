@@ -2,6 +2,7 @@
 #include "algorithms/check_cases.h"
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 
 #include "schedule/ranges.h"
@@ -88,6 +89,12 @@ bool is_legal(const Descriptor& descriptor, const Problem& problem) {
   return why_illegal(descriptor, problem, 0, true, true).empty();
 }
 
+// What is asked of the order of operands.
+struct Joining {
+  bool is_commutative, is_reproducible;
+};
+constexpr Joining joinings[] = {{true, false}, {false, false}, {false, true}};
+
 // One shape of each layout before all others, the sources' own layouts first.
 void put_layouts_first(std::vector<CheckShape>* shapes) {
   std::vector<std::string> seen;
@@ -149,12 +156,23 @@ std::vector<NamedLayout> check_layouts_on_switches(int size) {
   return layouts;
 }
 
+std::vector<NamedLayout> aligned_layouts(int size) {
+  std::vector<NamedLayout> layouts;
+  for (int on_node = 2; 2 * on_node <= size; on_node *= 2) {
+    if (size % on_node != 0) continue;
+    const std::string name = std::to_string(size / on_node) + "x" + std::to_string(on_node);
+    layouts.push_back({name, std::make_shared<Layout>(*Layout::parse(name))});
+  }
+  return layouts;
+}
+
 Problem CheckShape::problem(const Descriptor& descriptor) const {
   Problem problem;
   problem.operation = descriptor.operation;
   problem.size = layout.layout->size();
   problem.root = root;
   problem.is_commutative = is_commutative;
+  problem.is_reproducible = is_reproducible;
   problem.layout = layout.layout;
   return problem;
 }
@@ -164,7 +182,9 @@ std::string CheckShape::describe(const Descriptor& descriptor) const {
   std::string text = std::to_string(size) + (size == 1 ? " rank (" : " ranks (") + layout.name + ")";
   if (is_rooted(descriptor.operation)) text += ", root " + std::to_string(root);
   if (is_in_place) text += ", in place";
-  if (is_reduction(descriptor.operation) && !is_commutative) text += ", not commutative";
+  if (is_reduction(descriptor.operation) && !is_commutative) {
+    text += is_reproducible ? ", reproducible" : ", not commutative";
+  }
   for (const auto& [name, value] : parameters.values()) text += ", " + name + "=" + std::to_string(value);
   return text;
 }
@@ -177,13 +197,19 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
   if (descriptor.legality.needs_topology) {
     std::ranges::move(check_layouts_on_switches(size), std::back_inserter(layouts));
   }
+  const std::size_t for_all = layouts.size();
+  if (descriptor.legality.keeps_one_order && descriptor.legality.needs_several_nodes) {
+    std::ranges::move(aligned_layouts(size), std::back_inserter(layouts));
+  }
   for (const NamedLayout& layout : layouts) {
+    const bool is_for_all = static_cast<std::size_t>(&layout - layouts.data()) < for_all;
     for (const int root : roots_of(descriptor, *layout.layout)) {
-      for (const bool is_commutative : {true, false}) {
-        if (!is_commutative && !is_reduction(descriptor.operation)) continue;
+      for (const Joining& joining : joinings) {
+        if (!joining.is_commutative && !is_reduction(descriptor.operation)) continue;
+        if (!joining.is_reproducible && !is_for_all) continue;
         for (const bool is_in_place : {false, true}) {
           if (is_in_place && !schedule::may_be_in_place(some)) continue;
-          CheckShape shape{layout, root, is_commutative, is_in_place, {}};
+          CheckShape shape{layout, root, joining.is_commutative, joining.is_reproducible, is_in_place, {}};
           if (is_legal(descriptor, shape.problem(descriptor))) legal.push_back(std::move(shape));
         }
       }

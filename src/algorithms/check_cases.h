@@ -22,12 +22,16 @@ std::vector<NamedLayout> check_layouts(int size);
 // The same below switches: one, two, four uneven ones, two levels of them; the sources' (a), 16 on one, and
 // (b), 32 on four; machines with one rank and with several.
 std::vector<NamedLayout> check_layouts_on_switches(int size);
+// Several nodes of equally many consecutive ranks, a power of two of them: what reproducible reductions on
+// two levels need.
+std::vector<NamedLayout> aligned_layouts(int size);
 
 // All but the count of a call.
 struct CheckShape {
   NamedLayout layout;
   int root = 0;
   bool is_commutative = true;
+  bool is_reproducible = false;
   bool is_in_place = false;
   Parameters parameters;
 

@@ -52,6 +52,9 @@ struct Legality {
   // of this job, it is not legal.
   bool needs_topology = false;
   int max_phases = 0;  // of an alltoall on that tree; 0: no limit
+  // Reductions: asked for a reproducible one (Problem::is_reproducible), does it join in the order of
+  // algorithms/order.h? The checker proves it of those that say so, and a test that all others do not.
+  bool keeps_one_order = false;
   // Largest message on one rank's side, bytes; 0: no limit. (Block operations: one block; all blocks.)
   std::int64_t max_bytes = 0;
   std::int64_t max_total_bytes = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "algorithms/compose.h"
+#include "algorithms/order.h"
 #include "algorithms/parameters.h"
 
 namespace unisono::algorithms {
@@ -11,7 +12,32 @@ namespace unisono::algorithms {
 using schedule::Place;
 using schedule::Problem;
 using schedule::Program;
+using schedule::Ref;
 using schedule::Writer;
+
+namespace {
+
+// A fused reduction joins from the left, which up to three ranks is the one order.
+bool needs_vectors(const Problem& problem) {
+  constexpr int most_from_left = 3;
+  return problem.is_reproducible && problem.size > most_from_left;
+}
+
+// The vectors of all ranks side by side in scratch space, and behind them what is joined of them.
+Program with_vectors(int size, std::function<void(Writer&, const Ref& vectors)> write, bool is_joining) {
+  const std::int64_t scratch = size + temporaries_of_order(size);
+  return one_stage(local_stage([=](Writer& writer) {
+                     write(writer, blocks(Place::scratch, 0, size));
+                     if (!is_joining) return;
+                     join_in_order(
+                         writer, size, whole(Place::output),
+                         [](int rank) { return block(Place::scratch, rank); },
+                         [&](int i) { return block(Place::scratch, size + i); });
+                   }),
+                   scratch);
+}
+
+}  // namespace
 
 Program fused_barrier(const Problem&, const Parameters&) {
   return one_stage(local_stage([](Writer& writer) { writer.node_barrier(); }));
@@ -21,10 +47,22 @@ Program fused_bcast(const Problem& problem, const Parameters&) {
       local_stage([=](Writer& writer) { writer.node_bcast(whole(Place::output), problem.root); }));
 }
 Program fused_reduce(const Problem& problem, const Parameters&) {
+  if (needs_vectors(problem)) {
+    const auto gather = [=](Writer& writer, const Ref& vectors) {
+      writer.node_gather(vectors, whole(Place::input), problem.root);
+    };
+    return with_vectors(problem.size, gather, problem.rank == problem.root);
+  }
   return one_stage(local_stage(
       [=](Writer& writer) { writer.node_reduce(whole(Place::output), whole(Place::input), problem.root); }));
 }
-Program fused_allreduce(const Problem&, const Parameters&) {
+Program fused_allreduce(const Problem& problem, const Parameters&) {
+  if (needs_vectors(problem)) {
+    const auto allgather = [](Writer& writer, const Ref& vectors) {
+      writer.node_allgather(vectors, whole(Place::input));
+    };
+    return with_vectors(problem.size, allgather, true);
+  }
   return one_stage(
       local_stage([](Writer& writer) { writer.node_allreduce(whole(Place::output), whole(Place::input)); }));
 }
@@ -61,6 +99,7 @@ Descriptor fused(Operation operation, std::string sentence,
           .legality = {.needs_one_node = true,
                        .needs_shared_memory = true,
                        .waits_inside = true,
+                       .keeps_one_order = is_reduction(operation),
                        .max_bytes = fused_max_bytes},
           .parameters = {},
           .build = build};

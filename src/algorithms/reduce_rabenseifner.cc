@@ -49,7 +49,7 @@ std::vector<Descriptor> make() {
        .group = "exchange",
        .sentence = "Recursive halving leaves each rank one part of the result; the root gathers the parts.",
        .source = "A5, section 3.2; S1",
-       .legality = {},
+       .legality = {.keeps_one_order = true},
        .parameters = {},
        .build = rabenseifner}};
 }

@@ -62,7 +62,8 @@ Program pairwise(const Problem& problem, const Parameters& parameters) {
 }
 
 // Halving by the largest distance first leaves each member of the base what the ranks that it stands for are
-// to have. Scratch space: what is joined, and behind it what arrives.
+// to have. Where the order of the operands counts it is the smallest first, and members change what they are
+// left with. Scratch space: what is joined, and behind it what arrives.
 Program recursive_halving(const Problem& problem, const Parameters&) {
   const Folding folding(problem.size);
   const Folding::Member me = folding.at(problem.rank);
@@ -77,20 +78,34 @@ Program recursive_halving(const Problem& problem, const Parameters&) {
     writer.recv(arrived(all), me.partner);
     join(writer, joined(all), all, arrived(all), me.partner < rank);
   };
+  const bool is_in_order = !problem.is_commutative;
   const auto halve = [=](int round, Writer& writer) {
     if (me.role == Role::extra) return;
-    const Halving halving = patterns::farthest_halving(me.index, round, folding.base());
+    const Halving halving = is_in_order ? patterns::recursive_halving(me.index, round, folding.base())
+                                        : patterns::farthest_halving(me.index, round, folding.base());
     const auto run_of = [&](int first, int last) {
       const Place mine = round == 0 && me.role == Role::base ? Place::input : Place::scratch;
       return runs.of(mine, folding.first_rank(first), folding.first_rank(last));
     };
     const Ref kept = run_of(halving.keep_first, halving.keep_last);
-    const bool is_last = round + 1 == folding.rounds();
+    const bool is_last = !is_in_order && round + 1 == folding.rounds();
     const int partner = folding.rank_of(halving.partner);
     writer.send(run_of(halving.give_first, halving.give_last), partner);
     writer.recv(arrived(kept), partner);
     join(writer, is_last && me.role == Role::base ? runs.own(Place::output) : joined(kept), kept,
          arrived(kept), halving.partner < me.index);
+  };
+  const auto change = [=](int, Writer& writer) {
+    if (me.role == Role::extra) return;
+    const auto of_member = [&](int index) {
+      return runs.of(Place::scratch, folding.first_rank(index), folding.first_rank(index + 1));
+    };
+    const int other = patterns::kept_part(me.index, folding.base());
+    if (other != me.index) {
+      writer.send(of_member(other), folding.rank_of(other));
+      writer.recv(of_member(me.index), folding.rank_of(other));
+    }
+    if (me.role == Role::base) writer.copy(runs.own(Place::output), of_member(me.index));
   };
   const auto unfold = [=, rank = problem.rank](int, Writer& writer) {
     if (me.role == Role::extra) writer.recv(runs.own(Place::output), me.partner);
@@ -102,6 +117,7 @@ Program recursive_halving(const Problem& problem, const Parameters&) {
   composition.reserve(2 * runs.total());
   composition.add(message_stage({}, 1, fold));
   composition.add(message_stage({}, folding.rounds(), halve));
+  if (is_in_order) composition.add(message_stage({}, 1, change));
   composition.add(message_stage({}, 1, unfold));
   return composition.take();
 }
@@ -138,27 +154,29 @@ std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
   for (const Operation operation : {Operation::reduce_scatter_block, Operation::reduce_scatter}) {
     const auto add = [&](std::string name, std::string_view group, std::string sentence, std::string source,
-                         bool needs_commutative, std::vector<ParameterSpec> parameters, auto build) {
+                         const Legality& legality, std::vector<ParameterSpec> parameters, auto build) {
       all.push_back({.name = std::move(name),
                      .operation = operation,
                      .group = group,
                      .sentence = std::move(sentence),
                      .source = std::move(source),
-                     .legality = {.needs_commutative = needs_commutative},
+                     .legality = legality,
                      .parameters = std::move(parameters),
                      .build = build});
     };
     add("ring", "ring", "Blocks go once around a ring and are joined on the way to their ranks.",
-        "A5, section 3.2", true, {segment_parameter(), window_parameter()}, ring);
+        "A5, section 3.2", {.needs_commutative = true}, {segment_parameter(), window_parameter()}, ring);
     add("pairwise", "exchange",
         "In each round a rank sends one other its operand, and joins the one that arrives.",
-        "A5, section 3.2; S1", true, {segment_parameter(), window_parameter(), rounds_parameter()}, pairwise);
+        "A5, section 3.2; S1", {.needs_commutative = true},
+        {segment_parameter(), window_parameter(), rounds_parameter()}, pairwise);
     add("recursive_halving", "exchange",
         "In each round pairs exchange halves of what they have, at half the distance of the round before.",
-        "A5, section 3.2; S1", true, {}, recursive_halving);
+        "A5, section 3.2; S1", {.keeps_one_order = true}, {}, recursive_halving);
     add("reduce_scatter", "tree",
         "A reduction along a binomial tree, then the blocks are handed out down the same tree.",
-        "A5, figure 3.1 (c)", false, {segment_parameter(), window_parameter()}, reduce_then_scatter);
+        "A5, figure 3.1 (c)", {.keeps_one_order = true}, {segment_parameter(), window_parameter()},
+        reduce_then_scatter);
   }
   return all;
 }

@@ -144,6 +144,13 @@ std::string why_illegal(const Descriptor& descriptor, const Problem& problem, st
                         bool has_shared_memory, bool has_single_copy) {
   const Legality& legality = descriptor.legality;
   if (std::string why = why_layout_forbids(legality, problem); !why.empty()) return why;
+  if (problem.is_reproducible && is_reduction(problem.operation)) {
+    if (!legality.keeps_one_order)
+      return "joins operands in an order of its own, not in the reproducible one";
+    if (legality.needs_several_nodes && !problem.layout->is_aligned()) {
+      return "needs equally many consecutive ranks on every node, a power of two, to be reproducible";
+    }
+  }
   if (!problem.is_commutative) {
     if (legality.needs_commutative) return "needs a commutative operator";
     if (legality.needs_consecutive_unless_commutative && !problem.layout->is_consecutive()) {

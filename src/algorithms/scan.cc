@@ -89,7 +89,7 @@ std::vector<Descriptor> make() {
          .group = "tree",
          .sentence = "Each rank joins its operand to what comes from the one before, and passes it on.",
          .source = "A5, figure 3.1 (d)",
-         .legality = {},
+         .legality = {.keeps_one_order = true},
          .parameters = {segment_parameter(64 << 10), window_parameter()},
          .build = chain});
     all.push_back({.name = "recursive_doubling",

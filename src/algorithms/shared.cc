@@ -162,7 +162,9 @@ Descriptor descriptor(std::string name, Operation operation, std::string sentenc
           .group = "shared",
           .sentence = std::move(sentence),
           .source = std::move(source),
-          .legality = {.needs_one_node = true, .needs_shared_memory = true},
+          .legality = {.needs_one_node = true,
+                       .needs_shared_memory = true,
+                       .keeps_one_order = is_reduction(operation)},
           .parameters = {buffers_parameter(), piece_parameter()},
           .build = build};
 }

@@ -3,6 +3,7 @@
 // own part of the own operand stays private: it is never written to shared memory, which nearly doubles the
 // speed.
 #include "algorithms/compose.h"
+#include "algorithms/order.h"
 #include "algorithms/shared.h"
 #include "patterns/exchange.h"
 
@@ -14,6 +15,7 @@ using schedule::Problem;
 using schedule::Program;
 using schedule::Ref;
 using schedule::SharedMode;
+using schedule::Stage;
 using schedule::Writer;
 
 namespace {
@@ -36,8 +38,8 @@ void put_others_parts(const Problem& problem, Writer& writer) {
   writer.signal(written);
 }
 
-// Joins the own part in the order of the ranks. The last step writes to `result`, all others to the own slot:
-// in place, the operand must stay until its turn.
+// Joins the own part in the order of the ranks, from the left unless one order is asked for. The last step
+// writes to `result`, all others to the own slot: in place, the operand must stay until its turn.
 void join_own_part(const Problem& problem, const Ref& result, Writer& writer) {
   const auto operand_of = [&](int rank) {
     const Ref operand = whole(Place::input).sub(problem.rank, problem.size);
@@ -45,6 +47,11 @@ void join_own_part(const Problem& problem, const Ref& result, Writer& writer) {
   };
   const Ref slot = whole(Place::input).sub(problem.rank, problem.size).in_slot_of(problem.rank);
   writer.await_all(written);
+  if (problem.is_reproducible) {
+    const Ref partial = whole(Place::scratch).sub(problem.rank, problem.size);
+    join_in_order(writer, problem.size, result, operand_of, [&](int i) { return partial.shifted(i); });
+    return;
+  }
   for (int rank = 1; rank < problem.size; ++rank) {
     const bool is_last = rank == problem.size - 1;
     writer.reduce(is_last ? result : slot, rank == 1 ? operand_of(0) : slot, operand_of(rank));
@@ -57,10 +64,14 @@ void get_part_of(int rank, const Problem& problem, Writer& writer) {
   writer.copy(theirs, theirs.in_slot_of(rank));
 }
 
+std::int64_t partial_results(const Problem& problem) {
+  return problem.is_reproducible ? temporaries_of_order(problem.size) : 0;
+}
+
 }  // namespace
 
 Program shared_reduce(const Problem& problem, const Parameters& parameters) {
-  return one_stage(channel_stage(parameters, SharedMode::own, joined, [=](Writer& writer) {
+  Stage stage = channel_stage(parameters, SharedMode::own, joined, [=](Writer& writer) {
     const Ref part = whole(Place::output).sub(problem.rank, problem.size);
     const bool is_root = problem.rank == problem.root;
     put_others_parts(problem, writer);
@@ -68,13 +79,14 @@ Program shared_reduce(const Problem& problem, const Parameters& parameters) {
     for (int distance = 1; is_root && distance < problem.size; ++distance) {
       get_part_of(wrap(problem.rank + distance, problem.size), problem, writer);
     }
-  }));
+  });
+  return one_stage(std::move(stage), partial_results(problem));
 }
 
 // The own result goes to the output first: what is put into a slot may pass the caches, and would have to be
 // fetched again.
 Program shared_allreduce(const Problem& problem, const Parameters& parameters) {
-  return one_stage(channel_stage(parameters, SharedMode::own, joined + 1, [=](Writer& writer) {
+  Stage stage = channel_stage(parameters, SharedMode::own, joined + 1, [=](Writer& writer) {
     const Ref part = whole(Place::output).sub(problem.rank, problem.size);
     put_others_parts(problem, writer);
     join_own_part(problem, part, writer);
@@ -83,7 +95,8 @@ Program shared_allreduce(const Problem& problem, const Parameters& parameters) {
     for (int distance = 1; distance < problem.size; ++distance) {
       get_part_of(wrap(problem.rank + distance, problem.size), problem, writer);
     }
-  }));
+  });
+  return one_stage(std::move(stage), partial_results(problem));
 }
 
 }  // namespace unisono::algorithms

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "algorithms/compose.h"
+#include "algorithms/order.h"
 #include "algorithms/parameters.h"
 #include "algorithms/runs.h"
 #include "algorithms/shared.h"
@@ -101,6 +102,11 @@ Program in_lanes(const Problem& problem, const Parameters& parameters) {
       if (peer != problem.rank) writer.copy(theirs.in_slot_of(problem.rank, peer), theirs);
     }
     writer.signal(written);
+    if (problem.is_reproducible) {
+      writer.await_all(written);
+      join_in_order(writer, problem.size, result, operand_of, [&](int i) { return runs.own_area(i); });
+      return;
+    }
     if (problem.rank != 0) writer.await(0, written);
     for (int rank = 1; rank < problem.size; ++rank) {
       if (rank != problem.rank) writer.await(rank, written);
@@ -108,7 +114,8 @@ Program in_lanes(const Problem& problem, const Parameters& parameters) {
     }
   });
   stage.lanes = problem.size;
-  return one_stage(std::move(stage));
+  return one_stage(std::move(stage),
+                   problem.is_reproducible ? runs.scratch(temporaries_of_order(problem.size)) : 0);
 }
 
 // For more ranks than a slot has lanes.
@@ -136,6 +143,19 @@ Program shared_reduce_scatter(const Problem& problem, const Parameters& paramete
 
 Program fused_reduce_scatter(const Problem& problem, const Parameters&) {
   const Runs runs(problem);
+  if (problem.is_reproducible) {
+    const auto own_of = [=](std::int64_t vector) {
+      return runs.of(Place::scratch, problem.rank).shifted(vector * runs.total());
+    };
+    const int size = problem.size;
+    return one_stage(local_stage([=](Writer& writer) {
+                       writer.node_allgather(blocks(Place::scratch, 0, size * runs.total()),
+                                             runs.all(Place::input));
+                       join_in_order(writer, size, runs.own(Place::output), own_of,
+                                     [&](int i) { return own_of(size + i); });
+                     }),
+                     (size + temporaries_of_order(size)) * runs.total());
+  }
   return one_stage(local_stage([=](Writer& writer) {
                      writer.node_allreduce(runs.all(Place::scratch), runs.all(Place::input));
                      writer.copy(runs.own(Place::output), runs.of(Place::scratch, problem.rank));
@@ -150,7 +170,7 @@ Descriptor descriptor(Operation operation, std::string name, std::string sentenc
           .group = "shared",
           .sentence = std::move(sentence),
           .source = "A2, section 2.4",
-          .legality = {.needs_one_node = true, .needs_shared_memory = true},
+          .legality = {.needs_one_node = true, .needs_shared_memory = true, .keeps_one_order = true},
           .parameters = {},
           .build = build};
 }

@@ -128,6 +128,7 @@ std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
     if (inter.operation != Operation::exscan) continue;
     for (const Operation operation : {Operation::scan, Operation::exscan}) {
       Descriptor descriptor = two_level(inter, {});
+      descriptor.legality.keeps_one_order = false;
       descriptor.operation = operation;
       descriptor.build = [inter](const Problem& problem, const Parameters& parameters) {
         return TwoLevelScan(Levels(problem), problem).build(inter, parameters);

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "patterns/numbers.h"
+
 namespace unisono::patterns {
 
 namespace {
@@ -72,6 +74,10 @@ bool Layout::is_consecutive() const {
     if (ranks.back() - ranks.front() + 1 != std::ssize(ranks)) return false;
   }
   return true;
+}
+
+bool Layout::is_aligned() const {
+  return is_uniform() && is_consecutive() && is_power_of_two(static_cast<int>(ranks_of.front().size()));
 }
 
 bool Layout::is_uniform() const {

@@ -27,6 +27,9 @@ struct Layout {
   bool is_consecutive() const;
   // Do all nodes hold equally many ranks?
   bool is_uniform() const;
+  // Does every node hold equally many consecutive ranks, a power of two of them? Then a binary tree of
+  // neighbouring ranks is one of nodes, and one inside each of them.
+  bool is_aligned() const;
   // "8 ranks on 1 node", "16 ranks on 4 nodes (3+5+4+4)".
   std::string describe() const;
 

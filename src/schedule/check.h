@@ -9,8 +9,8 @@
 // - shared memory: no slot is read before it is written or overwritten before it is read, nobody awaits what
 //   nobody signals; for all timings at once, by what is known to happen before what;
 // - the operation's result: each contribution once, in rank order where the operator does not commute, the
-//   same bits on all ranks of an allreduce; nothing read that was never written, no input written, nothing
-//   beyond a buffer's end.
+//   same bits on all ranks of an allreduce, the one order of a reproducible reduction; nothing read that was
+//   never written, no input written, nothing beyond a buffer's end.
 #pragma once
 
 #include <cstdint>

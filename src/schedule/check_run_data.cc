@@ -286,6 +286,9 @@ void CheckRun::check_result(int rank) {
     return;
   }
 
+  const std::int32_t in_one_order = problem.is_reproducible && is_reduction(operation)
+                                        ? expressions_.in_one_order(state.call, joined, is_scan(operation))
+                                        : -1;
   auto& result = results_[state.call];
   const bool is_same_everywhere = operation == Operation::allreduce;
   if (is_same_everywhere && result.empty()) result = state.output;
@@ -300,6 +303,11 @@ void CheckRun::check_result(int rank) {
       expected = expressions_.leaf(state.call, from);
     } else if (!expressions_.is_run(cell.value, joined) || expressions_.call_of(cell.value) != state.call) {
       expected = -1;
+    }
+    if (in_one_order >= 0 && cell.value == expected && cell.value != in_one_order) {
+      fail(plan_.call(state.call).title + ": rank " + std::to_string(rank) + " ends with element " +
+           std::to_string(i) + " joined in another order than the reproducible one");
+      return;
     }
     if (cell.value == expected && cell.element == element && expected >= 0) {
       if (!is_same_everywhere || cell == result[i]) continue;

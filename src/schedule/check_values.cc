@@ -54,6 +54,28 @@ std::int32_t Expressions::combine(std::int32_t left, std::int32_t right, bool is
   return value;
 }
 
+std::int32_t Expressions::in_one_order(int call, int count, bool is_scan) {
+  std::vector<std::int32_t> values;
+  for (int rank = 0; rank < count; ++rank) values.push_back(leaf(call, rank));
+  if (is_scan) {
+    std::int32_t joined = values.front();
+    for (int rank = 1; rank < count; ++rank) joined = combine(joined, values[rank], false);
+    return joined;
+  }
+  int members = 1;
+  while (2 * members <= count) members *= 2;
+  // One round joins the first pairs and leaves a power of two; all rounds behind it join all pairs.
+  for (int pairs = count - members; values.size() > 1; pairs = static_cast<int>(values.size()) / 2) {
+    std::vector<std::int32_t> next;
+    for (int pair = 0; pair < pairs; ++pair) {
+      next.push_back(combine(values[2 * pair], values[2 * pair + 1], false));
+    }
+    next.insert(next.end(), values.begin() + 2 * pairs, values.end());
+    values = std::move(next);
+  }
+  return values.front();
+}
+
 std::string Expressions::describe(std::int32_t value) const {
   if (value < 0) return "nothing (never written)";
   const Node& node = nodes_[value];

@@ -208,7 +208,7 @@ class Finder {
     }
     if (is_sent_token || is_fused(step.step.kind)) {
       for (const Point& point : open_) wait_for(i, point);
-      open_.assign(1, {i, true});
+      open_.assign(1, {i, is_sent_token});
     } else {
       open_.push_back({i, false});
     }

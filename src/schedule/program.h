@@ -29,9 +29,11 @@ struct Problem {
   Operation operation = Operation::barrier;
   int size = 1;
   int rank = 0;
-  int root = 0;                                    // rooted operations; 0 otherwise
-  bool is_commutative = true;                      // reductions: may the operator's operands be exchanged?
-  bool is_in_place = false;                        // this rank gave MPI_IN_PLACE
+  int root = 0;                  // rooted operations; 0 otherwise
+  bool is_commutative = true;    // reductions: may the operator's operands be exchanged?
+  bool is_in_place = false;      // this rank gave MPI_IN_PLACE
+  bool is_reproducible = false;  // reductions: joined in the one order of algorithms/order.h;
+                                 // then `is_commutative` does not hold
   std::shared_ptr<const patterns::Layout> layout;  // of `size` ranks; never null
   Blocks blocks;
 };

@@ -61,6 +61,7 @@ ordered_json to_json(const Descriptor& descriptor) {
           {"legality", clauses(legality)},
           {"parameters", parameters},
           {"shared_memory", legality.needs_shared_memory},
+          {"reproducible", legality.keeps_one_order},
           {"levels", legality.needs_several_nodes ? 2 : 1}};
 }
 

@@ -106,6 +106,12 @@ std::vector<OptionSpec> make_option_list() {
            "OPERATION may be all. For example "
            "allreduce:ring(segment=64K),bcast:native. What is illegal or unknown is refused with a warning.",
            &Options::algorithm),
+      flag(
+          "reproducible", "UNISONO_REPRODUCIBLE", "decision",
+          "Reductions join their operands in one order that the number of ranks alone decides: the same bits "
+          "whatever algorithm, segment, placement and MPI (docs/reproducible.md). The info key "
+          "unisono_reproducible sets it for one communicator.",
+          &Options::is_reproducible),
       text("report", "UNISONO_REPORT", "file", "general",
            "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error.",
            &Options::report),

@@ -14,6 +14,7 @@ namespace unisono {
 struct Options {
   bool is_enabled = true;
   std::string algorithm;            // "allreduce:ring(segment=64K),bcast:native"
+  bool is_reproducible = false;
   std::string report;               // file, "-" for standard error, empty for none
   std::string log = "warning";      // quiet, warning, info
   std::string progress = "thread";  // thread, calls

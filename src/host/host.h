@@ -36,6 +36,9 @@ struct TypeInfo {
   ElementType element = ElementType::derived;
 };
 
+// What a program said of something, if anything.
+enum class Hint : std::uint8_t { none, no, yes };
+
 // Operators for the few small reductions that set-up itself needs.
 enum class AgreeOp : std::uint8_t { band, bor, min, max, sum };
 
@@ -63,6 +66,8 @@ class Host {
   virtual int on_comm_free(Comm comm, void (*callback)(void*), void* state) = 0;
   // The communicator's MPI name, empty where it has none. Local.
   virtual std::string comm_name(Comm comm) = 0;
+  // The info key unisono_reproducible, as the program set it on `comm`. Local.
+  virtual Hint reproducible_hint(Comm comm) = 0;
 
   // --- Messages of bytes (on communicators that the core made by comm_split) ---
   virtual int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,

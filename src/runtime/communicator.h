@@ -100,6 +100,7 @@ struct Communicator {
   std::vector<int> rank_in_world;  // rank -> rank in the private world
   bool has_single_copy = false;
   bool is_oversubscribed = false;
+  bool is_reproducible = false;  // agreed: option or info key
   shm::WaitConfig wait;
 
   // The slice's place in the node's pool, -1 without one. The last local rank to leave gives it back.

@@ -145,15 +145,15 @@ Outcome Job::collective(const Call& call, int* error) {
   if (is_reduction(call.operation) && !host_.is_defined(call.op, call.send_type)) return Outcome::native;
   const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
   if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
-  const bool is_commutative = !is_reduction(call.operation) || host_.is_commutative(call.op);
+  const bool may_exchange = is_commutative(*c, call);
 
-  CallClass& entry = c->call_class(call.operation, is_commutative, bytes);
+  CallClass& entry = c->call_class(call.operation, may_exchange, bytes);
   const auto run_it = [&] {
-    const int result = run(*c, entry, call, arguments, is_commutative);
+    const int result = run(*c, entry, call, arguments, may_exchange);
     if (entry.kind == CallClass::Kind::fused) remember(*c, entry, call, arguments);
     return result;
   };
-  return serve(*c, entry, call, is_commutative, bytes, run_it, error);
+  return serve(*c, entry, call, may_exchange, bytes, run_it, error);
 }
 
 template <class Run>
@@ -188,15 +188,19 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
     if (total == 0) return Outcome::done;
     bytes = (total + c.size - 1) / c.size;
   }
-  const bool is_commutative = !is_reducing || host_.is_commutative(call.op);
-  CallClass& entry = c.call_class(call.operation, is_commutative, bytes);
-  const auto run_it = [&] { return run_blocks(c, entry, call, is_commutative); };
-  return serve(c, entry, call, is_commutative, bytes, run_it, error);
+  const bool may_exchange = is_commutative(c, call);
+  CallClass& entry = c.call_class(call.operation, may_exchange, bytes);
+  const auto run_it = [&] { return run_blocks(c, entry, call, may_exchange); };
+  return serve(c, entry, call, may_exchange, bytes, run_it, error);
 }
 
 void Job::native_finished(const Call&, double seconds) {
   if (timed_native != nullptr) record_time(*timed_native, seconds);
   timed_native = nullptr;
+}
+
+bool Job::is_commutative(const Communicator& c, const Call& call) const {
+  return !is_reduction(call.operation) || (!c.is_reproducible && host_.is_commutative(call.op));
 }
 
 schedule::Problem Job::problem(const Communicator& c, const Call& call, bool is_commutative) const {
@@ -205,6 +209,7 @@ schedule::Problem Job::problem(const Communicator& c, const Call& call, bool is_
           .rank = c.rank,
           .root = is_rooted(call.operation) ? call.root : 0,
           .is_commutative = is_commutative,
+          .is_reproducible = c.is_reproducible && is_reduction(call.operation),
           .layout = c.layout};
 }
 
@@ -225,8 +230,11 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
     warnings_.push_back(warning);
     if (world_rank_ == 0) log::warning_once(warning);
   }
+  // The slice's own reductions join from the left, which is the reproducible order of few ranks alone.
+  constexpr int most_from_left = 3;
+  const bool is_in_order = !question.problem.is_reproducible || c.size <= most_from_left;
   const bool is_fused = entry.choice->algorithm != nullptr && entry.choice->algorithm->name == "fused" &&
-                        is_one_fused_call(call.operation) && c.layout->nodes() == 1;
+                        is_one_fused_call(call.operation) && c.layout->nodes() == 1 && is_in_order;
   entry.kind = entry.choice->algorithm == nullptr ? CallClass::Kind::native
                : is_fused                         ? CallClass::Kind::fused
                                                   : CallClass::Kind::scheduled;

@@ -42,6 +42,7 @@ class Job {
   bool make_progress();  // true where a call has ended
   bool shares_cores() const { return is_oversubscribed_[static_cast<std::size_t>(world_rank_)] != 0; }
   void end_calls(host::Comm handle);  // waits for those under way on it
+  void forget(host::Comm comm);
   void finish();                      // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
 
@@ -55,6 +56,8 @@ class Job {
   Communicator* set_up(host::Comm handle);
   NativeReason set_up_members(Communicator& c);
   NativeReason agree_on_identifier(Communicator& c, bool is_translated);
+  bool wants_one_order(const Communicator& c) const;
+  void say_who_decides_order(const Communicator& c, NativeReason reason) const;
   void describe_ground(Communicator& c);
   void attach_slice(Communicator& c);
   static void on_freed(void* token);
@@ -94,6 +97,8 @@ class Job {
   schedule::Ground ground(const Communicator& c);
   int execute(Communicator& c, const Call& call, const schedule::Compiled& what, const schedule::Data& data);
   void give_up_single_copy(const Call& call);
+  // May operands change places?
+  bool is_commutative(const Communicator& c, const Call& call) const;
   schedule::Problem problem(const Communicator& c, const Call& call, bool is_commutative) const;
 
   // nonblocking.cc

@@ -137,6 +137,9 @@ void Job::agree_on_options() {
   }
   log::set_level(log::level_from_name(options_.log));
   is_enabled_ = options_.is_enabled;
+  if (options_.is_reproducible && !options_.is_enabled && world_rank_ == 0) {
+    log::warning("option 'reproducible' has no effect: Unisono is switched off (option 'enable')");
+  }
 }
 
 void Job::make_decider() {
@@ -174,6 +177,7 @@ Communicator* Job::set_up(host::Comm handle) {
   } else {
     c.native_reason = set_up_members(c);
   }
+  say_who_decides_order(c, c.native_reason);
   {
     const std::lock_guard lock(table_mutex_);
     table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
@@ -213,6 +217,17 @@ void Job::end_calls(std::uint64_t token) {
     }
   }
   if (c != nullptr) drain(*c);
+}
+
+void Job::forget(host::Comm comm) {
+  std::uint64_t token = 0;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto found = table_.find(static_cast<std::uintptr_t>(comm));
+    if (found == table_.end()) return;
+    token = found->second->token;
+  }
+  on_freed(reinterpret_cast<void*>(static_cast<std::uintptr_t>(token)));
 }
 
 void Job::drop(std::uint64_t token) {
@@ -282,17 +297,37 @@ NativeReason Job::set_up_members(Communicator& c) {
   return NativeReason::none;
 }
 
+bool Job::wants_one_order(const Communicator& c) const {
+  switch (host_.reproducible_hint(c.handle)) {
+    case host::Hint::yes:
+      return true;
+    case host::Hint::no:
+      return false;
+    case host::Hint::none:
+      break;
+  }
+  return options_.is_reproducible;
+}
+
+// Whoever relies on the order must hear where Unisono does not decide it.
+void Job::say_who_decides_order(const Communicator& c, NativeReason reason) const {
+  if (reason == NativeReason::none || reason == NativeReason::one_rank || c.rank != 0) return;
+  if (!wants_one_order(c)) return;
+  log::warning_once("reductions on a communicator are not reproducible, they go to the MPI: " +
+                    std::string(describe(reason)));
+}
+
 NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
   // Word 0: what this rank can do; the rest: its free numbers. While another thread of some member is at the
   // same, that member offers nothing: try again.
   constexpr int attempts = 10000;
-  constexpr std::uint64_t can_translate = 1, can_single_copy = 2, has_offered = 4;
+  constexpr std::uint64_t can_translate = 1, can_single_copy = 2, has_offered = 4, any_order = 8;
   std::uint64_t words[1 + Identifiers::words];
   for (int attempt = 0; attempt < attempts; ++attempt) {
     bool is_held = false;
     const Identifiers::Set offer = identifiers_.offer(&is_held);
     words[0] = (is_translated ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
-               (is_held ? has_offered : 0);
+               (is_held ? has_offered : 0) | (wants_one_order(c) ? 0 : any_order);
     std::copy(offer.begin(), offer.end(), words + 1);
     const int error = host_.agree(words, 1 + Identifiers::words, host::AgreeOp::band, c.handle);
     const bool is_usable = error == host::success && (words[0] & can_translate) != 0;
@@ -302,6 +337,8 @@ NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
     if (id >= 0) {
       c.id = id;
       c.has_single_copy = (words[0] & can_single_copy) != 0 && options_.use_single_copy;
+      // Where one rank wants it all have it: whoever asked relies on it.
+      c.is_reproducible = (words[0] & any_order) == 0;
       return NativeReason::none;
     }
     if ((words[0] & has_offered) != 0) return NativeReason::no_identifier;

@@ -54,6 +54,10 @@ void native_finished(const Call& call, double seconds) {
   if (job != nullptr) job->native_finished(call, seconds);
 }
 
+void hints_changed(host::Comm comm) {
+  if (job != nullptr) job->forget(comm);
+}
+
 void set_enabled(bool is_enabled) {
   if (job != nullptr) job->set_enabled(is_enabled);
 }

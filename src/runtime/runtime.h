@@ -101,6 +101,10 @@ bool shares_cores();
 // After Outcome::native_timed, on the same thread: how long the host's collective took, seconds.
 void native_finished(const Call& call, double seconds);
 
+// After the program has given `comm` other hints, on all its ranks: the communicator is set up anew at its
+// next blocking collective.
+void hints_changed(host::Comm comm);
+
 // Switches interception off and on again at run time, on all ranks alike, between collectives (benchmarks use
 // it). Exported to programs as unisono_set_enabled (include/unisono/unisono.h).
 void set_enabled(bool is_enabled);

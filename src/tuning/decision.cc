@@ -28,14 +28,18 @@ int Question::largest_node() const {
 
 namespace {
 
-std::string why_refused(const algorithms::Descriptor& algorithm, const Question& question) {
-  if (algorithm.legality.waits_inside && !question.is_blocking)
+// Empty where the choice may be taken.
+std::string why_not(const Choice& choice, const Question& question) {
+  if (choice.algorithm == nullptr)
+    return question.problem.is_reproducible ? "joins operands in whatever order the MPI has" : "";
+  const algorithms::Legality& legality = choice.algorithm->legality;
+  if (legality.waits_inside && !question.is_blocking)
     return "waits inside, which calls that do not block must not";
-  if (!algorithm.legality.needs_one_node && !question.may_send)
+  if (!legality.needs_one_node && !question.may_send)
     return "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE "
            "(or UNISONO_PROGRESS=calls)";
-  return algorithms::why_illegal(algorithm, question.problem, question.bytes(), question.has_shared_memory,
-                                 question.has_single_copy);
+  return algorithms::why_illegal(*choice.algorithm, question.problem, question.bytes(),
+                                 question.has_shared_memory, question.has_single_copy);
 }
 
 }  // namespace
@@ -44,8 +48,7 @@ Choice Decider::decide(const Question& question) {
   std::string refused;
   for (const auto& chooser : choosers_) {
     for (Choice& choice : chooser->candidates(question)) {
-      const std::string why =
-          choice.algorithm == nullptr ? std::string() : why_refused(*choice.algorithm, question);
+      const std::string why = why_not(choice, question);
       if (why.empty()) {
         if (choice.algorithm != nullptr) {
           choice.parameters = algorithms::with_standards(*choice.algorithm, choice.parameters);
@@ -54,7 +57,8 @@ Choice Decider::decide(const Question& question) {
         return choice;
       }
       if (choice.source == "forced") {
-        const std::string what = std::string(name(question.problem.operation)) + ":" + choice.algorithm->name;
+        const std::string what =
+            std::string(name(question.problem.operation)) + ":" + std::string(choice.name());
         // Once, where it is met first; the report has the reason beside every class.
         if (refusals_.insert(what + why).second) {
           warnings_.push_back(what + " is refused: it " + why + " (" + question.problem.layout->describe() +

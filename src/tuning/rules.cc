@@ -169,12 +169,51 @@ void on_several_nodes(const Question& question, Candidates* to) {
   }
 }
 
+// What joins in the one order, fastest first; the last of each operation does on any layout, with and without
+// shared memory.
+void in_one_order(const Question& question, Candidates* to) {
+  const std::string why = "reproducible: ";
+  const bool is_large = question.bytes() > 16 * kib;
+  if (question.problem.layout->nodes() == 1) {
+    const std::string on_node = why + "one node, ranks join what they read from each other in the one order";
+    to->add("fused", on_node);
+    to->add("shared", on_node,
+            {{"buffers", question.is_oversubscribed ? 2 : 4},
+             {"piece", question.is_oversubscribed ? 0 : 256 * kib}});
+  }
+  const std::string tree = why + "pairs of neighbours join at distance 1, 2, 4 ..., which is the one order";
+  const std::string halves = why + "a large vector is halved while neighbours join it in the one order";
+  const auto on_both_levels = [&](const std::string& algorithm, const std::string& reason) {
+    to->add("two_level_" + algorithm, reason + ", inside the nodes first");
+    to->add(algorithm, reason);
+  };
+  switch (question.problem.operation) {
+    case Operation::allreduce:
+      if (is_large) on_both_levels("rabenseifner", halves);
+      on_both_levels("recursive_doubling", tree);
+      break;
+    case Operation::reduce:
+      if (is_large) on_both_levels("rabenseifner", halves);
+      on_both_levels("binomial", tree);
+      break;
+    case Operation::scan:
+    case Operation::exscan:
+      to->add("chain", why + "each rank adds its operand to what comes from the rank before");
+      break;
+    default:
+      on_both_levels("recursive_halving", halves);
+      break;
+  }
+}
+
 class Rules : public Chooser {
  public:
   std::vector<Choice> candidates(const Question& question) override {
     Candidates list(question.problem.operation);
     if (question.problem.size == 1) {
       list.native("one rank: there is nothing to communicate");
+    } else if (question.problem.is_reproducible) {
+      in_one_order(question, &list);
     } else if (question.problem.layout->nodes() == 1) {
       on_one_node(question, &list);
     } else {

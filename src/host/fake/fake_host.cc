@@ -52,6 +52,11 @@ void FakeHost::set_comm_name(Comm comm, const std::string& name) {
   state_->comm(comm).names[rank_] = name;
 }
 
+void FakeHost::set_reproducible_hint(Comm comm, Hint hint) {
+  const std::lock_guard lock(state_->mutex);
+  state_->comm(comm).hints[rank_] = hint;
+}
+
 void FakeHost::declare_intercommunicator(Comm comm) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).inter[rank_] = true;
@@ -155,6 +160,11 @@ std::string FakeHost::comm_name(Comm comm) {
   const auto& names = state_->comm(comm).names;
   const auto found = names.find(rank_);
   return found == names.end() ? std::string{} : found->second;
+}
+
+Hint FakeHost::reproducible_hint(Comm comm) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->comm(comm).hints[rank_];
 }
 
 int FakeHost::isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,

@@ -64,7 +64,8 @@ struct CommState {
   std::vector<int> members;  // comm rank -> world rank
   std::vector<int> rank_of;  // world rank -> comm rank or no_rank
   int freed = 0;
-  std::map<int, std::string> names;  // by world rank, as the other two
+  std::map<int, std::string> names;  // by world rank, as the others
+  std::map<int, Hint> hints;
   std::map<int, bool> inter;
   std::map<int, std::vector<std::pair<void (*)(void*), void*>>> callbacks;
   // The meeting of a collective: all bring bytes, all take all bytes.

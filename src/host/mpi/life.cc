@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/mpi/life.h"
 
+#include "host/mpi/hints.h"
 #include "host/mpi/place.h"
 #include "host/mpi/requests.h"
 #include "runtime/runtime.h"
@@ -53,6 +54,7 @@ void begin() {
   const Nested nested;
   host_below.begin();
   begin_places();
+  begin_hints();
   watch_self();
   runtime::start(host_below);
   if (!is_enabled_by_program) runtime::set_enabled(false);

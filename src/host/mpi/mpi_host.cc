@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/mpi/datatype.h"
+#include "host/mpi/hints.h"
 #include "host/mpi/large.h"
 
 namespace unisono::host::mpi {
@@ -164,6 +165,10 @@ std::string MpiHost::comm_name(Comm comm) {
   char name[MPI_MAX_OBJECT_NAME + 1] = "";
   int length = 0;
   return pmpi.Comm_get_name(native(comm), name, &length) == MPI_SUCCESS ? std::string(name) : std::string();
+}
+
+Hint MpiHost::reproducible_hint(Comm comm) {
+  return mpi::reproducible_hint(native(comm));
 }
 
 // The barrier is for Intel MPI: what its Allreduce of half a KiB writes (2021.18, more than a few ranks)

@@ -30,6 +30,7 @@ class MpiHost final : public Host {
   int translate_ranks(Comm from, Comm to, std::vector<int>* ranks) override;
   int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
   std::string comm_name(Comm comm) override;
+  Hint reproducible_hint(Comm comm) override;
 
   int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
             Request* request) override;

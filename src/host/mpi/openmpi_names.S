@@ -19,9 +19,11 @@
 ompi_mpi_\name:
         .quad   0
         .endr
-        .globl  ompi_request_null
-        .type   ompi_request_null, %object
-        .size   ompi_request_null, 8
-ompi_request_null:
+        .irp name, ompi_request_null, ompi_mpi_info_null
+        .globl  \name
+        .type   \name, %object
+        .size   \name, 8
+\name:
         .quad   0
+        .endr
         .section .note.GNU-stack, "", %progbits

@@ -53,6 +53,28 @@ TEST(DecisionTest, EveryDecisionHasAReasonAndIsLegal) {
   }
 }
 
+TEST(DecisionTest, EveryReproducibleReductionIsServed) {
+  std::vector<std::string> warnings;
+  Decider decider = forced("all:native", &warnings);
+  for (const Operation operation : {Operation::reduce, Operation::allreduce, Operation::reduce_scatter_block,
+                                    Operation::reduce_scatter, Operation::scan, Operation::exscan}) {
+    for (const char* layout : {"2", "3", "7", "2x1", "4x4", "3,5,8", "4x4/cyclic", "1,1,6", "3x3"}) {
+      for (std::int64_t bytes : {1LL, 8LL, 4096LL, 1LL << 20, 1LL << 40}) {
+        for (bool has_shared_memory : {false, true}) {
+          Question q = question(operation, layout, bytes, has_shared_memory);
+          q.problem.is_commutative = false;
+          q.problem.is_reproducible = true;
+          const Choice choice = decider.decide(q);
+          ASSERT_NE(choice.algorithm, nullptr) << name(operation) << " " << layout << " " << bytes;
+          EXPECT_TRUE(choice.algorithm->legality.keeps_one_order) << choice.algorithm->name;
+          EXPECT_EQ(choice.reason.rfind("reproducible: ", 0), 0u) << choice.reason;
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(decider.take_warnings().empty());
+}
+
 TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   Decider decider;
   decider.add(make_rules());

@@ -67,6 +67,8 @@ void native_finished(const Call&, double seconds) {
   recording.native_seconds.push_back(seconds);
 }
 
+void hints_changed(host::Comm) {}
+
 void set_enabled(bool is_enabled) {
   recording.is_enabled = is_enabled;
 }

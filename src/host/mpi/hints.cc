@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/mpi/hints.h"
+
+#include <string_view>
+
+#include "host/mpi/functions.h"
+#include "host/mpi/life.h"
+#include "runtime/runtime.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+// The attribute's value is a Hint as a number in a pointer.
+int keyval = MPI_KEYVAL_INVALID;
+
+int inherit(MPI_Comm, int, void*, void* value, void* copy, int* is_copied) {
+  *static_cast<void**>(copy) = value;
+  *is_copied = 1;
+  return MPI_SUCCESS;
+}
+
+int delete_nothing(MPI_Comm, int, void*, void*) {
+  return MPI_SUCCESS;
+}
+
+// What the key says; none where it is not there, or says neither.
+Hint read_hint(MPI_Info info) {
+  if (info == MPI_INFO_NULL) return Hint::none;
+  char text[16] = "";
+  int is_there = 0;
+  const int error = pmpi.Info_get(info, "unisono_reproducible", sizeof text - 1, text, &is_there);
+  if (error != MPI_SUCCESS || is_there == 0) return Hint::none;
+  const std::string_view value(text);
+  for (const std::string_view yes : {"1", "true", "yes", "on"}) {
+    if (value == yes) return Hint::yes;
+  }
+  for (const std::string_view no : {"0", "false", "no", "off"}) {
+    if (value == no) return Hint::no;
+  }
+  return Hint::none;
+}
+
+void keep_hint(MPI_Comm comm, Hint hint) {
+  if (keyval == MPI_KEYVAL_INVALID || reproducible_hint(comm) == hint) return;
+  pmpi.Comm_set_attr(comm, keyval, reinterpret_cast<void*>(static_cast<std::uintptr_t>(hint)));
+  runtime::hints_changed(widen<Comm>(comm));
+}
+
+}  // namespace
+
+void begin_hints() {
+  if (pmpi.Comm_create_keyval(inherit, delete_nothing, &keyval, nullptr) != MPI_SUCCESS) {
+    keyval = MPI_KEYVAL_INVALID;
+  }
+}
+
+Hint reproducible_hint(MPI_Comm comm) {
+  void* value = nullptr;
+  int is_set = 0;
+  if (keyval == MPI_KEYVAL_INVALID) return Hint::none;
+  if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS || is_set == 0) {
+    return Hint::none;
+  }
+  return static_cast<Hint>(reinterpret_cast<std::uintptr_t>(value));
+}
+
+int comm_set_info(MPI_Comm comm, MPI_Info info) {
+  const int result = pmpi.Comm_set_info(comm, info);
+  if (result != MPI_SUCCESS || nesting != 0) return result;
+  const Nested nested;
+  // Keys that are not given keep their values.
+  const Hint hint = read_hint(info);
+  if (hint != Hint::none) keep_hint(comm, hint);
+  return result;
+}
+
+int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created) {
+  const int result = pmpi.Comm_dup_with_info(comm, info, created);
+  if (result != MPI_SUCCESS || nesting != 0) return result;
+  const Nested nested;
+  // The new communicator has the hints that are given, and no others.
+  keep_hint(*created, read_hint(info));
+  return result;
+}
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reproducible reductions: one hash of all bits for a number of ranks, over MPIs, layouts, algorithms and segments."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from functools import cache
+
+import pytest
+from harness import TOOL, Runner, compile_program, installed
+from mpis import ALL, BY_NAME, Mpi
+
+ON = {"UNISONO_REPRODUCIBLE": "1"}
+TIMEOUT = 100
+REDUCTIONS = ["reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan"]
+LAYOUTS = {4: ["2,2", "1,3", "4x1"], 5: ["3,2", "5x1"], 8: ["4x2", "2x4", "2x4/cyclic", "1,3,4", "8x1"]}
+
+
+def outcome(
+    runner: Runner, mpi: Mpi, ranks: int, environment: dict[str, str], how: str = ""
+) -> tuple[str, int]:
+    """Return the hash of all results, and how many elements of sums are not what the documented order gives."""
+    command = [compile_program(mpi, "reproducible.c"), *([how] if how else [])]
+    if environment.get("NATIVE"):
+        result = runner.run(mpi, ranks, command, timeout=TIMEOUT).check()
+    else:
+        result = runner.unisono(mpi, ranks, command, environment, timeout=TIMEOUT).check()
+    found = re.search(r"HASH (\w+) DIFFERENCES (\d+)", result.output)
+    assert found, str(result)
+    return found[1], int(found[2])
+
+
+@cache
+def algorithms() -> list[dict]:
+    """Return the descriptors of all reductions, as the tool lists them."""
+    listed = json.loads(subprocess.run([TOOL, "list"], check=True, capture_output=True, text=True).stdout)
+    return [entry for entry in listed if entry["operation"] in REDUCTIONS]
+
+
+@pytest.mark.parametrize("ranks", range(1, 9))
+def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner, ranks: int):
+    hashes = {}
+    for mpi in ALL:
+        hashes[mpi.name], differences = outcome(runner, installed(mpi, request.config), ranks, ON)
+        assert differences == 0, mpi.name
+    assert len(set(hashes.values())) == 1, hashes
+
+
+@pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
+@pytest.mark.parametrize("ranks", LAYOUTS)
+def test_same_bits_on_all_layouts(request: pytest.FixtureRequest, runner: Runner, ranks: int, name: str):
+    mpi = installed(BY_NAME[name], request.config)
+    hashes = {"one node": outcome(runner, mpi, ranks, ON)}
+    for layout in LAYOUTS[ranks]:
+        hashes[layout] = outcome(runner, mpi, ranks, {**ON, "UNISONO_NODES": layout})
+    hashes["no shared memory"] = outcome(runner, mpi, ranks, {**ON, "UNISONO_SHARED_MEMORY": "0"})
+    hashes["small channels"] = outcome(runner, mpi, ranks, {**ON, "UNISONO_CHANNEL_BYTES": "64K"})
+    assert {differences for _, differences in hashes.values()} == {0}, hashes
+    assert len(set(hashes.values())) == 1, hashes
+
+
+@pytest.mark.parametrize("nodes", ["", "2,2", "4x1"])
+def test_same_bits_whatever_is_forced(request: pytest.FixtureRequest, runner: Runner, nodes: str):
+    """Each name forced for every operation that has it; what may not run is refused, which must not show either."""
+    mpi = installed(BY_NAME["openmpi5"], request.config)
+    environment = {**ON, "UNISONO_LOG": "quiet", **({"UNISONO_NODES": nodes} if nodes else {})}
+    hashes = {"rules": outcome(runner, mpi, 4, environment)}
+    for name in sorted({entry["name"] for entry in algorithms()} | {"native"}):
+        if name.startswith(("rab1_", "rab2_", "two_level_rab")) and nodes == "4x1":
+            continue  # on one node they do the same
+        choices = []
+        for entry in algorithms():
+            if entry["name"] != name:
+                continue
+            has_segment = any(parameter["name"] == "segment" for parameter in entry["parameters"])
+            choices.append(f"{entry['operation']}:{name}" + ("(segment=4K)" if has_segment else ""))
+        forced = ",".join(choices) if choices else "all:native"
+        hashes[name] = outcome(runner, mpi, 4, {**environment, "UNISONO_ALGORITHM": forced})
+    assert len(set(hashes.values())) == 1, hashes
+
+
+@pytest.mark.parametrize("how", ["hint", "set"])
+def test_info_key(mpi: Mpi, runner: Runner, how: str):
+    """The key on a communicator is enough, under every MPI; without it the bits are others."""
+    assert outcome(runner, mpi, 4, {}, how)[1] == 0
+    assert outcome(runner, mpi, 4, {})[1] > 0
+
+
+def test_otherwise_bits_differ(mpi: Mpi, runner: Runner):
+    """The inputs tell orders apart: natively every MPI gives other bits than the one order for some call."""
+    assert outcome(runner, mpi, 8, {"NATIVE": "1"}, "apart")[1] > 0

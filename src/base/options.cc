@@ -74,6 +74,20 @@ OptionSpec choice(std::string_view name, std::string_view environment, std::stri
   return spec;
 }
 
+OptionSpec verification() {
+  OptionSpec spec =
+      text("verify", "UNISONO_VERIFY", "text", "checks",
+           "Compare results with the MPI's own: off; sample (the first call of each kind, and then one "
+           "in 256); sample:N, one in N; all. An algorithm whose result is wrong is reported and not used "
+           "any more, and the MPI's result is delivered (docs/verify.md).",
+           &Options::verify);
+  spec.set = [](Options& o, std::string_view value) -> std::string {
+    if (verify_interval(value) < 0) return "takes off, sample, sample:N or all";
+    return o.verify = std::string(value), "";
+  };
+  return spec;
+}
+
 OptionSpec number(std::string_view name, std::string_view environment, std::string_view type,
                   std::string_view group, std::string_view help, std::int64_t low, std::int64_t high,
                   std::int64_t Options::*member) {
@@ -112,6 +126,12 @@ std::vector<OptionSpec> make_option_list() {
           "whatever algorithm, segment, placement and MPI (docs/reproducible.md). The info key "
           "unisono_reproducible sets it for one communicator.",
           &Options::is_reproducible),
+      verification(),
+      text("verify_inputs", "UNISONO_VERIFY_INPUTS", "file", "checks",
+           "Beginning of the names of the files to which the inputs of a call go whose result was wrong, one "
+           "for each "
+           "rank; empty for none.",
+           &Options::verify_inputs),
       text("report", "UNISONO_REPORT", "file", "general",
            "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error.",
            &Options::report),
@@ -264,6 +284,20 @@ Options options_from_text(std::string_view text, std::vector<std::string>* warni
   Options options;
   apply_lines(options, text, "options", warnings);
   return options;
+}
+
+std::int64_t verify_interval(std::string_view text) {
+  constexpr std::int64_t standard = 256, most = std::int64_t{1} << 31;
+  constexpr std::string_view with_number = "sample:";
+  if (text == "off") return 0;
+  if (text == "all") return 1;
+  if (text == "sample") return standard;
+  if (text.rfind(with_number, 0) != 0) return -1;
+  std::int64_t interval = 0;
+  const std::string_view number = text.substr(with_number.size());
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), interval);
+  const bool is_number = error == std::errc() && end == number.data() + number.size();
+  return is_number && interval >= 1 && interval <= most ? interval : -1;
 }
 
 std::int64_t bytes_from_text(std::string_view text) {

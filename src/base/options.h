@@ -15,6 +15,8 @@ struct Options {
   bool is_enabled = true;
   std::string algorithm;            // "allreduce:ring(segment=64K),bcast:native"
   bool is_reproducible = false;
+  std::string verify = "off";                      // off, sample, sample:N, all
+  std::string verify_inputs = "unisono-mismatch";  // beginning of file names, empty for none
   std::string report;               // file, "-" for standard error, empty for none
   std::string log = "warning";      // quiet, warning, info
   std::string progress = "thread";  // thread, calls
@@ -51,6 +53,9 @@ Options read_options(std::vector<std::string>* warnings);
 // All options as lines `key = value`, and back: how rank 0's options travel.
 std::string to_text(const Options& options);
 Options options_from_text(std::string_view text, std::vector<std::string>* warnings);
+
+// Option verify: one call in so many is checked, 0: none is; -1 where it is no such value.
+std::int64_t verify_interval(std::string_view text);
 
 // "64K", "1M", "2GiB", "4096" -> bytes; -1 where it is no size. And the shortest exact form back.
 std::int64_t bytes_from_text(std::string_view text);

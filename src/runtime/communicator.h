@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "runtime/blocks.h"
 #include "runtime/native_reason.h"
 #include "runtime/runtime.h"
+#include "runtime/verification.h"
 #include "schedule/cache.h"
 #include "schedule/executor.h"
 #include "shm/pool.h"
@@ -113,6 +115,12 @@ struct Communicator {
   FusedMemo memos[operation_count];
   std::unique_ptr<schedule::Cache> cache;
   Workspace work;  // of blocking calls
+
+  // Option verify: one call in so many of a class is checked, 0: none. What was found wrong by all ranks.
+  std::uint64_t verify_interval = 0, verified_calls = 0;
+  std::set<const algorithms::Descriptor*> quarantined;
+  std::unique_ptr<Verification> verification;  // of the call that the host is making for comparison
+  CallClass* verified_class = nullptr;
 
   CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes) {
     return call_class(&classes[static_cast<int>(operation)], is_commutative, bytes);

@@ -150,7 +150,8 @@ Outcome Job::collective(const Call& call, int* error) {
   CallClass& entry = c->call_class(call.operation, may_exchange, bytes);
   const auto run_it = [&] {
     const int result = run(*c, entry, call, arguments, may_exchange);
-    if (entry.kind == CallClass::Kind::fused) remember(*c, entry, call, arguments);
+    // A remembered call is not looked at again: not where one in so many is to be checked.
+    if (entry.kind == CallClass::Kind::fused && c->verify_interval == 0) remember(*c, entry, call, arguments);
     return result;
   };
   return serve(*c, entry, call, may_exchange, bytes, run_it, error);
@@ -167,9 +168,18 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, bool is_
     timed_native = &entry;
     return is_timed ? Outcome::native_timed : Outcome::native;
   }
+  const bool is_verified = c.verify_interval != 0 && (entry.calls - 1) % c.verify_interval == 0 &&
+                           call.operation != Operation::barrier;
+  if (is_verified) [[unlikely]]
+    begin_verification(c, entry, call);
   const double start_s = is_timed ? now_s() : 0;
   *error = run_it();
   if (is_timed) record_time(entry, now_s() - start_s);
+  if (is_verified) [[unlikely]] {
+    c.verification->own_error = *error;
+    c.verification->keep_own();
+    return Outcome::compared;
+  }
   if (*error != host::success) [[unlikely]]
     *error = host_.call_error_handler(call.comm, *error);
   return Outcome::done;
@@ -221,7 +231,8 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
                             .has_single_copy = c.has_single_copy,
                             .is_blocking = is_blocking,
                             .may_send = is_blocking || may_call_host_aside_,
-                            .is_oversubscribed = c.is_oversubscribed};
+                            .is_oversubscribed = c.is_oversubscribed,
+                            .quarantined = &c.quarantined};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
   const std::lock_guard lock(decide_mutex_);

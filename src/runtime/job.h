@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ class Job {
   bool shares_cores() const { return is_oversubscribed_[static_cast<std::size_t>(world_rank_)] != 0; }
   void end_calls(host::Comm handle);  // waits for those under way on it
   void forget(host::Comm comm);
+  int compare(const Call& call, int host_error);
   void finish();                      // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
 
@@ -91,6 +93,18 @@ class Job {
   template <class Run>
   Outcome serve(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
                 Run run_it, int* error);
+
+  // job_verify.cc
+  host::TypeInfo element_of(const Call& call) const;
+  bool agree_on_quarantine(Communicator& c);
+  void begin_verification(Communicator& c, CallClass& entry, const Call& call);
+  std::int64_t first_beyond_bound(Communicator& c, const Call& call, const host::TypeInfo& info,
+                                  Verification& v);
+  std::string write_input(const Communicator& c, const Call& call, Verification& v);
+  void report_mismatch(Communicator& c, const Call& call, Verification& v, std::int64_t wrong, int reporting);
+  void quarantine(Communicator& c, Operation operation);
+
+  // job.cc
   const std::shared_ptr<const schedule::Compiled>& compiled(Communicator& c, CallClass& entry,
                                                             const Call& call, bool is_in_place,
                                                             bool is_commutative);
@@ -129,6 +143,7 @@ class Job {
   Identifiers identifiers_;
   std::mutex decide_mutex_;
   tuning::Decider decider_;
+  std::set<const algorithms::Descriptor*> quarantined_;  // by this rank, on any communicator
   std::vector<std::string> warnings_;
   bool is_pool_full_said_ = false;
   double started_s_ = now_s();

@@ -288,6 +288,8 @@ NativeReason Job::set_up_members(Communicator& c) {
   // others: they may run without Unisono (spawned ones do, where nobody put the shim before them).
   if (is_translated && std::count(c.rank_in_world.begin(), c.rank_in_world.end(), host::no_rank) != 0)
     return NativeReason::outside_world;
+  c.verify_interval = static_cast<std::uint64_t>(verify_interval(options_.verify));
+  if (c.verify_interval != 0 && !agree_on_quarantine(c)) return NativeReason::set_up_failed;
   const NativeReason reason = agree_on_identifier(c, is_translated);
   if (reason != NativeReason::none) return reason;
   describe_ground(c);

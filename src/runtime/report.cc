@@ -118,9 +118,34 @@ std::string summary(const Json& report) {
 
 }  // namespace
 
+namespace {
+
+std::string shape_of(const Communicator& c) {
+  return c.layout ? c.layout->describe() : std::to_string(c.size) + (c.size == 1 ? " rank" : " ranks");
+}
+
+}  // namespace
+
+void Records::absorb(const Communicator& c, Operation operation, int size_class, const CallClass& entry,
+                     bool is_blocking) {
+  absorb_class(
+      {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
+      entry);
+}
+
+void Records::absorb_class(const Key& key, const CallClass& entry) {
+  Record& record = classes_[key];
+  record.calls += entry.calls;
+  record.bytes += entry.bytes;
+  record.time_s += entry.estimated_s();
+  record.is_sampled = record.is_sampled || entry.samples < entry.calls;
+  record.parameters = parameter_text(entry.choice->parameters);
+  record.reason = entry.choice->reason;
+  record.source = entry.choice->source;
+}
+
 void Records::absorb(const Communicator& c) {
-  const std::string shape =
-      c.layout ? c.layout->describe() : std::to_string(c.size) + (c.size == 1 ? " rank" : " ranks");
+  const std::string shape = shape_of(c);
   std::uint64_t calls = 0;
   for (int op = 0; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);
@@ -148,15 +173,9 @@ std::uint64_t Records::absorb_classes(const ClassTable& table, Operation operati
       const CallClass& entry = by_class[static_cast<std::size_t>(size_class)];
       if (entry.calls == 0) continue;
       calls += entry.calls;
-      Record& record = classes_[{shape, static_cast<int>(operation), size_class,
-                                 std::string(entry.choice->name()), is_blocking}];
-      record.calls += entry.calls;
-      record.bytes += entry.bytes;
-      record.time_s += entry.estimated_s();
-      record.is_sampled = record.is_sampled || entry.samples < entry.calls;
-      record.parameters = parameter_text(entry.choice->parameters);
-      record.reason = entry.choice->reason;
-      record.source = entry.choice->source;
+      absorb_class(
+          {shape, static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
+          entry);
     }
   }
   return calls;

@@ -29,6 +29,9 @@ class Records {
   // Adds what `communicator` has seen; once per communicator, when it is freed or the job ends.
   void absorb(const Communicator& communicator);
   void add_native(Operation operation, NativeReason reason, std::uint64_t calls);
+  // Only one class of it, which begins anew.
+  void absorb(const Communicator& communicator, Operation operation, int size_class, const CallClass& entry,
+              bool is_blocking);
   // This rank's records as JSON text, and the merge of all ranks' texts (rank order): counts of the busiest
   // rank, time as maximum and mean.
   std::string to_text() const;
@@ -49,6 +52,7 @@ class Records {
     int size, nodes;
     std::uint64_t calls;
   };
+  void absorb_class(const Key& key, const CallClass& entry);
   // How many calls these are.
   std::uint64_t absorb_classes(const ClassTable& table, Operation operation, const std::string& shape,
                                bool is_blocking);

@@ -54,6 +54,10 @@ void native_finished(const Call& call, double seconds) {
   if (job != nullptr) job->native_finished(call, seconds);
 }
 
+int compare(const Call& call, int host_error) {
+  return job == nullptr ? host_error : job->compare(call, host_error);
+}
+
 void hints_changed(host::Comm comm) {
   if (job != nullptr) job->forget(comm);
 }

@@ -61,7 +61,8 @@ struct Call {
 enum class Outcome : std::uint8_t {
   done,          // finished; *error is what the MPI function returns
   native,        // not taken: the wrapper calls the host MPI's own collective, on all ranks alike
-  native_timed,  // the same, and the wrapper then says how long it took: native_finished()
+  compared,      // Unisono's result is kept aside: the wrapper calls the host's own, and then compare()
+  native_timed,  // the same as native, and the wrapper then says how long it took: native_finished()
 };
 
 // After the host's MPI_Init has succeeded, on every process, once. Collective over the world. Never fails:
@@ -100,6 +101,10 @@ bool shares_cores();
 
 // After Outcome::native_timed, on the same thread: how long the host's collective took, seconds.
 void native_finished(const Call& call, double seconds);
+
+// After Outcome::compared, on the same thread: compares the results, delivers the right one, and returns what
+// the MPI function is to return. `host_error`: what the host's collective returned.
+int compare(const Call& call, int host_error);
 
 // After the program has given `comm` other hints, on all its ranks: the communicator is set up anew at its
 // next blocking collective.

@@ -28,10 +28,15 @@ int Question::largest_node() const {
 
 namespace {
 
+bool is_quarantined(const Choice& choice, const Question& question) {
+  return question.quarantined != nullptr && question.quarantined->contains(choice.algorithm);
+}
+
 // Empty where the choice may be taken.
 std::string why_not(const Choice& choice, const Question& question) {
   if (choice.algorithm == nullptr)
     return question.problem.is_reproducible ? "joins operands in whatever order the MPI has" : "";
+  if (is_quarantined(choice, question)) return "is quarantined: its result was not the MPI's";
   const algorithms::Legality& legality = choice.algorithm->legality;
   if (legality.waits_inside && !question.is_blocking)
     return "waits inside, which calls that do not block must not";
@@ -65,6 +70,8 @@ Choice Decider::decide(const Question& question) {
                               ", " + class_label(question.size_class) + ")");
         }
         refused = " (" + what + " was forced but " + why + ")";
+      } else if (is_quarantined(choice, question)) {
+        refused += " (" + choice.algorithm->name + " " + why + ")";
       }
     }
   }

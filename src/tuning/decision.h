@@ -26,6 +26,9 @@ struct Question {
   bool may_send = true;     // may it use messages? (Aside of the program they need threads in the host.)
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
 
+  // Algorithms that were found wrong on this communicator; null: none.
+  const std::set<const algorithms::Descriptor*>* quarantined = nullptr;
+
   std::int64_t bytes() const;  // upper end of the class
   int largest_node() const;    // ranks on the fullest node
 };

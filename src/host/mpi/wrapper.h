@@ -37,6 +37,8 @@ int run(const runtime::Call& call, Native native_call) {
       return result;
     case runtime::Outcome::native_timed:
       return run_timed(call, native_call);
+    case runtime::Outcome::compared:
+      return runtime::compare(call, native_call());
     case runtime::Outcome::native:
       break;
   }

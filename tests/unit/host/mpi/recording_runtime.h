@@ -17,6 +17,7 @@ struct Recording {
   std::function<void()> while_progressing = [] {};
   int starts = 0;
   int finishes = 0;
+  int comparisons = 0;
   bool is_enabled = true;
 
   unisono::runtime::Outcome outcome = unisono::runtime::Outcome::native;

@@ -216,6 +216,14 @@ TEST_F(Wrappers, SwitchedOffAndOn) {
   EXPECT_EQ(is_active(), 1);
 }
 
+TEST_F(Wrappers, ACallToCompareIsMadeByTheHostToo) {
+  recording.outcome = Outcome::compared;
+  EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(out[3], 4);
+  EXPECT_EQ(recording.calls.size(), 1u);
+  EXPECT_EQ(recording.comparisons, 1);
+}
+
 TEST_F(Wrappers, LargeCountsReachTheRuntimeWhole) {
   recording.outcome = Outcome::done;
   const MPI_Count count = (MPI_Count{1} << 33) + 1;

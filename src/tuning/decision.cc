@@ -75,6 +75,12 @@ Choice Decider::decide(const Question& question) {
       }
     }
   }
+  if (question.problem.is_reproducible) {
+    const std::string why = std::string(name(question.problem.operation)) +
+                            " is not reproducible: no algorithm that keeps the one order is left" + refused;
+    if (refusals_.insert(why).second) warnings_.push_back(why);
+    return {.reason = why};
+  }
   return {.reason = "no rule has a faster algorithm for this case" + refused};
 }
 

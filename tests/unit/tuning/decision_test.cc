@@ -75,6 +75,25 @@ TEST(DecisionTest, EveryReproducibleReductionIsServed) {
   EXPECT_FALSE(decider.take_warnings().empty());
 }
 
+TEST(DecisionTest, WhatIsQuarantinedIsNotTaken) {
+  std::vector<std::string> warnings;
+  Decider decider = forced("", &warnings);
+  Question q = question(Operation::allreduce, "4", 1 << 20);
+  std::set<const algorithms::Descriptor*> quarantined{decider.decide(q).algorithm};
+  q.quarantined = &quarantined;
+  const Choice next = decider.decide(q);
+  EXPECT_FALSE(quarantined.contains(next.algorithm));
+  EXPECT_NE(next.reason.find("is quarantined"), std::string::npos) << next.reason;
+  // Where the order is asked for, its loss is said.
+  q.problem.is_commutative = false;
+  q.problem.is_reproducible = true;
+  for (const algorithms::Descriptor& d : algorithms::registry()) quarantined.insert(&d);
+  EXPECT_EQ(decider.decide(q).algorithm, nullptr);
+  warnings = decider.take_warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].rfind("allreduce is not reproducible", 0), 0u) << warnings[0];
+}
+
 TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   Decider decider;
   decider.add(make_rules());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgathers of uneven blocks: every rank knows how long each block is. A5, section 3.2; S1.
+#include <algorithm>
+
 #include "algorithms/allgathers.h"
 #include "algorithms/compose.h"
 #include "algorithms/exchanges.h"
@@ -37,13 +39,6 @@ Program ring(const Problem& problem, const Parameters& parameters) {
   Composition composition;
   composition.add(copy_own(problem));
   composition.add(ring_allgather(problem, parameters, owned_blocks(problem)));
-  return composition.take();
-}
-
-Program around_switches(const Problem& problem, const Parameters& parameters) {
-  Composition composition;
-  composition.add(copy_own(problem));
-  allgather_family("topology_ring").add(&composition, problem, parameters, owned_blocks(problem));
   return composition.take();
 }
 
@@ -157,6 +152,29 @@ Descriptor descriptor(std::string name, std::string_view group, std::string sent
           .build = build};
 }
 
+// What does the same with blocks of any length.
+void add_families(std::vector<Descriptor>* all) {
+  for (const AllgatherFamily& family : allgather_families()) {
+    if (std::ranges::find(*all, family.name, &Descriptor::name) != all->end()) continue;
+    all->push_back({.name = family.name,
+                    .operation = Operation::allgatherv,
+                    .group = family.group,
+                    .sentence = family.sentence,
+                    .source = family.source,
+                    .legality = family.legality,
+                    .parameters = family.parameters,
+                    .build =
+                        [&family](const Problem& problem, const Parameters& parameters) {
+                          Composition composition;
+                          composition.add(copy_own(problem));
+                          family.add(&composition, problem, parameters, owned_blocks(problem));
+                          return composition.take();
+                        },
+                    .is_for_leaders = family.is_for_leaders,
+                    .is_free_of_contention = family.is_free_of_contention});
+  }
+}
+
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all{
       descriptor("ring", "ring", "Blocks go around a ring, one each round.", "A5, section 3.2; S1",
@@ -178,11 +196,7 @@ std::vector<Descriptor> make() {
                  "A2, tables 2.2 and 2.3, row 5", {buffers_parameter(), piece_parameter()}, shared)};
   all[1].legality.needs_power_of_two = true;
   all.back().legality = {.needs_one_node = true, .needs_shared_memory = true};
-  const AllgatherFamily& topology_ring = allgather_family("topology_ring");
-  all.push_back(descriptor(topology_ring.name, topology_ring.group, topology_ring.sentence,
-                           topology_ring.source, topology_ring.parameters, around_switches));
-  all.back().legality = topology_ring.legality;
-  all.back().is_free_of_contention = topology_ring.is_free_of_contention;
+  add_families(&all);
   return all;
 }
 

@@ -71,10 +71,11 @@ TEST(Registry, HoldsTheSourcesRepository) {
   expect(Operation::alltoall, {"simple", "mesh_2d", "mesh_3d", "recursive_doubling", "bruck", "ring",
                                "ring_light_barrier", "ring_mpi_barrier", "pairwise", "pairwise_light_barrier",
                                "pairwise_mpi_barrier", "topology_light_barrier", "topology_mpi_barrier"});
-  expect(Operation::allgatherv, {"topology_ring"});
-  expect(Operation::allgather, {"simple", "mesh_2d", "mesh_3d", "recursive_doubling", "bruck", "direct_ring",
-                                "direct_ring_light_barrier", "direct_ring_mpi_barrier", "pairwise",
-                                "pairwise_light_barrier", "pairwise_mpi_barrier", "topology_ring"});
+  for (const Operation operation : {Operation::allgather, Operation::allgatherv}) {
+    expect(operation, {"simple", "mesh_2d", "mesh_3d", "recursive_doubling", "bruck", "direct_ring",
+                       "direct_ring_light_barrier", "direct_ring_mpi_barrier", "pairwise",
+                       "pairwise_light_barrier", "pairwise_mpi_barrier", "topology_ring"});
+  }
   expect(Operation::allreduce, {"allgather_reduce_bruck",
                                 "allgather_reduce_mesh_2d",
                                 "allgather_reduce_mesh_3d",

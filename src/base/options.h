@@ -13,14 +13,14 @@ namespace unisono {
 // What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
 struct Options {
   bool is_enabled = true;
-  std::string algorithm;            // "allreduce:ring(segment=64K),bcast:native"
+  std::string algorithm;  // "allreduce:ring(segment=64K),bcast:native"
   bool is_reproducible = false;
   std::string verify = "off";                      // off, sample, sample:N, all
   std::string verify_inputs = "unisono-mismatch";  // beginning of file names, empty for none
-  std::string report;               // file, "-" for standard error, empty for none
-  std::string log = "warning";      // quiet, warning, info
-  std::string progress = "thread";  // thread, calls
-  std::string wait = "auto";        // auto, spin, pause, yield, futex
+  std::string report;                              // file, "-" for standard error, empty for none
+  std::string log = "warning";                     // quiet, warning, info
+  std::string progress = "thread";                 // thread, calls
+  std::string wait = "auto";                       // auto, spin, pause, yield, futex
   bool use_shared_memory = true;
   bool use_single_copy = true;
   std::string segment = "memfd";  // memfd, shm_open

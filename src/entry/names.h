@@ -125,6 +125,6 @@
   X(Request_free)                \
   X(Comm_free)                   \
   X(Comm_disconnect)             \
-  X(Op_free) \
+  X(Op_free)                     \
   X(Comm_set_info)               \
   X(Comm_dup_with_info)

@@ -230,7 +230,7 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
                             .is_blocking = is_blocking,
-                            .may_send = is_blocking || may_call_host_aside_,
+                            .may_send = is_blocking || may_call_host_aside_ || c.is_reproducible,
                             .is_oversubscribed = c.is_oversubscribed,
                             .quarantined = &c.quarantined};
   // One decision serves every root.

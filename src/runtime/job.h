@@ -45,7 +45,7 @@ class Job {
   void end_calls(host::Comm handle);  // waits for those under way on it
   void forget(host::Comm comm);
   int compare(const Call& call, int host_error);
-  void finish();                      // collective over the host's world; idempotent
+  void finish();  // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
 
  private:
@@ -123,7 +123,9 @@ class Job {
   int prepare(StartedCall* started);
   bool advance(StartedCall* call);
   bool advance(Communicator* c);
-  bool advance_all();
+  template <class Choose>
+  bool advance_all(Choose choose);
+  bool may_go_on_aside(const Communicator& c) const;
   bool advance_aside();
   void conclude(std::vector<std::unique_ptr<StartedCall>>* calls);
 

@@ -15,7 +15,7 @@ struct File {
   std::string problem;
 };
 
-File read(const std::string& name) {
+File read_file(const std::string& name) {
   std::ifstream stream(name);
   File file{std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>()), {}};
   if (!stream) file.problem = name + " cannot be read; a topology without a file is written tree:4x8";
@@ -28,7 +28,7 @@ patterns::ReadTopology Job::read_topology() {
   if (patterns::is_synthetic(options_.topology)) return patterns::synthetic_topology(options_.topology);
   // Other hosts may have another file under this name, or none.
   File file;
-  if (world_rank_ == 0) file = read(options_.topology);
+  if (world_rank_ == 0) file = read_file(options_.topology);
   file.problem = as_rank_0_has_it(std::move(file.problem));
   file.lines = as_rank_0_has_it(std::move(file.lines));
   if (!file.problem.empty()) return {{}, std::move(file.problem)};

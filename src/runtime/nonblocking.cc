@@ -50,7 +50,7 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
     ++starts_left_[NativeReason::operator_aside][static_cast<std::size_t>(call.operation)];
     return Start::native;
   }
-  started.is_commutative = !is_reducing || host_.is_commutative(call.op);
+  started.is_commutative = is_commutative(*c, call);
   CallClass& entry = Communicator::call_class(&queue.classes[static_cast<int>(call.operation)],
                                               started.is_commutative, *bytes);
   if (entry.kind == CallClass::Kind::undecided)
@@ -218,9 +218,12 @@ bool Job::advance(Communicator* c) {
   return has_ended;
 }
 
-bool Job::advance_all() {
+template <class Choose>
+bool Job::advance_all(Choose choose) {
   bool has_ended = false;
-  for (std::size_t i = active_.size(); i-- > 0;) has_ended = advance(active_[i]) || has_ended;
+  for (std::size_t i = active_.size(); i-- > 0;) {
+    if (choose(*active_[i])) has_ended = advance(active_[i]) || has_ended;
+  }
   return has_ended;
 }
 
@@ -229,7 +232,12 @@ bool Job::advance_aside() {
   if (is_making_progress) return false;
   const MakingProgress guard;
   const std::unique_lock lock(progress_mutex_, std::try_to_lock);
-  return lock.owns_lock() && advance_all();
+  return lock.owns_lock() && advance_all([this](const Communicator& c) { return may_go_on_aside(c); });
+}
+
+// Reproducible calls may use messages without threads in the host: then they go on with the program alone.
+bool Job::may_go_on_aside(const Communicator& c) const {
+  return may_call_host_aside_ || !c.is_reproducible;
 }
 
 bool Job::make_progress() {
@@ -240,7 +248,7 @@ bool Job::make_progress() {
   {
     const std::unique_lock lock(progress_mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
-    advance_all();
+    advance_all([](const Communicator&) { return true; });
     std::swap(over, over_);
   }
   if (over.empty()) return false;

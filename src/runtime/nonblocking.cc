@@ -146,6 +146,7 @@ int Job::prepare(StartedCall* started) {
   const Call& call = started->call;
   Workspace& work = started->work;
   started->header = nullptr;
+  started->data = {};
   started->op.reset();
   started->transfer.reset();
   if (has_uneven_blocks(call.operation)) {

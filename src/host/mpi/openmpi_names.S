@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data of Open MPI's library that the adapter and its tests name, for the linker alone: this is never loaded.
         .data
-        .irp name, comm_world, comm_self, comm_null, group_null, op_null, datatype_null, errors_return, info_null, \
+        .irp name, comm_world, comm_self, comm_null, group_null, op_null, datatype_null, errors_return, \
                 op_sum, op_prod, op_min, op_max, op_land, op_lor, op_lxor, op_band, op_bor, op_bxor, \
                 op_minloc, op_maxloc, op_replace, errhandler_null, byte, packed, char, wchar, \
                 character, signed_char, unsigned_char, short, unsigned_short, int, unsigned, long, \

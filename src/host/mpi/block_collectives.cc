@@ -73,6 +73,9 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgatherv, tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
+  const int peers = form.held_peers(comm);
+  counts = form.hold_array(counts, peers);
+  places = form.hold_array(places, peers);
   const auto native =
       UNISONO_HOST_CALL(allgatherv, in, in_count, in_type, out, counts, places, out_type, comm);
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
@@ -93,6 +96,9 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.gatherv, tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type, [=] { return is_root_here(comm, root); });
+  const int peers = form.held_peers_at(comm, root);
+  counts = form.hold_array(counts, peers);
+  places = form.hold_array(places, peers);
   const auto native =
       UNISONO_HOST_CALL(gatherv, in, in_count, in_type, out, counts, places, out_type, root, comm);
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
@@ -116,6 +122,9 @@ int scatterv(const void* in, const Count* counts, const Displacement<Count>* pla
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatterv, tail...);
   in_type = form.hold(in_type, [=] { return is_root_here(comm, root); });
   out_type = form.hold(out_type, [=] { return out != MPI_IN_PLACE; });
+  const int peers = form.held_peers_at(comm, root);
+  counts = form.hold_array(counts, peers);
+  places = form.hold_array(places, peers);
   const auto native =
       UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, comm);
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
@@ -140,6 +149,12 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>*
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallv, tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
+  const int peers = form.held_peers(comm);
+  const int in_peers = in == MPI_IN_PLACE ? 0 : peers;
+  in_counts = form.hold_array(in_counts, in_peers);
+  in_places = form.hold_array(in_places, in_peers);
+  out_counts = form.hold_array(out_counts, peers);
+  out_places = form.hold_array(out_places, peers);
   const auto native = UNISONO_HOST_CALL(alltoallv, in, in_counts, in_places, in_type, out, out_counts,
                                         out_places, out_type, comm);
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
@@ -167,6 +182,11 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
       are_valid(out, out_counts, out_places) && out_types != nullptr &&
       (in == MPI_IN_PLACE || (are_valid(in, in_counts, in_places) && in_types != nullptr));
   if (has_arrays) {
+    const int in_peers = in == MPI_IN_PLACE ? 0 : form.held_peers(comm);
+    in_counts = form.hold_array(in_counts, in_peers);
+    in_places = form.hold_array(in_places, in_peers);
+    out_counts = form.hold_array(out_counts, form.held_peers(comm));
+    out_places = form.hold_array(out_places, form.held_peers(comm));
     if (in != MPI_IN_PLACE) in_types = form.hold(in_types, place.size);
     out_types = form.hold(out_types, place.size);
   }
@@ -197,6 +217,7 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
                    MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter, tail...);
   type = form.hold(type);
+  counts = form.hold_array(counts, form.held_peers(comm));
   const auto native = UNISONO_HOST_CALL(reduce_scatter, in, out, counts, type, op, comm);
   Place place{};
   if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place) || !is_intracommunicator(comm))

@@ -316,7 +316,7 @@ int make_persistent(std::unique_ptr<PersistentCall> made, MPI_Request* request) 
 }
 
 void keep_for_host(std::unique_ptr<PersistentCall> made, MPI_Request request) {
-  if (made->types.empty()) return;
+  if (made->holds_nothing()) return;
   const std::lock_guard lock(persistent_mutex);
   calls_of_host()[widen<std::uintptr_t>(request)] = std::move(made);
   host_persistent_count.store(static_cast<int>(calls_of_host().size()), std::memory_order_release);

@@ -119,15 +119,29 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 
 // --- MPI 4.1's, which hosts before it lack: made of the one that all have ---
 
+namespace {
+
+int set_empty(MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return MPI_SUCCESS;
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  status->MPI_ERROR = MPI_SUCCESS;
+  pmpi.Status_set_cancelled(status, 0);
+  return pmpi.Status_set_elements(status, MPI_BYTE, 0);
+}
+
+}  // namespace
+
 int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag,
                            MPI_Status* status) {
   carry_on();
   if (pmpi.Request_get_status_any != nullptr)
     return pmpi.Request_get_status_any(count, requests, index, flag, status);
   *index = MPI_UNDEFINED;
-  *flag = 1;  // where none is active
+  bool is_any_there = false;
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
+    is_any_there = true;
     const int error = pmpi.Request_get_status(requests[i], flag, status);
     if (error != MPI_SUCCESS) return error;
     if (*flag != 0) {
@@ -135,7 +149,9 @@ int request_get_status_any(int count, const MPI_Request requests[], int* index, 
       return MPI_SUCCESS;
     }
   }
-  return MPI_SUCCESS;
+  if (is_any_there) return MPI_SUCCESS;
+  *flag = 1;
+  return set_empty(status);
 }
 
 int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {

@@ -30,6 +30,7 @@ struct PersistentCall {
   bool is_for_runtime = false;  // else always started by `start`
   Start start;
   std::vector<MPI_Datatype> types;
+  std::vector<std::shared_ptr<void>> arrays;  // of counts and displacements
   // The types of an alltoallw, for the host and for the runtime.
   std::vector<std::vector<MPI_Datatype>> type_lists;
   std::vector<Datatype> wide_types;
@@ -37,6 +38,7 @@ struct PersistentCall {
   PersistentCall() = default;
   PersistentCall(const PersistentCall&) = delete;
   ~PersistentCall();
+  bool holds_nothing() const { return types.empty() && arrays.empty(); }
   // A copy where the type is a derived one.
   MPI_Datatype hold(MPI_Datatype type);
   const MPI_Datatype* hold(const MPI_Datatype* list, int count);

@@ -92,6 +92,52 @@ int call_host(const Functions& of, Large with_large_counts, Arguments... argumen
         __VA_ARGS__, more...);                                                                       \
   }
 
+// --- What MPI's rules say of the arguments ---
+
+inline bool is_communicator(MPI_Comm comm) {
+  return comm != MPI_COMM_NULL && widen<std::uintptr_t>(comm) != 0;
+}
+
+template <class Count>
+bool is_valid(Count count, MPI_Datatype type) {
+  return count >= 0 && type != MPI_DATATYPE_NULL && widen<std::uintptr_t>(type) != 0;
+}
+
+// A null buffer is MPI_BOTTOM, which only derived types with absolute addresses can use.
+template <class Count>
+bool is_valid(const void* buffer, Count count, MPI_Datatype type) {
+  return is_valid(count, type) && buffer != MPI_IN_PLACE &&
+         (buffer != nullptr || count == 0 || !is_predefined(type));
+}
+
+inline bool is_operator(MPI_Op op) {
+  return op != MPI_OP_NULL && widen<std::uintptr_t>(op) != 0;
+}
+
+// This process and `root`: whether root is a rank of `comm`, and whether it is us. (Of an intercommunicator's
+// roots some fail, others pass; either way the host serves the call.)
+struct Root {
+  Root(MPI_Comm comm, int root) {
+    Place place{};
+    if (!find_place(comm, &place)) return;
+    is_valid = root >= 0 && root < place.size;
+    is_here = root == place.rank;
+  }
+  bool is_valid = false;
+  bool is_here = false;
+};
+
+inline bool is_root_here(MPI_Comm comm, int root) {
+  return is_communicator(comm) && Root(comm, root).is_here;
+}
+
+// Equal send and receive buffers: an error to some hosts. Where the host computes, it is what the program
+// meant by in place. Absolute addresses share MPI_BOTTOM without being equal.
+template <class Count>
+bool is_rejected_alias(const void* in, const void* out, Count count) {
+  return rejects_aliases && in == out && in != MPI_BOTTOM && count > 0;
+}
+
 // --- Forms: how the program made the call. `Tail`: the arguments behind those of the blocking form ---
 
 template <class... Tail>
@@ -104,6 +150,12 @@ struct KeepingNothing {
     return type;
   }
   const MPI_Datatype* hold(const MPI_Datatype* types, int) const { return types; }
+  int held_peers(MPI_Comm) const { return 0; }
+  int held_peers_at(MPI_Comm, int) const { return 0; }
+  template <class Number>
+  const Number* hold_array(const Number* array, int) const {
+    return array;
+  }
   const Datatype* keep(std::vector<Datatype>* types) const { return types->data(); }
 };
 
@@ -161,6 +213,25 @@ class Form<MPI_Info, MPI_Request*> {
     return is_significant() ? made_->hold(type) : type;
   }
   const MPI_Datatype* hold(const MPI_Datatype* types, int count) { return made_->hold(types, count); }
+  // How many counts and displacements are to be held: none where they are not significant, or the host's
+  // alone.
+  int held_peers(MPI_Comm comm) const {
+    Place place{};
+    int is_inter = 0;
+    if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place)) return 0;
+    return pmpi.Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0 ? place.size : 0;
+  }
+  int held_peers_at(MPI_Comm comm, int root) const {
+    const int peers = held_peers(comm);
+    return peers != 0 && Root(comm, root).is_here ? peers : 0;
+  }
+  template <class Number>
+  const Number* hold_array(const Number* array, int count) {
+    if (array == nullptr || count == 0) return array;
+    auto copy = std::make_shared<std::vector<Number>>(array, array + count);
+    made_->arrays.push_back(copy);
+    return copy->data();
+  }
   const Datatype* keep(std::vector<Datatype>* types) {
     made_->wide_types = std::move(*types);
     return made_->wide_types.data();
@@ -193,52 +264,6 @@ class Form<MPI_Info, MPI_Request*> {
   std::unique_ptr<PersistentCall> made_;
   bool has_init_ = false;
 };
-
-// --- What MPI's rules say of the arguments ---
-
-inline bool is_communicator(MPI_Comm comm) {
-  return comm != MPI_COMM_NULL && widen<std::uintptr_t>(comm) != 0;
-}
-
-template <class Count>
-bool is_valid(Count count, MPI_Datatype type) {
-  return count >= 0 && type != MPI_DATATYPE_NULL && widen<std::uintptr_t>(type) != 0;
-}
-
-// A null buffer is MPI_BOTTOM, which only derived types with absolute addresses can use.
-template <class Count>
-bool is_valid(const void* buffer, Count count, MPI_Datatype type) {
-  return is_valid(count, type) && buffer != MPI_IN_PLACE &&
-         (buffer != nullptr || count == 0 || !is_predefined(type));
-}
-
-inline bool is_operator(MPI_Op op) {
-  return op != MPI_OP_NULL && widen<std::uintptr_t>(op) != 0;
-}
-
-// This process and `root`: whether root is a rank of `comm`, and whether it is us. (Of an intercommunicator's
-// roots some fail, others pass; either way the host serves the call.)
-struct Root {
-  Root(MPI_Comm comm, int root) {
-    Place place{};
-    if (!find_place(comm, &place)) return;
-    is_valid = root >= 0 && root < place.size;
-    is_here = root == place.rank;
-  }
-  bool is_valid = false;
-  bool is_here = false;
-};
-
-inline bool is_root_here(MPI_Comm comm, int root) {
-  return is_communicator(comm) && Root(comm, root).is_here;
-}
-
-// Equal send and receive buffers: an error to some hosts. Where the host computes, it is what the program
-// meant by in place. Absolute addresses share MPI_BOTTOM without being equal.
-template <class Count>
-bool is_rejected_alias(const void* in, const void* out, Count count) {
-  return rejects_aliases && in == out && in != MPI_BOTTOM && count > 0;
-}
 
 inline runtime::Call make_call(Operation operation, MPI_Comm comm) {
   runtime::Call call;

@@ -115,6 +115,22 @@ TEST_F(Requests, PersistentCalls) {
   EXPECT_EQ(request, MPI_REQUEST_NULL);
 }
 
+// Programs and language bindings free the arrays once the call is made.
+TEST_F(Requests, PersistentCallsHoldCountsAndDisplacements) {
+  recording.outcome = Outcome::done;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int counts[] = {2}, places[] = {1};
+  EXPECT_EQ(allgatherv(in, 2, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request),
+            MPI_SUCCESS);
+  counts[0] = places[0] = -1;
+  EXPECT_EQ(start(&request), MPI_SUCCESS);
+  EXPECT_EQ(recording.calls.back().recv_blocks.count_of(0), 2u);
+  EXPECT_EQ(recording.calls.back().recv_blocks.displacement_of(0), 1);
+  recording.completions.back().call(recording.completions.back().context, MPI_SUCCESS);
+  EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(request_free(&request), MPI_SUCCESS);
+}
+
 // What the runtime does not take is the host's persistent call, or, where it has none, its non-blocking one.
 TEST_F(Requests, PersistentCallsThatAreNotTaken) {
   for (const bool has_init : {true, false}) {

@@ -7,11 +7,11 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "../case_stride.h"
 #include "host/fake/fake_host.h"
 #include "job_cases.h"
+#include "start_and_wait.h"
 
 namespace unisono::runtime {
 namespace {
@@ -179,24 +179,6 @@ class JobTest : public ::testing::Test {
       expect(static_cast<std::size_t>(i), wanted);
     }
     return true;
-  }
-
-  static Outcome start_and_wait(Job& job, const Call& call, int* error) {
-    struct Ended {
-      int error = 0;
-      bool is_true = false;
-    } ended;
-    const Completion completion{[](void* context, int code) {
-                                  *static_cast<Ended*>(context) = {code, true};
-                                },
-                                &ended};
-    const Outcome outcome = job.start(call, completion);
-    while (outcome == Outcome::done && !ended.is_true) {
-      job.make_progress();
-      std::this_thread::yield();
-    }
-    *error = ended.error;
-    return outcome;
   }
 
   static bool run_once(Job& job, FakeHost& host, const Setting& s, Operation operation, int root, int rank,

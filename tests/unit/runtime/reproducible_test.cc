@@ -10,6 +10,7 @@
 #include "../case_stride.h"
 #include "host/fake/fake_host.h"
 #include "runtime/job.h"
+#include "start_and_wait.h"
 
 namespace unisono::runtime {
 namespace {
@@ -57,11 +58,12 @@ struct Case {
   std::size_t count = 9;
   bool is_in_place = false;
   host::Hint hint = host::Hint::none;
+  bool is_blocking = true;
 };
 std::string print(const Case& c) {
   return std::string(name(c.operation)) + ", " + std::to_string(c.size) + " ranks, nodes '" + c.nodes +
          "', algorithm '" + c.algorithm + "', count " + std::to_string(c.count) +
-         (c.is_in_place ? ", in place" : "");
+         (c.is_in_place ? ", in place" : "") + (c.is_blocking ? "" : ", non-blocking");
 }
 
 class ReproducibleTest : public ::testing::Test {
@@ -126,7 +128,8 @@ class ReproducibleTest : public ::testing::Test {
     }
     if (c.operation == Operation::exscan && rank == 0 && !call.is_in_place) call.recv_buffer = nullptr;
     int error = -1;
-    if (job.collective(call, &error) != Outcome::done || error != host::success) return false;
+    const Outcome outcome = c.is_blocking ? job.collective(call, &error) : start_and_wait(job, call, &error);
+    if (outcome != Outcome::done || error != host::success) return false;
     const bool has_result = !is_at_root && !(c.operation == Operation::exscan && rank == 0);
     const std::size_t first = is_block || is_uneven ? static_cast<std::size_t>(rank) * n : 0;
     for (std::size_t i = 0; i < n && has_result; ++i) {
@@ -166,6 +169,9 @@ TEST_F(ReproducibleTest, TheRulesServeEveryReductionInTheOneOrder) {
             ::setenv("UNISONO_REPRODUCIBLE", "1", 1);
             const Case c{operation, size, nodes, "", count, is_in_place};
             EXPECT_EQ(differences<double>(c), 0) << print(c);
+            Case started = c;
+            started.is_blocking = false;
+            EXPECT_EQ(differences<double>(started), 0) << print(started);
             if (count < 20000) {
               EXPECT_EQ(differences<float>(c), 0) << "float32, " << print(c);
             }

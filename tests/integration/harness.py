@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import job
 import mpis
@@ -199,3 +201,10 @@ class Runner:
     def python(self, mpi: Mpi, environment: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment in which `sys.executable` with mpi4py runs over this MPI."""
         return {**mpis.mpi4py_environment(mpi, COMPILED), **(environment or {})}
+
+
+def registry() -> list[dict[str, Any]]:
+    """Return the registry as unisono-tool lists it; empty before the tool is built."""
+    if not TOOL.exists():
+        return []
+    return json.loads(subprocess.run([TOOL, "list"], capture_output=True, text=True, check=True).stdout)

@@ -3,22 +3,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from typing import Any
-
 import pytest
-from harness import TOOL, Runner, compile_program, installed
+from harness import TOOL, Runner, compile_program, installed, registry
 from mpis import BY_NAME
 
 SECTIONS = ["barrier", "counts", "roots", "in_place", "empty_blocks", "user_operators", "random"]
-
-
-def registry() -> list[dict[str, Any]]:
-    """Return the registry as unisono-tool lists it; empty before the tool is built."""
-    if not TOOL.exists():
-        return []
-    return json.loads(subprocess.run([TOOL, "list"], capture_output=True, text=True, check=True).stdout)
 
 
 def forced_choices() -> list[str]:

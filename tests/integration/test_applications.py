@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Runner, compile_program, installed
+from harness import Runner, compile_program, installed, registry
 from mpis import BY_NAME, Mpi
 
 INPUTS = Path(__file__).resolve().parent / "inputs"
 RANKS = 4
+# Ranks have no length in common that could decide, and what there is to gain was not found at these numbers of
+# ranks: the rules may leave them to the MPI.
+MAY_BE_LEFT = {"gatherv", "scatterv", "alltoallv", "alltoallw"}
 
 Report = dict[str, Any]
 
@@ -47,10 +50,9 @@ def test_every_operation_is_served(mpi: Mpi, runner: Runner, ranks: int):
     command = [compile_program(mpi, "collectives"), "barrier", "counts"]
     runner.unisono(mpi, ranks, command, {"UNISONO_REPORT": str(report)}).check()
     algorithms = served(report)
-    operations = {"barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
-    assert set(algorithms) == operations
-    only_native = [operation for operation, names in algorithms.items() if names == {"native"}]
-    assert not only_native, algorithms
+    assert set(algorithms) == {entry["operation"] for entry in registry()}
+    only_native = {operation for operation, names in algorithms.items() if names == {"native"}}
+    assert only_native <= MAY_BE_LEFT, algorithms
     barriers = [
         entry for entry in json.loads(report.read_text())["classes"] if entry["operation"] == "barrier"
     ]

@@ -33,6 +33,7 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
           .size = ranks.size,
           .rank = rank,
           .root = call.root,
+          .is_commutative = call.is_commutative,
           .is_in_place = call.is_in_place && (!is_rooted(call.operation) || rank == call.root),
           .layout = layout,
           .blocks = {}};

@@ -104,6 +104,13 @@ Program shared_allgather(const Problem& problem, const Parameters& parameters) {
   }));
 }
 
+Ref sent_to(int rank) {
+  return block(Place::input, rank);
+}
+Ref received_from(const Problem& problem, int rank) {
+  return block(Place::output, is_uneven_alltoall(problem.operation) ? problem.size + rank : rank);
+}
+
 // pairwise-[Sender_put, Pair_sync, Receiver_get]: in each round everyone writes for one and reads from one.
 // Two lanes in turn, so that a round's writing need not wait for the reading of the round before.
 Program shared_pairwise_alltoall(const Problem& problem, const Parameters& parameters) {
@@ -112,16 +119,17 @@ Program shared_pairwise_alltoall(const Problem& problem, const Parameters& param
   const auto got_done = [](int round) { return 2 * round; };
   Stage stage = channel_stage(parameters, SharedMode::own, got_done(rounds), [=](Writer& writer) {
     writer.await_space();
-    writer.copy(block(Place::output, problem.rank), block(Place::input, problem.rank));
+    writer.copy(received_from(problem, problem.rank), sent_to(problem.rank));
     for (int round = 1; round <= rounds; ++round) {
       const auto [to, from] = patterns::at_distance(problem.rank, round, problem.size);
       const int last_reader = patterns::at_distance(problem.rank, round - 2, problem.size).to;
       const int lane = round % 2;
       if (round > 2) writer.await(last_reader, got_done(round - 2));
-      writer.copy(block(Place::input, to).in_slot_of(problem.rank, lane), block(Place::input, to));
+      writer.copy(sent_to(to).in_slot_of(problem.rank, lane), sent_to(to));
       writer.signal(put_done(round));
       writer.await(from, put_done(round));
-      writer.copy(block(Place::output, from), block(Place::output, from).in_slot_of(from, lane));
+      const Ref theirs = received_from(problem, from);
+      writer.copy(theirs, theirs.in_slot_of(from, lane));
       writer.signal(got_done(round));
     }
   });
@@ -138,14 +146,15 @@ Program shared_alltoall(const Problem& problem, const Parameters& parameters) {
     writer.await_space();
     for (int distance = 1; distance < problem.size; ++distance) {
       const int peer = wrap(problem.rank + distance, problem.size);
-      writer.copy(block(Place::input, peer).in_slot_of(problem.rank, peer), block(Place::input, peer));
+      writer.copy(sent_to(peer).in_slot_of(problem.rank, peer), sent_to(peer));
     }
     writer.signal(1);
-    writer.copy(block(Place::output, problem.rank), block(Place::input, problem.rank));
+    writer.copy(received_from(problem, problem.rank), sent_to(problem.rank));
     for (int distance = 1; distance < problem.size; ++distance) {
       const int peer = wrap(problem.rank - distance, problem.size);
       writer.await(peer, 1);
-      writer.copy(block(Place::output, peer), block(Place::output, peer).in_slot_of(peer, problem.rank));
+      const Ref theirs = received_from(problem, peer);
+      writer.copy(theirs, theirs.in_slot_of(peer, problem.rank));
     }
   });
   stage.lanes = problem.size;

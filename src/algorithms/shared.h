@@ -16,6 +16,10 @@ schedule::Program shared_allreduce(const schedule::Problem& problem, const Param
 schedule::Program shared_gather(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_scatter(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_allgather(const schedule::Problem& problem, const Parameters& parameters);
+// The blocks of an alltoall. Uneven ones that are received have numbers of their own, behind those that are
+// sent.
+schedule::Ref sent_to(int rank);
+schedule::Ref received_from(const schedule::Problem& problem, int rank);
 schedule::Program shared_alltoall(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_pairwise_alltoall(const schedule::Problem& problem, const Parameters& parameters);
 

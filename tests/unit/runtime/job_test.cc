@@ -11,6 +11,7 @@
 #include "../case_stride.h"
 #include "host/fake/fake_host.h"
 #include "job_cases.h"
+#include "job_options.h"
 #include "start_and_wait.h"
 
 namespace unisono::runtime {
@@ -21,15 +22,8 @@ using host::fake::World;
 
 class JobTest : public ::testing::Test {
  protected:
-  void SetUp() override { clear(); }
-  void TearDown() override { clear(); }
-  void clear() {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
-    ::setenv("UNISONO_LOG", "quiet", 1);
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-    ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
-  }
+  void SetUp() override { clear_options(); }
+  void TearDown() override { clear_options(); }
 
   // One operation on all ranks; gives how many ranks' calls were taken (all or none).
   int check(const Setting& s, Operation operation, int root) {
@@ -316,7 +310,7 @@ TEST_F(JobTest, TheRulesServeEveryOperation) {
             EXPECT_TRUE(taken == 0 || taken == 3 * size)
                 << "all ranks or none: " << taken << "; " << print(s);
           }
-          clear();
+          clear_options();
           if (HasFailure()) return;
         }
       }
@@ -339,7 +333,7 @@ TEST_F(JobTest, EveryAlgorithmGivesTheRightResult) {
                       .is_in_place = is_in_place,
                       .is_commutative = d.legality.needs_commutative};
             check(s, d.operation, 1);
-            clear();
+            clear_options();
             if (HasFailure()) return;
           }
         }

@@ -9,7 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "../seed.h"
 #include "host/fake/fake_host.h"
+#include "job_options.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -17,18 +19,6 @@ namespace {
 
 using host::fake::FakeHost;
 using host::fake::World;
-
-std::uint32_t seed() {
-  static const std::uint32_t value = [] {
-    const char* given = std::getenv("TEST_SEED");
-    const std::uint32_t chosen = given != nullptr
-                                     ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
-                                     : std::random_device{}();
-    std::printf("TEST_SEED=%u\n", chosen);
-    return chosen;
-  }();
-  return value;
-}
 
 // One allreduce or broadcast of int64, with what must come out.
 struct Started {
@@ -107,13 +97,7 @@ class Rank {
 
 class NonBlockingTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
-    ::setenv("UNISONO_LOG", "quiet", 1);
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-    ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
-  }
+  void SetUp() override { clear_options(); }
   void TearDown() override {
     ::unsetenv("UNISONO_NODES");
     ::unsetenv("UNISONO_ALGORITHM");

@@ -9,6 +9,7 @@
 
 #include "../case_stride.h"
 #include "host/fake/fake_host.h"
+#include "job_options.h"
 #include "runtime/job.h"
 #include "start_and_wait.h"
 
@@ -68,15 +69,8 @@ std::string print(const Case& c) {
 
 class ReproducibleTest : public ::testing::Test {
  protected:
-  void SetUp() override { clear(); }
-  void TearDown() override { clear(); }
-  void clear() {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
-    ::setenv("UNISONO_LOG", "quiet", 1);
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-    ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
-  }
+  void SetUp() override { clear_options(); }
+  void TearDown() override { clear_options(); }
 
   // How many results, of all ranks, differ from the one order; -1 where a call was not taken.
   template <typename T>
@@ -165,7 +159,7 @@ TEST_F(ReproducibleTest, TheRulesServeEveryReductionInTheOneOrder) {
           for (const bool is_in_place : {false, true}) {
             // Half of the cases, and other ones for each operation.
             if (runs++ % (2 * case_stride()) != 0) continue;
-            clear();
+            clear_options();
             ::setenv("UNISONO_REPRODUCIBLE", "1", 1);
             const Case c{operation, size, nodes, "", count, is_in_place};
             EXPECT_EQ(differences<double>(c), 0) << print(c);
@@ -190,7 +184,7 @@ TEST_F(ReproducibleTest, EveryAlgorithmThatMayGivesTheSameBits) {
     for (const int size : {4, 5, 8}) {
       for (const std::string& nodes : layouts_of(size)) {
         if (runs++ % case_stride() != 0) continue;
-        clear();
+        clear_options();
         ::setenv("UNISONO_REPRODUCIBLE", "1", 1);
         const bool has_segment = std::ranges::find(d.parameters, "segment",
                                                    &algorithms::ParameterSpec::name) != d.parameters.end();

@@ -10,7 +10,9 @@
 #include <random>
 #include <thread>
 
+#include "../seed.h"
 #include "host/fake/fake_host.h"
+#include "job_options.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -18,18 +20,6 @@ namespace {
 
 using host::fake::FakeHost;
 using host::fake::World;
-
-std::uint32_t seed() {
-  static const std::uint32_t value = [] {
-    const char* given = std::getenv("TEST_SEED");
-    const std::uint32_t chosen = given != nullptr
-                                     ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
-                                     : std::random_device{}();
-    std::printf("TEST_SEED=%u\n", chosen);
-    return chosen;
-  }();
-  return value;
-}
 
 // One communicator as one thread of one rank sees it.
 struct Member {
@@ -122,11 +112,7 @@ constexpr std::size_t counts[] = {1, 3, 40, 700, 9000};
 class ThreadsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
-    ::setenv("UNISONO_LOG", "quiet", 1);
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-    ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
+    clear_options();
     ::setenv("UNISONO_NODES", GetParam(), 1);
     // Between nodes the rules leave some classes to the MPI: here every call is to be taken.
     if (*GetParam() != 0) ::setenv("UNISONO_ALGORITHM", "bcast:chain(segment=1K),alltoall:pairwise", 1);

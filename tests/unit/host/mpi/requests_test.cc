@@ -7,27 +7,14 @@
 #include "host/mpi/collectives.h"
 #include "host/mpi/datatype.h"
 #include "real_mpi.h"
-#include "recording_runtime.h"
+#include "with_recording.h"
 
 namespace unisono::host::mpi {
 namespace {
 
 using runtime::Outcome;
 
-class Requests : public testing::Test {
- protected:
-  void SetUp() override { recording.reset(); }
-
-  // The one call that the runtime has seen since SetUp.
-  static const runtime::Call& only_call() {
-    EXPECT_EQ(recording.calls.size(), 1u);
-    static const runtime::Call none;
-    return recording.calls.empty() ? none : recording.calls.back();
-  }
-
-  int in[4] = {1, 2, 3, 4};
-  int out[4] = {0, 0, 0, 0};
-};
+class Requests : public WithRecording {};
 
 TEST_F(Requests, CallsThatDoNotBlock) {
   recording.outcome = Outcome::done;

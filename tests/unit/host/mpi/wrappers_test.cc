@@ -9,27 +9,14 @@
 #include "host/mpi/life.h"
 #include "host/mpi/place.h"
 #include "real_mpi.h"
-#include "recording_runtime.h"
+#include "with_recording.h"
 
 namespace unisono::host::mpi {
 namespace {
 
 using runtime::Outcome;
 
-class Wrappers : public testing::Test {
- protected:
-  void SetUp() override { recording.reset(); }
-
-  // The one call that the runtime has seen since SetUp.
-  static const runtime::Call& only_call() {
-    EXPECT_EQ(recording.calls.size(), 1u);
-    static const runtime::Call none;
-    return recording.calls.empty() ? none : recording.calls.back();
-  }
-
-  int in[4] = {1, 2, 3, 4};
-  int out[4] = {0, 0, 0, 0};
-};
+class Wrappers : public WithRecording {};
 
 Datatype wide(MPI_Datatype type) {
   return widen<Datatype>(type);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options under which tests make jobs: those of a program that sets none, with little memory for each
+// rank.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+#include "base/options.h"
+
+namespace unisono::runtime {
+
+inline void clear_options() {
+  for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
+  ::setenv("UNISONO_CONFIG", "/dev/null", 1);
+  ::setenv("UNISONO_LOG", "quiet", 1);
+  ::setenv("UNISONO_POOL_BYTES", "64M", 1);
+  ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
+}
+
+}  // namespace unisono::runtime

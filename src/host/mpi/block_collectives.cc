@@ -42,11 +42,6 @@ bool are_valid(const void* buffer, const Count* counts, const Displacement<Count
   return buffer != MPI_IN_PLACE && counts != nullptr && places != nullptr;
 }
 
-bool is_intracommunicator(MPI_Comm comm) {
-  int is_inter = 0;
-  return pmpi.Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
-}
-
 // Whether input and output share what some hosts refuse to have shared. A side that holds nothing shares
 // nothing, wherever it is: MPI lets it be anywhere, the other side's place too, and the other ranks know
 // nothing of it.
@@ -182,12 +177,13 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
       are_valid(out, out_counts, out_places) && out_types != nullptr &&
       (in == MPI_IN_PLACE || (are_valid(in, in_counts, in_places) && in_types != nullptr));
   if (has_arrays) {
-    const int in_peers = in == MPI_IN_PLACE ? 0 : form.held_peers(comm);
-    in_counts = form.hold_array(in_counts, in_peers);
-    in_places = form.hold_array(in_places, in_peers);
-    out_counts = form.hold_array(out_counts, form.held_peers(comm));
-    out_places = form.hold_array(out_places, form.held_peers(comm));
-    if (in != MPI_IN_PLACE) in_types = form.hold(in_types, place.size);
+    if (in != MPI_IN_PLACE) {
+      in_counts = form.hold_array(in_counts, place.size);
+      in_places = form.hold_array(in_places, place.size);
+      in_types = form.hold(in_types, place.size);
+    }
+    out_counts = form.hold_array(out_counts, place.size);
+    out_places = form.hold_array(out_places, place.size);
     out_types = form.hold(out_types, place.size);
   }
   const auto native = UNISONO_HOST_CALL(alltoallw, in, in_counts, in_places, in_types, out, out_counts,
@@ -251,10 +247,6 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
                                 MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                                       \
   template int reduce_scatter<Count>(const void*, void*, const Count*, MPI_Datatype, MPI_Op,                \
                                      MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
-#define UNISONO_INSTANTIATE(Count)              \
-  UNISONO_INSTANTIATE_FORM(Count)               \
-  UNISONO_INSTANTIATE_FORM(Count, MPI_Request*) \
-  UNISONO_INSTANTIATE_FORM(Count, MPI_Info, MPI_Request*)
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 

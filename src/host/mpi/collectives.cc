@@ -165,10 +165,6 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
                                 MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                              \
   template int alltoall<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,       \
                                MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
-#define UNISONO_INSTANTIATE(Count)              \
-  UNISONO_INSTANTIATE_FORM(Count)               \
-  UNISONO_INSTANTIATE_FORM(Count, MPI_Request*) \
-  UNISONO_INSTANTIATE_FORM(Count, MPI_Info, MPI_Request*)
 template int barrier(MPI_Comm);
 template int barrier(MPI_Comm, MPI_Request*);
 template int barrier(MPI_Comm, MPI_Info, MPI_Request*);

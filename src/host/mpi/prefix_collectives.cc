@@ -75,10 +75,6 @@ int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
                            MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                            \
   template int exscan<Count>(const void*, void*, Count, MPI_Datatype, MPI_Op,               \
                              MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
-#define UNISONO_INSTANTIATE(Count)              \
-  UNISONO_INSTANTIATE_FORM(Count)               \
-  UNISONO_INSTANTIATE_FORM(Count, MPI_Request*) \
-  UNISONO_INSTANTIATE_FORM(Count, MPI_Info, MPI_Request*)
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 

@@ -189,20 +189,24 @@ int request_get_status_some(int count, const MPI_Request requests[], int* comple
 
 // --- Freeing ---
 
+namespace {
+
 // Collective: the calls under way on the communicator end before the host is inside.
+void end_calls_on(const MPI_Comm* comm) {
+  if (comm == nullptr || !must_carry_on()) return;
+  const Nested nested;
+  runtime::end_calls(widen<Comm>(*comm));
+}
+
+}  // namespace
+
 int comm_free(MPI_Comm* comm) {
-  if (comm != nullptr && must_carry_on()) {
-    const Nested nested;
-    runtime::end_calls(widen<Comm>(*comm));
-  }
+  end_calls_on(comm);
   return pmpi.Comm_free(comm);
 }
 
 int comm_disconnect(MPI_Comm* comm) {
-  if (comm != nullptr && must_carry_on()) {
-    const Nested nested;
-    runtime::end_calls(widen<Comm>(*comm));
-  }
+  end_calls_on(comm);
   return pmpi.Comm_disconnect(comm);
 }
 

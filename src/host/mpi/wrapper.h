@@ -98,6 +98,11 @@ inline bool is_communicator(MPI_Comm comm) {
   return comm != MPI_COMM_NULL && widen<std::uintptr_t>(comm) != 0;
 }
 
+inline bool is_intracommunicator(MPI_Comm comm) {
+  int is_inter = 0;
+  return pmpi.Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0;
+}
+
 template <class Count>
 bool is_valid(Count count, MPI_Datatype type) {
   return count >= 0 && type != MPI_DATATYPE_NULL && widen<std::uintptr_t>(type) != 0;
@@ -139,6 +144,12 @@ bool is_rejected_alias(const void* in, const void* out, Count count) {
 }
 
 // --- Forms: how the program made the call. `Tail`: the arguments behind those of the blocking form ---
+
+// Behind a file's wrappers: all forms of them, by its UNISONO_INSTANTIATE_FORM(Count, tail of the form...).
+#define UNISONO_INSTANTIATE(Count)              \
+  UNISONO_INSTANTIATE_FORM(Count)               \
+  UNISONO_INSTANTIATE_FORM(Count, MPI_Request*) \
+  UNISONO_INSTANTIATE_FORM(Count, MPI_Info, MPI_Request*)
 
 template <class... Tail>
 class Form;
@@ -217,9 +228,8 @@ class Form<MPI_Info, MPI_Request*> {
   // alone.
   int held_peers(MPI_Comm comm) const {
     Place place{};
-    int is_inter = 0;
     if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place)) return 0;
-    return pmpi.Comm_test_inter(comm, &is_inter) == MPI_SUCCESS && is_inter == 0 ? place.size : 0;
+    return is_intracommunicator(comm) ? place.size : 0;
   }
   int held_peers_at(MPI_Comm comm, int root) const {
     const int peers = held_peers(comm);

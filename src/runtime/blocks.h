@@ -55,9 +55,10 @@ class BlockTransfer {
   // Reads what the call says. On an error of the host *error is set, and the call is the host's.
   void read(host::Host& host, const Call& call, int rank, int size, int* error);
 
-  // All blocks together, of operations whose blocks every rank knows; else what this rank sends.
-  std::int64_t total() const { return total_; }
-  std::size_t element_bytes() const { return element_bytes_; }
+  // The mean block, bytes, rounded up, of operations whose blocks every rank knows.
+  std::int64_t mean_bytes() const {
+    return (total_ * static_cast<std::int64_t>(element_bytes_) + size_ - 1) / size_;
+  }
   // The longest block that this rank knows of.
   std::int64_t longest() const { return longest_; }
   // Uneven blocks that not all ranks know: what this rank tells the others of its node (Descriptor, header),
@@ -83,7 +84,9 @@ class BlockTransfer {
   bool is_output_packed_ = false;
   bool has_input_in_output_ = false;  // in place, but the schedule gets a copy
   std::size_t element_bytes_ = 1;
-  std::int64_t total_ = 0, longest_ = 0;
+  // All blocks together, of operations whose blocks every rank knows; else what this rank sends.
+  std::int64_t total_ = 0;
+  std::int64_t longest_ = 0;
   std::vector<std::int64_t> starts_;
 };
 

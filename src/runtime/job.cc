@@ -193,10 +193,8 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
   if (is_reducing && !host_.is_defined(call.op, call.send_blocks.type)) return Outcome::native;
   std::int64_t bytes = 0;
   if (has_known_blocks(call.operation)) {
-    const std::int64_t total =
-        c.work.blocks.total() * static_cast<std::int64_t>(c.work.blocks.element_bytes());
-    if (total == 0) return Outcome::done;
-    bytes = (total + c.size - 1) / c.size;
+    bytes = c.work.blocks.mean_bytes();
+    if (bytes == 0) return Outcome::done;
   }
   const bool may_exchange = is_commutative(c, call);
   CallClass& entry = c.call_class(call.operation, may_exchange, bytes);

@@ -128,8 +128,7 @@ std::optional<std::int64_t> Job::read(StartedCall* started, int* error) {
     BlockTransfer& blocks = started->work.blocks;
     blocks.read(host_, call, c.rank, c.size, error);
     if (!has_known_blocks(call.operation)) return 0;
-    const std::int64_t total = blocks.total() * static_cast<std::int64_t>(blocks.element_bytes());
-    bytes = (total + c.size - 1) / c.size;
+    bytes = blocks.mean_bytes();
   } else {
     started->arguments = read_arguments(host_, call, c.rank, c.size, error);
     bytes = started->arguments.extent.bytes();

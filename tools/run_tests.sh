@@ -24,7 +24,7 @@ run_ctest() { # run_ctest SUITE ARGUMENTS...
   local suite=$1
   shift
   rm -f "$results/$suite.xml"
-  ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 600 --output-junit "$results/$suite.xml" "$@"
+  ctest --test-dir "$build" --parallel 2 --output-on-failure --no-tests=error --timeout 600 --output-junit "$results/$suite.xml" "$@"
 }
 
 run_pytest() { # run_pytest SUITE ARGUMENTS...: the tests in tests/SUITE

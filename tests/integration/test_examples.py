@@ -20,7 +20,7 @@ from mpis import ROOT, Mpi
 
 NBODY = ROOT / "examples/nbody"
 HEAT = ROOT / "examples/heat/heat.py"
-NBODY_STEPS = ["--steps", "300"]
+NBODY_STEPS = ["--steps", "120"]
 HEAT_STEPS = ["--cells", "22", "--steps", "8", "--time-step", "0.05"]
 
 Result = dict[str, Any]

@@ -40,7 +40,7 @@ def algorithms() -> list[dict]:
     return [entry for entry in listed if entry["operation"] in REDUCTIONS]
 
 
-@pytest.mark.parametrize("ranks", range(1, 9))
+@pytest.mark.parametrize("ranks", [2, 3, 4, 7])
 def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner, ranks: int):
     hashes = {}
     for mpi in ALL:
@@ -53,11 +53,11 @@ def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner
 @pytest.mark.parametrize("ranks", LAYOUTS)
 def test_same_bits_on_all_layouts(request: pytest.FixtureRequest, runner: Runner, ranks: int, name: str):
     mpi = installed(BY_NAME[name], request.config)
-    hashes = {"one node": outcome(runner, mpi, ranks, ON)}
-    for layout in LAYOUTS[ranks]:
-        hashes[layout] = outcome(runner, mpi, ranks, {**ON, "UNISONO_NODES": layout})
-    hashes["no shared memory"] = outcome(runner, mpi, ranks, {**ON, "UNISONO_SHARED_MEMORY": "0"})
-    hashes["small channels"] = outcome(runner, mpi, ranks, {**ON, "UNISONO_CHANNEL_BYTES": "64K"})
+    how = "" if ranks < 8 else "short"
+    settings = {"one node": {}} | {layout: {"UNISONO_NODES": layout} for layout in LAYOUTS[ranks]}
+    settings["no shared memory"] = {"UNISONO_SHARED_MEMORY": "0"}
+    settings["small channels"] = {"UNISONO_CHANNEL_BYTES": "64K"}
+    hashes = {setting: outcome(runner, mpi, ranks, ON | values, how) for setting, values in settings.items()}
     assert {differences for _, differences in hashes.values()} == {0}, hashes
     assert len(set(hashes.values())) == 1, hashes
 

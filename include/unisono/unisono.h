@@ -12,6 +12,8 @@
 #ifndef UNISONO_UNISONO_H
 #define UNISONO_UNISONO_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,6 +33,19 @@ UNISONO_API int unisono_set_enabled(int is_enabled);
 /* 1 while Unisono takes this process's collectives: between MPI_Init and MPI_Finalize, enabled, and on an MPI
  * that it knows; else 0. Local. */
 UNISONO_API int unisono_is_active(void);
+
+/* Forces algorithms from now on, in the place of option `algorithm` and in its syntax ("allreduce:ring" or
+ * "bcast:chain(segment=64K),reduce:native"); an empty text leaves all to Unisono again. Call it on all ranks
+ * alike, after MPI_Init, while no collective call is under way. Returns 0, or -1 where the text makes no
+ * sense (nothing changes then) or Unisono does not run. Where an algorithm may not run, Unisono decides as
+ * without it: unisono_decision tells. */
+UNISONO_API int unisono_set_algorithm(const char* text);
+
+/* What serves blocking calls of `operation` ("allreduce", ...) with messages of `bytes` bytes (counted as in
+ * docs/algorithms.md) on MPI_COMM_WORLD, as text: "ring(segment=65536,window=2)", or "native". Writes at most
+ * text_bytes bytes, the closing zero among them, and returns the text's whole length; -1 where there is no
+ * such operation or Unisono does not take the calls. Local. */
+UNISONO_API int unisono_decision(const char* operation, long long bytes, char* text, size_t text_bytes);
 
 /* The version of the preloaded library, "0.1.0". The text is static. */
 UNISONO_API const char* unisono_version(void);

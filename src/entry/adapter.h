@@ -22,6 +22,8 @@ struct UnisonoAdapter {
   // As in include/unisono/unisono.h.
   int (*set_enabled)(int is_enabled);
   int (*is_active)(void);
+  int (*set_algorithm)(const char* text);
+  int (*decision)(const char* operation, long long bytes, char* text, size_t text_bytes);
 };
 
 // The adapter's only export. `mpi` is dlopen's handle of the MPI library that the process holds. Returns a

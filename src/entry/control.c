@@ -24,6 +24,16 @@ int unisono_is_active(void) {
   return adapter != NULL && adapter->is_active();
 }
 
+int unisono_set_algorithm(const char* text) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  return adapter == NULL || text == NULL ? -1 : adapter->set_algorithm(text);
+}
+
+int unisono_decision(const char* operation, long long bytes, char* text, size_t text_bytes) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  return adapter == NULL || operation == NULL ? -1 : adapter->decision(operation, bytes, text, text_bytes);
+}
+
 const char* unisono_version(void) {
   return UNISONO_VERSION;
 }

@@ -221,8 +221,8 @@ schedule::Problem Job::problem(const Communicator& c, const Call& call, bool is_
           .layout = c.layout};
 }
 
-void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
-                 bool is_blocking) {
+tuning::Choice Job::choose(const Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes,
+                           bool is_blocking) {
   tuning::Question question{.problem = problem(c, call, is_commutative),
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
@@ -234,14 +234,20 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
   const std::lock_guard lock(decide_mutex_);
-  entry.choice = std::make_unique<tuning::Choice>(decider_.decide(question));
+  tuning::Choice choice = decider_.decide(question);
   for (const std::string& warning : decider_.take_warnings()) {
     warnings_.push_back(warning);
     if (world_rank_ == 0) log::warning_once(warning);
   }
+  return choice;
+}
+
+void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
+                 bool is_blocking) {
+  entry.choice = std::make_unique<tuning::Choice>(choose(c, call, is_commutative, bytes, is_blocking));
   // The slice's own reductions join from the left, which is the reproducible order of few ranks alone.
   constexpr int most_from_left = 3;
-  const bool is_in_order = !question.problem.is_reproducible || c.size <= most_from_left;
+  const bool is_in_order = !(c.is_reproducible && is_reduction(call.operation)) || c.size <= most_from_left;
   const bool is_fused = entry.choice->algorithm != nullptr && entry.choice->algorithm->name == "fused" &&
                         is_one_fused_call(call.operation) && c.layout->nodes() == 1 && is_in_order;
   entry.kind = entry.choice->algorithm == nullptr ? CallClass::Kind::native

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,8 @@ class Job {
   int compare(const Call& call, int host_error);
   void finish();  // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
+  bool set_algorithm(const std::string& text);
+  std::optional<tuning::Choice> decision(Operation operation, std::int64_t bytes);
 
  private:
   // job_setup.cc
@@ -75,6 +78,8 @@ class Job {
   // job.cc
   Communicator* find(host::Comm handle);         // sets it up at the first time
   Communicator* find_set_up(host::Comm handle);  // null before
+  tuning::Choice choose(const Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes,
+                        bool is_blocking);
   void decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
               bool is_blocking = true);
   int run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
@@ -93,6 +98,11 @@ class Job {
   template <class Run>
   Outcome serve(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
                 Run run_it, int* error);
+
+  // job_decisions.cc
+  // Classes of the operation, of blocking calls and others, begin anew, where what was decided asks for it.
+  void decide_anew(Communicator& c, Operation operation,
+                   const std::function<bool(const CallClass&)>& is_asked);
 
   // job_verify.cc
   host::TypeInfo element_of(const Call& call) const;

@@ -144,7 +144,7 @@ void Job::agree_on_options() {
 
 void Job::make_decider() {
   std::vector<std::string> warnings;
-  decider_.add(tuning::make_forced(options_.algorithm, &warnings));
+  decider_.set_forced(tuning::make_forced(options_.algorithm, &warnings));
   decider_.add(tuning::make_rules());
   if (world_rank_ != 0) return;
   for (const std::string& w : warnings) log::warning(w);

@@ -20,15 +20,6 @@ constexpr std::size_t piece_bytes = std::size_t{64} << 10;
 // Inputs that are longer are not written to files.
 constexpr std::size_t most_input_bytes = std::size_t{1} << 20;
 
-std::string choice_text(Operation operation, const tuning::Choice& choice) {
-  std::string text = std::string(name(operation)) + ":" + std::string(choice.name());
-  std::string inside;
-  for (const auto& [key, value] : choice.parameters.values()) {
-    inside += (inside.empty() ? "" : ",") + key + "=" + std::to_string(value);
-  }
-  return inside.empty() ? text : text + "(" + inside + ")";
-}
-
 // Operands of the first so many ranks make up this rank's result, which begins at so many elements of each.
 struct Share {
   int ranks = 0;
@@ -120,7 +111,7 @@ int Job::compare(const Call& call, int host_error) {
     if (c.is_reproducible) v.put_own_back();
     if (c.rank == 0) {
       log::warning_once("option 'verify': " + std::string(name(call.operation)) + " with " +
-                        choice_text(call.operation, *c.verified_class->choice) +
+                        std::string(name(call.operation)) + ":" + c.verified_class->choice->text() +
                         " gives other bits than the MPI's own; whether that is right for an operator of the "
                         "program, or for its type, cannot be told");
     }
@@ -205,7 +196,7 @@ void Job::report_mismatch(Communicator& c, const Call& call, Verification& v, st
                           int reporting) {
   const std::string files = write_input(c, call, v);
   const tuning::Choice& choice = *c.verified_class->choice;
-  const std::string forced = choice_text(call.operation, choice);
+  const std::string forced = std::string(name(call.operation)) + ":" + choice.text();
   const std::string what = forced + " was wrong on " + c.layout->describe();
   {
     const std::lock_guard lock(decide_mutex_);
@@ -260,23 +251,8 @@ void Job::quarantine(Communicator& c, Operation operation) {
     const std::lock_guard lock(decide_mutex_);
     quarantined_.insert(algorithm);
   }
-  const auto decide_anew = [&](ClassTable* table, bool is_blocking) {
-    if (table == nullptr) return;
-    for (auto& by_class : *table) {
-      for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
-        CallClass& entry = by_class[static_cast<std::size_t>(size_class)];
-        if (entry.choice == nullptr || entry.choice->algorithm != algorithm) continue;
-        {
-          const std::lock_guard lock(table_mutex_);
-          records_.absorb(c, operation, size_class, entry, is_blocking);
-        }
-        entry = CallClass();
-      }
-    }
-  };
-  decide_anew(c.classes[static_cast<int>(operation)].get(), true);
   // None of its calls that do not block is under way: this blocking one came after them.
-  if (c.queue != nullptr) decide_anew(c.queue->classes[static_cast<int>(operation)].get(), false);
+  decide_anew(c, operation, [&](const CallClass& entry) { return entry.choice->algorithm == algorithm; });
 }
 
 }  // namespace unisono::runtime

@@ -66,6 +66,17 @@ void set_enabled(bool is_enabled) {
   if (job != nullptr) job->set_enabled(is_enabled);
 }
 
+bool set_algorithm(const char* text) {
+  return job != nullptr && job->set_algorithm(text);
+}
+
+std::string decision(const char* operation, std::int64_t bytes) {
+  const auto known = operation_from_name(operation);
+  if (job == nullptr || !known) return {};
+  const auto choice = job->decision(*known, bytes);
+  return choice ? choice->text() : std::string();
+}
+
 void finish() {
   // The host calls collectives of its own while it shuts down: they must not find a job.
   std::unique_ptr<Job> ending(std::exchange(job, nullptr));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/types.h"
 #include "host/host.h"
@@ -113,6 +114,14 @@ void hints_changed(host::Comm comm);
 // Switches interception off and on again at run time, on all ranks alike, between collectives (benchmarks use
 // it). Exported to programs as unisono_set_enabled (include/unisono/unisono.h).
 void set_enabled(bool is_enabled);
+
+// Forces algorithms as option 'algorithm' does, in its stead, from now on; an empty text: as decided. On all
+// ranks alike, with no collective under way. False where the text is wrong: then nothing changes.
+bool set_algorithm(const char* text);
+
+// What serves blocking calls of an operation by its name with so many bytes on the world communicator:
+// "algorithm(parameters)". Empty where there is no such operation, or where nothing is decided here.
+std::string decision(const char* operation, std::int64_t bytes);
 
 // Before the host's MPI_Finalize (or from COMM_SELF's delete callback, whichever comes first). Collective
 // over the world: gathers the records, writes the report on rank 0, frees what the core holds.

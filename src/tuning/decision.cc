@@ -26,6 +26,14 @@ int Question::largest_node() const {
   return static_cast<int>(most);
 }
 
+std::string Choice::text() const {
+  std::string inside;
+  for (const auto& [key, value] : parameters.values()) {
+    inside += (inside.empty() ? "" : ",") + key + "=" + std::to_string(value);
+  }
+  return inside.empty() ? std::string(name()) : std::string(name()) + "(" + inside + ")";
+}
+
 namespace {
 
 bool is_quarantined(const Choice& choice, const Question& question) {
@@ -49,9 +57,16 @@ std::string why_not(const Choice& choice, const Question& question) {
 
 }  // namespace
 
+std::vector<Chooser*> Decider::in_order() const {
+  std::vector<Chooser*> list;
+  if (forced_ != nullptr) list.push_back(forced_.get());
+  for (const auto& chooser : choosers_) list.push_back(chooser.get());
+  return list;
+}
+
 Choice Decider::decide(const Question& question) {
   std::string refused;
-  for (const auto& chooser : choosers_) {
+  for (Chooser* chooser : in_order()) {
     for (Choice& choice : chooser->candidates(question)) {
       const std::string why = why_not(choice, question);
       if (why.empty()) {

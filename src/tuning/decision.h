@@ -42,6 +42,8 @@ struct Choice {
   std::string_view name() const {
     return algorithm != nullptr ? std::string_view(algorithm->name) : "native";
   }
+  // As users write it: "ring(segment=65536,window=2)".
+  std::string text() const;
 };
 
 class Chooser {
@@ -54,11 +56,16 @@ class Chooser {
 class Decider {
  public:
   void add(std::unique_ptr<Chooser> chooser) { choosers_.push_back(std::move(chooser)); }
+  // Is asked before all others, in place of the one given before.
+  void set_forced(std::unique_ptr<Chooser> chooser) { forced_ = std::move(chooser); }
   Choice decide(const Question& question);
   // What was refused, and why; emptied by the call.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:
+  std::vector<Chooser*> in_order() const;
+
+  std::unique_ptr<Chooser> forced_;
   std::vector<std::unique_ptr<Chooser>> choosers_;
   std::vector<std::string> warnings_;
   std::set<std::string> refusals_;

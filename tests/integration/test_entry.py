@@ -49,7 +49,7 @@ def test_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Runner, pr
     environment = {"LD_PRELOAD": str(tool), "UNISONO_REPORT": str(report)}
     result = runner.unisono(mpi, 2, [program, "switch"], environment).check()
     assert result.output == "OK\n"
-    assert "tool: 3 calls of MPI_Allreduce\n" in result.errors
+    assert "tool: 6 calls of MPI_Allreduce\n" in result.errors
     assert served(report)["allreduce"] > 0, "the tool's calls reach Unisono"
 
 
@@ -64,7 +64,7 @@ def test_linked_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Run
     report = tmp_path / "report.json"
     result = runner.unisono(mpi, 2, [program, "switch"], {"UNISONO_REPORT": str(report)}).check()
     assert result.output == "OK\n"
-    assert "tool: 3 calls of MPI_Allreduce\n" in result.errors, str(result)
+    assert "tool: 6 calls of MPI_Allreduce\n" in result.errors, str(result)
     assert served(report)["allreduce"] > 0, "the tool's calls reach Unisono"
 
 

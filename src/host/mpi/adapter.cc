@@ -25,6 +25,8 @@ UnisonoAdapter make_adapter() {
   adapter.slot_count = unisono_slot_count;
   adapter.set_enabled = set_enabled;
   adapter.is_active = is_active;
+  adapter.set_algorithm = set_algorithm;
+  adapter.decision = decision;
   UnisonoFunction* functions = adapter.functions;
   functions[unisono_slot_Init] = erase(init);
   functions[unisono_slot_Init_thread] = erase(init_thread);

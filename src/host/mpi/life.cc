@@ -91,4 +91,14 @@ int is_active() {
   return is_open.load() ? 1 : 0;
 }
 
+int set_algorithm(const char* text) {
+  return runtime::is_running() && runtime::set_algorithm(text) ? 0 : -1;
+}
+
+int decision(const char* operation, long long bytes, char* text, std::size_t text_bytes) {
+  const std::string found = bytes < 0 ? std::string() : runtime::decision(operation, bytes);
+  if (found.empty()) return -1;
+  return std::snprintf(text, text_bytes, "%s", found.c_str());
+}
+
 }  // namespace unisono::host::mpi

@@ -37,5 +37,7 @@ int finalize();
 // As in include/unisono/unisono.h.
 int set_enabled(int is_enabled);
 int is_active();
+int set_algorithm(const char* text);
+int decision(const char* operation, long long bytes, char* text, std::size_t text_bytes);
 
 }  // namespace unisono::host::mpi

@@ -56,6 +56,17 @@ static void run_switch(void) {
   check_sum(MPI_COMM_WORLD);
   if (unisono_set_enabled(1) != 0 || !unisono_is_active()) die("cannot be switched on again");
   check_sum(MPI_COMM_WORLD);
+  char text[64];
+  if (unisono_set_algorithm("allreduce:ring") != 0) die("cannot be told an algorithm");
+  if (unisono_decision("allreduce", 8, text, sizeof text) < 0 || strncmp(text, "ring", 4) != 0) die(text);
+  check_sum(MPI_COMM_WORLD);
+  if (unisono_set_algorithm("allreduce:nonsense") != -1) die("takes nonsense for an algorithm");
+  if (unisono_set_algorithm("allreduce:native") != 0) die("cannot be told to use the MPI");
+  check_sum(MPI_COMM_WORLD);
+  if (unisono_decision("allreduce", 8, text, sizeof text) < 0 || strcmp(text, "native") != 0) die(text);
+  if (unisono_set_algorithm("") != 0) die("cannot be left to itself again");
+  check_sum(MPI_COMM_WORLD);
+  if (unisono_decision("nonsense", 8, text, sizeof text) != -1) die("decides on nonsense");
   end();
   if (unisono_is_active()) die("active after MPI_Finalize");
 }

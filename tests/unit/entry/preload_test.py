@@ -40,7 +40,13 @@ REAL_MPIS = {
 class Exports(unittest.TestCase):
     def test_exported_functions_are_the_list_and_no_more(self) -> None:
         functions = {f"{prefix}MPI_{name}" for name in names() for prefix in ("", "P")}
-        own = {"unisono_set_enabled", "unisono_is_active", "unisono_version"}
+        own = {
+            "unisono_set_enabled",
+            "unisono_is_active",
+            "unisono_set_algorithm",
+            "unisono_decision",
+            "unisono_version",
+        }
         assert symbols(LIBRARY, "--defined-only") == functions | own
 
     def test_library_needs_nothing_but_the_c_library(self) -> None:

@@ -20,10 +20,18 @@ static int set_enabled(int is_enabled) {
 static int is_active(void) {
   return enabled;
 }
+static int set_algorithm(const char* text) {
+  printf("algorithm %s\n", text);
+  return 0;
+}
+static int decision(const char* operation, long long bytes, char* text, size_t text_bytes) {
+  return snprintf(text, text_bytes, "%s of %lld", operation, bytes);
+}
 
 #define ENTRY(name) (UnisonoFunction) wrap_##name,
-static const struct UnisonoAdapter adapter = {
-    FAKE_VERSION, unisono_slot_count, {UNISONO_NAMES(ENTRY)}, set_enabled, is_active};
+static const struct UnisonoAdapter adapter = {FAKE_VERSION, unisono_slot_count, {UNISONO_NAMES(ENTRY)},
+                                              set_enabled,  is_active,          set_algorithm,
+                                              decision};
 
 __attribute__((visibility("default"))) const struct UnisonoAdapter* unisono_open_adapter(
     void* mpi, char* problem, size_t problem_bytes) {

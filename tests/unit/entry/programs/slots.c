@@ -28,8 +28,8 @@ int main(int argc, char** argv) {
   }
   Dl_info own;
   dladdr((void*)open, &own);
-  int bad =
-      adapter->slot_count != unisono_slot_count || adapter->set_enabled == NULL || adapter->is_active == NULL;
+  int bad = adapter->slot_count != unisono_slot_count || adapter->set_enabled == NULL ||
+            adapter->is_active == NULL || adapter->set_algorithm == NULL || adapter->decision == NULL;
   for (int slot = 0; slot < unisono_slot_count; ++slot) {
     Dl_info info;
     const UnisonoFunction function = adapter->functions[slot];

@@ -74,6 +74,15 @@ int compare(const Call&, int host_error) {
   return host_error;
 }
 
+bool set_algorithm(const char* text) {
+  recording.algorithm = text;
+  return *text != 'x';
+}
+
+std::string decision(const char* operation, std::int64_t bytes) {
+  return *operation == 'x' ? std::string() : operation + std::to_string(bytes);
+}
+
 void set_enabled(bool is_enabled) {
   recording.is_enabled = is_enabled;
 }

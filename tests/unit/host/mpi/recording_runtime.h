@@ -19,6 +19,7 @@ struct Recording {
   int finishes = 0;
   int comparisons = 0;
   bool is_enabled = true;
+  std::string algorithm;  // as set_algorithm() was told last
 
   unisono::runtime::Outcome outcome = unisono::runtime::Outcome::native;
   int error = 0;

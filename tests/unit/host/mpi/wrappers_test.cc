@@ -203,6 +203,19 @@ TEST_F(Wrappers, SwitchedOffAndOn) {
   EXPECT_EQ(is_active(), 1);
 }
 
+TEST_F(Wrappers, AlgorithmsAreSetAndDecisionsTold) {
+  EXPECT_EQ(set_algorithm("bcast:chain"), 0);
+  EXPECT_EQ(recording.algorithm, "bcast:chain");
+  EXPECT_EQ(set_algorithm("x"), -1);
+  char text[8];
+  EXPECT_EQ(decision("bcast", 64, text, sizeof text), 7);
+  EXPECT_STREQ(text, "bcast64");
+  EXPECT_EQ(decision("reduce_scatter", 8, text, sizeof text), 15) << "the whole length";
+  EXPECT_STREQ(text, "reduce_");
+  EXPECT_EQ(decision("x", 8, text, sizeof text), -1);
+  EXPECT_EQ(decision("bcast", -1, text, sizeof text), -1);
+}
+
 TEST_F(Wrappers, ACallToCompareIsMadeByTheHostToo) {
   recording.outcome = Outcome::compared;
   EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Decisions that are made once more, and those that the program asks for (include/unisono/unisono.h).
+#include "base/log.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+
+void Job::decide_anew(Communicator& c, Operation operation,
+                      const std::function<bool(const CallClass&)>& is_asked) {
+  const auto op = static_cast<std::size_t>(operation);
+  const auto go_through = [&](ClassTable* table, bool is_blocking) {
+    if (table == nullptr) return;
+    for (auto& by_class : *table) {
+      for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
+        CallClass& entry = by_class[static_cast<std::size_t>(size_class)];
+        if (entry.choice == nullptr || !is_asked(entry)) continue;
+        {
+          const std::lock_guard lock(table_mutex_);
+          records_.absorb(c, operation, size_class, entry, is_blocking);
+        }
+        entry = CallClass();
+      }
+    }
+  };
+  c.memos[op] = {};
+  go_through(c.classes[op].get(), true);
+  if (c.queue != nullptr) go_through(c.queue->classes[op].get(), false);
+}
+
+bool Job::set_algorithm(const std::string& text) {
+  std::vector<std::string> problems;
+  std::unique_ptr<tuning::Chooser> forced = tuning::make_forced(text, &problems);
+  for (const std::string& problem : problems) {
+    if (world_rank_ == 0) log::warning(problem);
+  }
+  if (!problems.empty()) return false;
+  {
+    const std::lock_guard lock(decide_mutex_);
+    decider_.set_forced(std::move(forced));
+  }
+  std::vector<Communicator*> all;
+  {
+    const std::lock_guard lock(table_mutex_);
+    for (const auto& [handle, c] : table_) all.push_back(c.get());
+  }
+  const std::lock_guard lock(progress_mutex_);
+  for (Communicator* c : all) {
+    for (int op = 0; op < operation_count; ++op) {
+      decide_anew(*c, static_cast<Operation>(op), [](const CallClass&) { return true; });
+    }
+  }
+  return true;
+}
+
+std::optional<tuning::Choice> Job::decision(Operation operation, std::int64_t bytes) {
+  const Communicator* c = find_set_up(host_.world());
+  if (c == nullptr || c->native_reason != NativeReason::none) return std::nullopt;
+  const Call call{.operation = operation, .comm = c->handle};
+  const bool is_known_to_all = !has_uneven_blocks(operation) || has_known_blocks(operation);
+  return choose(*c, call, true, is_known_to_all ? bytes : 0, true);
+}
+
+}  // namespace unisono::runtime

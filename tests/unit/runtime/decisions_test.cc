@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Algorithms that the program sets while it runs, and what it is told of decisions.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+
+class DecisionsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { clear_options(); }
+  void TearDown() override { clear_options(); }
+
+  // A sum of `count` numbers of all ranks; who made it.
+  static Outcome sum(Job* job, FakeHost& host, std::size_t count) {
+    const int size = host.comm_size(host.world()), rank = host.comm_rank(host.world());
+    std::vector<std::int32_t> in(count, rank + 1), out(count, -1);
+    int error = 0;
+    const Call call{.operation = Operation::allreduce,
+                    .comm = host.world(),
+                    .send_buffer = in.data(),
+                    .recv_buffer = out.data(),
+                    .send_count = count,
+                    .send_type = host::fake::datatype(ElementType::int32),
+                    .op = host::fake::op(ReduceOp::sum)};
+    const Outcome outcome = job->collective(call, &error);
+    EXPECT_EQ(error, host::success);
+    if (outcome == Outcome::done) {
+      EXPECT_EQ(out, std::vector<std::int32_t>(count, size * (size + 1) / 2));
+    }
+    return outcome;
+  }
+
+  static std::string decided(Job* job, std::int64_t bytes) {
+    const auto choice = job->decision(Operation::allreduce, bytes);
+    return choice ? choice->text() : "none";
+  }
+};
+
+TEST_F(DecisionsTest, AProgramSetsAlgorithmsBetweenItsCalls) {
+  World world(4);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    const std::string by_itself = decided(&job, 8);
+    EXPECT_EQ(by_itself, "fused");
+    // Twice: the second call is remembered, and must be forgotten.
+    EXPECT_EQ(sum(&job, host, 2), Outcome::done);
+    EXPECT_EQ(sum(&job, host, 2), Outcome::done);
+    EXPECT_TRUE(job.set_algorithm("allreduce:ring(segment=4K)"));
+    EXPECT_EQ(decided(&job, 8).substr(0, 18), "ring(segment=4096,");
+    EXPECT_EQ(sum(&job, host, 2), Outcome::done);
+    EXPECT_EQ(sum(&job, host, 5000), Outcome::done);
+    EXPECT_TRUE(job.set_algorithm("allreduce:native"));
+    EXPECT_EQ(decided(&job, 8), "native");
+    EXPECT_NE(sum(&job, host, 2), Outcome::done);
+    EXPECT_TRUE(job.set_algorithm(""));
+    EXPECT_EQ(decided(&job, 8), by_itself);
+    EXPECT_EQ(sum(&job, host, 2), Outcome::done);
+    job.finish();
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+TEST_F(DecisionsTest, NonsenseChangesNothing) {
+  World world(2);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    EXPECT_TRUE(job.set_algorithm("allreduce:recursive_doubling"));
+    EXPECT_FALSE(job.set_algorithm("allreduce:none_such"));
+    EXPECT_FALSE(job.set_algorithm("allreduce"));
+    EXPECT_EQ(decided(&job, 8).substr(0, 18), "recursive_doubling");
+    job.finish();
+  });
+}
+
+TEST_F(DecisionsTest, WhatMayNotRunIsNotToldAsDecided) {
+  World world(3);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    const std::string by_itself = decided(&job, 8);
+    EXPECT_TRUE(job.set_algorithm("allreduce:two_level_ring"));
+    EXPECT_EQ(decided(&job, 8), by_itself) << "one node has no two levels";
+    EXPECT_EQ(sum(&job, host, 2), Outcome::done);
+    job.finish();
+  });
+}
+
+}  // namespace
+}  // namespace unisono::runtime

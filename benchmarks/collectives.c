@@ -3,14 +3,15 @@
 // `unisono bench` compiles and starts it.
 //
 //   collectives [--operations a,b] [--sizes 8,1024] [--samples N] [--seconds S] [--skip-verify]
+//               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]]
 //
 // A sample is a batch of calls, timed as a whole, divided by their number: the time of the longest rank.
 // Batches of native and Unisono alternate; a barrier precedes each, and for small messages of operations that
 // synchronise two calls that do not count. From 16 KiB on a batch is one call, and senders write their data
-// anew before it. Rank 0 prints one JSON object per line:
-// {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"is_same"}. Sizes are of the vector
-// (bcast, reduce, allreduce, scan, exscan), of one rank's block (gather, scatter, allgather, alltoall,
-// reduce_scatter_block), or of the mean block where they differ.
+// anew before it. Of the candidates each is tried in a few batches; the best take part in the alternation, so
+// that what is told of them was not what they were picked by. Rank 0 prints one JSON object per line:
+// {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)","is_same",
+// "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -20,13 +21,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { max_samples = 10000, max_sizes = 64 };
-enum { large_bytes = 16384 };  // from here on a batch is one call, of data that has just been written
-enum { lead_in = 2 };
+#include "operations.h"
 
-static int rank, size;
+enum { max_samples = 10000, max_sizes = 64, max_candidates = 4096, max_finalists = 8 };
+enum { large_bytes = 16384 };  // from here on a batch is one call, of data that has just been written
+enum { lead_in = 2, tries = 3 };
+
 static int (*set_enabled)(int);
-static double *input, *output, *expected;
+static int (*set_algorithm)(const char*);
+static int (*decision)(const char*, long long, char*, size_t);
+static double* expected;
 
 static double now_s(void) {
   struct timespec t;
@@ -34,124 +38,22 @@ static double now_s(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-typedef void (*Run)(int bytes);
-static void run_barrier(int bytes) {
-  (void)bytes, MPI_Barrier(MPI_COMM_WORLD);
-}
-static void run_bcast(int bytes) {
-  MPI_Bcast(output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-}
-static void run_reduce(int bytes) {
-  MPI_Reduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-}
-static void run_allreduce(int bytes) {
-  MPI_Allreduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-static void run_gather(int bytes) {
-  MPI_Gather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-}
-static void run_scatter(int bytes) {
-  MPI_Scatter(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-}
-static void run_allgather(int bytes) {
-  MPI_Allgather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, MPI_COMM_WORLD);
-}
-static void run_alltoall(int bytes) {
-  MPI_Alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, MPI_COMM_WORLD);
-}
-
-static void run_reduce_scatter_block(int bytes) {
-  MPI_Reduce_scatter_block(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-static void run_scan(int bytes) {
-  MPI_Scan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-static void run_exscan(int bytes) {
-  MPI_Exscan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-
-// Uneven blocks: rank r's is (r % 2 ? 3 : 1) / 2 of the size, so that neighbours differ and the mean is the
-// size.
-enum { most_ranks = 1024 };
-static int uneven_counts[most_ranks], uneven_places[most_ranks], even_counts[most_ranks],
-    even_places[most_ranks];
-static MPI_Datatype byte_types[most_ranks];
-
-static int uneven_count(int of, int count) {
-  return of == size - 1 && size % 2 == 1 ? count : of % 2 == 1 ? count + count / 2 : count - count / 2;
-}
-
-// Counts of elements: of one block for each rank, and in alltoalls of what goes to and comes from each.
-static void set_counts(int count) {
-  static int set_for = -1;
-  int place = 0;
-  if (count == set_for) return;
-  set_for = count;
-  for (int i = 0; i < size; ++i) {
-    uneven_counts[i] = uneven_count(i, count);
-    uneven_places[i] = place;
-    place += uneven_counts[i];
-    even_counts[i] = (rank + i) % 2 == 1 ? count + count / 2 : count - count / 2;
-    even_places[i] = i * (count + count / 2 + 1);
-    byte_types[i] = MPI_BYTE;
-  }
-}
-static void run_allgatherv(int bytes) {
-  set_counts(bytes);
-  MPI_Allgatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE,
-                 MPI_COMM_WORLD);
-}
-static void run_reduce_scatter(int bytes) {
-  set_counts(bytes / 8);
-  MPI_Reduce_scatter(input, output, uneven_counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-static void run_alltoallv(int bytes) {
-  set_counts(bytes);
-  MPI_Alltoallv(input, even_counts, even_places, MPI_BYTE, output, even_counts, even_places, MPI_BYTE,
-                MPI_COMM_WORLD);
-}
-static void run_alltoallw(int bytes) {
-  set_counts(bytes);
-  MPI_Alltoallw(input, even_counts, even_places, byte_types, output, even_counts, even_places, byte_types,
-                MPI_COMM_WORLD);
-}
-static void run_gatherv(int bytes) {
-  set_counts(bytes);
-  MPI_Gatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, 0,
-              MPI_COMM_WORLD);
-}
-static void run_scatterv(int bytes) {
-  set_counts(bytes);
-  MPI_Scatterv(input, uneven_counts, uneven_places, MPI_BYTE, output, uneven_counts[rank], MPI_BYTE, 0,
-               MPI_COMM_WORLD);
-}
-
-static const struct Operation {
-  const char* name;
-  Run run;
-  int is_reduction, is_sized, is_synchronising, blocks_in, blocks_out;  // blocks: 1, or 0 for one per rank
-} operations[] = {
-    {"barrier", run_barrier, 0, 0, 1, 1, 1},
-    {"bcast", run_bcast, 0, 1, 0, 1, 1},
-    {"reduce", run_reduce, 1, 1, 0, 1, 1},
-    {"allreduce", run_allreduce, 1, 1, 1, 1, 1},
-    {"gather", run_gather, 0, 1, 0, 1, 0},
-    {"scatter", run_scatter, 0, 1, 0, 0, 1},
-    {"allgather", run_allgather, 0, 1, 1, 1, 0},
-    {"alltoall", run_alltoall, 0, 1, 1, 0, 0},
-    {"reduce_scatter_block", run_reduce_scatter_block, 1, 1, 1, 0, 1},
-    {"scan", run_scan, 1, 1, 0, 1, 1},
-    {"exscan", run_exscan, 1, 1, 0, 1, 1},
-    {"allgatherv", run_allgatherv, 0, 1, 1, 0, 0},
-    {"reduce_scatter", run_reduce_scatter, 1, 1, 1, 0, 0},
-    {"alltoallv", run_alltoallv, 0, 1, 1, 0, 0},
-    {"alltoallw", run_alltoallw, 0, 1, 1, 0, 0},
-    {"gatherv", run_gatherv, 0, 1, 0, 0, 0},
-    {"scatterv", run_scatterv, 0, 1, 0, 0, 0},
-};
+// What serves a batch: the host MPI, Unisono as it decides itself, or an algorithm ("bcast:chain").
+static const char native[] = "native", own_choice[] = "";
+static const char* candidates[max_candidates];
+static int candidate_count;
 
 static void enable(int is_enabled) {
   if (set_enabled != NULL) set_enabled(is_enabled);
+}
+
+// True where Unisono was told something else than before.
+static int select_server(const char* server) {
+  static const char* now = own_choice;
+  if (server == native || server == now || set_algorithm == NULL) return 0;
+  set_algorithm(server);
+  now = server;
+  return 1;
 }
 
 static void fill(double* data, size_t bytes, int seed) {
@@ -168,13 +70,14 @@ static void write_anew(const struct Operation* op, int bytes) {
 }
 
 // The time of one call of a batch, of the longest rank (valid on all ranks).
-static double time_batch(const struct Operation* op, int bytes, int batch, int is_unisono) {
+static double time_batch(const struct Operation* op, int bytes, int batch, const char* server) {
   if (bytes >= large_bytes) write_anew(op, bytes);
-  // What is around a batch is the same for both, and such as gives cores away where ranks share them: while
+  // What is around a batch is the same for all, and such as gives cores away where ranks share them: while
   // some spin in a barrier before it, or in what follows it, others get no core for milliseconds.
   enable(1);
+  if (select_server(server)) op->run(bytes);  // decides, and makes its schedule
   MPI_Barrier(MPI_COMM_WORLD);
-  enable(is_unisono);
+  enable(server != native);
   // Ranks that share cores leave the barrier one after the other, which takes as long as many calls. What
   // synchronises itself begins in step after a call or two; the others need the barrier.
   if (op->is_synchronising && bytes < large_bytes) {
@@ -188,12 +91,13 @@ static double time_batch(const struct Operation* op, int bytes, int batch, int i
   return longest;
 }
 
-// Do native and Unisono give the same? Small whole numbers: sums are exact in any order.
-static int is_same(const struct Operation* op, int bytes) {
+// Does `server` give what the host MPI gives? Small whole numbers: sums are exact in any order.
+static int is_same(const struct Operation* op, int bytes, const char* server) {
   const size_t out_bytes = op->blocks_out ? (size_t)bytes : (size_t)(bytes + bytes / 2 + 1) * (size_t)size;
   fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : size), rank);
   for (int is_unisono = 0; is_unisono < 2; ++is_unisono) {
     fill(output, out_bytes, rank + 100);
+    if (is_unisono) select_server(server);
     enable(is_unisono);
     op->run(bytes);
     enable(0);
@@ -210,40 +114,129 @@ static void print_samples(const char* key, const double* samples, int count) {
   printf("]");
 }
 
-static int measure(const struct Operation* op, int bytes, int samples, double seconds, int is_verified) {
-  static double times[2][max_samples];
-  const int same = is_verified ? is_same(op, bytes) : 1;
-  // Batches long enough that clock and barrier do not count, short enough that many samples fit in the time.
-  // One batch of each warms up.
+// How long one batch is: long enough that clock and barrier do not count, short enough that many samples fit
+// in the time. With more ranks than cores, 64 calls at least, where that is quick enough: for one-way
+// operations leaving the barrier in front takes as long as many calls. Warms native and Unisono up.
+static int calls_in_batch(const struct Operation* op, int bytes) {
+  const char* both[] = {native, own_choice};
   int batch = 1;
   double once = 0;
-  for (int is_unisono = 0; is_unisono < 2; ++is_unisono) {
-    time_batch(op, bytes, 2, is_unisono);
-    const double t = time_batch(op, bytes, 4, is_unisono);
-    if (is_unisono == 0 || t > once) once = t;
+  for (int i = 0; i < 2; ++i) {
+    time_batch(op, bytes, 2, both[i]);
+    const double t = time_batch(op, bytes, 4, both[i]);
+    if (t > once) once = t;
   }
-  // With more ranks than cores, 64 calls at least, where that is quick enough: for one-way operations leaving
-  // the barrier in front takes as long as many calls.
   while (bytes < large_bytes && batch < 4096 &&
          (once * batch < 100e-6 || (batch < 64 && once * batch < 20e-3))) {
     batch *= 2;
   }
+  return batch;
+}
+
+struct Tried {
+  const char* name;  // with its operation
+  double seconds;    // of a call: the median of the tries; those that fall behind are tried less often
+};
+
+static int by_seconds(const void* left, const void* right) {
+  const double l = ((const struct Tried*)left)->seconds, r = ((const struct Tried*)right)->seconds;
+  return l < r ? -1 : l > r;
+}
+
+// Is it a candidate for the operation, and one that may run here?
+static int may_run(const struct Operation* op, int bytes, const char* candidate) {
+  const size_t length = strlen(op->name);
+  if (strncmp(candidate, op->name, length) != 0 || candidate[length] != ':') return 0;
+  static const char* const cutting[] = {"segment=", "piece="};
+  for (int i = 0; i < 2; ++i) {
+    const char* at = strstr(candidate, cutting[i]);
+    if (at != NULL && atoll(at + strlen(cutting[i])) >= bytes) return 0;  // cuts nothing
+  }
+  const char* name = candidate + length + 1;
+  const size_t name_length = strcspn(name, "(");
+  char decided[256] = "";
+  select_server(candidate);
+  if (decision == NULL || decision(op->name, bytes, decided, sizeof decided) < 0) return 0;
+  return strncmp(decided, name, name_length) == 0 &&
+         (decided[name_length] == 0 || decided[name_length] == '(');
+}
+
+// Tries each candidate that may run; sorts them, the fastest first. One that takes three times as long as the
+// best so far is not tried again; what a single call takes longer than it should, since ranks begin it apart
+// and the clock is read, is no reason.
+static const double apart_s = 20e-6;
+static int try_candidates(const struct Operation* op, int bytes, int batch, struct Tried* tried) {
+  int count = 0;
+  double best = 1e30;
+  for (int c = 0; c < candidate_count; ++c) {
+    if (!may_run(op, bytes, candidates[c])) continue;
+    double times[tries];
+    times[0] = time_batch(op, bytes, 1, candidates[c]);
+    const int calls = times[0] > 3 * best + apart_s ? 1 : batch;
+    int made = 0;
+    while (made < tries) {
+      times[made++] = time_batch(op, bytes, calls, candidates[c]);
+      if (times[made - 1] > 3 * best) break;
+    }
+    for (int i = 1; i < made; ++i) {
+      for (int k = i; k > 0 && times[k] < times[k - 1]; --k) {
+        const double t = times[k];
+        times[k] = times[k - 1], times[k - 1] = t;
+      }
+    }
+    tried[count].name = candidates[c];
+    tried[count].seconds = times[made / 2];
+    if (tried[count].seconds < best) best = tried[count].seconds;
+    ++count;
+  }
+  qsort(tried, (size_t)count, sizeof *tried, by_seconds);
+  return count;
+}
+
+struct Settings {
+  int samples, finalists, is_verified;
+  double seconds;
+};
+
+static int measure(const struct Operation* op, int bytes, const struct Settings* settings) {
+  static double times[2 + max_finalists][max_samples];
+  static struct Tried tried[max_candidates];
+  const char* servers[2 + max_finalists] = {native, own_choice};
+  int same = settings->is_verified ? is_same(op, bytes, own_choice) : 1;
+  const int batch = calls_in_batch(op, bytes);
+  const int tried_count = try_candidates(op, bytes, batch, tried);
+  int server_count = 2;
+  for (int i = 0; i < tried_count && i < settings->finalists; ++i) {
+    servers[server_count++] = tried[i].name;
+    if (settings->is_verified) same &= is_same(op, bytes, tried[i].name);
+  }
   int count = 0;
   const double start = now_s();
-  for (int go = 1; go && count < samples; ++count) {
-    // Which goes first changes, so that neither always finds the other's caches.
-    const int first = count % 2;
-    times[first][count] = time_batch(op, bytes, batch, first);
-    times[!first][count] = time_batch(op, bytes, batch, !first);
-    go = now_s() - start < seconds || count + 1 < 5;
+  for (int go = 1; go && count < settings->samples; ++count) {
+    // Which goes first changes, so that none always finds the same one's caches.
+    for (int i = 0; i < server_count; ++i) {
+      const int s = (i + count) % server_count;
+      times[s][count] = time_batch(op, bytes, batch, servers[s]);
+    }
+    go = now_s() - start < settings->seconds || count + 1 < 5;
     MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
+  char decided[256] = "";
+  select_server(own_choice);
+  if (decision != NULL) decision(op->name, bytes, decided, sizeof decided);
   if (rank == 0) {
     printf("{\"operation\": \"%s\", \"bytes\": %d, \"ranks\": %d, \"batch\": %d, \"is_same\": %s", op->name,
            bytes, size, batch, same ? "true" : "false");
     print_samples("native_s", times[0], count);
     print_samples("unisono_s", times[1], count);
-    printf("}\n");
+    printf(", \"unisono\": \"%s\", \"candidates\": [", decided);
+    for (int i = 0; i < tried_count; ++i) {
+      printf("%s{\"name\": \"%s\", \"tried_s\": %.4g", i ? ", " : "", strchr(tried[i].name, ':') + 1,
+             tried[i].seconds);
+      if (i < settings->finalists) print_samples("samples_s", times[2 + i], count);
+      printf("}");
+    }
+    printf("]}\n");
     fflush(stdout);
   }
   return same;
@@ -263,29 +256,39 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > most_ranks) MPI_Abort(MPI_COMM_WORLD, 2);
   const char *names = "", *sizes = "8,1024,65536,1048576";
-  int samples = 50, is_verified = 1;
-  double seconds = 1;
+  char* listed = NULL;
+  struct Settings settings = {.samples = 50, .finalists = 2, .is_verified = 1, .seconds = 1};
   for (int i = 1; i < argc; ++i) {
-    const char* value = i + 1 < argc ? argv[i + 1] : "";
+    char* value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--skip-verify") == 0) {
-      is_verified = 0;
+      settings.is_verified = 0;
       continue;
     } else if (strcmp(argv[i], "--operations") == 0) {
       names = value;
     } else if (strcmp(argv[i], "--sizes") == 0) {
       sizes = value;
     } else if (strcmp(argv[i], "--samples") == 0) {
-      samples = atoi(value);
+      settings.samples = atoi(value);
     } else if (strcmp(argv[i], "--seconds") == 0) {
-      seconds = atof(value);
+      settings.seconds = atof(value);
+    } else if (strcmp(argv[i], "--candidates") == 0) {
+      listed = value;
+    } else if (strcmp(argv[i], "--finalists") == 0) {
+      settings.finalists = atoi(value);
     } else {
       if (rank == 0) fprintf(stderr, "collectives: unknown option %s\n", argv[i]);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
     ++i;
   }
-  if (samples < 5) samples = 5;
-  if (samples > max_samples) samples = max_samples;
+  if (settings.samples < 5) settings.samples = 5;
+  if (settings.samples > max_samples) settings.samples = max_samples;
+  if (settings.finalists > max_finalists) settings.finalists = max_finalists;
+  if (listed != NULL) {
+    for (char* at = strtok(listed, ";"); at != NULL && candidate_count < max_candidates;
+         at = strtok(NULL, ";"))
+      candidates[candidate_count++] = at;
+  }
   int bytes[max_sizes], count = 0, largest = 8;
   for (const char* at = sizes; *at != 0 && count < max_sizes;) {
     char* end;
@@ -305,6 +308,8 @@ int main(int argc, char** argv) {
   }
   memset(input, 0, room), memset(output, 0, room), memset(expected, 0, room);
   set_enabled = (int (*)(int))dlsym(RTLD_DEFAULT, "unisono_set_enabled");
+  set_algorithm = (int (*)(const char*))dlsym(RTLD_DEFAULT, "unisono_set_algorithm");
+  decision = (int (*)(const char*, long long, char*, size_t))dlsym(RTLD_DEFAULT, "unisono_decision");
   enable(0);
   int is_all_same = 1;
   for (size_t o = 0; o < sizeof operations / sizeof *operations; ++o) {
@@ -313,7 +318,7 @@ int main(int argc, char** argv) {
       if (!operations[o].is_sized && s > 0) break;
       const int n = operations[o].is_sized ? bytes[s] : 0;
       if (operations[o].is_reduction && n % 8 != 0) continue;
-      is_all_same &= measure(&operations[o], n, samples, seconds, is_verified);
+      is_all_same &= measure(&operations[o], n, &settings);
     }
   }
   enable(1);

@@ -23,15 +23,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
+import side_by_side
+from side_by_side import ROOT
 
-import mpis  # noqa: E402
-from harness import Cluster, build_yield_preload  # noqa: E402
-from mpis import Layout, Mpi  # noqa: E402
-from rich.progress import Progress  # noqa: E402
-from unisono import bench, tables  # noqa: E402
-from unisono.machine import usable_cores  # noqa: E402
+# isort: split
+import mpis
+from harness import Cluster
+from mpis import Layout, Mpi
+from rich.progress import Progress
+from unisono import bench, tables
+from unisono.machine import usable_cores
 
 KIB, MIB = 1 << 10, 1 << 20
 SYNCHRONISING = ("barrier", "allreduce", "allgather", "alltoall")
@@ -92,30 +93,22 @@ class Bench:
         seconds: float | None = None,
         wire_s: float | None = None,
     ) -> None:
-        layout = NODES if cluster else None
-        # The nodes share this machine's cores: there every MPI yields.
-        is_spinning = cluster is not None and not mpi.is_yielding
-        settings = {"LD_PRELOAD": str(build_yield_preload())} if is_spinning else {}
-        line = fair(mpi, mpi.launch(ranks, [], settings, layout), ranks)
         samples, most_s = self.arguments.samples, seconds or self.arguments.seconds
         options = f"--operations {','.join(operations)} --sizes {','.join(map(str, sizes))} --samples {samples} --seconds {most_s}"
-        home = {"UNISONO_HOME": os.environ["UNISONO_HOME"]}
-        with environment(mpis.launcher_environment(mpi) | home):
-            words = bench.command_line(line, {}, options.split(), mpi.compilers["c"])
-        if cluster:
-            words = cluster.on_head(words)
-        if self.arguments.realtime and mpi.is_yielding:
-            words = ["chrt", "-r", "10", *words]
+        words = side_by_side.words(mpi, ranks, options.split(), NODES if cluster else None)
         expected = sum(1 if name == "barrier" else len(sizes) for name in operations)
-        limit = ["timeout", "-k", "5", str(self.arguments.timeout)]
         task = self.progress.add_task(f"{section}: {mpi.name}, {ranks} ranks", total=expected)
         for attempt in range(MOST_ATTEMPTS):
             before = self.machine()
             self.progress.reset(task)
-            with environment(mpis.launcher_environment(mpi)):
-                cells, status = bench.measure(
-                    [*limit, *words], lambda _: self.progress.update(task, advance=1)
-                )
+            cells, status = side_by_side.measure(
+                mpi,
+                words,
+                self.arguments.timeout,
+                lambda _: self.progress.update(task, advance=1),
+                cluster,
+                self.arguments.realtime,
+            )
             after = self.machine()
             # Between nodes the wire counts, not the way of a cache line.
             is_steady = cluster is not None or is_alike(before, after)
@@ -147,35 +140,10 @@ class Bench:
         ]
 
 
-@contextlib.contextmanager
-def environment(wanted: dict[str, str]) -> Iterator[None]:
-    """This process's environment for a while: one MPI's settings break another."""
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
 def is_alike(before: dict[str, float], after: dict[str, float]) -> bool:
     """Are cores as far apart as before? Virtual ones are moved at any time."""
     pair = [machine["round_trip_s"] for machine in (before, after)]
     return None in pair or max(pair) < 1.5 * min(pair)
-
-
-def fair(mpi: Mpi, line: Sequence[str], ranks: int) -> list[str]:
-    """Each MPI as it is fastest: it yields only where ranks share cores."""
-    words = list(line)
-    if ranks > usable_cores():
-        return words
-    if "mpi_yield_when_idle" in words:
-        words[words.index("mpi_yield_when_idle") + 1] = "0"
-    if "I_MPI_THREAD_YIELD" in words:
-        words[words.index("I_MPI_THREAD_YIELD") + 1] = "0"
-    return words
 
 
 # --- The wire ---

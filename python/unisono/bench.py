@@ -45,9 +45,23 @@ _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """An algorithm that was tried: the median of a few tries, seconds a call. Those that took part in the alternation
+    also have the median of that, and how many times faster than native they are with the 95 % interval."""
+
+    name: str
+    tried_s: float
+    seconds: float | None = None
+    speedup: float | None = None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+
+
+@dataclass(frozen=True)
 class Cell:
     """One operation at one size: medians in seconds a call (longest rank), and how many times faster Unisono is, with
-    the 95 % interval of the ratio of medians."""
+    the 95 % interval of the ratio of medians. `algorithm` is what Unisono chose by itself; `candidates` are sorted, the
+    fastest first."""
 
     operation: str
     bytes: int
@@ -60,6 +74,24 @@ class Cell:
     speedup_low: float
     speedup_high: float
     is_same: bool
+    algorithm: str = ""
+    candidates: tuple[Candidate, ...] = ()
+
+    @property
+    def best(self) -> Candidate | None:
+        """The fastest in the alternation."""
+        measured = [c for c in self.candidates if c.seconds is not None]
+        return min(measured, key=lambda c: c.seconds or 0, default=None)
+
+
+def candidate(measured: Mapping[str, object], native: np.ndarray, random: np.random.Generator) -> Candidate:
+    name, tried_s = str(measured["name"]), float(measured["tried_s"])  # type: ignore[arg-type]
+    if "samples_s" not in measured:
+        return Candidate(name, tried_s)
+    samples = np.asarray(measured["samples_s"], dtype=float)
+    low, high = ratio_interval(native, samples, random)
+    seconds = float(np.median(samples))
+    return Candidate(name, tried_s, seconds, float(np.median(native)) / seconds, low, high)
 
 
 def cell(measured: Mapping[str, object], random: np.random.Generator) -> Cell:
@@ -79,6 +111,11 @@ def cell(measured: Mapping[str, object], random: np.random.Generator) -> Cell:
         speedup_low=low,
         speedup_high=high,
         is_same=bool(measured["is_same"]),
+        algorithm=str(measured.get("unisono", "")),
+        candidates=tuple(
+            candidate(entry, native, random)
+            for entry in measured.get("candidates", ())  # type: ignore[attr-defined]
+        ),
     )
 
 
@@ -122,7 +159,7 @@ def compiler_beside(launcher: str) -> Path:
 
 def compile_program(compiler: Path, cache: Path | None = None, name: str = "collectives.c") -> Path:
     """A benchmark program for this MPI, from the user's cache directory where it was compiled before."""
-    code = source(name).read_bytes()
+    code = b"".join(file.read_bytes() for file in (source(name), source("operations.h")))
     folder = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unisono" / "bench"
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
     program = folder / key.hexdigest()[:16] / Path(name).stem

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from unisono import bench, tables
+from unisono import bench, candidates, tables, tool
 from unisono.commands.run import settings_from_environment
 
 _DEFAULT_SIZES = "8,1K,64K,1M"
@@ -48,6 +48,17 @@ def _listed(value: str, allowed: Sequence[str]) -> list[str]:
 @click.option("--samples", default=50, show_default=True, help="Most samples of each kind for a cell.")
 @click.option("--seconds", default=1.0, show_default=True, help="Most time for a cell.")
 @click.option("--algorithm", default="", help="Force algorithms, as in `unisono run --algorithm`.")
+@click.option(
+    "--try",
+    "tried",
+    default="",
+    metavar="ALGORITHMS",
+    help="Try algorithms beside Unisono's own choice: `all`, `best` (all, with several parameters each), or names as in "
+    "`ring,chain(segment=64K)`. The fastest take part in the alternation.",
+)
+@click.option(
+    "--finalists", default=2, show_default=True, help="How many of those tried are measured to the end."
+)
 @click.option("--skip-verify", is_flag=True, help="Do not compare the results of native and Unisono.")
 @click.option(
     "--mpicc",
@@ -63,6 +74,8 @@ def command(
     samples: int,
     seconds: float,
     algorithm: str,
+    tried: str,
+    finalists: int,
     skip_verify: bool,
     mpicc: Path | None,
     as_json: bool,
@@ -91,7 +104,12 @@ def command(
         str(seconds),
         *(["--skip-verify"] if skip_verify else []),
     ]
+    wanted = _candidates(tried, names)
+    if wanted:
+        options += ["--candidates", ";".join(wanted), "--finalists", str(finalists)]
     settings = settings_from_environment(os.environ)
+    if wanted:
+        settings.setdefault("UNISONO_LOG", "quiet")  # what may not run is left out, and not spoken of
     if algorithm:
         settings["UNISONO_ALGORITHM"] = algorithm
     words = bench.command_line(launcher, settings, options, mpicc)
@@ -117,6 +135,39 @@ def command(
     click.get_current_context().exit(status if cells or status else 1)
 
 
+def _candidates(tried: str, operations: Sequence[str]) -> list[str]:
+    if not tried:
+        return []
+    algorithms = tool.algorithms()
+    if tried == "all":
+        return candidates.standard(algorithms, operations)
+    if tried == "best":
+        return candidates.varied(algorithms, operations)
+    return candidates.named(algorithms, operations, candidates.split(tried))
+
+
+def _print_candidates(cells: Sequence[bench.Cell]) -> None:
+    right = ("bytes", "time", "over native", "95 % interval", "over Unisono's own")
+    table = tables.table(
+        "Fastest of those tried", "operation", "algorithm", *right, "own choice", right=right
+    )
+    for c in cells:
+        for candidate in c.candidates:
+            if candidate.seconds is None:
+                continue
+            table.add_row(
+                c.operation,
+                candidate.name,
+                tables.bytes_text(c.bytes) if c.operation != "barrier" else "",
+                tables.seconds_text(candidate.seconds),
+                f"{candidate.speedup:.2f}",
+                f"{candidate.speedup_low:.2f} - {candidate.speedup_high:.2f}",
+                f"{c.unisono_s / candidate.seconds:.2f}",
+                c.algorithm,
+            )
+    tables.console().print(table)
+
+
 def _print_table(cells: Sequence[bench.Cell]) -> None:
     right = ("bytes", "native", "Unisono", "speed-up", "95 % interval", "samples")
     table = tables.table(None, "operation", *right, "results", right=right)
@@ -139,10 +190,16 @@ def _print_table(cells: Sequence[bench.Cell]) -> None:
         f"{cells[0].ranks} ranks; times are medians of the longest rank, a call; geometric mean of the speed-ups "
         f"{bench.geometric_mean(cells):.2f}"
     )
+    if any(c.candidates for c in cells):
+        _print_candidates(cells)
 
 
 def _write_csv(path: Path, cells: Sequence[bench.Cell]) -> None:
-    rows = bench.as_rows(cells)
+    rows = [
+        {name: value for name, value in row.items() if name != "candidates"}
+        | {"best": c.best.name if c.best else "", "best_s": c.best.seconds if c.best else ""}
+        for row, c in zip(bench.as_rows(cells), cells, strict=True)
+    ]
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives that benchmark programs measure, each as one call on MPI_COMM_WORLD from `input` to
+// `output`. Sizes are of the vector (bcast, reduce, allreduce, scan, exscan), of one rank's block (gather,
+// scatter, allgather, alltoall, reduce_scatter_block), or of the mean block where they differ.
+#pragma once
+
+#include <mpi.h>
+
+static int rank, size;
+static double *input, *output;
+
+typedef void (*Run)(int bytes);
+static void run_barrier(int bytes) {
+  (void)bytes, MPI_Barrier(MPI_COMM_WORLD);
+}
+static void run_bcast(int bytes) {
+  MPI_Bcast(output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+static void run_reduce(int bytes) {
+  MPI_Reduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+static void run_allreduce(int bytes) {
+  MPI_Allreduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_gather(int bytes) {
+  MPI_Gather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+static void run_scatter(int bytes) {
+  MPI_Scatter(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+static void run_allgather(int bytes) {
+  MPI_Allgather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+static void run_alltoall(int bytes) {
+  MPI_Alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void run_reduce_scatter_block(int bytes) {
+  MPI_Reduce_scatter_block(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_scan(int bytes) {
+  MPI_Scan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_exscan(int bytes) {
+  MPI_Exscan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+// Uneven blocks: rank r's is (r % 2 ? 3 : 1) / 2 of the size, so that neighbours differ and the mean is the
+// size.
+enum { most_ranks = 1024 };
+static int uneven_counts[most_ranks], uneven_places[most_ranks], even_counts[most_ranks],
+    even_places[most_ranks];
+static MPI_Datatype byte_types[most_ranks];
+
+static int uneven_count(int of, int count) {
+  return of == size - 1 && size % 2 == 1 ? count : of % 2 == 1 ? count + count / 2 : count - count / 2;
+}
+
+// Counts of elements: of one block for each rank, and in alltoalls of what goes to and comes from each.
+static void set_counts(int count) {
+  static int set_for = -1;
+  int place = 0;
+  if (count == set_for) return;
+  set_for = count;
+  for (int i = 0; i < size; ++i) {
+    uneven_counts[i] = uneven_count(i, count);
+    uneven_places[i] = place;
+    place += uneven_counts[i];
+    even_counts[i] = (rank + i) % 2 == 1 ? count + count / 2 : count - count / 2;
+    even_places[i] = i * (count + count / 2 + 1);
+    byte_types[i] = MPI_BYTE;
+  }
+}
+static void run_allgatherv(int bytes) {
+  set_counts(bytes);
+  MPI_Allgatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE,
+                 MPI_COMM_WORLD);
+}
+static void run_reduce_scatter(int bytes) {
+  set_counts(bytes / 8);
+  MPI_Reduce_scatter(input, output, uneven_counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+static void run_alltoallv(int bytes) {
+  set_counts(bytes);
+  MPI_Alltoallv(input, even_counts, even_places, MPI_BYTE, output, even_counts, even_places, MPI_BYTE,
+                MPI_COMM_WORLD);
+}
+static void run_alltoallw(int bytes) {
+  set_counts(bytes);
+  MPI_Alltoallw(input, even_counts, even_places, byte_types, output, even_counts, even_places, byte_types,
+                MPI_COMM_WORLD);
+}
+static void run_gatherv(int bytes) {
+  set_counts(bytes);
+  MPI_Gatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, 0,
+              MPI_COMM_WORLD);
+}
+static void run_scatterv(int bytes) {
+  set_counts(bytes);
+  MPI_Scatterv(input, uneven_counts, uneven_places, MPI_BYTE, output, uneven_counts[rank], MPI_BYTE, 0,
+               MPI_COMM_WORLD);
+}
+
+static const struct Operation {
+  const char* name;
+  Run run;
+  int is_reduction, is_sized, is_synchronising, blocks_in, blocks_out;  // blocks: 1, or 0 for one per rank
+} operations[] = {
+    {"barrier", run_barrier, 0, 0, 1, 1, 1},
+    {"bcast", run_bcast, 0, 1, 0, 1, 1},
+    {"reduce", run_reduce, 1, 1, 0, 1, 1},
+    {"allreduce", run_allreduce, 1, 1, 1, 1, 1},
+    {"gather", run_gather, 0, 1, 0, 1, 0},
+    {"scatter", run_scatter, 0, 1, 0, 0, 1},
+    {"allgather", run_allgather, 0, 1, 1, 1, 0},
+    {"alltoall", run_alltoall, 0, 1, 1, 0, 0},
+    {"reduce_scatter_block", run_reduce_scatter_block, 1, 1, 1, 0, 1},
+    {"scan", run_scan, 1, 1, 0, 1, 1},
+    {"exscan", run_exscan, 1, 1, 0, 1, 1},
+    {"allgatherv", run_allgatherv, 0, 1, 1, 0, 0},
+    {"reduce_scatter", run_reduce_scatter, 1, 1, 1, 0, 0},
+    {"alltoallv", run_alltoallv, 0, 1, 1, 0, 0},
+    {"alltoallw", run_alltoallw, 0, 1, 1, 0, 0},
+    {"gatherv", run_gatherv, 0, 1, 0, 0, 0},
+    {"scatterv", run_scatterv, 0, 1, 0, 0, 0},
+};

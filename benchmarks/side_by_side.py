@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of `unisono bench` under any of the MPIs under test, on this machine or on emulated nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
+
+import mpis  # noqa: E402
+from harness import Cluster, build_yield_preload  # noqa: E402
+from mpis import Layout, Mpi  # noqa: E402
+from unisono import bench  # noqa: E402
+from unisono.machine import usable_cores  # noqa: E402
+
+
+def words(mpi: Mpi, ranks: int, options: Sequence[str], layout: Layout | None = None) -> list[str]:
+    """The command line of the benchmark program under this MPI; with `layout` on the nodes of a cluster."""
+    # The nodes share this machine's cores: there every MPI yields.
+    is_spinning = layout is not None and not mpi.is_yielding
+    settings = {"LD_PRELOAD": str(build_yield_preload())} if is_spinning else {}
+    line = fair(mpi, mpi.launch(ranks, [], settings, layout), ranks)
+    os.environ.setdefault("UNISONO_HOME", str(ROOT / "build/release"))
+    home = {"UNISONO_HOME": os.environ["UNISONO_HOME"]}
+    with environment(mpis.launcher_environment(mpi) | home):
+        return bench.command_line(line, {"UNISONO_LOG": "quiet"}, options, mpi.compilers["c"])
+
+
+def measure(
+    mpi: Mpi,
+    command: Sequence[str],
+    timeout_s: float,
+    on_cell: Callable[[bench.Cell], None],
+    cluster: Cluster | None = None,
+    is_realtime: bool = False,
+) -> tuple[list[bench.Cell], int]:
+    """Run what words() made. The cells, and the exit status (124 where the time was over)."""
+    line = list(command) if cluster is None else cluster.on_head(command)
+    if is_realtime and mpi.is_yielding:
+        line = ["chrt", "-r", "10", *line]
+    limit = ["timeout", "-k", "5", str(timeout_s)]
+    with environment(mpis.launcher_environment(mpi)):
+        return bench.measure([*limit, *line], on_cell)
+
+
+@contextlib.contextmanager
+def environment(wanted: dict[str, str]) -> Iterator[None]:
+    """This process's environment for a while: one MPI's settings break another."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def fair(mpi: Mpi, line: Sequence[str], ranks: int) -> list[str]:
+    """Each MPI as it is fastest: it yields only where ranks share cores."""
+    launch = list(line)
+    if ranks > usable_cores():
+        return launch
+    if "mpi_yield_when_idle" in launch:
+        launch[launch.index("mpi_yield_when_idle") + 1] = "0"
+    if "I_MPI_THREAD_YIELD" in launch:
+        launch[launch.index("I_MPI_THREAD_YIELD") + 1] = "0"
+    return launch

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which algorithms a measurement tries: each of the registry, with corner values of its parameters, as texts that
+option `algorithm` takes ("bcast:chain(segment=65536)")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from unisono.errors import UsageError
+
+KIB = 1 << 10
+SEGMENTS = (8 * KIB, 64 * KIB, 256 * KIB)
+PIECES = (64 * KIB, 256 * KIB)
+DEGREES = (2, 8)
+OVERLAP_SEGMENT = 64 * KIB
+
+
+def standard(algorithms: Sequence[dict[str, Any]], operations: Sequence[str]) -> list[str]:
+    """Each algorithm of the operations with its standard parameters."""
+    return [f"{a['operation']}:{a['name']}" for a in algorithms if a["operation"] in operations]
+
+
+def varied(algorithms: Sequence[dict[str, Any]], operations: Sequence[str]) -> list[str]:
+    """The same, and each once more for every value of a parameter that is worth a look, one parameter at a time; where
+    two levels overlap, with none and half of a segment overlapped (A6)."""
+    return [
+        f"{a['operation']}:{a['name']}{values}"
+        for a in algorithms
+        if a["operation"] in operations
+        for values in ("", *_variants(a["parameters"]))
+    ]
+
+
+def _variants(parameters: Sequence[dict[str, Any]]) -> Iterator[str]:
+    standards = {p["name"]: p["default"] for p in parameters}
+    grid = {"segment": SEGMENTS, "degree": DEGREES}
+    if "segment" not in standards:
+        grid["piece"] = PIECES
+    for name, values in grid.items():
+        for value in values:
+            if name in standards and value != standards[name]:
+                yield f"({name}={value})"
+    if "overlap" in standards and "segment" in standards:
+        for overlap in (0, OVERLAP_SEGMENT // 2):
+            yield f"(segment={OVERLAP_SEGMENT},overlap={overlap})"
+
+
+def split(text: str) -> list[str]:
+    """`ring,chain(segment=64K,window=4)` -> its items: commas inside brackets do not separate."""
+    items, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += character
+    return [item.strip() for item in items if item.strip()]
+
+
+def named(algorithms: Sequence[dict[str, Any]], operations: Sequence[str], names: Sequence[str]) -> list[str]:
+    """What the user lists, `ring` or `allreduce:ring(segment=64K)`: a name alone stands for every operation that has the
+    algorithm. Raises UsageError for one that no operation has."""
+    known = {(a["operation"], a["name"]) for a in algorithms}
+    found = []
+    for text in names:
+        operation, _, choice = text.rpartition(":")
+        name = choice.split("(", 1)[0]
+        having = [o for o in operations if (o, name) in known and operation in ("", "all", o)]
+        if not having:
+            raise UsageError(
+                f"there is no algorithm '{text}' for {', '.join(operations)}; see `unisono list`"
+            )
+        found += [f"{o}:{choice}" for o in having]
+    return found

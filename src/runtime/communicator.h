@@ -58,19 +58,21 @@ struct FusedSize {
   shm::Combine combine;
 };
 
-// The last call of one operation that was fused, of a predefined type and an operator with a kernel: a call
-// with the same arguments needs no second look at them. A small collective takes as long as two cache misses;
-// looking everything up takes as long again.
-struct FusedMemo {
+// The last call of one operation that was fused or left to the host, of a predefined type and an operator
+// with a kernel: a call with the same arguments needs no second look at them. A small collective takes as
+// long as two cache misses; looking everything up takes as long again.
+struct CallMemo {
   CallClass* entry = nullptr;
+  bool is_of_all = false;  // every call of the operation: its arguments do not count
   std::size_t send_count = 0, recv_count = 0;
   host::Datatype send_type{}, recv_type{};
   host::Op op{};
   FusedSize size;
 
   bool holds(const Call& call) const {
-    return entry != nullptr && send_count == call.send_count && send_type == call.send_type &&
-           op == call.op && recv_count == call.recv_count && recv_type == call.recv_type;
+    return entry != nullptr &&
+           (is_of_all || (send_count == call.send_count && send_type == call.send_type && op == call.op &&
+                          recv_count == call.recv_count && recv_type == call.recv_type));
   }
 };
 
@@ -112,7 +114,7 @@ struct Communicator {
 
   std::unique_ptr<ClassTable> classes[operation_count];
   std::unique_ptr<CallQueue> queue;  // non-blocking calls
-  FusedMemo memos[operation_count];
+  CallMemo memos[operation_count];
   std::unique_ptr<schedule::Cache> cache;
   Workspace work;  // of blocking calls
 

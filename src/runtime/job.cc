@@ -129,11 +129,16 @@ Outcome Job::collective(const Call& call, int* error) {
   if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) [[unlikely]]
     drain(*c);
   *error = host::success;
-  const FusedMemo& memo = c->memos[static_cast<int>(call.operation)];
+  const CallMemo& memo = c->memos[static_cast<int>(call.operation)];
   if (memo.holds(call)) [[likely]] {
     CallClass& entry = *memo.entry;
     const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
     entry.bytes += memo.size.bytes;
+    if (entry.kind == CallClass::Kind::native) {
+      if (!is_timed) return Outcome::native;
+      timed_native = &entry;
+      return Outcome::native_timed;
+    }
     const double start_s = is_timed ? now_s() : 0;
     run_fused(*c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
     if (is_timed) record_time(entry, now_s() - start_s);
@@ -154,7 +159,23 @@ Outcome Job::collective(const Call& call, int* error) {
     if (entry.kind == CallClass::Kind::fused && c->verify_interval == 0) remember(*c, entry, call, arguments);
     return result;
   };
-  return serve(*c, entry, call, may_exchange, bytes, run_it, error);
+  const Outcome outcome = serve(*c, entry, call, may_exchange, bytes, run_it, error);
+  if (entry.kind == CallClass::Kind::native) remember(*c, entry, call, arguments);
+  return outcome;
+}
+
+bool Job::leaves_to_host(Operation operation, host::Comm handle) {
+  if (!is_enabled_.load(std::memory_order_relaxed)) return true;
+  const LastHit& hit = last_hit;
+  const bool is_known = hit.handle == static_cast<std::uintptr_t>(handle) && hit.job == this &&
+                        hit.generation == generation_.load(std::memory_order_acquire);
+  if (!is_known) return false;
+  const Communicator* c = hit.communicator;
+  if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) return false;
+  const CallMemo& memo = c->memos[static_cast<int>(operation)];
+  if (!memo.is_of_all || (memo.entry->calls & memo.entry->sample_mask) == 0) return false;
+  ++memo.entry->calls;
+  return true;
 }
 
 template <class Run>
@@ -199,7 +220,10 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
   const bool may_exchange = is_commutative(c, call);
   CallClass& entry = c.call_class(call.operation, may_exchange, bytes);
   const auto run_it = [&] { return run_blocks(c, entry, call, may_exchange); };
-  return serve(c, entry, call, may_exchange, bytes, run_it, error);
+  const Outcome outcome = serve(c, entry, call, may_exchange, bytes, run_it, error);
+  if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
+    c.memos[static_cast<int>(call.operation)] = {.entry = &entry, .is_of_all = true};
+  return outcome;
 }
 
 void Job::native_finished(const Call&, double seconds) {

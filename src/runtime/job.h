@@ -38,6 +38,7 @@ class Job {
 
   Outcome collective(const Call& call, int* error);
   void native_finished(const Call& call, double seconds);
+  bool leaves_to_host(Operation operation, host::Comm handle);
   Outcome start(const Call& call, const Completion& completion);
   Outcome prepare(const Call& call);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }

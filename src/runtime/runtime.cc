@@ -26,6 +26,10 @@ Outcome collective(const Call& call, int* error) {
   return job == nullptr ? Outcome::native : job->collective(call, error);
 }
 
+bool leaves_to_host(Operation operation, host::Comm comm) {
+  return job == nullptr || job->leaves_to_host(operation, comm);
+}
+
 Outcome start_collective(const Call& call, const Completion& completion) {
   return job == nullptr ? Outcome::native : job->start(call, completion);
 }

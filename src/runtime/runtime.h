@@ -77,6 +77,10 @@ bool is_running();
 // invalid ones to the host). Thread-safe for different communicators, as MPI demands.
 Outcome collective(const Call& call, int* error);
 
+// Is it known without a look at the arguments that the host makes this blocking call? Then it is counted, and
+// collective() is not to be called.
+bool leaves_to_host(Operation operation, host::Comm comm);
+
 // What is called when a non-blocking call has ended: by start_collective or make_progress, on any thread.
 // `error` is the host's, success where all is well.
 struct Completion {

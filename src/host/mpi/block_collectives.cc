@@ -89,6 +89,10 @@ template <class Count, class... Tail>
 int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
             const Displacement<Count>* places, MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.gatherv, tail...);
+  if (is_left<Tail...>(Operation::gatherv, comm))
+    return run_left(
+        UNISONO_HOST_CALL(gatherv, in, in_count, in_type, out, counts, places, out_type, root, comm),
+        tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type, [=] { return is_root_here(comm, root); });
   const int peers = form.held_peers_at(comm, root);
@@ -115,6 +119,10 @@ template <class Count, class... Tail>
 int scatterv(const void* in, const Count* counts, const Displacement<Count>* places, MPI_Datatype in_type,
              void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatterv, tail...);
+  if (is_left<Tail...>(Operation::scatterv, comm))
+    return run_left(
+        UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, comm),
+        tail...);
   in_type = form.hold(in_type, [=] { return is_root_here(comm, root); });
   out_type = form.hold(out_type, [=] { return out != MPI_IN_PLACE; });
   const int peers = form.held_peers_at(comm, root);
@@ -142,6 +150,10 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>*
               MPI_Datatype in_type, void* out, const Count* out_counts, const Displacement<Count>* out_places,
               MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallv, tail...);
+  if (is_left<Tail...>(Operation::alltoallv, comm))
+    return run_left(UNISONO_HOST_CALL(alltoallv, in, in_counts, in_places, in_type, out, out_counts,
+                                      out_places, out_type, comm),
+                    tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
   const int peers = form.held_peers(comm);
@@ -171,6 +183,10 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
               const Displacement<Count>* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
               Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallw, tail...);
+  if (is_left<Tail...>(Operation::alltoallw, comm))
+    return run_left(UNISONO_HOST_CALL(alltoallw, in, in_counts, in_places, in_types, out, out_counts,
+                                      out_places, out_types, comm),
+                    tail...);
   Place place{};
   const bool has_arrays =
       is_taking() && is_communicator(comm) && is_intracommunicator(comm) && find_place(comm, &place) &&

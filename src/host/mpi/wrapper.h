@@ -92,6 +92,21 @@ int call_host(const Functions& of, Large with_large_counts, Arguments... argumen
         __VA_ARGS__, more...);                                                                       \
   }
 
+// At the begin of a blocking call: is the host known to make it, so that nothing has to be read of its
+// arrays? Other forms are not decided before they are made.
+template <class... Tail>
+bool is_left(Operation operation, MPI_Comm comm) {
+  if constexpr (sizeof...(Tail) != 0) return false;
+  return is_taking() && widen<std::uintptr_t>(comm) != 0 &&
+         runtime::leaves_to_host(operation, widen<Comm>(comm));
+}
+
+template <class HostCall, class... Tail>
+int run_left(HostCall host_call, Tail... tail) {
+  const Nested nested;
+  return host_call(tail...);
+}
+
 // --- What MPI's rules say of the arguments ---
 
 inline bool is_communicator(MPI_Comm comm) {

@@ -41,6 +41,23 @@ class DecisionsTest : public ::testing::Test {
     return outcome;
   }
 
+  // An alltoallv that is left to the host, which takes a microsecond.
+  static void exchange(Job* job, FakeHost& host) {
+    const int counts[] = {1, 1}, places[] = {0, 1};
+    std::int32_t in[2] = {1, 2}, out[2] = {};
+    Call call{.operation = Operation::alltoallv, .comm = host.world()};
+    call.send_blocks = {.buffer = in,
+                        .counts = counts,
+                        .displacements = places,
+                        .type = host::fake::datatype(ElementType::int32)};
+    call.recv_blocks = call.send_blocks;
+    call.recv_blocks.buffer = out;
+    int error = 0;
+    const Outcome outcome = job->collective(call, &error);
+    EXPECT_NE(outcome, Outcome::done);
+    if (outcome == Outcome::native_timed) job->native_finished(call, 1e-6);
+  }
+
   static std::string decided(Job* job, std::int64_t bytes) {
     const auto choice = job->decision(Operation::allreduce, bytes);
     return choice ? choice->text() : "none";
@@ -65,6 +82,34 @@ TEST_F(DecisionsTest, AProgramSetsAlgorithmsBetweenItsCalls) {
     EXPECT_NE(sum(&job, host, 2), Outcome::done);
     EXPECT_TRUE(job.set_algorithm(""));
     EXPECT_EQ(decided(&job, 8), by_itself);
+    EXPECT_EQ(sum(&job, host, 2), Outcome::done);
+    job.finish();
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
+  World world(2);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    EXPECT_TRUE(job.set_algorithm("allreduce:native,alltoallv:native"));
+    for (int i = 0; i < 3; ++i) EXPECT_NE(sum(&job, host, 2), Outcome::done);
+    EXPECT_EQ(sum(&job, host, 0), Outcome::done) << "no data, nothing to do";
+    EXPECT_FALSE(job.leaves_to_host(Operation::alltoallv, host.world())) << "no call has been decided";
+    exchange(&job, host);
+    EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world())) << "that depends on its bytes";
+    // Those that are timed are asked for.
+    int left = 0;
+    for (int i = 0; i < 200; ++i) {
+      if (job.leaves_to_host(Operation::alltoallv, host.world())) {
+        ++left;
+      } else {
+        exchange(&job, host);
+      }
+    }
+    EXPECT_GT(left, 100);
+    EXPECT_TRUE(job.set_algorithm("alltoallv:flat"));
+    EXPECT_FALSE(job.leaves_to_host(Operation::alltoallv, host.world()));
     EXPECT_EQ(sum(&job, host, 2), Outcome::done);
     job.finish();
   });

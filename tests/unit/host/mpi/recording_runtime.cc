@@ -11,6 +11,7 @@ void Recording::reset() {
   while_called = [] {};
   completions.clear();
   ended.clear();
+  leaves_to_host = false;
   has_calls_under_way = false;
   progress_count = 0;
   while_progressing = [] {};
@@ -32,6 +33,10 @@ Outcome collective(const Call& call, int* error) {
   recording.while_called();
   *error = recording.error;
   return recording.outcome;
+}
+
+bool leaves_to_host(Operation, host::Comm) {
+  return recording.leaves_to_host;
 }
 
 Outcome start_collective(const Call& call, const Completion& completion) {

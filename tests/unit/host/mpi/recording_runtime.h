@@ -13,6 +13,7 @@ struct Recording {
   std::vector<unisono::runtime::Completion> completions;  // of calls that do not block
   std::vector<unisono::host::Comm> ended;
   bool has_calls_under_way = false;
+  bool leaves_to_host = false;
   int progress_count = 0;
   std::function<void()> while_progressing = [] {};
   int starts = 0;

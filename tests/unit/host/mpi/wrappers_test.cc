@@ -8,6 +8,7 @@
 #include "host/mpi/collectives.h"
 #include "host/mpi/life.h"
 #include "host/mpi/place.h"
+#include "host/mpi/requests.h"
 #include "real_mpi.h"
 #include "with_recording.h"
 
@@ -201,6 +202,19 @@ TEST_F(Wrappers, SwitchedOffAndOn) {
   EXPECT_EQ(set_enabled(1), 0);
   EXPECT_TRUE(recording.is_enabled);
   EXPECT_EQ(is_active(), 1);
+}
+
+TEST_F(Wrappers, WhatIsKnownToBeTheHostsIsNotRead) {
+  recording.leaves_to_host = true;
+  int counts[] = {4}, places[] = {0};
+  EXPECT_EQ(gatherv(in, 4, MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_SELF), MPI_SUCCESS);
+  EXPECT_EQ(out[3], in[3]);
+  EXPECT_EQ(alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_SELF), MPI_SUCCESS);
+  EXPECT_TRUE(recording.calls.empty());
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT_EQ(gatherv(in, 4, MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_SELF, &request), MPI_SUCCESS);
+  EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(recording.calls.size(), 1u) << "calls that do not block are asked about";
 }
 
 TEST_F(Wrappers, AlgorithmsAreSetAndDecisionsTold) {

@@ -3,7 +3,7 @@
 // `unisono bench` compiles and starts it.
 //
 //   collectives [--operations a,b] [--sizes 8,1024] [--samples N] [--seconds S] [--skip-verify]
-//               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]]
+//               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]] [--serve]
 //
 // A sample is a batch of calls, timed as a whole, divided by their number: the time of the longest rank.
 // Batches of native and Unisono alternate; a barrier precedes each, and for small messages of operations that
@@ -11,7 +11,13 @@
 // anew before it. Of the candidates each is tried in a few batches; the best take part in the alternation, so
 // that what is told of them was not what they were picked by. Rank 0 prints one JSON object per line:
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)","is_same",
-// "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out.
+// "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out. The
+// first line says what is measured on:
+// {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive"}.
+//
+// With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
+// tabs: "look OPERATION BYTES SECONDS CANDIDATES" tries candidates for so long, "compare ..." lets native,
+// Unisono's choice and all candidates (at most 8) alternate. Each is answered by one such line.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -165,10 +171,15 @@ static int may_run(const struct Operation* op, int bytes, const char* candidate)
 // best so far is not tried again; what a single call takes longer than it should, since ranks begin it apart
 // and the clock is read, is no reason.
 static const double apart_s = 20e-6;
-static int try_candidates(const struct Operation* op, int bytes, int batch, struct Tried* tried) {
+static int try_candidates(const struct Operation* op, int bytes, int batch, double most_s,
+                          struct Tried* tried) {
   int count = 0;
   double best = 1e30;
+  const double start = now_s();
   for (int c = 0; c < candidate_count; ++c) {
+    int is_over = now_s() - start > most_s;
+    MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (is_over) break;
     if (!may_run(op, bytes, candidates[c])) continue;
     double times[tries];
     times[0] = time_batch(op, bytes, 1, candidates[c]);
@@ -195,16 +206,17 @@ static int try_candidates(const struct Operation* op, int bytes, int batch, stru
 
 struct Settings {
   int samples, finalists, is_verified;
-  double seconds;
+  double seconds, most_trying_s;
 };
 
-static int measure(const struct Operation* op, int bytes, const struct Settings* settings) {
+static struct Tried tried[max_candidates];
+
+// Native, Unisono's choice and the first of those tried in turn.
+static int compare(const struct Operation* op, int bytes, int batch, int tried_count,
+                   const struct Settings* settings) {
   static double times[2 + max_finalists][max_samples];
-  static struct Tried tried[max_candidates];
   const char* servers[2 + max_finalists] = {native, own_choice};
   int same = settings->is_verified ? is_same(op, bytes, own_choice) : 1;
-  const int batch = calls_in_batch(op, bytes);
-  const int tried_count = try_candidates(op, bytes, batch, tried);
   int server_count = 2;
   for (int i = 0; i < tried_count && i < settings->finalists; ++i) {
     servers[server_count++] = tried[i].name;
@@ -242,6 +254,122 @@ static int measure(const struct Operation* op, int bytes, const struct Settings*
   return same;
 }
 
+static int measure(const struct Operation* op, int bytes, const struct Settings* settings) {
+  const int batch = calls_in_batch(op, bytes);
+  const int tried_count = try_candidates(op, bytes, batch, settings->most_trying_s, tried);
+  return compare(op, bytes, batch, tried_count, settings);
+}
+
+// --- Requests ---
+
+static void print_candidates(const struct Operation* op, int bytes, int batch, int count) {
+  if (rank != 0) return;
+  printf("{\"operation\": \"%s\", \"bytes\": %d, \"batch\": %d, \"looked\": [", op->name, bytes, batch);
+  for (int i = 0; i < count; ++i) {
+    printf("%s{\"name\": \"%s\", \"tried_s\": %.4g}", i ? ", " : "", strchr(tried[i].name, ':') + 1,
+           tried[i].seconds);
+  }
+  printf("]}\n");
+  fflush(stdout);
+}
+
+static const struct Operation* find_operation(const char* name) {
+  for (size_t o = 0; o < sizeof operations / sizeof *operations; ++o) {
+    if (strcmp(operations[o].name, name) == 0) return &operations[o];
+  }
+  return NULL;
+}
+
+static void list_candidates(char* text) {
+  candidate_count = 0;
+  for (char* at = strtok(text, ";"); at != NULL && candidate_count < max_candidates; at = strtok(NULL, ";"))
+    candidates[candidate_count++] = at;
+}
+
+// 0 where the request makes no sense.
+static int answer(char* request, int largest, struct Settings* settings, int* is_all_same) {
+  const char* words[5] = {"", "", "", "", ""};
+  char* at = request;
+  for (int i = 0; i < 5 && at != NULL; ++i) {
+    words[i] = at;
+    at = i < 4 ? strchr(at, '\t') : NULL;
+    if (at != NULL) *at++ = 0;
+  }
+  const struct Operation* op = find_operation(words[1]);
+  const long bytes = atol(words[2]);
+  if (op == NULL || bytes < 0 || bytes > largest || (op->is_reduction && bytes % 8 != 0)) return 0;
+  list_candidates((char*)words[4]);
+  settings->seconds = settings->most_trying_s = atof(words[3]);
+  const int batch = calls_in_batch(op, (int)bytes);
+  if (strcmp(words[0], "look") == 0) {
+    const int count = try_candidates(op, (int)bytes, batch, settings->most_trying_s, tried);
+    print_candidates(op, (int)bytes, batch, count);
+  } else if (strcmp(words[0], "compare") == 0) {
+    settings->finalists = max_finalists;
+    settings->most_trying_s = 1e9;
+    int count = 0;
+    for (int c = 0; c < candidate_count && count < max_finalists; ++c) {
+      if (may_run(op, (int)bytes, candidates[c])) tried[count++] = (struct Tried){candidates[c], 0};
+    }
+    *is_all_same &= compare(op, (int)bytes, batch, count, settings);
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+static int serve(int largest, struct Settings* settings) {
+  int is_all_same = 1;
+  for (;;) {
+    char* line = NULL;
+    size_t room = 0;
+    int length = rank == 0 ? (int)getline(&line, &room, stdin) : 0;
+    // Nothing is measured meanwhile: the MPI's own way to wait does.
+    enable(0);
+    MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (length <= 0) return is_all_same;
+    if (rank != 0) line = malloc((size_t)length + 1);
+    if (line == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Bcast(line, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+    line[length] = 0;
+    if (line[length - 1] == '\n') line[length - 1] = 0;
+    if (!answer(line, largest, settings, &is_all_same)) {
+      if (rank == 0) fprintf(stderr, "collectives: no request: %s\n", line);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    select_server(own_choice);
+    free(line);
+  }
+}
+
+static void print_place(void) {
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int on_node, ends[2] = {rank, -rank}, local[2], is_first, nodes, least, most, all_consecutive;
+  MPI_Comm_size(node, &on_node);
+  MPI_Allreduce(ends, local, 2, MPI_INT, MPI_MAX, node);
+  int is_consecutive = local[0] + local[1] + 1 == on_node;
+  is_first = -local[1] == rank;
+  MPI_Allreduce(&is_first, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(&on_node, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(&on_node, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&is_consecutive, &all_consecutive, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Comm_free(&node);
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(library, &length);
+  library[strcspn(library, ",\n\"\\")] = 0;
+  for (char* c = library; *c != 0; ++c) {
+    if (*c == '\t') *c = ' ';
+  }
+  if (rank != 0) return;
+  printf(
+      "{\"mpi\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"ranks_per_node\": [%d, %d], \"is_consecutive\": "
+      "%s}\n",
+      library, size, nodes, least, most, all_consecutive ? "true" : "false");
+  fflush(stdout);
+}
+
 static int is_listed(const char* list, const char* name) {
   const size_t length = strlen(name);
   for (const char* at = list; (at = strstr(at, name)) != NULL; at += length) {
@@ -257,11 +385,16 @@ int main(int argc, char** argv) {
   if (size > most_ranks) MPI_Abort(MPI_COMM_WORLD, 2);
   const char *names = "", *sizes = "8,1024,65536,1048576";
   char* listed = NULL;
-  struct Settings settings = {.samples = 50, .finalists = 2, .is_verified = 1, .seconds = 1};
+  int is_serving = 0;
+  struct Settings settings = {
+      .samples = 50, .finalists = 2, .is_verified = 1, .seconds = 1, .most_trying_s = 1e9};
   for (int i = 1; i < argc; ++i) {
     char* value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--skip-verify") == 0) {
       settings.is_verified = 0;
+      continue;
+    } else if (strcmp(argv[i], "--serve") == 0) {
+      is_serving = 1;
       continue;
     } else if (strcmp(argv[i], "--operations") == 0) {
       names = value;
@@ -284,11 +417,7 @@ int main(int argc, char** argv) {
   if (settings.samples < 5) settings.samples = 5;
   if (settings.samples > max_samples) settings.samples = max_samples;
   if (settings.finalists > max_finalists) settings.finalists = max_finalists;
-  if (listed != NULL) {
-    for (char* at = strtok(listed, ";"); at != NULL && candidate_count < max_candidates;
-         at = strtok(NULL, ";"))
-      candidates[candidate_count++] = at;
-  }
+  if (listed != NULL) list_candidates(listed);
   int bytes[max_sizes], count = 0, largest = 8;
   for (const char* at = sizes; *at != 0 && count < max_sizes;) {
     char* end;
@@ -311,8 +440,9 @@ int main(int argc, char** argv) {
   set_algorithm = (int (*)(const char*))dlsym(RTLD_DEFAULT, "unisono_set_algorithm");
   decision = (int (*)(const char*, long long, char*, size_t))dlsym(RTLD_DEFAULT, "unisono_decision");
   enable(0);
-  int is_all_same = 1;
-  for (size_t o = 0; o < sizeof operations / sizeof *operations; ++o) {
+  print_place();
+  int is_all_same = is_serving ? serve(largest, &settings) : 1;
+  for (size_t o = 0; !is_serving && o < sizeof operations / sizeof *operations; ++o) {
     if (!is_listed(names, operations[o].name)) continue;
     for (int s = 0; s < count; ++s) {
       if (!operations[o].is_sized && s > 0) break;

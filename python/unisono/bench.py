@@ -213,7 +213,7 @@ def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int =
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                if not line.startswith("{"):
+                if not line.startswith('{"operation"'):
                     continue
                 cells.append(cell(json.loads(line), random))
                 on_cell(cells[-1])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -134,3 +135,12 @@ def _can_read(process: int, marker: ctypes.Array[ctypes.c_char]) -> bool:
     read.restype = ctypes.c_ssize_t
     count: int = read(process, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
     return count == len(marker) and copy.raw == marker.raw
+
+
+def processor_name() -> str:
+    """The processors' name and number, as the kernel has it: `2 x AMD EPYC 7B13`."""
+    name = "processor"
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
+    return f"{os.cpu_count()} x {name}"

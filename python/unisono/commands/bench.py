@@ -30,7 +30,7 @@ def size_in_bytes(text: str) -> int:
     return int(digits) * _UNITS[unit]
 
 
-def _listed(value: str, allowed: Sequence[str]) -> list[str]:
+def listed(value: str, allowed: Sequence[str]) -> list[str]:
     names = [name.strip() for name in value.split(",") if name.strip()]
     for name in names:
         if name not in allowed:
@@ -94,7 +94,7 @@ def command(
     Unisono's alternate, their results are compared, and the table gives medians and the 95 % interval of their ratio. Ends with status 1 where results
     differ.
     """
-    names = _listed(operations, bench.OPERATIONS)
+    names = listed(operations, bench.OPERATIONS)
     byte_counts = [size_in_bytes(text) for text in sizes.split(",")]
     options = ["--operations", ",".join(names), "--sizes", ",".join(map(str, byte_counts))]
     options += [

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono tune`: measure which algorithms are fastest, and write a table of decisions."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from unisono import __version__, bench, files, tables, tool, tuning
+from unisono.commands.bench import listed, size_in_bytes
+from unisono.commands.run import settings_from_environment
+from unisono.errors import UnisonoError
+from unisono.machine import processor_name
+from unisono.measuring import JobError, Measurer, Place
+
+_SIZES = "8,64,512,4K,32K,256K,2M"
+_MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
+_LEAST_CELL_S = 0.1
+_MOST_FAILURES = 5
+
+
+def budget_in_seconds(text: str) -> float:
+    """`300`, `90s`, `5m`, `1h` -> seconds."""
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = 0
+    if not seconds > 0:
+        raise click.BadParameter(f"'{text}' is no time; write 300, 90s, 5m or 1h")
+    return seconds
+
+
+@click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("unisono-table.json"),
+    show_default=True,
+    help="The table to write.",
+)
+@click.option("--budget", default="5m", show_default=True, help="Time for all of it: 90s, 5m, 1h.")
+@click.option(
+    "--operation", "operations", default=",".join(bench.OPERATIONS), help="Operations, separated by commas."
+)
+@click.option(
+    "--size", "sizes", default=_SIZES, show_default=True, help="Message sizes, separated by commas."
+)
+@click.option(
+    "--exhaustive", is_flag=True, help="Look at every setting of every algorithm, whatever time it takes."
+)
+@click.option("--restart", is_flag=True, help="Forget what an interrupted run has left.")
+@click.option(
+    "--mpicc",
+    type=click.Path(exists=True, path_type=Path),
+    help="The MPI's C compiler, where it is not beside the launcher.",
+)
+@click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(
+    output: Path,
+    budget: str,
+    operations: str,
+    sizes: str,
+    exhaustive: bool,
+    restart: bool,
+    mpicc: Path | None,
+    launcher: tuple[str, ...],
+) -> None:
+    """Find the fastest algorithms by measuring, and write a table of decisions.
+
+    LAUNCHER is what would start a program, without the program; the table is for that number of ranks and nodes, and serves
+    nearby ones:
+
+    \b
+      unisono tune -- mpirun -n 4
+      unisono tune --budget 20m -o site.json -- mpirun -n 64 --map-by node
+      unisono run --table unisono-table.json mpirun -n 4 ./program
+
+    Few algorithms are measured long: representatives of each group first, then the best groups, then the parameters of the best
+    algorithms; the last of them in turn with the MPI's own collective, which stays wherever nothing is faster. What is done is
+    kept beside the table: the same command goes on where it was interrupted.
+    """
+    plan = _plan(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
+    words = bench.command_line(
+        launcher,
+        settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet"},
+        ["--serve", "--sizes", ",".join(str(size) for _, size in plan)],
+        mpicc,
+    )
+    run = _Run(output, words, plan, budget_in_seconds(budget), exhaustive)
+    if restart:
+        run.forget()
+    run.go()
+    run.write_table(["unisono", "tune", *launcher])
+    run.say()
+
+
+def _plan(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, int]]:
+    return [
+        (operation, size)
+        for operation in operations
+        for size in (sorted(set(sizes)) if operation != "barrier" else [0])
+        if operation not in tuning.REDUCTIONS or size % 8 == 0
+    ]
+
+
+class _Run:
+    """One tuning: its cells, what is done of them, and what it has cost."""
+
+    def __init__(
+        self,
+        output: Path,
+        words: Sequence[str],
+        plan: Sequence[tuple[str, int]],
+        budget_s: float,
+        exhaustive: bool,
+    ) -> None:
+        self.output = output
+        self.kept = output.with_name(f".{output.name}.progress")
+        self.words = words
+        self.plan = plan
+        self.budget_s = budget_s
+        self.tuner = tuning.Tuner(tool.algorithms(), is_exhaustive=exhaustive)
+        self.outcomes: list[tuning.Outcome] = []
+        self.place: Place | None = None
+        self.troubles: list[str] = []
+        self.left_out = 0
+
+    def forget(self) -> None:
+        self.kept.unlink(missing_ok=True)
+
+    def go(self) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        console = tables.console(sys.stderr)
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task("tuning", total=len(self.plan))
+            failures = 0
+            while failures < _MOST_FAILURES:
+                try:
+                    with Measurer(self.words) as job:
+                        self._begin(job.place)
+                        self._cells(job, progress, task)
+                    return
+                except JobError as error:
+                    failures += 1
+                    if self.place is None:
+                        raise
+                    self._note(error)
+        raise UnisonoError(
+            f"the measuring job has failed {failures} times; what was measured before is kept, and the same command goes on"
+        )
+
+    def _begin(self, place: Place) -> None:
+        if self.place is None:
+            self.place = place
+            self._read_kept()
+
+    def _note(self, error: JobError) -> None:
+        """Candidates that the job died of are not tried again."""
+        operation, size = self._left()[0]
+        names = [name for name in error.candidates if name != "native"]
+        self.tuner.failed |= {(operation, name) for name in names}
+        self.troubles.append(
+            f"{operation}, {tables.bytes_text(size)}: {error}; left out: {', '.join(names) or 'nothing'}"
+        )
+
+    def _left(self) -> list[tuple[str, int]]:
+        done = {(outcome.operation, outcome.bytes) for outcome in self.outcomes}
+        return [cell for cell in self.plan if cell not in done and not self._is_too_large(*cell)]
+
+    def _is_too_large(self, operation: str, size: int) -> bool:
+        assert self.place is not None
+        is_vector = operation in ("bcast", "reduce", "allreduce", "scan", "exscan")
+        return not is_vector and size * self.place.ranks > _MOST_BYTES
+
+    def _cells(self, job: Measurer, progress: Progress, task: object) -> None:
+        left = self._left()
+        self.left_out = len(self.plan) - len(left) - len(self.outcomes)
+        progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))  # type: ignore[arg-type]
+        end = time.monotonic() + self.budget_s - sum(outcome.seconds for outcome in self.outcomes)
+        for number, (operation, size) in enumerate(left):
+            progress.update(task, description=f"{operation} {tables.bytes_text(size)}")  # type: ignore[arg-type]
+            share_s = (end - time.monotonic()) / (len(left) - number)
+            self.outcomes.append(self.tuner.tune(job, operation, size, max(share_s, _LEAST_CELL_S)))
+            self._keep()
+            progress.advance(task)  # type: ignore[arg-type]
+
+    def _read_kept(self) -> None:
+        """Go on with what an interrupted run of the same job has left."""
+        try:
+            kept = json.loads(self.kept.read_text())
+        except (OSError, json.JSONDecodeError):
+            return
+        if kept.get("place") != json.loads(json.dumps(asdict(self.place))):  # type: ignore[arg-type]
+            return
+        for entry in kept["outcomes"]:
+            entry["cell"]["candidates"] = tuple(bench.Candidate(**c) for c in entry["cell"]["candidates"])
+            outcome = tuning.Outcome(**entry | {"cell": bench.Cell(**entry["cell"])})
+            if (outcome.operation, outcome.bytes) in self.plan:
+                self.outcomes.append(outcome)
+        if self.outcomes:
+            click.echo(
+                f"unisono: goes on after {len(self.outcomes)} cells that an interrupted run has left",
+                err=True,
+            )
+
+    def _keep(self) -> None:
+        assert self.place is not None
+        kept = {"place": asdict(self.place), "outcomes": [asdict(outcome) for outcome in self.outcomes]}
+        files.write_whole(self.kept, json.dumps(kept))
+
+    def write_table(self, command_line: Sequence[str]) -> None:
+        assert self.place is not None
+        table = {
+            "schema": "unisono-table",
+            "version": 1,
+            "provenance": {
+                "unisono": __version__,
+                "machine": processor_name(),
+                "mpi": self.place.mpi,
+                "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "command": " ".join(command_line),
+            },
+            "rules": tuning.rules(self.outcomes, self.place),
+        }
+        files.write_whole(self.output, json.dumps(table, indent=1) + "\n")
+        self.forget()
+
+    def say(self) -> None:
+        assert self.place is not None
+        right = ("bytes", "native", "tuned", "over native", "over own choice", "looked at")
+        made = tables.table(
+            f"{self.place.mpi}, {self.place.layout}", "operation", *right, "algorithm", right=right
+        )
+        for outcome in self.outcomes:
+            winner = outcome.winner()
+            cell = outcome.cell
+            made.add_row(
+                outcome.operation,
+                tables.bytes_text(outcome.bytes) if outcome.operation != "barrier" else "",
+                tables.seconds_text(cell.native_s),
+                tables.seconds_text(outcome.time_s(winner)),
+                f"{outcome.speedup(winner):.2f}",
+                f"{outcome.speedup(winner) / cell.speedup:.2f}",
+                str(outcome.looked),
+                winner,
+            )
+        console = tables.console()
+        console.print(made)
+        seconds = sum(outcome.seconds for outcome in self.outcomes)
+        looked = sum(outcome.looked for outcome in self.outcomes)
+        every = sum(
+            len(list(tuning.matrix(algorithm, size)))
+            for operation, size in ((o.operation, o.bytes) for o in self.outcomes)
+            for algorithm in tool.algorithms()
+            if algorithm["operation"] == operation
+        )
+        console.print(
+            f"{seconds:.0f} s for {len(self.outcomes)} cells, {looked} settings looked at of {every} that an exhaustive search has"
+        )
+        if self.left_out:
+            console.print(f"left out: {self.left_out} cells whose blocks are too large together")
+        for trouble in self.troubles:
+            click.echo(f"unisono: {trouble}", err=True)
+        wrong = [o for o in self.outcomes if not o.cell.is_same]
+        for outcome in wrong:
+            click.echo(
+                f"unisono: {outcome.operation}, {outcome.bytes} bytes: results differ from the MPI's",
+                err=True,
+            )
+        click.echo(f"table: {self.output}   (use it: unisono run --table {self.output} ...)")
+        if wrong:
+            click.get_current_context().exit(1)

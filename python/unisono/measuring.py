@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A job of the benchmark program that measures what it is asked: tuning decides as it goes what to look at next."""
+
+from __future__ import annotations
+
+import json
+import selectors
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+
+from unisono import bench
+from unisono.errors import UnisonoError
+
+_STARTING_TIMEOUT_S = 120
+_LEAST_ANSWER_TIMEOUT_S = 60
+
+
+def mpi_words(library: str) -> str:
+    """What MPI_Get_library_version begins with, as people write it: `MPICH Version:      5.0.2` -> `MPICH 5.0.2`."""
+    words = library.replace(" Version:", "").replace("Library", "").replace("for Linux* OS", "")
+    return " ".join(words.split())
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a job runs on: MPI, ranks, nodes, and the fewest and most ranks on a node."""
+
+    mpi: str
+    ranks: int
+    nodes: int
+    ranks_per_node: tuple[int, int]
+    is_consecutive: bool
+
+    @property
+    def layout(self) -> str:
+        """`4x4`, or `3 nodes, 2 to 5 ranks each` where nodes hold different numbers."""
+        least, most = self.ranks_per_node
+        return (
+            f"{self.nodes}x{most}" if least == most else f"{self.nodes} nodes, {least} to {most} ranks each"
+        )
+
+
+class JobError(UnisonoError):
+    """The job ended, or gave no answer in time, while it measured `candidates`."""
+
+    def __init__(self, text: str, candidates: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.candidates = tuple(candidates)
+
+
+class Measurer:
+    """The job, as a context. `command` starts the benchmark program with --serve."""
+
+    def __init__(self, command: Sequence[str], seed: int = 0) -> None:
+        self._random = np.random.default_rng(seed)
+        self._process = subprocess.Popen(
+            list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._output, selectors.EVENT_READ)
+        self._unread = b""
+        try:
+            first = self._answer(_STARTING_TIMEOUT_S, ())
+        except BaseException:
+            self._end()
+            raise
+        self.place = Place(
+            mpi_words(first["mpi"]),
+            first["ranks"],
+            first["nodes"],
+            (first["ranks_per_node"][0], first["ranks_per_node"][1]),
+            first["is_consecutive"],
+        )
+
+    def __enter__(self) -> Measurer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def look(
+        self, operation: str, size: int, candidates: Sequence[str], seconds: float
+    ) -> list[tuple[str, float]]:
+        """Names and seconds a call of those that may run and were reached in time, the fastest first."""
+        answer = self._ask("look", operation, size, candidates, seconds)
+        return [(entry["name"], entry["tried_s"]) for entry in answer["looked"]]
+
+    def compare(self, operation: str, size: int, candidates: Sequence[str], seconds: float) -> bench.Cell:
+        """Native, Unisono's choice and the candidates (at most 8) in turn."""
+        return bench.cell(self._ask("compare", operation, size, candidates, seconds), self._random)
+
+    @property
+    def _output(self) -> IO[bytes]:
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def _ask(
+        self, verb: str, operation: str, size: int, candidates: Sequence[str], seconds: float
+    ) -> dict[str, Any]:
+        words = [
+            verb,
+            operation,
+            str(size),
+            f"{seconds:.3f}",
+            ";".join(f"{operation}:{c}" for c in candidates),
+        ]
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(("\t".join(words) + "\n").encode())
+        except OSError as error:
+            raise JobError("the measuring job has ended", candidates) from error
+        return self._answer(_LEAST_ANSWER_TIMEOUT_S + 5 * seconds, candidates)
+
+    def _answer(self, timeout_s: float, candidates: Sequence[str]) -> dict[str, Any]:
+        """The next line that is an answer: launchers and MPIs may print others."""
+        while True:
+            while b"\n" not in self._unread:
+                if not self._selector.select(timeout_s):
+                    raise JobError(f"the measuring job gave no answer in {timeout_s:.0f} s", candidates)
+                data = self._output.read(1 << 16)
+                if not data:
+                    raise JobError("the measuring job has ended", candidates)
+                self._unread += data
+            line, _, self._unread = self._unread.partition(b"\n")
+            if line.startswith(b"{"):
+                return json.loads(line)
+
+    def _end(self) -> None:
+        """Let the job end by itself where it can, else end it."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+            self._process.wait(timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._selector.close()
+        self._output.close()

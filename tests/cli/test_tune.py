@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono tune`: what it looks at, what it decides, and how it goes on after trouble, on machines with made-up times."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from test_bench import executable
+from unisono import bench, tuning
+from unisono.commands.tune import budget_in_seconds
+from unisono.main import cli
+from unisono.measuring import JobError, Measurer, Place, mpi_words
+from unisono.tuning import Candidate, Tuner, choose
+
+KIB = 1 << 10
+PLACE = Place("Test MPI 1.0", 16, 4, (4, 4), True)
+
+
+def entry(operation: str, name: str, group: str, **standards: int) -> dict:
+    parameters = [{"name": key, "default": value} for key, value in standards.items()]
+    return {"operation": operation, "name": name, "group": group, "parameters": parameters}
+
+
+CUT = {"segment": 0, "window": 2}
+ALGORITHMS = [
+    entry("bcast", "flat", "tree"),
+    entry("bcast", "binomial", "tree", **CUT),
+    entry("bcast", "chain", "tree", **CUT),
+    entry("bcast", "ring", "ring", **CUT),
+    entry("bcast", "pairs", "pairs"),
+    entry("bcast", "two_level_chain", "two levels", **CUT, overlap=1 << 30),
+    entry("gatherv", "flat", "tree"),
+    entry("gatherv", "shared", "shared"),
+]
+
+
+class Machine:
+    """Stands for a job: times by a function of the candidate, in microseconds."""
+
+    place = PLACE
+
+    def __init__(self, time_us: Callable[[Candidate, int], float], native_us: float = 100) -> None:
+        self.time_us = time_us
+        self.native_us = native_us
+        self.looks: list[Candidate] = []
+
+    def look(
+        self, operation: str, size: int, names: Sequence[str], seconds: float
+    ) -> list[tuple[str, float]]:
+        self.looks += [tuning.parse(name) for name in names]
+        return [(name, 1e-6 * self.time_us(tuning.parse(name), size)) for name in names]
+
+    def compare(self, operation: str, size: int, names: Sequence[str], seconds: float) -> bench.Cell:
+        candidates = tuple(
+            bench.Candidate(name, us * 1e-6, us * 1e-6, self.native_us / us, 0, 0)
+            for name in names
+            for us in [self.time_us(tuning.parse(name), size)]
+        )
+        own_us = self.time_us(Candidate("flat"), size)
+        return bench.Cell(
+            operation,
+            size,
+            16,
+            1,
+            9,
+            self.native_us * 1e-6,
+            own_us * 1e-6,
+            self.native_us / own_us,
+            0,
+            0,
+            True,
+            "flat",
+            candidates,
+        )
+
+
+def parameter(candidate: Candidate, name: str, standard: int) -> int:
+    return dict(candidate.parameters).get(name, standard)
+
+
+def pipelined(candidate: Candidate, size: int) -> float:
+    """A chain is best in segments of 32 KiB and with window 4; the others are slower, cut or not."""
+    if candidate.algorithm != "chain":
+        return {"flat": 90.0, "binomial": 70.0, "ring": 85.0, "pairs": 300.0, "two_level_chain": 95.0}[
+            candidate.algorithm
+        ]
+    segment = parameter(candidate, "segment", 0)
+    distance = abs((segment or size).bit_length() - (32 * KIB).bit_length())
+    return 30 + 5 * distance - (3 if parameter(candidate, "window", 2) == 4 and segment else 0)
+
+
+def test_few_looks_find_what_an_exhaustive_search_finds():
+    size = 1 << 20
+    machine = Machine(pipelined)
+    outcome = Tuner(ALGORITHMS).tune(machine, "bcast", size, 1)
+    exhaustive = Machine(pipelined)
+    best = Tuner(ALGORITHMS, is_exhaustive=True).tune(exhaustive, "bcast", size, 1)
+    assert outcome.winner() == best.winner() == "chain(segment=32768,window=4)"
+    assert len(machine.looks) == outcome.looked < len(exhaustive.looks) / 3
+
+
+def test_groups_are_looked_at_by_one_of_them_first():
+    machine = Machine(lambda c, _: {"tree": 50, "ring": 40, "pairs": 80}.get(group_of(c), 90))
+    Tuner(ALGORITHMS).tune(machine, "bcast", 8, 1)
+    assert [c.algorithm for c in machine.looks[:4]] == ["flat", "ring", "pairs", "two_level_chain"]
+    assert {c.algorithm for c in machine.looks[4:]} == {"binomial", "chain"}, "the rest of the best groups"
+
+
+def group_of(candidate: Candidate) -> str:
+    return next(a["group"] for a in ALGORITHMS if a["name"] == candidate.algorithm)
+
+
+def test_what_is_expected_to_be_slow_is_not_looked_at():
+    expected = {"flat": 10.0, "binomial": 20.0, "chain": 29.0, "ring": 31.0, "pairs": None}
+    machine = Machine(lambda c, _: 50)
+    tuner = Tuner(ALGORITHMS, expected=lambda _, __, cs: [expected.get(c.algorithm, 99.0) for c in cs])
+    tuner.tune(machine, "bcast", 8, 1)
+    assert {c.algorithm for c in machine.looks} == {"flat", "binomial", "chain", "pairs"}
+
+
+@pytest.mark.parametrize(
+    ("times", "own", "wanted"),
+    [
+        ({"native": [1.0], "ring": [1.5], "flat": [1.2]}, "flat", "ring"),
+        ({"native": [1.0], "ring": [0.9], "flat": [0.8]}, "flat", "native"),
+        ({"native": [1.0], "ring": [1.01], "flat": [0.9]}, "flat", "native"),
+        ({"native": [1.0], "ring": [2.0], "flat": [1.99]}, "flat", "flat"),
+        ({"native": [1.0, 1.0], "ring": [3.0, 0.9], "flat": [1.1, 1.2]}, "ring", "flat"),
+    ],
+    ids=["fastest", "native", "level-with-native", "level-with-own-choice", "slower-at-one-size"],
+)
+def test_what_wins(times: dict[str, list[float]], own: str, wanted: str):
+    assert choose(times, own) == wanted
+
+
+def overlapping(penalty_from: int) -> Callable[[Candidate, int], float]:
+    """More overlap is better, until segments are so long that copies and messages are in each other's way."""
+
+    def time_us(candidate: Candidate, size: int) -> float:
+        segment, overlap = parameter(candidate, "segment", 0), parameter(candidate, "overlap", 0)
+        if candidate.algorithm != "two_level_chain":
+            return 500
+        if segment == 0:
+            return 300
+        gained = 100 * overlap / segment if segment < penalty_from else -100 * overlap / segment
+        return 200 - 10 * segment.bit_length() / 4 - gained
+
+    return time_us
+
+
+def test_larger_segments_are_left_once_they_lose():
+    size = 8 << 20
+    machine = Machine(overlapping(penalty_from=512 * KIB))
+    outcome = Tuner(ALGORITHMS).tune(machine, "bcast", size, 1)
+    assert outcome.winner() == "two_level_chain(overlap=131072,segment=131072)"
+    overlapped = {dict(c.parameters)["segment"] for c in machine.looks if parameter(c, "overlap", 0) > 0}
+    assert max(overlapped) == 512 * KIB, "the first one that lost, none beyond"
+    every = sum(1 for a in ALGORITHMS if a["operation"] == "bcast" for _ in tuning.matrix(a, size))
+    assert outcome.looked < every / 2
+
+
+def outcome(operation: str, size: int, **speedups: float) -> tuning.Outcome:
+    candidates = tuple(
+        bench.Candidate(name, 1e-4 / s, 1e-4 / s, s, s, s) for name, s in speedups.items() if name != "own"
+    )
+    own = speedups.get("own", 0.5)
+    cell = bench.Cell(
+        operation, size, 16, 1, 9, 1e-4, 1e-4 / own, own, own, own, True, "own_choice", candidates
+    )
+    return tuning.Outcome(operation, size, cell, 3, 0.1)
+
+
+def test_rules_cover_all_sizes_once():
+    found = tuning.rules([outcome("bcast", size, ring=2.0) for size in (8, 512, 64 * KIB)], PLACE)
+    ranges = [rule["bytes"] for rule in found]
+    assert ranges[0][0] == 1
+    assert ranges[-1][1] is None
+    for (_, high), (low, _) in itertools.pairwise(ranges):
+        assert low == high + 1
+    for rule, size in zip(found, (8, 512, 64 * KIB), strict=True):
+        low, high = rule["bytes"]
+        assert low <= size <= (high or size)
+        assert rule["algorithm"] == "ring"
+        assert rule["nodes"] == [4, 4]
+        assert rule["ranks_per_node"] == [4, 4]
+        assert [other["algorithm"] for other in rule["others"]] == ["native", "own_choice"]
+
+
+def test_ranks_that_share_no_size_get_one_rule():
+    found = tuning.rules(
+        [
+            outcome("gatherv", 8, flat=0.9, shared=1.1),
+            outcome("gatherv", 64 * KIB, flat=3.0, shared=1.5),
+        ],
+        PLACE,
+    )
+    assert len(found) == 1
+    assert "bytes" not in found[0]
+    assert found[0]["algorithm"] == "shared", "the other one is slower than native at one size"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("300", 300), ("90s", 90), ("5m", 300), ("1.5h", 5400)])
+def test_budget(text: str, seconds: float):
+    assert budget_in_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "five", "-3s", "0"])
+def test_wrong_budget(text: str):
+    assert CliRunner().invoke(cli, ["tune", "--budget", text, "--", "mpirun"]).exit_code == 2
+
+
+# --- Whole runs, with a job of the test's own ---
+
+# Answers as the benchmark program does. Dies at a candidate named in $DIES_AT, and after $ANSWERS answers.
+JOB = """
+import json, os, sys
+print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node": [4, 4], "is_consecutive": True}), flush=True)
+print("what some launcher says", flush=True)
+answers = int(os.environ.get("ANSWERS", "1000000"))
+TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
+for line in sys.stdin:
+    verb, operation, size, seconds, listed = line.rstrip("\\n").split("\\t")
+    names = [item.split(":", 1)[1] for item in listed.split(";") if item]
+    with open(os.environ["ASKED"], "a") as file:
+        file.writelines(f"{verb} {operation} {size} {name}\\n" for name in names)
+    if answers == 0 or os.environ.get("DIES_AT") in names:
+        sys.exit(9)
+    answers -= 1
+    times = {name: TIMES[name.split("(")[0]] for name in names}
+    if verb == "look":
+        print(json.dumps({"operation": operation, "looked": [{"name": n, "tried_s": t} for n, t in times.items()]}), flush=True)
+    else:
+        print(json.dumps({"operation": operation, "bytes": int(size), "ranks": 4, "batch": 1, "is_same": True, "native_s": [2.5e-6] * 5,
+            "unisono_s": [3e-6] * 5, "unisono": "flat",
+            "candidates": [{"name": n, "tried_s": t, "samples_s": [t] * 5} for n, t in times.items()]}), flush=True)
+"""
+LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain")])
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """An MPI of scripts: mpicc makes the job above."""
+    folder = tmp_path / "mpi" / "bin"
+    script = tmp_path / "job.py"
+    script.write_text(JOB)
+    executable(
+        folder / "mpicc",
+        '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
+        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n',
+    )
+    executable(
+        folder / "mpirun",
+        '#!/bin/sh\n[ "$1" != --version ] || { echo "mpirun (Open MPI) 5.0.0"; exit; }\nshift 2; exec "$@"\n',
+    )
+    home = tmp_path / "home"
+    executable(
+        home / "bin" / "unisono-exec", '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift; exec "$@"\n'
+    )
+    executable(home / "bin" / "unisono-tool", f"#!/bin/sh\necho '{LISTED}'\n")
+    (home / "lib").mkdir()
+    (home / "lib" / "libunisono.so").write_text("")
+    monkeypatch.setenv("UNISONO_HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
+    monkeypatch.chdir(tmp_path)
+    return ["--budget", "1s", "--", str(folder / "mpirun"), "-n", "4"]
+
+
+def asked(verb: str) -> list[str]:
+    lines = Path("asked").read_text().splitlines()
+    return [line.split(" ", 1)[1] for line in lines if line.startswith(verb)]
+
+
+def test_a_table_is_written(launcher: list[str]):
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8,64K", *launcher])
+    assert done.exit_code == 0, done.output
+    table = json.loads(Path("unisono-table.json").read_text())
+    assert (table["schema"], table["version"]) == ("unisono-table", 1)
+    assert table["provenance"]["mpi"] == "Test MPI 1.0"
+    assert [rule["algorithm"] for rule in table["rules"]] == ["chain", "chain"]
+    assert table["rules"][0]["time_us"] == 1.0
+    assert "settings looked at of" in done.output
+    assert not list(Path().glob(".*progress")), "nothing is left behind"
+
+
+def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DIES_AT", "chain")
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+    assert done.exit_code == 0, done.output
+    table = json.loads(Path("unisono-table.json").read_text())
+    assert all(rule["algorithm"] != "chain" for rule in table["rules"])
+    assert "the measuring job has ended" in done.output
+
+
+def test_an_interrupted_run_goes_on(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    command = ["tune", "--operation", "bcast", "--size", "8,64,512", *launcher]
+    monkeypatch.setenv("ANSWERS", "0")
+    assert CliRunner().invoke(cli, command).exit_code != 0
+    assert not Path("unisono-table.json").exists()
+    monkeypatch.setenv("ANSWERS", "3")
+    monkeypatch.setattr("unisono.commands.tune._MOST_FAILURES", 1)
+    assert CliRunner().invoke(cli, command).exit_code != 0
+    compared = len(set(asked("compare")))
+    assert compared > 0
+    monkeypatch.delenv("ANSWERS")
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 0, done.output
+    assert "goes on after 1 cells" in done.output
+    assert len(json.loads(Path("unisono-table.json").read_text())["rules"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("library", "wanted"),
+    [
+        ("MPICH Version:      5.0.2", "MPICH 5.0.2"),
+        ("Open MPI v5.0.11", "Open MPI v5.0.11"),
+        ("Intel(R) MPI Library 2021.18 for Linux* OS", "Intel(R) MPI 2021.18"),
+    ],
+)
+def test_name_of_an_mpi(library: str, wanted: str):
+    assert mpi_words(library) == wanted
+
+
+def test_a_job_that_does_not_start(tmp_path: Path):
+    with pytest.raises(JobError, match="has ended"):
+        Measurer([str(executable(tmp_path / "job", "#!/bin/sh\nexit 3\n"))])

@@ -127,4 +127,5 @@
   X(Comm_disconnect)             \
   X(Op_free)                     \
   X(Comm_set_info)               \
-  X(Comm_dup_with_info)
+  X(Comm_dup_with_info)          \
+  X(Win_test)

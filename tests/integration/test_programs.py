@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import signal
 from pathlib import Path
@@ -175,6 +176,14 @@ def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: boo
     assert result.output == "OK\n", str(result)
     native = {entry["reason"] for entry in json.loads(report.read_text(encoding="utf-8"))["native"]}
     assert any("outside this program's MPI_COMM_WORLD" in reason for reason in native), native
+
+
+def test_one_look_behind_a_barrier(mpi: Mpi, runner: Runner):
+    """MPI_Win_test behind a barrier finds what was completed before it, though nobody called the MPI inside."""
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "windows.c")], timeout=60).check()
+    found = re.search(r"missed (\d+) of (\d+)", result.output)
+    assert found, str(result)
+    assert int(found[1]) <= int(found[2]) // 20, str(result)
 
 
 def test_several_programs_in_one_job(mpi: Mpi, runner: Runner):

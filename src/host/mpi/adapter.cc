@@ -10,6 +10,7 @@
 #include "host/mpi/hints.h"
 #include "host/mpi/life.h"
 #include "host/mpi/requests.h"
+#include "host/mpi/windows.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -58,6 +59,7 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Request_get_status_all] = erase(request_get_status_all);
   functions[unisono_slot_Request_get_status_some] = erase(request_get_status_some);
   functions[unisono_slot_Request_free] = erase(request_free);
+  functions[unisono_slot_Win_test] = erase(win_test);
   functions[unisono_slot_Comm_free] = erase(comm_free);
   functions[unisono_slot_Comm_disconnect] = erase(comm_disconnect);
   functions[unisono_slot_Op_free] = erase(op_free);

@@ -80,6 +80,10 @@ int finalize() {
   return pmpi.Finalize();
 }
 
+void make_host_progress() {
+  host_below.progress();
+}
+
 int set_enabled(int is_enabled) {
   const bool before = is_enabled_by_program.exchange(is_enabled != 0);
   if (is_begun && !is_ended) runtime::set_enabled(is_enabled != 0);

@@ -34,6 +34,9 @@ int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
 
+// Lets the host look for messages; between its start and its end.
+void make_host_progress();
+
 // As in include/unisono/unisono.h.
 int set_enabled(int is_enabled);
 int is_active();

@@ -31,6 +31,11 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr int operation_count = 17;
 
+// Is a fused operation of the node's shared memory the whole collective, so that no schedule is needed?
+constexpr bool has_fused_call(Operation operation) {
+  return operation <= Operation::alltoall;
+}
+
 std::string_view name(Operation operation);
 std::optional<Operation> operation_from_name(std::string_view name);
 

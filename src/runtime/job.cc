@@ -39,11 +39,6 @@ FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
   return {static_cast<std::size_t>(extent.elements), static_cast<std::size_t>(extent.bytes()), combine};
 }
 
-// Is the operation's fused algorithm one call on the slice, so that no schedule is needed to make it?
-constexpr bool is_one_fused_call(Operation operation) {
-  return operation <= Operation::alltoall;
-}
-
 // A fused operation on one node, where local ranks are the communicator's ranks.
 void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
                const FusedSize& size) {
@@ -86,7 +81,7 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
     case Operation::alltoallw:
     case Operation::gatherv:
     case Operation::scatterv:
-      break;  // never of the kind fused: see is_one_fused_call
+      break;  // never of the kind fused: see has_fused_call
   }
 }
 
@@ -273,7 +268,7 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
   constexpr int most_from_left = 3;
   const bool is_in_order = !(c.is_reproducible && is_reduction(call.operation)) || c.size <= most_from_left;
   const bool is_fused = entry.choice->algorithm != nullptr && entry.choice->algorithm->name == "fused" &&
-                        is_one_fused_call(call.operation) && c.layout->nodes() == 1 && is_in_order;
+                        has_fused_call(call.operation) && c.layout->nodes() == 1 && is_in_order;
   entry.kind = entry.choice->algorithm == nullptr ? CallClass::Kind::native
                : is_fused                         ? CallClass::Kind::fused
                                                   : CallClass::Kind::scheduled;

@@ -42,7 +42,7 @@ class Candidates {
 // reductions, which read all vectors anyway.
 bool fits_second_level_cache(const Question& question) {
   return !question.is_oversubscribed && !is_reduction(question.problem.operation) &&
-         question.bytes() > least_single_copy_bytes && question.bytes() <= 160 * kib;
+         question.bytes() > least_single_copy_bytes && question.bytes() <= 96 * kib;
 }
 
 // What is left to the MPI on one node, as measured with 2 and 8 ranks on two cores.
@@ -75,6 +75,10 @@ void leave_on_one_node(const Question& question, Candidates* to) {
 
 void on_one_node(const Question& question, Candidates* to) {
   leave_on_one_node(question, to);
+  // Several fused steps cost more than the node's buffer does.
+  if (!has_fused_call(question.problem.operation) && !question.is_oversubscribed)
+    to->add("shared", "one node, a core for each rank: ranks read each other's operands in the node's buffer",
+            {{"buffers", 4}, {"piece", 256 * kib}});
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
   if (fits_second_level_cache(question)) {
     to->add("single_copy",
@@ -85,11 +89,9 @@ void on_one_node(const Question& question, Candidates* to) {
   if (question.is_oversubscribed) {
     // A piece costs a switch.
     to->add("shared", why, {{"buffers", 2}});
-  } else if (is_reduction(question.problem.operation)) {
-    // A piece costs three waits for one another.
-    to->add("shared", why, {{"buffers", 4}, {"piece", 256 * kib}});
   } else {
-    to->add("shared", why, {{"buffers", 16}, {"piece", 64 * kib}});
+    // Smaller pieces cost more waits (in reductions three each), larger ones leave the caches.
+    to->add("shared", why, {{"buffers", 4}, {"piece", 256 * kib}});
   }
 }
 

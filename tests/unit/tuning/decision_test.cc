@@ -130,13 +130,22 @@ TEST(DecisionTest, SmallScansAndRootedUnevenBlocksAreLeftToTheHost) {
   }
 }
 
-TEST(DecisionTest, PiecesAreSmallWhereEachRankHasACore) {
+TEST(DecisionTest, LargeMessagesAreCutWhereEachRankHasACore) {
   Decider decider;
   decider.add(make_rules());
   Question q = question(Operation::bcast, "2", 1 << 20);
-  EXPECT_EQ(decider.decide(q).parameters.get("piece"), 64 << 10);
+  EXPECT_EQ(decider.decide(q).parameters.get("piece"), 256 << 10);
   q.is_oversubscribed = true;
   EXPECT_EQ(decider.decide(q).parameters.get("piece"), 0);
+}
+
+TEST(DecisionTest, ScansGoThroughTheNodesBufferWhereEachRankHasACore) {
+  Decider decider;
+  decider.add(make_rules());
+  Question q = question(Operation::scan, "2", 1 << 10);
+  EXPECT_EQ(decider.decide(q).name(), "shared");
+  q.is_oversubscribed = true;
+  EXPECT_EQ(decider.decide(q).name(), "fused");
 }
 
 TEST(DecisionTest, MiddleSizesAreReadInPlace) {

@@ -64,6 +64,19 @@ std::vector<Chooser*> Decider::in_order() const {
   return list;
 }
 
+std::vector<Considered> Decider::consider(const Question& question) const {
+  std::vector<Considered> all;
+  for (Chooser* chooser : in_order()) {
+    for (Choice& choice : chooser->candidates(question)) {
+      std::string why = why_not(choice, question);
+      if (choice.algorithm != nullptr)
+        choice.parameters = algorithms::with_standards(*choice.algorithm, choice.parameters);
+      all.push_back({std::move(choice), std::move(why)});
+    }
+  }
+  return all;
+}
+
 Choice Decider::decide(const Question& question) {
   std::string refused;
   for (Chooser* chooser : in_order()) {
@@ -87,6 +100,9 @@ Choice Decider::decide(const Question& question) {
         refused = " (" + what + " was forced but " + why + ")";
       } else if (is_quarantined(choice, question)) {
         refused += " (" + choice.algorithm->name + " " + why + ")";
+      } else if (choice.is_asked_for) {
+        refused += " (" + std::string(choice.source) + " asks for " + std::string(choice.name()) +
+                   ", but it " + why + ")";
       }
     }
   }

@@ -26,6 +26,8 @@ struct Question {
   bool may_send = true;     // may it use messages? (Aside of the program they need threads in the host.)
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
 
+  std::string_view region;  // of the program, by its name; empty: none
+
   // Algorithms that were found wrong on this communicator; null: none.
   const std::set<const algorithms::Descriptor*>* quarantined = nullptr;
 
@@ -37,7 +39,9 @@ struct Choice {
   const algorithms::Descriptor* algorithm = nullptr;  // null: native
   algorithms::Parameters parameters;                  // complete: standards filled in
   std::string reason;                                 // for people: one clause
-  std::string_view source = "native";                 // "forced", "rule", "native"
+  // "forced", "application table", "learned", "site table", "rule", "native"
+  std::string_view source = "native";
+  bool is_asked_for = false;  // by a table, for just this case: who wrote it is told why it is refused
 
   std::string_view name() const {
     return algorithm != nullptr ? std::string_view(algorithm->name) : "native";
@@ -53,12 +57,21 @@ class Chooser {
   virtual std::vector<Choice> candidates(const Question& question) = 0;
 };
 
+// What a chooser offered; `why_not` says why it may not be taken, empty: it may.
+struct Considered {
+  Choice choice;
+  std::string why_not;
+};
+
 class Decider {
  public:
   void add(std::unique_ptr<Chooser> chooser) { choosers_.push_back(std::move(chooser)); }
   // Is asked before all others, in place of the one given before.
   void set_forced(std::unique_ptr<Chooser> chooser) { forced_ = std::move(chooser); }
   Choice decide(const Question& question);
+  // All that would be taken in turn, if what stands before were refused; decide() takes the first that may
+  // be.
+  std::vector<Considered> consider(const Question& question) const;
   // What was refused, and why; emptied by the call.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
 

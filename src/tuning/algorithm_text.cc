@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tuning/algorithm_text.h"
+
+#include <algorithm>
+
+#include "base/options.h"
+
+namespace unisono::tuning {
+namespace {
+
+std::string known_names(Operation operation) {
+  std::string names = "native";
+  for (const algorithms::Descriptor& d : algorithms::registry()) {
+    if (d.operation == operation) names += ", " + d.name;
+  }
+  return names;
+}
+
+// "segment=64K,window=2" into `parameters`; what is wrong with it, or empty.
+std::string read_parameters(std::string_view text, const algorithms::Descriptor& descriptor,
+                            algorithms::Parameters* parameters) {
+  for (const std::string& item : split_outside_brackets(text)) {
+    const std::size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals);
+    const auto spec = std::find_if(descriptor.parameters.begin(), descriptor.parameters.end(),
+                                   [&](const algorithms::ParameterSpec& s) { return s.name == key; });
+    if (spec == descriptor.parameters.end()) return descriptor.name + " has no parameter '" + key + "'";
+    const std::int64_t value =
+        equals == std::string::npos ? -1 : bytes_from_text(std::string_view(item).substr(equals + 1));
+    if (value < spec->low || value > spec->high) {
+      return "'" + key + "' of " + descriptor.name + " takes " + bytes_to_text(spec->low) + " to " +
+             bytes_to_text(spec->high);
+    }
+    parameters->set(key, value);
+  }
+  return {};
+}
+
+}  // namespace
+
+ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
+  const std::size_t bracket = text.find('(');
+  const std::string name(text.substr(0, bracket));
+  ReadAlgorithm read;
+  if (bracket != std::string_view::npos && text.back() != ')') {
+    read.problem = "the bracket behind '" + name + "' is not closed";
+  } else if (name == "native") {
+    if (bracket != std::string_view::npos) read.problem = "native has no parameters";
+  } else if (read.named.algorithm = algorithms::find(operation, name); read.named.algorithm == nullptr) {
+    read.problem = "there is no algorithm '" + name + "' for " + std::string(unisono::name(operation)) +
+                   " (there are: " + known_names(operation) + ")";
+  } else if (bracket != std::string_view::npos) {
+    const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
+    read.problem = read_parameters(inside, *read.named.algorithm, &read.named.parameters);
+  }
+  return read;
+}
+
+std::string to_text(const NamedAlgorithm& named) {
+  if (named.algorithm == nullptr) return "native";
+  std::string inside;
+  for (const auto& [key, value] : named.parameters.values()) {
+    inside += (inside.empty() ? "" : ",") + key + "=" + bytes_to_text(value);
+  }
+  return named.algorithm->name + (inside.empty() ? "" : "(" + inside + ")");
+}
+
+std::vector<std::string> split_outside_brackets(std::string_view text) {
+  std::vector<std::string> items(1);
+  int depth = 0;
+  for (char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      items.emplace_back();
+    } else if (c != ' ') {
+      items.back() += c;
+    }
+  }
+  std::erase(items, "");
+  return items;
+}
+
+}  // namespace unisono::tuning

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tables (B4): which algorithm serves which calls, with the times that say so (docs/tables.md). A rule that
+// is wrong is left out of its table with the reason; the table holds without it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/types.h"
+#include "tuning/algorithm_text.h"
+#include "tuning/decision.h"
+
+namespace unisono::tuning {
+
+// From the first to the last value, both included.
+struct Range {
+  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  std::int64_t first = 0;
+  std::int64_t last = no_limit;
+
+  bool contains(std::int64_t value) const { return first <= value && value <= last; }
+  bool is_any() const { return first <= 0 && last == no_limit; }
+  bool operator==(const Range&) const = default;
+};
+
+// Calls that a rule is for. What is not set holds for all.
+struct Conditions {
+  Operation operation = Operation::barrier;
+  Range bytes;           // size_class.h says of what; a size class counts by its upper end
+  Range nodes;           // of the communicator
+  Range ranks_per_node;  // on its fullest node
+  std::optional<bool> is_oversubscribed;
+  std::optional<bool> is_consecutive;  // placement
+  std::optional<bool> is_commutative;  // operator
+  std::optional<bool> is_blocking;     // form
+  std::string region;
+
+  bool operator==(const Conditions&) const = default;
+};
+
+// An algorithm and how long a call with it took: the median, of the slowest rank. 0: not measured.
+struct Timed {
+  NamedAlgorithm algorithm;
+  double time_us = 0;
+  std::optional<std::pair<double, double>> interval_us = {};  // 95 %
+  std::int64_t samples = 0;
+};
+
+struct Rule {
+  Conditions when;
+  Timed chosen;
+  std::vector<Timed> others;  // the fastest first; native among them
+  std::string origin;         // measured, tested, learned, predicted, written
+  std::string note;
+  int number = 0;  // in its file, from 1
+};
+
+struct Provenance {
+  std::string unisono, machine, mpi, date, command;
+};
+
+struct DisabledRule {
+  int number;  // from 1
+  std::string why;
+};
+
+struct Table {
+  std::string file;  // its name in messages
+  Provenance provenance;
+  std::vector<Rule> rules;
+  std::vector<DisabledRule> disabled;
+
+  // One line for each disabled rule, and for the rest of very many.
+  std::vector<std::string> warnings() const;
+};
+
+// `problem` says why the file is no table; empty: there is one.
+struct ReadTable {
+  Table table;
+  std::string problem;
+};
+ReadTable table_from_text(std::string_view text, const std::string& file);
+ReadTable table_from_file(const std::string& file);
+
+// The rule's conditions, for people: "allreduce, 1 KiB to 64 KiB, 4x2-8, ordered".
+std::string describe(const Conditions& when);
+// Nodes and ranks per node: "4x8", "2-4x8", "*x8".
+std::string layout_text(const Conditions& when);
+
+// Where a table comes from; the first one's rules come first.
+struct SourcedTable {
+  std::string_view source;  // "application table", "learned", "site table": of static life
+  Table table;
+};
+
+// Rules that suit a question: those whose conditions hold, then near ones (docs/tables.md).
+class TableRules {
+ public:
+  explicit TableRules(std::vector<SourcedTable> tables);
+  TableRules(const TableRules&) = delete;  // matches point into it
+  TableRules(TableRules&&) = default;
+
+  struct Match {
+    const Rule* rule;
+    const SourcedTable* table;
+    bool is_near;  // else all conditions hold
+  };
+  std::vector<Match> matches(const Question& question) const;  // in order of preference
+
+ private:
+  std::vector<SourcedTable> tables_;
+  std::vector<Match> by_operation_[operation_count];
+};
+
+// What a match says: where it stands, what was measured, and for what, where it is only near.
+std::string reason(const TableRules::Match& match, const Question& question);
+std::unique_ptr<Chooser> make_tables(std::vector<SourcedTable> tables);
+
+}  // namespace unisono::tuning

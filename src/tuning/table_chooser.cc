@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which rules suit a call: those whose conditions hold, then near ones. Whole numbers alone decide, so that
+// ranks on different hosts never round apart.
+#include <algorithm>
+#include <compare>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "tuning/size_class.h"
+#include "tuning/table.h"
+
+namespace unisono::tuning {
+namespace {
+
+// How far outside of a range a value lies: their quotient, 1 or more.
+struct Factor {
+  std::uint64_t above = 1, below = 1;
+
+  bool is_at_most(std::uint64_t bound) const { return above <= bound * below; }
+  Factor operator*(const Factor& other) const { return {above * other.above, below * other.below}; }
+  std::strong_ordering operator<=>(const Factor& other) const {
+    return static_cast<unsigned __int128>(above) * other.below <=>
+           static_cast<unsigned __int128>(other.above) * below;
+  }
+  bool operator==(const Factor& other) const { return (*this <=> other) == std::strong_ordering::equal; }
+};
+
+constexpr std::uint64_t most_layout_factor = 2, most_size_factor = 4;
+
+// Of nodes, or of ranks per node. One of them is another world than several: messages between nodes begin
+// there, or shared memory.
+std::optional<Factor> factor(const Range& range, std::int64_t value) {
+  if (range.contains(value)) return Factor{};
+  const std::int64_t nearest = value < range.first ? range.first : range.last;
+  if (value <= 1 || nearest <= 1) return std::nullopt;
+  const auto a = static_cast<std::uint64_t>(nearest), b = static_cast<std::uint64_t>(value);
+  const Factor found = a > b ? Factor{a, b} : Factor{b, a};
+  return found.is_at_most(most_layout_factor) ? std::optional(found) : std::nullopt;
+}
+
+// Classes whose upper ends lie in the range.
+struct Classes {
+  int first = size_class_count, last = -1;
+};
+Classes classes_of(const Range& bytes) {
+  Classes classes;
+  for (int c = 0; c < size_class_count; ++c) {
+    if (!bytes.contains(class_high(c))) continue;
+    classes.first = std::min(classes.first, c);
+    classes.last = c;
+  }
+  return classes;
+}
+
+std::optional<Factor> size_factor(const Classes& classes, int size_class) {
+  if (size_class >= classes.first && size_class <= classes.last) return Factor{};
+  const int nearest = size_class < classes.first ? classes.first : classes.last;
+  if (size_class == 0 || nearest <= 0) return std::nullopt;
+  const int doublings = std::abs(size_class - nearest);
+  constexpr int most_doublings = 2;
+  static_assert(most_size_factor == 1 << most_doublings);
+  if (doublings > most_doublings) return std::nullopt;
+  return Factor{std::uint64_t{1} << doublings, 1};
+}
+
+bool holds(const std::optional<bool>& asked, bool is_so) {
+  return !asked || *asked == is_so;
+}
+
+bool words_hold(const Conditions& when, const Question& question) {
+  return (when.region.empty() || when.region == question.region) &&
+         holds(when.is_blocking, question.is_blocking) &&
+         holds(when.is_oversubscribed, question.is_oversubscribed) &&
+         (!when.is_commutative || *when.is_commutative == question.problem.is_commutative) &&
+         (!when.is_consecutive || *when.is_consecutive == question.problem.layout->is_consecutive());
+}
+
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value < 100 ? "%.3g" : "%.0f", value);
+  return text;
+}
+
+std::string range_text(const Range& range) {
+  if (range.first <= 1 && range.last == Range::no_limit) return "*";
+  if (range.first == range.last) return std::to_string(range.first);
+  if (range.last == Range::no_limit) return std::to_string(range.first) + "+";
+  return std::to_string(std::max<std::int64_t>(range.first, 1)) + "-" + std::to_string(range.last);
+}
+
+std::string sizes_text(const Range& bytes) {
+  const Classes classes = classes_of(bytes);
+  if (bytes.last == Range::no_limit) return "from " + class_label(classes.first);
+  if (classes.first == classes.last) return class_label(classes.first);
+  return class_label(classes.first) + " to " + class_label(classes.last);
+}
+
+// "tuned at 4x4 and 64 KiB, used at 4x6 and 128 KiB": what differs.
+std::string near_text(const Conditions& when, const Question& question) {
+  const int nodes = question.problem.layout->nodes();
+  const int ranks = question.largest_node();
+  const bool is_other_layout = !when.nodes.contains(nodes) || !when.ranks_per_node.contains(ranks);
+  std::string there, here;
+  if (is_other_layout) {
+    there = layout_text(when);
+    here = std::to_string(nodes) + "x" + std::to_string(ranks);
+  }
+  if (!when.bytes.contains(question.bytes())) {
+    const char* joint = is_other_layout ? " and " : "";
+    there += joint + sizes_text(when.bytes);
+    here += joint + class_label(question.size_class);
+  }
+  return "tuned at " + there + ", used at " + here;
+}
+
+class TableChooser : public Chooser {
+ public:
+  explicit TableChooser(std::vector<SourcedTable> tables) : rules_(std::move(tables)) {}
+
+  std::vector<Choice> candidates(const Question& question) override {
+    std::vector<Choice> list;
+    for (const TableRules::Match& match : rules_.matches(question)) {
+      const NamedAlgorithm& chosen = match.rule->chosen.algorithm;
+      list.push_back({.algorithm = chosen.algorithm,
+                      .parameters = chosen.parameters,
+                      .reason = reason(match, question),
+                      .source = match.table->source,
+                      .is_asked_for = !match.is_near});
+    }
+    return list;
+  }
+
+ private:
+  TableRules rules_;
+};
+
+}  // namespace
+
+TableRules::TableRules(std::vector<SourcedTable> tables) : tables_(std::move(tables)) {
+  for (const SourcedTable& sourced : tables_) {
+    for (const Rule& rule : sourced.table.rules) {
+      by_operation_[static_cast<int>(rule.when.operation)].push_back({&rule, &sourced, false});
+    }
+  }
+}
+
+std::vector<TableRules::Match> TableRules::matches(const Question& question) const {
+  struct Found {
+    Factor distance;
+    bool is_everywhere;
+    Match match;
+  };
+  std::vector<Found> found;
+  const int nodes = question.problem.layout->nodes();
+  const int ranks = question.largest_node();
+  for (const Match& candidate : by_operation_[static_cast<int>(question.problem.operation)]) {
+    const Conditions& when = candidate.rule->when;
+    if (!words_hold(when, question)) continue;
+    const auto of_nodes = factor(when.nodes, nodes);
+    const auto of_ranks = factor(when.ranks_per_node, ranks);
+    const auto of_size = size_factor(classes_of(when.bytes), question.size_class);
+    if (!of_nodes || !of_ranks || !of_size) continue;
+    const Factor distance = *of_nodes * *of_ranks * *of_size;
+    found.push_back({distance, when.region.empty(), candidate});
+    found.back().match.is_near = distance > Factor{};
+  }
+  std::ranges::stable_sort(found, [](const Found& a, const Found& b) {
+    return a.distance != b.distance ? a.distance < b.distance : a.is_everywhere < b.is_everywhere;
+  });
+  std::vector<Match> list;
+  for (const Found& f : found) list.push_back(f.match);
+  return list;
+}
+
+std::string layout_text(const Conditions& when) {
+  return range_text(when.nodes) + "x" + range_text(when.ranks_per_node);
+}
+
+std::string describe(const Conditions& when) {
+  std::string text(name(when.operation));
+  if (!when.bytes.is_any()) text += ", " + sizes_text(when.bytes);
+  if (!when.nodes.is_any() || !when.ranks_per_node.is_any()) text += ", " + layout_text(when);
+  if (when.is_oversubscribed) text += *when.is_oversubscribed ? ", cores shared" : ", a core for each rank";
+  if (when.is_consecutive) text += *when.is_consecutive ? ", consecutive" : ", scattered";
+  if (when.is_commutative) text += *when.is_commutative ? ", commutative" : ", ordered";
+  if (when.is_blocking) text += *when.is_blocking ? ", blocking" : ", non-blocking";
+  if (!when.region.empty()) text += ", region " + when.region;
+  return text;
+}
+
+std::string reason(const TableRules::Match& match, const Question& question) {
+  const Rule& rule = *match.rule;
+  std::string text = match.table->table.file + " rule " + std::to_string(rule.number);
+  if (match.is_near) text += ", " + near_text(rule.when, question);
+  if (rule.chosen.time_us == 0) return text;
+  text += ": " + rule.origin + " " + number_text(rule.chosen.time_us) + " us";
+  const auto native = std::ranges::find_if(
+      rule.others, [](const Timed& other) { return other.algorithm.algorithm == nullptr; });
+  if (native != rule.others.end() && native->time_us > 0)
+    text += ", native " + number_text(native->time_us) + " us";
+  return text;
+}
+
+std::unique_ptr<Chooser> make_tables(std::vector<SourcedTable> tables) {
+  return std::make_unique<TableChooser>(std::move(tables));
+}
+
+}  // namespace unisono::tuning

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What jobs leave for the next one: tables in the user's cache directory, by machine, MPI and shape of the
+// job (A10). Jobs at the same time neither damage a file nor lose what another one has written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "patterns/layout.h"
+#include "tuning/table.h"
+
+namespace unisono::tuning {
+
+// Option `cache`: a directory, "auto" for $XDG_CACHE_HOME/unisono or ~/.cache/unisono; empty: none.
+std::string cache_directory(std::string_view option);
+
+// The processors of this host: "Intel(R) Xeon(R) ..., 48 processors".
+std::string machine_name();
+
+struct StorePlace {
+  std::string directory;  // of one machine and MPI; empty: nothing is kept
+  std::string file;       // that of the job's shape
+};
+// `cache` as cache_directory() gives it, `mpi` as Host::library_name().
+StorePlace store_place(const std::string& cache, const std::string& machine, const std::string& mpi,
+                       const patterns::Layout& world);
+
+// The tables of a place that are there: the job's shape first, then the others by name; at most `most`.
+std::vector<std::string> stored_files(const StorePlace& place, std::size_t most = 64);
+
+// Merges `rules` into the file of the job's shape: one replaces the one with equal conditions, all others
+// stay, also those that this version cannot read. Waits a bounded time for other jobs. Empty, or what went
+// wrong. Rank 0 calls it. The date of the provenance is filled in.
+std::string store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules);
+
+}  // namespace unisono::tuning

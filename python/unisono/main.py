@@ -19,6 +19,7 @@ COMMANDS = {
     "list": ("listing", "List the algorithms."),
     "show": ("show", "Draw an algorithm as a space-time diagram."),
     "check": ("check", "Prove the algorithms correct."),
+    "table": ("table", "Check, show, compare and merge tables of decisions."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
     "info": ("info", "Show versions, places, and what this machine has."),

@@ -120,6 +120,20 @@ std::vector<OptionSpec> make_option_list() {
            "OPERATION may be all. For example "
            "allreduce:ring(segment=64K),bcast:native. What is illegal or unknown is refused with a warning.",
            &Options::algorithm),
+      text(
+          "table", "UNISONO_TABLE", "files", "decision",
+          "Tables that say which algorithm serves which calls, several separated by colons; of two rules for "
+          "the same calls the first one holds (docs/tables.md).",
+          &Options::table),
+      text("site_table", "UNISONO_SITE_TABLE", "file", "decision",
+           "The table of this machine, which holds where no other one speaks; auto: etc/unisono/table.json "
+           "where "
+           "Unisono is installed, if it is there; empty: none.",
+           &Options::site_table),
+      text("cache", "UNISONO_CACHE", "file", "decision",
+           "Directory in which is kept what one job leaves for the next; auto: $XDG_CACHE_HOME/unisono, else "
+           "~/.cache/unisono; empty: none.",
+           &Options::cache),
       flag(
           "reproducible", "UNISONO_REPRODUCIBLE", "decision",
           "Reductions join their operands in one order that the number of ranks alone decides: the same bits "

@@ -30,12 +30,16 @@ struct Options {
   std::string nodes;       // "4x2", "3,5": pretended nodes, finer than the real ones; empty: the real ones
   std::int64_t cores = 0;  // 0: found out
   std::string topology;    // "tree:4x8", or a file; empty: nothing is known of switches
+  std::string table;       // files, separated by colons
+  std::string site_table = "auto";  // a file; auto: the place where it is installed; empty: none
+  std::string cache = "auto";       // a directory; auto: the user's; empty: none
 };
 
 struct OptionSpec {
   std::string_view name;         // configuration file key, and with - for _ the command line's long option
   std::string_view environment;  // UNISONO_...
-  std::string_view type;         // "bool", "bytes", "integer", "text", "file", "list" (by commas), or "a|b|c"
+  std::string_view type;  // "bool", "bytes", "integer", "text", "file", "files" (by colons), "list" (by
+                          // commas), or "a|b|c"
   std::string_view group;
   std::string_view help;
   std::function<std::string(const Options&)> get;

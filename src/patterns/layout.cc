@@ -108,6 +108,21 @@ std::string Layout::describe() const {
   return text;
 }
 
+std::string Layout::text() const {
+  std::string text;
+  if (nodes() == 1) {
+    text = std::to_string(size());
+  } else if (is_uniform()) {
+    text = std::to_string(nodes()) + "x" + std::to_string(local_size(0));
+  } else {
+    for (const auto& ranks : ranks_of) {
+      if (!text.empty()) text += ',';
+      text += std::to_string(ranks.size());
+    }
+  }
+  return text + (is_consecutive() ? "" : "/cyclic");
+}
+
 Layout Layout::from_labels(const std::vector<int>& labels) {
   Layout layout;
   std::map<int, int> node_of_label;

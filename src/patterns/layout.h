@@ -32,6 +32,9 @@ struct Layout {
   bool is_aligned() const;
   // "8 ranks on 1 node", "16 ranks on 4 nodes (3+5+4+4)".
   std::string describe() const;
+  // As parse() takes it: "8", "4x8", "3,5,8"; with "/cyclic" where ranks on some node are not consecutive,
+  // whichever way they are spread.
+  std::string text() const;
 
   // From any labels: ranks with equal labels share a node.
   static Layout from_labels(const std::vector<int>& labels);

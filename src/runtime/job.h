@@ -27,6 +27,7 @@
 #include "runtime/transfer.h"
 #include "shm/pool.h"
 #include "tuning/decision.h"
+#include "tuning/table.h"
 
 namespace unisono::runtime {
 
@@ -71,6 +72,9 @@ class Job {
   void end_calls(std::uint64_t token);
   shm::WaitConfig wait_config(bool is_oversubscribed) const;
   void report();
+
+  // job_tables.cc
+  std::vector<tuning::SourcedTable> read_tables(std::vector<std::string>* warnings);
 
   // job_topology.cc
   void find_switches();

@@ -53,7 +53,6 @@ Job::Job(host::Host& host) : host_(host) {
     return;
   }
   agree_on_options();
-  make_decider();
   shm::PoolOptions pool_options{.capacity_bytes = static_cast<std::size_t>(options_.pool_bytes),
                                 .use_memfd = options_.segment == "memfd",
                                 .use_single_copy = options_.use_single_copy};
@@ -67,6 +66,7 @@ Job::Job(host::Host& host) : host_(host) {
   }
   find_nodes();
   find_switches();
+  make_decider();
   choose_progress();
   // A program may have nothing but non-blocking collectives, which must not wait for a set-up.
   if (is_enabled_) find(host.world());
@@ -144,8 +144,7 @@ void Job::agree_on_options() {
 
 void Job::make_decider() {
   std::vector<std::string> warnings;
-  decider_.set_forced(tuning::make_forced(options_.algorithm, &warnings));
-  decider_.add(tuning::make_rules());
+  decider_ = tuning::standard_decider(options_.algorithm, read_tables(&warnings), &warnings);
   if (world_rank_ != 0) return;
   for (const std::string& w : warnings) log::warning(w);
   warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());

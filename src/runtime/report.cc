@@ -129,11 +129,12 @@ std::string shape_of(const Communicator& c) {
 void Records::absorb(const Communicator& c, Operation operation, int size_class, const CallClass& entry,
                      bool is_blocking) {
   absorb_class(
+      c,
       {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
       entry);
 }
 
-void Records::absorb_class(const Key& key, const CallClass& entry) {
+void Records::absorb_class(const Communicator& c, const Key& key, const CallClass& entry) {
   Record& record = classes_[key];
   record.calls += entry.calls;
   record.bytes += entry.bytes;
@@ -142,6 +143,8 @@ void Records::absorb_class(const Key& key, const CallClass& entry) {
   record.parameters = parameter_text(entry.choice->parameters);
   record.reason = entry.choice->reason;
   record.source = entry.choice->source;
+  record.layout = c.layout->text();
+  record.is_oversubscribed = c.is_oversubscribed;
 }
 
 void Records::absorb(const Communicator& c) {
@@ -151,9 +154,9 @@ void Records::absorb(const Communicator& c) {
     const auto operation = static_cast<Operation>(op);
     add_native(operation, c.native_reason, c.native_calls[op]);
     calls += c.native_calls[op];
-    if (c.classes[op]) calls += absorb_classes(*c.classes[op], operation, shape, true);
+    if (c.classes[op]) calls += absorb_classes(c, *c.classes[op], operation, shape, true);
     if (c.queue && c.queue->classes[op])
-      calls += absorb_classes(*c.queue->classes[op], operation, shape, false);
+      calls += absorb_classes(c, *c.queue->classes[op], operation, shape, false);
   }
   if (calls != 0 && communicators_.size() < most_communicators) {
     communicators_.push_back(
@@ -165,8 +168,8 @@ void Records::add_native(Operation operation, NativeReason reason, std::uint64_t
   if (calls != 0) native_[{static_cast<int>(operation), std::string(describe(reason))}] += calls;
 }
 
-std::uint64_t Records::absorb_classes(const ClassTable& table, Operation operation, const std::string& shape,
-                                      bool is_blocking) {
+std::uint64_t Records::absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
+                                      const std::string& shape, bool is_blocking) {
   std::uint64_t calls = 0;
   for (const auto& by_class : table) {
     for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
@@ -174,7 +177,7 @@ std::uint64_t Records::absorb_classes(const ClassTable& table, Operation operati
       if (entry.calls == 0) continue;
       calls += entry.calls;
       absorb_class(
-          {shape, static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
+          c, {shape, static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
           entry);
     }
   }
@@ -185,6 +188,8 @@ std::string Records::to_text() const {
   Json out = {{"classes", Json::array()}, {"native", Json::array()}, {"communicators", Json::array()}};
   for (const auto& [key, r] : classes_) {
     out["classes"].push_back({{"shape", key.shape},
+                              {"layout", r.layout},
+                              {"oversubscribed", r.is_oversubscribed},
                               {"operation", std::string(name(static_cast<Operation>(key.operation)))},
                               {"form", key.is_blocking ? "blocking" : "non-blocking"},
                               {"size_class", tuning::class_label(key.size_class)},

@@ -22,6 +22,8 @@ struct Record {
   bool is_sampled = false;
   std::string parameters;  // "segment=65536 window=2"
   std::string reason, source;
+  std::string layout;  // one of the communicators': "4x8"
+  bool is_oversubscribed = false;
 };
 
 class Records {
@@ -52,10 +54,10 @@ class Records {
     int size, nodes;
     std::uint64_t calls;
   };
-  void absorb_class(const Key& key, const CallClass& entry);
+  void absorb_class(const Communicator& communicator, const Key& key, const CallClass& entry);
   // How many calls these are.
-  std::uint64_t absorb_classes(const ClassTable& table, Operation operation, const std::string& shape,
-                               bool is_blocking);
+  std::uint64_t absorb_classes(const Communicator& communicator, const ClassTable& table, Operation operation,
+                               const std::string& shape, bool is_blocking);
   static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
   std::map<Key, Record> classes_;
   std::map<std::pair<int, std::string>, std::uint64_t> native_;  // operation, reason

@@ -8,14 +8,6 @@
 namespace unisono::tuning {
 namespace {
 
-std::string known_names(Operation operation) {
-  std::string names = "native";
-  for (const algorithms::Descriptor& d : algorithms::registry()) {
-    if (d.operation == operation) names += ", " + d.name;
-  }
-  return names;
-}
-
 // "segment=64K,window=2" into `parameters`; what is wrong with it, or empty.
 std::string read_parameters(std::string_view text, const algorithms::Descriptor& descriptor,
                             algorithms::Parameters* parameters) {
@@ -38,6 +30,14 @@ std::string read_parameters(std::string_view text, const algorithms::Descriptor&
 
 }  // namespace
 
+std::string known_algorithms(Operation operation) {
+  std::string names = "native";
+  for (const algorithms::Descriptor& d : algorithms::registry()) {
+    if (d.operation == operation) names += ", " + d.name;
+  }
+  return names;
+}
+
 ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
   const std::size_t bracket = text.find('(');
   const std::string name(text.substr(0, bracket));
@@ -47,8 +47,7 @@ ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
   } else if (name == "native") {
     if (bracket != std::string_view::npos) read.problem = "native has no parameters";
   } else if (read.named.algorithm = algorithms::find(operation, name); read.named.algorithm == nullptr) {
-    read.problem = "there is no algorithm '" + name + "' for " + std::string(unisono::name(operation)) +
-                   " (there are: " + known_names(operation) + ")";
+    read.problem = "there is no algorithm '" + name + "' for " + std::string(unisono::name(operation));
   } else if (bracket != std::string_view::npos) {
     const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
     read.problem = read_parameters(inside, *read.named.algorithm, &read.named.parameters);

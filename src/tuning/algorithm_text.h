@@ -16,12 +16,14 @@ struct NamedAlgorithm {
   bool operator==(const NamedAlgorithm&) const = default;
 };
 
-// `problem` says what is wrong, and what there is instead; empty: `named` is what was written.
+// `problem` says what is wrong; empty: `named` is what was written.
 struct ReadAlgorithm {
   NamedAlgorithm named;
   std::string problem;
 };
 ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text);
+// "native, binomial, ...": what can be written for an operation.
+std::string known_algorithms(Operation operation);
 
 std::string to_text(const NamedAlgorithm& named);
 

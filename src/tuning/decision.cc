@@ -40,8 +40,9 @@ bool is_quarantined(const Choice& choice, const Question& question) {
   return question.quarantined != nullptr && question.quarantined->contains(choice.algorithm);
 }
 
-// Empty where the choice may be taken.
-std::string why_not(const Choice& choice, const Question& question) {
+}  // namespace
+
+std::string why_not_taken(const Choice& choice, const Question& question) {
   if (choice.algorithm == nullptr)
     return question.problem.is_reproducible ? "joins operands in whatever order the MPI has" : "";
   if (is_quarantined(choice, question)) return "is quarantined: its result was not the MPI's";
@@ -55,8 +56,6 @@ std::string why_not(const Choice& choice, const Question& question) {
                                  question.has_shared_memory, question.has_single_copy);
 }
 
-}  // namespace
-
 std::vector<Chooser*> Decider::in_order() const {
   std::vector<Chooser*> list;
   if (forced_ != nullptr) list.push_back(forced_.get());
@@ -68,7 +67,7 @@ std::vector<Considered> Decider::consider(const Question& question) const {
   std::vector<Considered> all;
   for (Chooser* chooser : in_order()) {
     for (Choice& choice : chooser->candidates(question)) {
-      std::string why = why_not(choice, question);
+      std::string why = why_not_taken(choice, question);
       if (choice.algorithm != nullptr)
         choice.parameters = algorithms::with_standards(*choice.algorithm, choice.parameters);
       all.push_back({std::move(choice), std::move(why)});
@@ -81,7 +80,7 @@ Choice Decider::decide(const Question& question) {
   std::string refused;
   for (Chooser* chooser : in_order()) {
     for (Choice& choice : chooser->candidates(question)) {
-      const std::string why = why_not(choice, question);
+      const std::string why = why_not_taken(choice, question);
       if (why.empty()) {
         if (choice.algorithm != nullptr) {
           choice.parameters = algorithms::with_standards(*choice.algorithm, choice.parameters);

@@ -57,6 +57,9 @@ class Chooser {
   virtual std::vector<Choice> candidates(const Question& question) = 0;
 };
 
+// Why the choice may not be taken, as a clause ("needs several nodes, there is 1"); empty: it may.
+std::string why_not_taken(const Choice& choice, const Question& question);
+
 // What a chooser offered; `why_not` says why it may not be taken, empty: it may.
 struct Considered {
   Choice choice;

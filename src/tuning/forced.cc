@@ -28,7 +28,7 @@ class ForcedChooser : public Chooser {
 // "ALGORITHM(parameters)" for one operation onto `forced`; what is wrong with it, or empty.
 std::string read_choice(Operation operation, std::string_view text, std::vector<Forced>* forced) {
   ReadAlgorithm read = algorithm_from_text(operation, text);
-  if (!read.problem.empty()) return read.problem;
+  if (!read.problem.empty()) return read.problem + " (there are: " + known_algorithms(operation) + ")";
   forced->push_back({operation,
                      {.algorithm = read.named.algorithm,
                       .parameters = std::move(read.named.parameters),

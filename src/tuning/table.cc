@@ -326,17 +326,23 @@ ReadTable table_from_text(std::string_view text, const std::string& file) {
   }
 }
 
-ReadTable table_from_file(const std::string& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) return {{}, file + " is a directory, not a table"};
+std::string read_table_file(const std::string& file, std::string* text) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(file, unknown)) return file + " is a directory, not a table";
   std::ifstream stream(file);
-  if (!stream) return {{}, file + " cannot be read: " + std::strerror(errno)};
-  const std::uintmax_t bytes = std::filesystem::file_size(file, ignored);
-  if (!ignored && bytes > most_file_bytes) {
-    return {{}, file + " is no table: it has more than " + bytes_to_text(most_file_bytes) + " bytes"};
+  if (!stream) return file + " cannot be read: " + std::strerror(errno);
+  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+  if (!unknown && bytes > most_file_bytes) {
+    return file + " is no table: it has more than " + bytes_to_text(most_file_bytes) + " bytes";
   }
-  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  return table_from_text(text, file);
+  text->assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  return {};
+}
+
+ReadTable table_from_file(const std::string& file) {
+  std::string text;
+  std::string problem = read_table_file(file, &text);
+  return problem.empty() ? table_from_text(text, file) : ReadTable{{}, std::move(problem)};
 }
 
 std::vector<std::string> Table::warnings() const {

@@ -86,15 +86,19 @@ struct ReadTable {
 };
 ReadTable table_from_text(std::string_view text, const std::string& file);
 ReadTable table_from_file(const std::string& file);
+// The file's content; what went wrong, or empty.
+std::string read_table_file(const std::string& file, std::string* text);
 
-// The rule's conditions, for people: "allreduce, 1 KiB to 64 KiB, 4x2-8, ordered".
-std::string describe(const Conditions& when);
 // Nodes and ranks per node: "4x8", "2-4x8", "*x8".
 std::string layout_text(const Conditions& when);
 
+inline constexpr std::string_view application_source = "application table";
+inline constexpr std::string_view learned_source = "learned";
+inline constexpr std::string_view site_source = "site table";
+
 // Where a table comes from; the first one's rules come first.
 struct SourcedTable {
-  std::string_view source;  // "application table", "learned", "site table": of static life
+  std::string_view source;  // one of these
   Table table;
 };
 
@@ -120,5 +124,9 @@ class TableRules {
 // What a match says: where it stands, what was measured, and for what, where it is only near.
 std::string reason(const TableRules::Match& match, const Question& question);
 std::unique_ptr<Chooser> make_tables(std::vector<SourcedTable> tables);
+
+// What jobs and the command line decide by: the user's word (option `algorithm`), tables, built-in rules.
+Decider standard_decider(std::string_view forced, std::vector<SourcedTable> tables,
+                         std::vector<std::string>* warnings);
 
 }  // namespace unisono::tuning

@@ -177,24 +177,14 @@ std::string layout_text(const Conditions& when) {
   return range_text(when.nodes) + "x" + range_text(when.ranks_per_node);
 }
 
-std::string describe(const Conditions& when) {
-  std::string text(name(when.operation));
-  if (!when.bytes.is_any()) text += ", " + sizes_text(when.bytes);
-  if (!when.nodes.is_any() || !when.ranks_per_node.is_any()) text += ", " + layout_text(when);
-  if (when.is_oversubscribed) text += *when.is_oversubscribed ? ", cores shared" : ", a core for each rank";
-  if (when.is_consecutive) text += *when.is_consecutive ? ", consecutive" : ", scattered";
-  if (when.is_commutative) text += *when.is_commutative ? ", commutative" : ", ordered";
-  if (when.is_blocking) text += *when.is_blocking ? ", blocking" : ", non-blocking";
-  if (!when.region.empty()) text += ", region " + when.region;
-  return text;
-}
-
 std::string reason(const TableRules::Match& match, const Question& question) {
   const Rule& rule = *match.rule;
-  std::string text = match.table->table.file + " rule " + std::to_string(rule.number);
+  const std::string& file = match.table->table.file;
+  std::string text = file.substr(file.rfind('/') + 1) + " rule " + std::to_string(rule.number);
   if (match.is_near) text += ", " + near_text(rule.when, question);
   if (rule.chosen.time_us == 0) return text;
-  text += ": " + rule.origin + " " + number_text(rule.chosen.time_us) + " us";
+  text +=
+      (rule.origin == "written" ? ": " : ": " + rule.origin + " ") + number_text(rule.chosen.time_us) + " us";
   const auto native = std::ranges::find_if(
       rule.others, [](const Timed& other) { return other.algorithm.algorithm == nullptr; });
   if (native != rule.others.end() && native->time_us > 0)
@@ -204,6 +194,15 @@ std::string reason(const TableRules::Match& match, const Question& question) {
 
 std::unique_ptr<Chooser> make_tables(std::vector<SourcedTable> tables) {
   return std::make_unique<TableChooser>(std::move(tables));
+}
+
+Decider standard_decider(std::string_view forced, std::vector<SourcedTable> tables,
+                         std::vector<std::string>* warnings) {
+  Decider decider;
+  decider.set_forced(make_forced(forced, warnings));
+  decider.add(make_tables(std::move(tables)));
+  decider.add(make_rules());
+  return decider;
 }
 
 }  // namespace unisono::tuning

@@ -135,6 +135,17 @@ Json stored_rules(const std::string& file, std::string* warning) {
   return Json::array();
 }
 
+// A rule on each line.
+std::string table_text(const Provenance& provenance, const Json& rules) {
+  const auto text = [](const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  std::string lines;
+  for (const Json& rule : rules) lines += (lines.empty() ? "  " : ",\n  ") + text(rule);
+  return "{\n \"schema\": " + text(table_schema) + ",\n \"version\": " + text(table_version) +
+         ",\n \"provenance\": " + text(to_json(provenance)) + ",\n \"rules\": [\n" + lines + "\n ]\n}\n";
+}
+
 void merge_into(Json* rules, const Rule& rule) {
   Json made = to_json(rule);
   for (Json& old : *rules) {
@@ -202,12 +213,7 @@ std::string store_rules(const StorePlace& place, Provenance provenance, const st
   Json merged = stored_rules(place.file, &warning);
   for (const Rule& rule : rules) merge_into(&merged, rule);
   provenance.date = now_text();
-  const Json table = {{"schema", table_schema},
-                      {"version", table_version},
-                      {"provenance", to_json(provenance)},
-                      {"rules", std::move(merged)}};
-  const std::string problem =
-      write_whole(place.file, table.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  const std::string problem = write_whole(place.file, table_text(provenance, merged));
   return problem.empty() ? warning : problem;
 }
 

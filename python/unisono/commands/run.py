@@ -22,6 +22,7 @@ REPORT = "UNISONO_REPORT"
 CONFIG = "UNISONO_CONFIG"
 _ours = frozenset({"UNISONO_HOME", "UNISONO_LIBRARY"})  # what this command itself settles
 _GENERAL_GROUP = "Options"
+_JOINTS = {"list": ",", "files": ":"}  # of what may be given several times
 
 
 class SettingOption(click.Option):
@@ -39,7 +40,7 @@ class SettingOption(click.Option):
             help=description["help"]
             + (f"  [default: {_default_text(self.kind, default)}]" if default else ""),
             default=None,
-            multiple=self.kind == "list",
+            multiple=self.kind in _JOINTS,
             type=click.Choice(choices) if choices else None,
             metavar=None if is_switch or choices else self.kind.upper(),
         )
@@ -50,8 +51,10 @@ class SettingOption(click.Option):
             return None
         if isinstance(value, bool):
             return "1" if value else "0"
+        if self.kind == "files":
+            return ":".join(_seen_from_ranks(file) for part in value for file in part.split(":"))
         if isinstance(value, tuple):
-            return ",".join(value)
+            return _JOINTS[self.kind].join(value)
         return _seen_from_ranks(value) if self.kind == "file" else str(value)
 
 
@@ -60,8 +63,8 @@ def _default_text(kind: str, default: str) -> str:
 
 
 def _seen_from_ranks(file: str) -> str:
-    """Ranks may run in another directory than this command. A topology may be described without a file."""
-    return file if file in ("", "-") or file.startswith("tree:") else str(Path(file).absolute())
+    """Ranks may run in another directory than this command. Some words stand for themselves."""
+    return file if file in ("", "-", "auto") or file.startswith("tree:") else str(Path(file).absolute())
 
 
 class RunCommand(click.Command):

@@ -12,6 +12,8 @@ int list_algorithms(const std::vector<std::string>& words);
 int check_algorithms(const std::vector<std::string>& words);
 int show_algorithm(const std::vector<std::string>& words);
 int describe_topology(const std::vector<std::string>& words);
+int read_tables(const std::vector<std::string>& words);
+int explain_decision(const std::vector<std::string>& words);
 int list_options(const std::vector<std::string>& words);
 
 }  // namespace unisono::entry

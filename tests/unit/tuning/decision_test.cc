@@ -3,21 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tuning/size_class.h"
+#include "questions.h"
 
 namespace unisono::tuning {
 namespace {
-
-Question question(Operation operation, const char* layout, std::int64_t bytes,
-                  bool has_shared_memory = true) {
-  Question q;
-  q.problem.operation = operation;
-  q.problem.layout = std::make_shared<patterns::Layout>(*patterns::Layout::parse(layout));
-  q.problem.size = q.problem.layout->size();
-  q.size_class = size_class(bytes);
-  q.has_shared_memory = has_shared_memory;
-  return q;
-}
 
 Decider forced(const char* text, std::vector<std::string>* warnings) {
   Decider decider;

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono table`: tables of decisions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from unisono import decision_table, files, tables
+from unisono.commands.listing import algorithms_of
+from unisono.errors import UsageError
+
+
+@click.group()
+def command() -> None:
+    """Check, show, compare and merge tables that say which algorithm serves which calls.
+
+    Tables are what the option `table` of `unisono run` takes; docs/tables.md describes them.
+    """
+
+
+_files = click.argument("names", metavar="FILE...", nargs=-1, required=True)
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
+
+@command.command()
+@_files
+@_as_json
+@click.pass_context
+def check(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
+    """Say which rules a run would not follow, and why.
+
+    Ends with status 1 where a file is no table or a rule is disabled.
+    """
+    loaded = decision_table.load(names)
+    if as_json:
+        tables.print_json(
+            [
+                {
+                    "file": table.file,
+                    "problem": table.problem,
+                    "rules": len(table.rules),
+                    "disabled": [{"number": number, "problem": why} for number, why in table.disabled],
+                }
+                for table in loaded
+            ]
+        )
+    else:
+        for table in loaded:
+            if table.problem:
+                click.echo(table.problem)
+                continue
+            for line in decision_table.disabled_lines(table):
+                click.echo(line)
+            count = len(table.rules)
+            click.echo(f"{table.file}: {count} of {count + len(table.disabled)} rules can be followed")
+    ctx.exit(0 if all(table.is_clean for table in loaded) else 1)
+
+
+@command.command()
+@_files
+@click.option("--operation", metavar="NAME", help="Only this operation's rules.")
+@_as_json
+def show(names: tuple[str, ...], operation: str | None, as_json: bool) -> None:
+    """Print the rules by operation and size, with what was measured.
+
+    As JSON several files are one table, as `merge` makes it.
+    """
+    loaded = decision_table.require(names)
+    algorithms_of(operation)  # refuses what is no operation
+    if as_json:
+        for table in loaded:
+            table.rules = [(n, rule) for n, rule in table.rules if operation in (None, rule["operation"])]
+        tables.print_json(decision_table.merged(loaded, _command_line("show", names)))
+        return
+    console = tables.console()
+    for table in loaded:
+        decision_table.render(table, operation, console)
+
+
+@command.command()
+@click.argument("first")
+@click.argument("second")
+@_as_json
+@click.pass_context
+def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
+    """Say for which calls two tables decide differently, with the times that each has.
+
+    Ends with status 0 where they decide alike, 1 where they differ, 2 where a file is no table.
+    """
+    one, other = decision_table.require((first, second), UsageError)
+    found = list(decision_table.differences(one, other))
+    if as_json:
+        tables.print_json([{"calls": d.calls, "first": d.first, "second": d.second} for d in found])
+    elif not found:
+        click.echo("They decide alike.")
+    else:
+        made = tables.table(
+            None,
+            "operation",
+            "size",
+            "where",
+            escape(first),
+            "time",
+            escape(second),
+            "time ",
+            right=("size", "time", "time "),
+        )
+        for difference in found:
+            sides = []
+            for rule in (difference.first, difference.second):
+                sides += [escape(rule["algorithm"]) if rule else "-", decision_table.time_text(rule)]
+            calls = difference.calls
+            made.add_row(
+                calls["operation"],
+                decision_table.sizes_text(calls),
+                escape(decision_table.where_text(calls)),
+                *sides,
+            )
+        tables.console().print(made)
+    ctx.exit(1 if found else 0)
+
+
+@command.command()
+@_files
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the table to this file.")
+def merge(names: tuple[str, ...], output: Path | None) -> None:
+    """Make one table of several: of rules for the same calls the first file's stays.
+
+    Disabled rules are left out with a warning; where a file is no table nothing is written, with status 1.
+    """
+    loaded = decision_table.require(names)
+    for table in loaded:
+        for line in decision_table.disabled_lines(table):
+            click.echo(f"unisono: {line}", err=True)
+    text = decision_table.as_text(decision_table.merged(loaded, _command_line("merge", names)))
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        files.write_whole(output, text)
+
+
+def _command_line(verb: str, names: tuple[str, ...]) -> str:
+    return " ".join(["unisono", "table", verb, *names])

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which algorithm would serve a call, why, and what else there is (B3): asks the Decider that jobs ask.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+#include "entry/tool/arguments.h"
+#include "entry/tool/commands.h"
+#include "entry/tool/layouts.h"
+#include "tuning/size_class.h"
+#include "tuning/table_files.h"
+#include "tuning/table_json.h"
+
+namespace unisono::entry {
+namespace {
+
+using tuning::NamedAlgorithm;
+using tuning::Question;
+using tuning::TableJson;
+using tuning::TableRules;
+using tuning::Timed;
+
+constexpr int standard_ranks = 8;
+
+Question question_from(const Arguments& arguments) {
+  Question question;
+  question.problem.operation = arguments.operation("operation");
+  question.problem.layout = chosen_layout(arguments, standard_ranks);
+  question.problem.size = question.problem.layout->size();
+  const bool is_reducing = is_reduction(question.problem.operation);
+  question.problem.is_reproducible = is_reducing && arguments.has("reproducible");
+  question.problem.is_commutative =
+      !is_reducing || (!arguments.has("ordered") && !question.problem.is_reproducible);
+  question.size_class = tuning::size_class(arguments.number("bytes", 0, std::int64_t{1} << 60, 0));
+  question.has_shared_memory = !arguments.has("no-shared-memory");
+  question.has_single_copy = question.has_shared_memory && !arguments.has("no-single-copy");
+  question.is_blocking = !arguments.has("non-blocking");
+  question.is_oversubscribed = arguments.has("oversubscribed");
+  return question;
+}
+
+// What a job would read with these options in this environment.
+std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* options,
+                                           std::vector<std::string>* warnings) {
+  *options = read_options(warnings);
+  if (arguments.has("algorithm")) options->algorithm = arguments.text("algorithm");
+  if (arguments.has("site-table")) options->site_table = arguments.text("site-table");
+  if (arguments.has("table")) options->table.clear();
+  for (const std::string& file : arguments.all("table")) options->table += file + ":";
+  tuning::StorePlace place;
+  if (arguments.has("mpi")) {
+    place = tuning::store_place(tuning::cache_directory(options->cache), tuning::machine_name(),
+                                arguments.text("mpi"), *chosen_layout(arguments, standard_ranks));
+  }
+  return tuning::read_table_texts(*options, place, warnings);
+}
+
+std::string text_of(const tuning::Choice& choice) {
+  return tuning::to_text(NamedAlgorithm{choice.algorithm, choice.parameters});
+}
+
+// One algorithm that could serve the call, or could not.
+struct Candidate {
+  NamedAlgorithm algorithm;
+  std::optional<Timed> timed;
+  std::string from;  // the rule that has the time
+  bool is_near = false;
+  std::string why_illegal;
+};
+
+std::string why_illegal(const NamedAlgorithm& algorithm, const Question& question) {
+  return tuning::why_not_taken({.algorithm = algorithm.algorithm}, question);
+}
+
+// Those of tables with their times, the best rule's first; then all others of the operation.
+std::vector<Candidate> candidates_of(const TableRules& rules, const Question& question) {
+  std::vector<Candidate> list;
+  const auto is_listed = [&](const NamedAlgorithm& algorithm) {
+    return std::ranges::any_of(list, [&](const Candidate& c) { return c.algorithm == algorithm; });
+  };
+  for (const TableRules::Match& match : rules.matches(question)) {
+    std::vector<Timed> timed{match.rule->chosen};
+    timed.insert(timed.end(), match.rule->others.begin(), match.rule->others.end());
+    for (const Timed& t : timed) {
+      if (is_listed(t.algorithm)) continue;
+      list.push_back({t.algorithm, t, tuning::reason(match, question), match.is_near,
+                      why_illegal(t.algorithm, question)});
+    }
+  }
+  std::vector<NamedAlgorithm> all(1);
+  for (const algorithms::Descriptor& d : algorithms::registry()) {
+    if (d.operation == question.problem.operation) all.push_back({&d, {}});
+  }
+  for (const NamedAlgorithm& algorithm : all) {
+    const bool is_there = std::ranges::any_of(
+        list, [&](const Candidate& c) { return c.algorithm.algorithm == algorithm.algorithm; });
+    if (!is_there) list.push_back({.algorithm = algorithm, .why_illegal = why_illegal(algorithm, question)});
+  }
+  // Legal ones first, measured ones by their time.
+  std::ranges::stable_sort(list, [](const Candidate& a, const Candidate& b) {
+    const auto rank = [](const Candidate& c) {
+      const bool has_time = c.timed && c.timed->time_us > 0;
+      return std::tuple(!c.why_illegal.empty(), !has_time, has_time ? c.timed->time_us : 0);
+    };
+    return rank(a) < rank(b);
+  });
+  return list;
+}
+
+TableJson to_json(const Candidate& candidate) {
+  TableJson json = candidate.timed ? tuning::to_json(*candidate.timed)
+                                   : TableJson{{"algorithm", tuning::to_text(candidate.algorithm)}};
+  json["from"] = candidate.from;
+  json["near"] = candidate.is_near;
+  json["illegal"] = candidate.why_illegal;
+  return json;
+}
+
+TableJson to_json(const Question& question) {
+  const Operation operation = question.problem.operation;
+  TableJson json = {{"operation", name(operation)},
+                    {"size_class", tuning::class_label(question.size_class)},
+                    {"bytes_low", tuning::class_low(question.size_class)},
+                    {"bytes_high", question.bytes()},
+                    {"layout", question.problem.layout->text()},
+                    {"shape", question.problem.layout->describe()},
+                    {"form", question.is_blocking ? "blocking" : "non-blocking"},
+                    {"oversubscribed", question.is_oversubscribed},
+                    {"reproducible", question.problem.is_reproducible},
+                    {"region", question.region}};
+  if (is_reduction(operation)) json["operator"] = question.problem.is_commutative ? "commutative" : "ordered";
+  return json;
+}
+
+}  // namespace
+
+int explain_decision(const std::vector<std::string>& words) {
+  const Arguments arguments(
+      words,
+      {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table", "algorithm", "mpi",
+       "region"},
+      {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory", "no-single-copy"});
+  Question question = question_from(arguments);
+  const std::string region = arguments.text("region", "");
+  question.region = region;
+  Options options;
+  std::vector<std::string> warnings, said;
+  const std::vector<tuning::TableText> texts = table_texts(arguments, &options, &warnings);
+  const TableRules rules(tuning::tables_from(texts, &said));
+  tuning::Decider decider =
+      tuning::standard_decider(options.algorithm, tuning::tables_from(texts, &warnings), &warnings);
+  const tuning::Choice choice = decider.decide(question);
+  for (std::string& warning : decider.take_warnings()) warnings.push_back(std::move(warning));
+  TableJson considered = TableJson::array(), candidates = TableJson::array(), tables = TableJson::array();
+  for (const tuning::Considered& c : decider.consider(question)) {
+    considered.push_back({{"algorithm", text_of(c.choice)},
+                          {"source", c.choice.source},
+                          {"reason", c.choice.reason},
+                          {"why_not", c.why_not}});
+  }
+  for (const Candidate& candidate : candidates_of(rules, question)) candidates.push_back(to_json(candidate));
+  for (const tuning::TableText& text : texts)
+    tables.push_back({{"file", text.file}, {"source", text.source}});
+  const TableJson answer = {
+      {"question", to_json(question)},
+      {"choice", {{"algorithm", text_of(choice)}, {"source", choice.source}, {"reason", choice.reason}}},
+      {"considered", std::move(considered)},
+      {"candidates", std::move(candidates)},
+      {"tables", std::move(tables)},
+      {"warnings", warnings}};
+  std::puts(answer.dump(1, ' ', false, TableJson::error_handler_t::replace).c_str());
+  return 0;
+}
+
+}  // namespace unisono::entry

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tables (B4): rank 0 reads the files, all ranks decide by what it has read.
+#include "runtime/job.h"
+#include "tuning/table_files.h"
+
+namespace unisono::runtime {
+
+std::vector<tuning::SourcedTable> Job::read_tables(std::vector<std::string>* warnings) {
+  std::string packed;
+  if (world_rank_ == 0) {
+    const tuning::StorePlace place =
+        tuning::store_place(tuning::cache_directory(options_.cache), tuning::machine_name(),
+                            host_.library_name(), patterns::Layout::from_labels(node_labels_));
+    packed = tuning::pack(tuning::read_table_texts(options_, place, warnings));
+  }
+  return tuning::tables_from(tuning::unpack(as_rank_0_has_it(std::move(packed))), warnings);
+}
+
+}  // namespace unisono::runtime

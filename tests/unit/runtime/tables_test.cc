@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tables from MPI_Init to the call: rank 0 reads them, all ranks follow them, what is wrong is said once.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "runtime/job.h"
+#include "tuning/table_store.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+
+class TablesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    clear_options();
+    std::filesystem::create_directories(folder_);
+    ::setenv("UNISONO_REPORT", (folder_ + "/report.json").c_str(), 1);
+    ::setenv("UNISONO_SITE_TABLE", "", 1);
+    ::setenv("UNISONO_CACHE", (folder_ + "/cache").c_str(), 1);
+  }
+  void TearDown() override {
+    clear_options();
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::string table(const std::string& name, const std::string& rules) const {
+    std::ofstream(folder_ + "/" + name)
+        << R"({"schema": "unisono-table", "version": 1, "rules": [)" << rules << "]}";
+    return folder_ + "/" + name;
+  }
+
+  // Allreduces of six ranks on three nodes, and of each node's; gives the report. Wherever ranks decided
+  // apart the job would hang or the sums be wrong.
+  nlohmann::json run() const {
+    ::setenv("UNISONO_NODES", "3x2", 1);
+    World world(6);
+    world.run([](FakeHost& host, int rank) {
+      Job job(host);
+      add_up(&job, host.world(), host, 1);
+      add_up(&job, host.world(), host, 5000);
+      host::Comm node{};
+      host.comm_split(host.world(), rank / 2, rank, &node);
+      add_up(&job, node, host, 1);
+      host.comm_free(&node);
+      job.finish();
+    });
+    std::ifstream stream(folder_ + "/report.json");
+    return nlohmann::json::parse(stream);
+  }
+
+  static void add_up(Job* job, host::Comm comm, FakeHost& host, std::size_t count) {
+    const int size = host.comm_size(comm);
+    std::vector<std::int64_t> in(count, host.comm_rank(comm) + 1), out(count, -1);
+    int error = 0;
+    const Call call{.operation = Operation::allreduce,
+                    .comm = comm,
+                    .send_buffer = in.data(),
+                    .recv_buffer = out.data(),
+                    .send_count = count,
+                    .recv_count = count,
+                    .send_type = host::fake::datatype(ElementType::int64),
+                    .recv_type = host::fake::datatype(ElementType::int64),
+                    .op = host::fake::op(ReduceOp::sum)};
+    if (job->collective(call, &error) != Outcome::done) return;
+    EXPECT_EQ(out, std::vector<std::int64_t>(count, size * (size + 1) / 2));
+  }
+
+  // "layout bytes: algorithm (source)" of every class.
+  static std::vector<std::string> decisions(const nlohmann::json& report) {
+    std::vector<std::string> list;
+    for (const auto& c : report["classes"]) {
+      list.push_back(c["layout"].get<std::string>() + " " + c["bytes_high"].dump() + ": " +
+                     c["algorithm"].get<std::string>() + " (" + c["source"].get<std::string>() + ")");
+    }
+    std::ranges::sort(list);
+    return list;
+  }
+
+  const std::string folder_ =
+      std::filesystem::temp_directory_path() / ("tables_test." + std::to_string(::getpid()));
+};
+
+using Lines = std::vector<std::string>;
+
+TEST_F(TablesTest, AllRanksFollowTheApplicationsTable) {
+  ::setenv("UNISONO_TABLE",
+           table("a.json",
+                 R"rule({"operation": "allreduce", "bytes": [8, 8], "nodes": [1, 1], "algorithm": "ring"},
+                              {"operation": "allreduce", "bytes": [8, 8], "algorithm": "two_level_ring(window=3)"},
+                              {"operation": "allreduce", "bytes": [65536, 65536], "algorithm": "native"})rule")
+               .c_str(),
+           1);
+  const nlohmann::json report = run();
+  EXPECT_EQ(decisions(report),
+            (Lines{"2 8: ring (application table)", "3x2 65536: native (application table)",
+                   "3x2 8: two_level_ring (application table)"}));
+  EXPECT_TRUE(report["warnings"].empty()) << report["warnings"];
+  for (const auto& c : report["classes"]) {
+    if (c["algorithm"] == "two_level_ring") {
+      EXPECT_EQ(c["parameters"]["window"], 3);
+      EXPECT_EQ(c["reason"], "a.json rule 2");
+    }
+  }
+}
+
+TEST_F(TablesTest, TablesMergeByPrecedence) {
+  const std::string first =
+      table("1.json", R"({"operation": "allreduce", "bytes": [8, 8], "algorithm": "ring"})");
+  const std::string second =
+      table("2.json", R"({"operation": "allreduce", "bytes": [8, 8], "algorithm": "native"},
+                                                {"operation": "allreduce", "nodes": [1, 1], "algorithm": "native"})");
+  const std::string site = table("site.json", R"({"operation": "allreduce", "bytes": [65536, 65536],
+                                                  "algorithm": "recursive_doubling"})");
+  ::setenv("UNISONO_TABLE", (first + ":" + second).c_str(), 1);
+  ::setenv("UNISONO_SITE_TABLE", site.c_str(), 1);
+  EXPECT_EQ(decisions(run()),
+            (Lines{"2 8: ring (application table)", "3x2 65536: recursive_doubling (site table)",
+                   "3x2 8: ring (application table)"}));
+  ::setenv("UNISONO_ALGORITHM", "allreduce:reduce_bcast", 1);
+  EXPECT_EQ(decisions(run()), (Lines{"2 8: reduce_bcast (forced)", "3x2 65536: reduce_bcast (forced)",
+                                     "3x2 8: reduce_bcast (forced)"}));
+}
+
+TEST_F(TablesTest, WhatWasLearnedServesTheNextJob) {
+  std::string mpi;
+  World(1).run([&](FakeHost& host, int) { mpi = host.library_name(); });
+  const tuning::StorePlace place =
+      tuning::store_place(tuning::cache_directory(folder_ + "/cache"), tuning::machine_name(), mpi,
+                          *patterns::Layout::parse("3x2"));
+  tuning::Rule rule{.when = {.operation = Operation::allreduce, .bytes = {8, 8}}};
+  rule.chosen.algorithm.algorithm = algorithms::find(Operation::allreduce, "ring");
+  ASSERT_EQ(tuning::store_rules(place, {}, {rule}), "");
+  const nlohmann::json report = run();
+  EXPECT_EQ(decisions(report)[0], "2 8: ring (learned)");
+  EXPECT_EQ(decisions(report)[2], "3x2 8: ring (learned)");
+}
+
+TEST_F(TablesTest, WhatIsWrongIsSaidAndTheRestHolds) {
+  const std::string good = table("good.json", R"({"operation": "allreduce", "algorithm": "nosuch"},
+                                                 {"operation": "allreduce", "bytes": [8, 8], "algorithm": "ring"})");
+  std::ofstream(folder_ + "/bad.json") << "{";
+  ::setenv("UNISONO_TABLE", (folder_ + "/bad.json:" + good + ":" + folder_ + "/none.json").c_str(), 1);
+  ::setenv("UNISONO_SITE_TABLE", "/nowhere/site.json", 1);
+  const nlohmann::json report = run();
+  EXPECT_EQ(decisions(report)[0], "2 8: ring (application table)");
+  const std::string warnings = report["warnings"].dump();
+  EXPECT_EQ(report["warnings"].size(), 4u) << warnings;
+  for (const std::string& line :
+       {"table " + folder_ + "/bad.json is no JSON", "table " + folder_ + "/none.json cannot be read",
+        "table " + good + ": rule 1 is disabled: there is no algorithm 'nosuch'",
+        std::string("table /nowhere/site.json cannot be read")}) {
+    EXPECT_NE(warnings.find(line), std::string::npos) << line << "\n" << warnings;
+  }
+}
+
+}  // namespace
+}  // namespace unisono::runtime

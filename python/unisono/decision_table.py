@@ -162,6 +162,12 @@ def _limits(rule: Rule, name: str) -> tuple[float, float]:
     return low, float("inf") if high is None else high
 
 
+def holds_size(rule: Rule, size: int) -> bool:
+    """Whether the rule is for the class of this size, which counts by its upper end."""
+    low, high = _limits(rule, "bytes")
+    return low <= next(end for end in _CLASS_ENDS if size <= end or end == _CLASS_ENDS[-1]) <= high
+
+
 def sizes_text(calls: Rule) -> str:
     """The size classes, by their upper ends: `2 KiB to 64 KiB`."""
     low, high = _limits(calls, "bytes")
@@ -209,20 +215,20 @@ def time_text(timed: Rule | None) -> str:
 def native_of(rule: Rule) -> Rule | None:
     """What was measured of the MPI's own."""
     for timed in (rule, *rule.get("others", [])):
-        if timed["algorithm"] == "native":
+        if timed["algorithm"] == "native" and "time_us" in timed:
             return timed
     return None
 
 
 def runner_up_of(rule: Rule) -> Rule | None:
-    others: list[Rule] = rule.get("others", [])
+    others: list[Rule] = [other for other in rule.get("others", []) if "time_us" in other]
     return min(others, key=lambda other: other["time_us"]) if others else None
 
 
 def speed_up_text(rule: Rule) -> str:
     """How many times as fast as the MPI's own."""
     native = native_of(rule)
-    if native is None or native is rule or "time_us" not in rule or "time_us" not in native:
+    if native is None or native is rule or "time_us" not in rule:
         return ""
     return f"{native['time_us'] / rule['time_us']:.2f}"
 
@@ -267,3 +273,34 @@ def provenance_text(table: DecisionTable) -> str:
     told = [facts[name] for name in ("machine", "mpi", "date", "command") if facts.get(name)]
     count = len(table.rules)
     return escape("; ".join([f"{count} rule{'s' if count != 1 else ''}", *told]))
+
+
+def explain(table: DecisionTable, console: Console) -> None:
+    """Prints each rule with all that was measured for it."""
+    console.print(f"[bold]{escape(table.file)}[/bold]: {provenance_text(table)}\n", soft_wrap=True)
+    for number, rule in table.rules:
+        title = (
+            f"rule {number}: {rule['operation']}, {sizes_text(rule)}, {where_text(rule)}: {rule['origin']}"
+        )
+        made = tables.table(
+            escape(title),
+            "algorithm",
+            "time",
+            "samples",
+            "native / it",
+            right=("time", "samples", "native / it"),
+        )
+        native = native_of(rule)
+        for timed in (rule, *rule.get("others", [])):
+            ratio = native["time_us"] / timed["time_us"] if native and "time_us" in timed else 0.0
+            made.add_row(
+                escape(timed["algorithm"]),
+                time_text(timed),
+                tables.count_text(timed["samples"]) if "samples" in timed else "",
+                f"{ratio:.2f}" if ratio else "",
+            )
+        console.print(made, "")
+        if "note" in rule:
+            console.print(f"{escape(rule['note'])}\n", soft_wrap=True)
+    for line in disabled_lines(table):
+        console.print(f"[yellow]warning:[/yellow] {escape(line)}", soft_wrap=True)

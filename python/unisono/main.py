@@ -14,6 +14,7 @@ from unisono import __version__
 COMMANDS = {
     "run": ("run", "Run an MPI program under Unisono."),
     "report": ("report", "Print the report of a run."),
+    "explain": ("explain", "Say which algorithm serves a call, why, and what else could."),
     "tune": ("tune", "Find the fastest algorithms by measuring, and write a table."),
     "bench": ("bench", "Measure native collectives and Unisono's side by side."),
     "list": ("listing", "List the algorithms."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import IO, Any
 
@@ -66,6 +67,12 @@ def bytes_text(count: float) -> str:
             break
         count /= 1024
     return f"{count:.0f} {unit}" if count == int(count) or count >= 100 else f"{count:.3g} {unit}"
+
+
+def bytes_from_text(text: str) -> int | None:
+    """4096, 8K, 64KiB, 1 MiB -> bytes; None: it is no size."""
+    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    return None if match is None else int(match[1]) << 10 * " KMGT".index(match[2].upper() or " ")
 
 
 def seconds_text(seconds: float) -> str:

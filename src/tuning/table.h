@@ -121,7 +121,8 @@ class TableRules {
   std::vector<Match> by_operation_[operation_count];
 };
 
-// What a match says: where it stands, what was measured, and for what, where it is only near.
+// Where a match stands, and what it was tuned for where it is only near; and what was measured.
+std::string where_from(const TableRules::Match& match, const Question& question);
 std::string reason(const TableRules::Match& match, const Question& question);
 std::unique_ptr<Chooser> make_tables(std::vector<SourcedTable> tables);
 

@@ -91,7 +91,7 @@ std::string range_text(const Range& range) {
 
 std::string sizes_text(const Range& bytes) {
   const Classes classes = classes_of(bytes);
-  if (bytes.last == Range::no_limit) return "from " + class_label(classes.first);
+  if (bytes.last == Range::no_limit) return class_label(classes.first) + " and more";
   if (classes.first == classes.last) return class_label(classes.first);
   return class_label(classes.first) + " to " + class_label(classes.last);
 }
@@ -177,14 +177,18 @@ std::string layout_text(const Conditions& when) {
   return range_text(when.nodes) + "x" + range_text(when.ranks_per_node);
 }
 
+std::string where_from(const TableRules::Match& match, const Question& question) {
+  const std::string& file = match.table->table.file;
+  const std::string text = file.substr(file.rfind('/') + 1) + " rule " + std::to_string(match.rule->number);
+  return match.is_near ? text + ", " + near_text(match.rule->when, question) : text;
+}
+
 std::string reason(const TableRules::Match& match, const Question& question) {
   const Rule& rule = *match.rule;
-  const std::string& file = match.table->table.file;
-  std::string text = file.substr(file.rfind('/') + 1) + " rule " + std::to_string(rule.number);
-  if (match.is_near) text += ", " + near_text(rule.when, question);
+  std::string text = where_from(match, question);
   if (rule.chosen.time_us == 0) return text;
-  text +=
-      (rule.origin == "written" ? ": " : ": " + rule.origin + " ") + number_text(rule.chosen.time_us) + " us";
+  text += rule.origin == "written" ? ": " : ": " + rule.origin + " ";
+  text += number_text(rule.chosen.time_us) + " us";
   const auto native = std::ranges::find_if(
       rule.others, [](const Timed& other) { return other.algorithm.algorithm == nullptr; });
   if (native != rule.others.end() && native->time_us > 0)

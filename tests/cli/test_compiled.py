@@ -53,7 +53,10 @@ def test_options(stage: Stage, built: dict[str, str]) -> None:
         assert all(isinstance(value, str) for value in option.values())
         assert option["environment"] == f"UNISONO_{option['name'].upper()}"
         assert option["cli"] == f"--{option['name'].replace('_', '-')}"
-        assert option["type"] in ("bool", "bytes", "integer", "text", "file", "list") or "|" in option["type"]
+        assert (
+            option["type"] in ("bool", "bytes", "integer", "text", "file", "files", "list")
+            or "|" in option["type"]
+        )
         assert option["help"].endswith(".")
     names = [option["name"] for option in options]
     assert len(set(names)) == len(names)

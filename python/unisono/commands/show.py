@@ -8,22 +8,21 @@ from pathlib import Path
 
 import click
 
-from unisono import files, tool
+from unisono import files, tables, tool
 from unisono.commands.listing import algorithms_of
 from unisono.errors import UsageError
 
 _FORMATS = {".svg": "svg", ".txt": "text", ".json": "json"}
-_scales = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def _in_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """A number of bytes: 4096, 8K, 64KiB, 1M."""
     if value is None:
         return None
-    match = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", value, re.IGNORECASE)
-    if match is None:
+    count = tables.bytes_from_text(value)
+    if count is None:
         raise click.BadParameter(f"{value!r} is no number of bytes (4096, 8K, 1M).", ctx, param)
-    return int(match[1]) * _scales[match[2].upper()]
+    return count
 
 
 def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[str]:

@@ -46,9 +46,10 @@ Question question_from(const Arguments& arguments) {
 // What a job would read with these options in this environment.
 std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* options,
                                            std::vector<std::string>* warnings) {
-  *options = read_options(warnings);
+  if (!arguments.has("no-environment")) *options = read_options(warnings);
   if (arguments.has("algorithm")) options->algorithm = arguments.text("algorithm");
   if (arguments.has("site-table")) options->site_table = arguments.text("site-table");
+  if (arguments.has("cache")) options->cache = arguments.text("cache");
   if (arguments.has("table")) options->table.clear();
   for (const std::string& file : arguments.all("table")) options->table += file + ":";
   tuning::StorePlace place;
@@ -67,7 +68,7 @@ std::string text_of(const tuning::Choice& choice) {
 struct Candidate {
   NamedAlgorithm algorithm;
   std::optional<Timed> timed;
-  std::string from;  // the rule that has the time
+  std::string from, origin;  // the rule that speaks of it
   bool is_near = false;
   std::string why_illegal;
 };
@@ -87,7 +88,7 @@ std::vector<Candidate> candidates_of(const TableRules& rules, const Question& qu
     timed.insert(timed.end(), match.rule->others.begin(), match.rule->others.end());
     for (const Timed& t : timed) {
       if (is_listed(t.algorithm)) continue;
-      list.push_back({t.algorithm, t, tuning::reason(match, question), match.is_near,
+      list.push_back({t.algorithm, t, tuning::where_from(match, question), match.rule->origin, match.is_near,
                       why_illegal(t.algorithm, question)});
     }
   }
@@ -115,6 +116,7 @@ TableJson to_json(const Candidate& candidate) {
   TableJson json = candidate.timed ? tuning::to_json(*candidate.timed)
                                    : TableJson{{"algorithm", tuning::to_text(candidate.algorithm)}};
   json["from"] = candidate.from;
+  json["origin"] = candidate.origin;
   json["near"] = candidate.is_near;
   json["illegal"] = candidate.why_illegal;
   return json;
@@ -139,11 +141,11 @@ TableJson to_json(const Question& question) {
 }  // namespace
 
 int explain_decision(const std::vector<std::string>& words) {
-  const Arguments arguments(
-      words,
-      {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table", "algorithm", "mpi",
-       "region"},
-      {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory", "no-single-copy"});
+  const Arguments arguments(words,
+                            {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table",
+                             "cache", "algorithm", "mpi", "region"},
+                            {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory",
+                             "no-single-copy", "no-environment"});
   Question question = question_from(arguments);
   const std::string region = arguments.text("region", "");
   question.region = region;

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono explain`: which algorithm serves a call, why, and what the others would cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unisono import decision_table, explanation, report, tables
+from unisono.commands.listing import algorithms_of
+from unisono.errors import UnisonoError, UsageError
+
+_ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
+
+
+@click.command()
+@click.argument("words", metavar="[FILE] [OPERATION [SIZE]]", nargs=-1, required=True)
+@click.option(
+    "--layout", metavar="LAYOUT", help="Nodes and ranks: 8, 4x8, 3,5,8  [default: 8 ranks on a node]"
+)
+@click.option(
+    "--table", "names", metavar="FILE", multiple=True, help="Application table; may come several times."
+)
+@click.option("--algorithm", metavar="LIST", help="Force algorithms, as in `unisono run --algorithm`.")
+@click.option("--mpi", metavar="NAME", help="With what was learned under this MPI: 'Open MPI 5.0.11'.")
+@click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes: a file, or tree:4x8.")
+@click.option("--region", metavar="NAME", help="In this region of the program.")
+@click.option("--oversubscribed", is_flag=True, help="Ranks share cores.")
+@click.option("--ordered", is_flag=True, help="The operator does not commute.")
+@click.option("--reproducible", is_flag=True, help="Reductions are to keep one order.")
+@click.option("--non-blocking", is_flag=True, help="The call does not block.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Say which algorithm serves a call, why, what else was measured, and what is not legal.
+
+    \b
+      unisono explain allreduce 64K --layout 4x4 --table app.json
+      unisono explain report.json                 # what a run has decided
+      unisono explain report.json allreduce 64K   # with all candidates
+      unisono explain app.json allreduce 64K      # the rules of a table
+
+    Asked about an operation it answers what a run would do with the options that are set in this environment. A FILE is
+    the report of a run, or a table. Without a SIZE all of a file are meant, in a question 8 bytes.
+    """
+    first = words[0]
+    is_file = "/" in first or "." in first or Path(first).is_file()
+    operation, size = _operation_and_size(words[1:] if is_file else words)
+    if not is_file:
+        assert operation is not None
+        found = explanation.ask(_question(operation, 8 if size is None else size, given))
+        if as_json:
+            tables.print_json(found.as_json())
+        else:
+            explanation.render(found, tables.console())
+        return
+    for name, value in given.items():
+        if value:
+            raise UsageError(
+                f"--{'table' if name == 'names' else name.replace('_', '-')} {_ONLY_IN_QUESTIONS}"
+            )
+    if _schema_of(Path(first)) == decision_table.SCHEMA:
+        _explain_table(first, operation, size, as_json)
+    else:
+        _explain_report(Path(first), operation, size, as_json)
+
+
+def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]:
+    if len(words) > 2:
+        raise UsageError(f"'{words[2]}' means nothing here; write an operation and a size: allreduce 64K")
+    if not words:
+        return None, None
+    algorithms_of(words[0])  # refuses what is no operation
+    if len(words) == 1:
+        return words[0], None
+    size = tables.bytes_from_text(words[1])
+    if size is None:
+        raise UsageError(f"'{words[1]}' is no size; write 4096, 64K or 1MiB")
+    return words[0], size
+
+
+def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
+    words = ["--operation", operation, "--bytes", str(size)]
+    for name in ("layout", "algorithm", "mpi", "topology", "region"):
+        words += [f"--{name}", given[name]] if given[name] else []
+    for name in given["names"]:
+        words += ["--table", name]
+    for name in ("oversubscribed", "ordered", "reproducible", "non_blocking"):
+        words += [f"--{name.replace('_', '-')}"] if given[name] else []
+    return words
+
+
+def _schema_of(file: Path) -> str:
+    try:
+        read = json.loads(file.read_text())
+    except OSError as error:
+        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise UnisonoError(f"{file} is neither a report nor a table: {error}") from error
+    schema = read.get("schema") if isinstance(read, dict) else None
+    if schema not in (decision_table.SCHEMA, report.SCHEMA):
+        raise UnisonoError(f"{file} is neither a report nor a table of Unisono: its 'schema' says {schema!r}")
+    return str(schema)
+
+
+def _explain_table(file: str, operation: str | None, size: int | None, as_json: bool) -> None:
+    (table,) = decision_table.require((file,))
+    table.rules = [
+        (number, rule)
+        for number, rule in table.rules
+        if operation in (None, rule["operation"]) and (size is None or decision_table.holds_size(rule, size))
+    ]
+    if as_json:
+        tables.print_json([{"number": number, **rule} for number, rule in table.rules])
+    else:
+        decision_table.explain(table, tables.console())
+
+
+def _explain_report(file: Path, operation: str | None, size: int | None, as_json: bool) -> None:
+    loaded = report.load(file)
+    if operation is None:
+        if as_json:
+            tables.print_json(loaded["classes"])
+        else:
+            report.render(loaded, tables.console())
+            click.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
+        return
+    found = explanation.of_report(loaded, operation, size)
+    if not found:
+        size_text = "" if size is None else f" of {tables.bytes_text(size)}"
+        raise UnisonoError(f"{file} has no calls of {operation}{size_text}")
+    if as_json:
+        tables.print_json([entry.as_json() for entry in found])
+        return
+    console = tables.console()
+    for entry in found:
+        explanation.render(entry, console)

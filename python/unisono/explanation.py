@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Why an algorithm serves a call, and what else could: asked of the compiled code, which decides in jobs as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from unisono import decision_table, tables, tool
+from unisono.report import algorithm_text
+
+_SWITCHES_OFF = {"shared_memory": "--no-shared-memory", "single_copy": "--no-single-copy"}
+
+
+@dataclass
+class Explanation:
+    """What the compiled code answers, and what a run has recorded, where the question comes from one."""
+
+    answer: dict[str, Any]
+    recorded: dict[str, Any] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return self.answer if self.recorded is None else {"recorded": self.recorded, **self.answer}
+
+    @property
+    def is_as_recorded(self) -> bool:
+        """Whether the run's choice is what would be chosen now: tables may have changed since."""
+        if self.recorded is None:
+            return True
+        name = self.answer["choice"]["algorithm"].partition("(")[0]
+        return bool(name == self.recorded["algorithm"])
+
+
+def ask(words: Iterable[str]) -> Explanation:
+    return Explanation(tool.ask("explain", *words))
+
+
+def of_report(report: dict[str, Any], operation: str, size_class: int | None) -> list[Explanation]:
+    """The classes of a run that are of the operation and hold the size, each with what the run's options say of it."""
+    return [
+        Explanation(tool.ask("explain", *_question_of(report, row)), row)
+        for row in report["classes"]
+        if row["operation"] == operation
+        and (size_class is None or row["bytes_low"] <= size_class <= row["bytes_high"])
+    ]
+
+
+def _question_of(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    options = report["options"]
+    words = ["--no-environment", "--operation", row["operation"], "--bytes", str(row["bytes_high"])]
+    words += ["--layout", row["layout"], "--mpi", report["mpi"]]
+    words += ["--oversubscribed"] if row["oversubscribed"] else []
+    words += ["--non-blocking"] if row["form"] == "non-blocking" else []
+    words += ["--reproducible"] if options.get("reproducible") == "1" else []
+    words += [word for name, word in _SWITCHES_OFF.items() if options.get(name) == "0"]
+    for name in ("algorithm", "cache"):
+        words += [f"--{name}", options[name]] if name in options else []
+    words += ["--site-table", options["site_table"]] if "site_table" in options else []
+    for file in options.get("table", "").split(":"):
+        words += ["--table", file] if file else []
+    return words
+
+
+def render(explanation: Explanation, console: Console) -> None:
+    """Prints the choice with its reason, what was asked in turn, the candidates, and what is illegal."""
+    answer = explanation.answer
+    question, choice = answer["question"], answer["choice"]
+    console.print(f"[bold]{escape(_question_text(question))}[/bold]", soft_wrap=True)
+    if explanation.recorded is not None:
+        _recorded(explanation.recorded, console)
+    if not explanation.is_as_recorded:
+        console.print("With the tables and rules of today it would be another one:", soft_wrap=True)
+    if explanation.recorded is None or not explanation.is_as_recorded:
+        console.print(f"  {escape(choice['algorithm'])}", soft_wrap=True)
+        console.print(f"  {choice['source']}: {escape(choice['reason'])}", soft_wrap=True)
+    console.print()
+    _in_turn(answer["considered"], console)
+    _timed(answer["candidates"], console)
+    _others(answer["candidates"], console)
+    for warning in answer["warnings"]:
+        console.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True)
+
+
+def _question_text(question: dict[str, Any]) -> str:
+    sizes = f"{question['bytes_low']} to {question['bytes_high']} bytes"
+    parts = [
+        f"{question['operation']} of {question['size_class']} ({sizes})",
+        question["shape"],
+        "cores shared" if question["oversubscribed"] else "a core for each rank",
+        question["form"],
+    ]
+    parts += [question["operator"]] if "operator" in question else []
+    parts += ["reproducible"] if question["reproducible"] else []
+    parts += [f"region {question['region']}"] if question["region"] else []
+    return ", ".join(parts)
+
+
+def _recorded(row: dict[str, Any], console: Console) -> None:
+    each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
+    console.print(f"  {escape(algorithm_text(row))}", soft_wrap=True)
+    console.print(f"  {row['source']}: {escape(row['reason'])}", soft_wrap=True)
+    about = "about " if row["sampled"] else ""
+    console.print(
+        f"  {tables.count_text(row['calls'])} calls, {about}{tables.seconds_text(each_s)} each on the slowest rank"
+    )
+
+
+def _in_turn(considered: list[dict[str, Any]], console: Console) -> None:
+    """Who offered what, up to the choice and what would come after it."""
+    made = tables.table("Asked in turn", "source", "algorithm", "", "why")
+    is_chosen = False
+    for entry in considered:
+        verdict = "refused" if entry["why_not"] else "would come next" if is_chosen else "chosen"
+        is_chosen = is_chosen or not entry["why_not"]
+        made.add_row(
+            entry["source"],
+            escape(entry["algorithm"].partition("(")[0]),
+            verdict,
+            escape(f"it {entry['why_not']}" if entry["why_not"] else entry["reason"]),
+        )
+    if considered:
+        console.print(made, "")
+
+
+def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
+    timed = [entry for entry in candidates if "time_us" in entry]
+    if not timed:
+        return
+    native_us = min((entry["time_us"] for entry in timed if entry["algorithm"] == "native"), default=0.0)
+    made = tables.table(
+        "Times in tables",
+        "algorithm",
+        "time",
+        "samples",
+        "native / it",
+        "from",
+        right=("time", "samples", "native / it"),
+    )
+    for entry in timed:
+        illegal = f"; not legal here: it {entry['illegal']}" if entry["illegal"] else ""
+        made.add_row(
+            escape(entry["algorithm"]),
+            decision_table.time_text(entry),
+            tables.count_text(entry["samples"]) if "samples" in entry else "",
+            f"{native_us / entry['time_us']:.2f}" if native_us else "",
+            escape(f"{entry['from']}, {entry['origin']}{illegal}"),
+        )
+    console.print(made, "")
+
+
+def _others(candidates: list[dict[str, Any]], console: Console) -> None:
+    rest = [entry for entry in candidates if "time_us" not in entry]
+    legal = [entry["algorithm"] for entry in rest if not entry["illegal"]]
+    if legal:
+        console.print(f"[bold]Legal, nothing measured:[/bold] {escape(', '.join(legal))}\n", soft_wrap=True)
+    by_reason: dict[str, list[str]] = {}
+    for entry in rest:
+        if entry["illegal"]:
+            by_reason.setdefault(entry["illegal"], []).append(entry["algorithm"])
+    if by_reason:
+        made = tables.table("Not legal here", "why", "algorithms")
+        for why, names in by_reason.items():
+            made.add_row(escape(f"it {why}"), escape(", ".join(names)))
+        console.print(made, "")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono explain`: of a question, a run's report, and a table; answered by the compiled code."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import FIXTURES, Stage, needs_build
+
+pytestmark = needs_build
+
+RULES: list[dict[str, Any]] = [
+    {
+        "operation": "allreduce",
+        "bytes": [65536, 65536],
+        "nodes": [4, 4],
+        "ranks_per_node": [4, 4],
+        "algorithm": "two_level_ring(segment=64K)",
+        "time_us": 12.3,
+        "interval_us": [12.0, 12.6],
+        "samples": 200,
+        "others": [{"algorithm": "native", "time_us": 24.6}, {"algorithm": "fused", "time_us": 40}],
+        "origin": "measured",
+    },
+    {"operation": "bcast", "algorithm": "native", "note": "as the site wants it"},
+]
+
+
+class Explain:
+    def __init__(self, stage: Stage, environment: dict[str, str]) -> None:
+        self.stage = stage
+        self.environment = {**environment, "UNISONO_CONFIG": "/dev/null", "UNISONO_SITE_TABLE": ""}
+        self.table(*RULES)
+
+    def table(self, *rules: dict[str, Any]) -> None:
+        table = {"schema": "unisono-table", "version": 1, "rules": rules}
+        (self.stage.work / "t.json").write_text(json.dumps(table))
+
+    def run(self, *words: str, status: int = 0, **variables: str) -> str:
+        answer = self.stage.unisono("explain", *words, environment={**self.environment, **variables})
+        assert answer.returncode == status, answer.stderr + answer.stdout
+        return answer.stdout + answer.stderr
+
+    def json(self, *words: str, **variables: str) -> Any:
+        return json.loads(self.run(*words, "--json", **variables))
+
+    def report(self, **options: str) -> str:
+        """The recorded report, as one of 16 ranks on 4 nodes with these options."""
+        report = json.loads((FIXTURES / "report.json").read_text())
+        for row in report["classes"]:
+            row.update(layout="4x4", oversubscribed=False)
+        report["options"] = options
+        (self.stage.work / "report.json").write_text(json.dumps(report))
+        return "report.json"
+
+
+@pytest.fixture
+def explain(stage: Stage, built: dict[str, str]) -> Explain:
+    return Explain(stage, built)
+
+
+def test_a_question(explain: Explain) -> None:
+    words = ["allreduce", "64KiB", "--layout", "4x4", "--table", "t.json"]
+    found = explain.json(*words)
+    assert found["question"]["shape"] == "16 ranks on 4 nodes (4 ranks each)"
+    assert (found["question"]["bytes_low"], found["question"]["bytes_high"]) == (32769, 65536)
+    assert found["choice"]["source"] == "application table"
+    assert found["choice"]["reason"] == "t.json rule 1: measured 12.3 us, native 24.6 us"
+    assert found["choice"]["algorithm"].startswith("two_level_ring(segment=64K,")
+    assert [entry["source"] for entry in found["considered"]][:2] == ["application table", "rule"]
+    candidates = {entry["algorithm"]: entry for entry in found["candidates"]}
+    assert candidates["two_level_ring(segment=64K)"]["time_us"] == 12.3
+    assert candidates["native"]["time_us"] == 24.6
+    assert candidates["fused"]["illegal"] == "needs all ranks on one node, there are 4 nodes"
+    assert "time_us" not in candidates["ring"] and not candidates["ring"]["illegal"]
+    text = explain.run(*words)
+    for words_shown in (
+        "allreduce of 64 KiB (32769 to 65536 bytes), 16 ranks on 4 nodes (4 ranks each)",
+        "application table: t.json rule 1: measured 12.3 us, native 24.6 us",
+        "12.3 us ±2%",
+        "2.00",
+        "it needs all ranks on one node, there are 4 nodes",
+    ):
+        assert words_shown in text
+
+
+def test_near_rules_say_so(explain: Explain) -> None:
+    found = explain.json("allreduce", "128K", "--layout", "4x6", "--table", "t.json")
+    assert "tuned at 4x4 and 64 KiB, used at 4x6 and 128 KiB" in found["choice"]["reason"]
+    assert found["candidates"][0]["near"] is True
+
+
+def test_what_changes_the_answer(explain: Explain) -> None:
+    assert explain.json("allreduce", "8", "--layout", "4")["choice"]["algorithm"].startswith("fused")
+    assert explain.json("allreduce")["question"]["shape"] == "8 ranks on 1 node"
+    found = explain.json("allreduce", "8", "--layout", "4", "--non-blocking", "--ordered")
+    assert (found["question"]["form"], found["question"]["operator"]) == ("non-blocking", "ordered")
+    assert not found["choice"]["algorithm"].startswith("fused")
+    assert any("waits inside" in entry["illegal"] for entry in found["candidates"])
+    forced = explain.json("allreduce", "--layout", "4", "--algorithm", "allreduce:ring,allreduce:nosuch")
+    assert forced["choice"]["source"] == "forced"
+    assert "no algorithm 'nosuch'" in forced["warnings"][0]
+    found = explain.json("allreduce", "1M", "--layout", "4", "--reproducible")
+    assert found["choice"]["reason"].startswith("reproducible: ")
+
+
+def test_the_options_of_this_environment_count(explain: Explain) -> None:
+    """What a run would do: the same variables, the same file."""
+    words = ["bcast", "64K", "--layout", "4x4"]
+    table = str(explain.stage.work / "t.json")
+    assert explain.json(*words)["choice"]["source"] == "rule"
+    assert explain.json(*words, UNISONO_TABLE=table)["choice"]["source"] == "application table"
+    assert explain.json(*words, UNISONO_SITE_TABLE=table)["choice"]["source"] == "site table"
+
+
+def test_a_report(explain: Explain) -> None:
+    file = explain.report(table=str(explain.stage.work / "t.json"), site_table="")
+    assert "unisono explain report.json OPERATION [SIZE]" in explain.run(file)
+    row = json.loads((explain.stage.work / file).read_text())["classes"][0]
+    found = explain.json(file, row["operation"], str(row["bytes_high"]))
+    assert [entry["recorded"] for entry in found] == [row]
+    assert found[0]["question"]["layout"] == "4x4"
+    text = explain.run(file, row["operation"], str(row["bytes_high"]))
+    assert row["reason"] in text
+    (bcast,) = [
+        entry
+        for entry in explain.json(explain.report(table="t.json"), row["operation"])
+        if entry["recorded"] == row
+    ]
+    explain.table({"operation": row["operation"], "algorithm": "native"})
+    (changed,) = [entry for entry in explain.json(file, row["operation"]) if entry["recorded"] == row]
+    assert bcast["choice"] != changed["choice"]
+    assert "With the tables and rules of today" in explain.run(file, row["operation"])
+
+
+def test_a_table(explain: Explain) -> None:
+    text = explain.run("t.json")
+    assert "rule 1: allreduce, 64 KiB, 4x4: measured" in text
+    assert "rule 2: bcast, all, everywhere: written" in text
+    assert "as the site wants it" in text
+    assert [rule["number"] for rule in explain.json("t.json", "bcast", "17")] == [2]
+    assert explain.json("t.json", "allreduce", "8") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "problem"),
+    [
+        (["frob"], 2, "frob"),
+        (["allreduce", "frob"], 2, "'frob' is no size; write 4096, 64K or 1MiB"),
+        (["allreduce", "8", "9"], 2, "'9' means nothing here"),
+        (["allreduce", "8", "--layout", "4y4"], 2, "write 4x8"),
+        (["nowhere.json"], 1, "cannot read nowhere.json"),
+        (["t.json", "--layout", "4x4"], 2, "--layout asks about a layout"),
+        (["t.json", "frob"], 2, "frob"),
+        (["x.json"], 1, "x.json is neither a report nor a table"),
+        (["report.json", "scan"], 1, "report.json has no calls of scan"),
+    ],
+)
+def test_refuses(explain: Explain, words: list[str], status: int, problem: str) -> None:
+    explain.report()
+    (explain.stage.work / "x.json").write_text("[]")
+    assert problem in explain.run(*words, status=status)

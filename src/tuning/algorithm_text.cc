@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/options.h"
+#include "tuning/decision.h"
 
 namespace unisono::tuning {
 namespace {
@@ -56,12 +57,7 @@ ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
 }
 
 std::string to_text(const NamedAlgorithm& named) {
-  if (named.algorithm == nullptr) return "native";
-  std::string inside;
-  for (const auto& [key, value] : named.parameters.values()) {
-    inside += (inside.empty() ? "" : ",") + key + "=" + bytes_to_text(value);
-  }
-  return named.algorithm->name + (inside.empty() ? "" : "(" + inside + ")");
+  return Choice{.algorithm = named.algorithm, .parameters = named.parameters}.text();
 }
 
 std::vector<std::string> split_outside_brackets(std::string_view text) {

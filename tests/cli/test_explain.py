@@ -17,7 +17,7 @@ RULES: list[dict[str, Any]] = [
         "bytes": [65536, 65536],
         "nodes": [4, 4],
         "ranks_per_node": [4, 4],
-        "algorithm": "two_level_ring(segment=64K)",
+        "algorithm": "two_level_ring(segment=65536)",
         "time_us": 12.3,
         "interval_us": [12.0, 12.6],
         "samples": 200,
@@ -68,10 +68,10 @@ def test_a_question(explain: Explain) -> None:
     assert (found["question"]["bytes_low"], found["question"]["bytes_high"]) == (32769, 65536)
     assert found["choice"]["source"] == "application table"
     assert found["choice"]["reason"] == "t.json rule 1: measured 12.3 us, native 24.6 us"
-    assert found["choice"]["algorithm"].startswith("two_level_ring(segment=64K,")
+    assert found["choice"]["algorithm"].startswith("two_level_ring(segment=65536,")
     assert [entry["source"] for entry in found["considered"]][:2] == ["application table", "rule"]
     candidates = {entry["algorithm"]: entry for entry in found["candidates"]}
-    assert candidates["two_level_ring(segment=64K)"]["time_us"] == 12.3
+    assert candidates["two_level_ring(segment=65536)"]["time_us"] == 12.3
     assert candidates["native"]["time_us"] == 24.6
     assert candidates["fused"]["illegal"] == "needs all ranks on one node, there are 4 nodes"
     assert "time_us" not in candidates["ring"] and not candidates["ring"]["illegal"]

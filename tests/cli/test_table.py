@@ -20,7 +20,7 @@ RING = {
     "bytes": [1025, 65536],
     "nodes": [4, 4],
     "ranks_per_node": [2, 8],
-    "algorithm": "two_level_ring(segment=64K)",
+    "algorithm": "two_level_ring(segment=65536)",
     "time_us": 12.3,
     "interval_us": [12.0, 12.6],
     "samples": 200,
@@ -98,7 +98,7 @@ def test_show(tables: Tables) -> None:
     cells = re.split(r"\s{2,}", row.strip())
     assert cells == [
         "2 KiB to 64 KiB",
-        "two_level_ring(segment=64K)",
+        "two_level_ring(segment=65536)",
         "12.3 us ±2%",
         "two_level_rabenseifner",
         "13 us",
@@ -124,7 +124,7 @@ def test_diff(tables: Tables) -> None:
             "allreduce",
             "8 KiB to 64 KiB",
             "4x2-8",
-            "two_level_ring(segment=64K)",
+            "two_level_ring(segment=65536)",
             "12.3 us ±2%",
             "native",
             "11 us ±3%",

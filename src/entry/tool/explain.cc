@@ -60,10 +60,6 @@ std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* 
   return tuning::read_table_texts(*options, place, warnings);
 }
 
-std::string text_of(const tuning::Choice& choice) {
-  return tuning::to_text(NamedAlgorithm{choice.algorithm, choice.parameters});
-}
-
 // One algorithm that could serve the call, or could not.
 struct Candidate {
   NamedAlgorithm algorithm;
@@ -159,7 +155,7 @@ int explain_decision(const std::vector<std::string>& words) {
   for (std::string& warning : decider.take_warnings()) warnings.push_back(std::move(warning));
   TableJson considered = TableJson::array(), candidates = TableJson::array(), tables = TableJson::array();
   for (const tuning::Considered& c : decider.consider(question)) {
-    considered.push_back({{"algorithm", text_of(c.choice)},
+    considered.push_back({{"algorithm", c.choice.text()},
                           {"source", c.choice.source},
                           {"reason", c.choice.reason},
                           {"why_not", c.why_not}});
@@ -169,7 +165,7 @@ int explain_decision(const std::vector<std::string>& words) {
     tables.push_back({{"file", text.file}, {"source", text.source}});
   const TableJson answer = {
       {"question", to_json(question)},
-      {"choice", {{"algorithm", text_of(choice)}, {"source", choice.source}, {"reason", choice.reason}}},
+      {"choice", {{"algorithm", choice.text()}, {"source", choice.source}, {"reason", choice.reason}}},
       {"considered", std::move(considered)},
       {"candidates", std::move(candidates)},
       {"tables", std::move(tables)},

@@ -81,6 +81,8 @@ def render(explanation: Explanation, console: Console) -> None:
     _in_turn(answer["considered"], console)
     _timed(answer["candidates"], console)
     _others(answer["candidates"], console)
+    read = [f"{entry['file']} ({entry['source']})" for entry in answer["tables"]]
+    console.print(f"[bold]Tables read:[/bold] {escape(', '.join(read) or 'none')}\n", soft_wrap=True)
     for warning in answer["warnings"]:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True)
 

@@ -117,8 +117,13 @@ class TableRules {
   std::vector<Match> matches(const Question& question) const;  // in order of preference
 
  private:
+  struct Entry {
+    const Rule* rule;
+    const SourcedTable* table;
+    int first_class, last_class;  // size classes that end within its bytes
+  };
   std::vector<SourcedTable> tables_;
-  std::vector<Match> by_operation_[operation_count];
+  std::vector<Entry> by_operation_[operation_count];
 };
 
 // Where a match stands, and what it was tuned for where it is only near; and what was measured.

@@ -140,7 +140,9 @@ class TableChooser : public Chooser {
 TableRules::TableRules(std::vector<SourcedTable> tables) : tables_(std::move(tables)) {
   for (const SourcedTable& sourced : tables_) {
     for (const Rule& rule : sourced.table.rules) {
-      by_operation_[static_cast<int>(rule.when.operation)].push_back({&rule, &sourced, false});
+      const Classes classes = classes_of(rule.when.bytes);
+      by_operation_[static_cast<int>(rule.when.operation)].push_back(
+          {&rule, &sourced, classes.first, classes.last});
     }
   }
 }
@@ -154,16 +156,15 @@ std::vector<TableRules::Match> TableRules::matches(const Question& question) con
   std::vector<Found> found;
   const int nodes = question.problem.layout->nodes();
   const int ranks = question.largest_node();
-  for (const Match& candidate : by_operation_[static_cast<int>(question.problem.operation)]) {
-    const Conditions& when = candidate.rule->when;
-    if (!words_hold(when, question)) continue;
+  for (const Entry& entry : by_operation_[static_cast<int>(question.problem.operation)]) {
+    const auto of_size = size_factor({entry.first_class, entry.last_class}, question.size_class);
+    if (!of_size) continue;
+    const Conditions& when = entry.rule->when;
     const auto of_nodes = factor(when.nodes, nodes);
     const auto of_ranks = factor(when.ranks_per_node, ranks);
-    const auto of_size = size_factor(classes_of(when.bytes), question.size_class);
-    if (!of_nodes || !of_ranks || !of_size) continue;
+    if (!of_nodes || !of_ranks || !words_hold(when, question)) continue;
     const Factor distance = *of_nodes * *of_ranks * *of_size;
-    found.push_back({distance, when.region.empty(), candidate});
-    found.back().match.is_near = distance > Factor{};
+    found.push_back({distance, when.region.empty(), {entry.rule, entry.table, distance > Factor{}}});
   }
   std::ranges::stable_sort(found, [](const Found& a, const Found& b) {
     return a.distance != b.distance ? a.distance < b.distance : a.is_everywhere < b.is_everywhere;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 conformance figures help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 conformance figures repository overlap help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -69,6 +69,12 @@ bench: build ## native and Unisono side by side
 
 figures: build-test ## the benchmark's figures on every MPI, as tables with verdicts, into reports/figures.md
 	@$(PYTHON) benchmarks/figures.py $(FIGURES)
+
+repository: build-test ## each operation's best algorithm against native, as tables and a plot, into reports/repository.*
+	@$(PYTHON) benchmarks/repository.py $(REPOSITORY)
+
+overlap: build-test ## none, part and all of segments overlapped between two levels, into reports/overlap.md (root)
+	@$(PYTHON) benchmarks/overlap.py $(OVERLAP)
 
 # Not a part of .ci/run: all of it takes hours on two cores; tests/integration/test_suites.py runs some.
 conformance: build-test ## others' test suites natively and under Unisono, into docs/conformance.md (CONFORMANCE=--help)

@@ -13,11 +13,13 @@
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)","is_same",
 // "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out. The
 // first line says what is measured on:
-// {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive"}.
+// {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive",
+// "is_active"}: whether under Unisono.
 //
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
 // tabs: "look OPERATION BYTES SECONDS CANDIDATES" tries candidates for so long, "compare ..." lets native,
-// Unisono's choice and all candidates (at most 8) alternate. Each is answered by one such line.
+// Unisono's choice and all candidates (at most 8) alternate. Each is answered by one such line; "end"
+// ends the job.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -333,6 +335,8 @@ static int serve(int largest, struct Settings* settings) {
     MPI_Bcast(line, length, MPI_CHAR, 0, MPI_COMM_WORLD);
     line[length] = 0;
     if (line[length - 1] == '\n') line[length - 1] = 0;
+    // Not every launcher tells rank 0 that its input has ended.
+    if (strcmp(line, "end") == 0) return is_all_same;
     if (!answer(line, largest, settings, &is_all_same)) {
       if (rank == 0) fprintf(stderr, "collectives: no request: %s\n", line);
       MPI_Abort(MPI_COMM_WORLD, 2);
@@ -365,8 +369,9 @@ static void print_place(void) {
   if (rank != 0) return;
   printf(
       "{\"mpi\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"ranks_per_node\": [%d, %d], \"is_consecutive\": "
-      "%s}\n",
-      library, size, nodes, least, most, all_consecutive ? "true" : "false");
+      "%s, \"is_active\": %s}\n",
+      library, size, nodes, least, most, all_consecutive ? "true" : "false",
+      set_algorithm != NULL ? "true" : "false");
   fflush(stdout);
 }
 

@@ -69,6 +69,12 @@ class Measurer:
         except BaseException:
             self._end()
             raise
+        if not first["is_active"]:
+            self._end()
+            raise UnisonoError(
+                "the measuring job does not run under Unisono: the launcher's words were not understood "
+                "(`unisono run --dry-run --verbose` shows how)"
+            )
         self.place = Place(
             mpi_words(first["mpi"]),
             first["ranks"],
@@ -136,6 +142,7 @@ class Measurer:
         """Let the job end by itself where it can, else end it."""
         assert self._process.stdin is not None
         try:
+            self._process.stdin.write(b"end\n")
             self._process.stdin.close()
             self._process.wait(timeout=10)
         except (OSError, subprocess.TimeoutExpired):

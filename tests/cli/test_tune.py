@@ -220,7 +220,8 @@ def test_wrong_budget(text: str):
 # Answers as the benchmark program does. Dies at a candidate named in $DIES_AT, and after $ANSWERS answers.
 JOB = """
 import json, os, sys
-print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node": [4, 4], "is_consecutive": True}), flush=True)
+print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node": [4, 4], "is_consecutive": True,
+    "is_active": "INACTIVE" not in os.environ}), flush=True)
 print("what some launcher says", flush=True)
 answers = int(os.environ.get("ANSWERS", "1000000"))
 TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
@@ -313,6 +314,13 @@ def test_an_interrupted_run_goes_on(launcher: list[str], monkeypatch: pytest.Mon
     assert done.exit_code == 0, done.output
     assert "goes on after 1 cells" in done.output
     assert len(json.loads(Path("unisono-table.json").read_text())["rules"]) == 3
+
+
+def test_a_job_without_unisono(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("INACTIVE", "1")
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+    assert done.exit_code == 1
+    assert "does not run under Unisono" in done.output
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono tune` over real MPIs: it measures through the MPI's own launcher, and programs go by the table that it writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import mpis
+import pytest
+from harness import Cluster, Runner, compile_program
+from mpis import Layout, Mpi
+
+OPERATIONS = "barrier,bcast,allreduce,alltoallv"
+
+
+def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None = None) -> Path:
+    table = Path(runner.scratch) / "table.json"
+    environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
+    words = [sys.executable, "-m", "unisono", "tune", "--budget", "2s", "--operation", OPERATIONS]
+    words += ["--size", "8,16K", "-o", str(table), "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
+    words = cluster.on_head(words) if cluster else words
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return table
+
+
+def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
+    table = tune(mpi, runner, mpi.launch(3, [], runner.environment_for_ranks(mpi, 3, None)))
+    written = json.loads(table.read_text())
+    assert len(written["rules"]) == 1 + 2 + 2 + 1
+    assert all(rule["nodes"] == [1, 1] and rule["ranks_per_node"] == [3, 3] for rule in written["rules"])
+    assert any("native" in {o["algorithm"] for o in r.get("others", [])} for r in written["rules"])
+    report = Path(runner.scratch) / "report.json"
+    environment = {
+        "UNISONO_TABLE": str(table),
+        "UNISONO_SITE_TABLE": "",
+        "UNISONO_CACHE": "",
+        "UNISONO_REPORT": str(report),
+        "COLLECTIVES_NATIVE": "1",
+    }
+    command = [compile_program(mpi, "collectives"), "barrier", "counts", "roots"]
+    result = runner.unisono(mpi, 3, command, environment, timeout=120).check()
+    assert result.output.startswith("OK "), str(result)
+    assert "disabled" not in result.errors, str(result)
+    served = [e for e in json.loads(report.read_text())["classes"] if e["operation"] in OPERATIONS.split(",")]
+    assert any(e["source"] == "application table" for e in served), served
+
+
+@pytest.mark.cluster
+def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
+    layout = Layout((2, 2))
+    settings = runner.environment_for_ranks(cluster_mpi, 4, None)
+    table = tune(cluster_mpi, runner, cluster_mpi.launch(4, [], settings, layout), cluster)
+    rules = json.loads(table.read_text())["rules"]
+    assert all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2] for rule in rules)

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["base", "host", "shm", "patterns", "schedule", "algorithms", "tuning", "runtime", "entry"]
+LAYERS = ["base", "host", "shm", "patterns", "schedule", "algorithms", "model", "tuning", "runtime", "entry"]
 ADAPTER = "host/mpi"
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 SUFFIXES = {".c", ".cc", ".h", ".hpp", ".inc", ".S", ".in"}

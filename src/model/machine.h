@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a machine's messages and shared memory cost: the parameters of all models, as measured (A9) or typical.
+// docs/models.md explains each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unisono::model {
+
+// A number with the interval that it was measured to lie in.
+struct Value {
+  double value = 0;
+  std::optional<double> low, high;
+
+  Value() = default;
+  Value(double v) : value(v) {}
+  operator double() const { return value; }
+  bool operator==(const Value&) const = default;
+};
+
+// A cost that depends on a length: piecewise linear between its points, constant before the first one, and
+// beyond the last one as steep as before it.
+class Curve {
+ public:
+  struct Point {
+    std::int64_t bytes = 0;
+    Value us;
+    bool operator==(const Point&) const = default;
+  };
+  Curve() = default;
+  // In ascending order of bytes.
+  Curve(std::vector<Point> points);
+  double at(std::int64_t bytes) const;
+  bool empty() const { return points_.empty(); }
+  const std::vector<Point>& points() const { return points_; }
+  // Of its end: microseconds per byte.
+  double last_slope() const;
+  bool operator==(const Curve& other) const { return points_ == other.points_; }
+
+ private:
+  std::vector<Point> points_;
+};
+
+// G1: a message of m bytes takes alpha + beta * m.
+struct Hockney {
+  Value alpha_us;
+  Value beta_us_per_byte;
+  bool operator==(const Hockney&) const = default;
+};
+
+// Sections 4.2.2 and 4.2.3: latency, overhead on either side, gap between messages, gap per byte. LogP has no
+// gap per byte: there a message is so many words, each of them a message.
+struct LogGp {
+  Value latency_us;       // L
+  Value overhead_us;      // o
+  Value gap_us;           // g
+  Value gap_us_per_byte;  // G
+  Value word_bytes = 8;
+  bool operator==(const LogGp&) const = default;
+};
+
+// Section 4.2.4: overheads and gap depend on the length; L includes the sender's overhead of an empty
+// message.
+struct PLogP {
+  Value latency_us;  // L
+  Curve send_us;     // os(m)
+  Curve receive_us;  // or(m)
+  Curve gap_us;      // g(m)
+  bool operator==(const PLogP&) const = default;
+};
+
+enum class MessageModel : std::uint8_t { hockney, logp, loggp, plogp };
+std::string_view name(MessageModel model);
+std::optional<MessageModel> message_model_from_name(std::string_view name);
+
+// One message as all the models see it.
+struct MessageCost {
+  double send_us = 0;       // the sender's core is taken
+  double occupancy_us = 0;  // no other message leaves (or enters) the rank
+  double transit_us = 0;    // from the start until the last byte is at the receiver
+  double receive_us = 0;    // the receiver's core is taken, after that
+  double whole_us() const { return transit_us + receive_us; }
+};
+
+// The host's messages on one level.
+struct Link {
+  Hockney hockney;
+  LogGp loggp;
+  PLogP plogp;
+  MessageCost message(MessageModel model, std::int64_t bytes) const;
+  bool operator==(const Link&) const = default;
+};
+
+// What all ranks of a node share when they send to other nodes.
+struct NetworkCard {
+  Value message_us;
+  Value us_per_byte;
+  double occupancy_us(std::int64_t bytes) const {
+    return message_us + us_per_byte * static_cast<double>(bytes);
+  }
+  bool operator==(const NetworkCard&) const = default;
+};
+
+// A1: the operations on the node's shared memory, and what goes with them.
+struct SharedMemory {
+  Value signal_us;           // raising the own flag
+  Value flag_us;             // until another rank sees it
+  Value await_us;            // looking at a flag that is up
+  Curve put_us;              // own memory -> slot
+  Curve get_us;              // slot -> own memory: two optima, small pieces in the caches and large ones past
+  Curve copy_us;             // inside the own memory
+  Curve combine_us;          // joining two vectors of the own memory
+  Curve single_copy_us;      // out of another rank's memory
+  Value fused_us;            // a fused operation, beside its lines and waits
+  Value line_us;             // each line of a fused operation that is written, or read from another rank
+  Value memory_us_per_byte;  // what all copies of a node share
+  Value channel_bytes;          // of one channel, shared out among the node's ranks
+  bool operator==(const SharedMemory&) const = default;
+};
+
+struct Machine {
+  std::string name;
+  std::string note;  // where the numbers come from
+  int cores_per_node = 1;
+  Value switch_us;  // a core changes from one rank to another
+  Link node;        // messages of the host inside a node
+  Link network;     // and between nodes
+  NetworkCard card;
+  SharedMemory shared;
+  Curve overlap_penalty_us;  // ovp(m), section 4.5: what copying m bytes costs messages that are under way
+
+  const Link& link(bool is_between_nodes) const { return is_between_nodes ? network : node; }
+  bool operator==(const Machine&) const = default;
+};
+
+// Built in: "typical" (the default), "ethernet", and "myrinet", the cluster of G1.
+const std::vector<Machine>& built_in_machines();
+const Machine& default_machine();
+const Machine* find_built_in(std::string_view name);
+
+// The file's text <-> machine. What is wrong is said as "shared.put_us: ..."; then there is no machine.
+struct ReadMachine {
+  std::optional<Machine> machine;
+  std::string problem;
+};
+ReadMachine machine_from_json(std::string_view text);
+std::string to_json(const Machine& machine);
+
+}  // namespace unisono::model

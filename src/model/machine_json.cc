@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A machine as a file: python/unisono/schema/machine.schema.json.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "model/machine.h"
+
+namespace unisono::model {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int schema_version = 1;
+
+// What stands at a place of the file is not what it has to be.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void refuse(const std::string& where, const std::string& what) {
+  throw Refusal(where + ": " + what);
+}
+
+class Reader {
+ public:
+  Reader(const ordered_json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json_.is_object()) refuse(where_.empty() ? "the file" : where_, "is no object");
+  }
+
+  Reader inner(const char* key) const { return {member(key), path(key)}; }
+  std::string text(const char* key) const {
+    if (!json_.contains(key)) return {};
+    if (!json_[key].is_string()) refuse(path(key), "is no text");
+    return json_[key].get<std::string>();
+  }
+  Value value(const char* key) const { return value_from(member(key), path(key)); }
+  Value value(const char* key, const Value& otherwise) const {
+    return json_.contains(key) ? value(key) : otherwise;
+  }
+  Curve curve(const char* key) const {
+    const Reader columns = inner(key);
+    const auto bytes = columns.numbers("bytes");
+    const auto us = columns.numbers("us");
+    const auto low = columns.numbers_if_any("low", us.size());
+    const auto high = columns.numbers_if_any("high", us.size());
+    if (bytes.empty()) refuse(path(key), "has no points");
+    if (bytes.size() != us.size()) refuse(path(key), "has not as many us as bytes");
+    std::vector<Curve::Point> points;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      Curve::Point point{static_cast<std::int64_t>(bytes[i]), us[i]};
+      if (!low.empty()) point.us.low = low[i];
+      if (!high.empty()) point.us.high = high[i];
+      if (i > 0 && point.bytes <= points.back().bytes) refuse(path(key), "its bytes do not ascend");
+      points.push_back(point);
+    }
+    return Curve(std::move(points));
+  }
+
+ private:
+  std::string path(const char* key) const { return where_.empty() ? key : where_ + "." + key; }
+  const ordered_json& member(const char* key) const {
+    if (!json_.contains(key)) refuse(path(key), "is missing");
+    return json_[key];
+  }
+  static double number(const ordered_json& json, const std::string& where) {
+    if (!json.is_number() || !(json.get<double>() >= 0)) refuse(where, "is no number from 0 on");
+    return json.get<double>();
+  }
+  static Value value_from(const ordered_json& json, const std::string& where) {
+    if (!json.is_object()) return number(json, where);
+    if (!json.contains("value")) refuse(where, "has no value");
+    Value value(number(json["value"], where + ".value"));
+    if (json.contains("low")) value.low = number(json["low"], where + ".low");
+    if (json.contains("high")) value.high = number(json["high"], where + ".high");
+    return value;
+  }
+  std::vector<double> numbers(const char* key) const {
+    const ordered_json& list = member(key);
+    if (!list.is_array()) refuse(path(key), "is no list");
+    std::vector<double> all;
+    for (const ordered_json& item : list) all.push_back(number(item, path(key)));
+    return all;
+  }
+  std::vector<double> numbers_if_any(const char* key, std::size_t count) const {
+    if (!json_.contains(key)) return {};
+    auto all = numbers(key);
+    if (all.size() != count) refuse(path(key), "has not as many numbers as us");
+    return all;
+  }
+
+  const ordered_json& json_;
+  std::string where_;
+};
+
+Link link_from(const Reader& reader) {
+  Link link;
+  const Reader hockney = reader.inner("hockney");
+  link.hockney = {hockney.value("alpha_us"), hockney.value("beta_us_per_byte")};
+  const Reader loggp = reader.inner("loggp");
+  link.loggp = {loggp.value("L_us"), loggp.value("o_us"), loggp.value("g_us"), loggp.value("G_us_per_byte"),
+                loggp.value("word_bytes", LogGp().word_bytes)};
+  if (link.loggp.word_bytes < 1) refuse("loggp.word_bytes", "is less than 1");
+  const Reader plogp = reader.inner("plogp");
+  link.plogp = {plogp.value("L_us"), plogp.curve("os_us"), plogp.curve("or_us"), plogp.curve("g_us")};
+  return link;
+}
+
+SharedMemory shared_from(const Reader& reader) {
+  return {.signal_us = reader.value("signal_us"),
+          .flag_us = reader.value("flag_us"),
+          .await_us = reader.value("await_us"),
+          .put_us = reader.curve("put_us"),
+          .get_us = reader.curve("get_us"),
+          .copy_us = reader.curve("copy_us"),
+          .combine_us = reader.curve("combine_us"),
+          .single_copy_us = reader.curve("single_copy_us"),
+          .fused_us = reader.value("fused_us"),
+          .line_us = reader.value("line_us"),
+          .memory_us_per_byte = reader.value("memory_us_per_byte"),
+          .channel_bytes = reader.value("channel_bytes")};
+}
+
+Machine machine_from(const ordered_json& json) {
+  const Reader reader(json, "");
+  if (reader.text("schema") != "unisono-machine") refuse("schema", "is not 'unisono-machine'");
+  const double version = reader.value("version");
+  if (version != schema_version) {
+    refuse("version", "is not " + std::to_string(schema_version) + ", which this Unisono reads");
+  }
+  Machine machine;
+  machine.name = reader.text("name");
+  machine.note = reader.text("note");
+  machine.cores_per_node = static_cast<int>(reader.value("cores_per_node"));
+  if (machine.cores_per_node < 1) refuse("cores_per_node", "is less than 1");
+  machine.switch_us = reader.value("switch_us");
+  machine.node = link_from(reader.inner("node"));
+  machine.network = link_from(reader.inner("network"));
+  const Reader card = reader.inner("network_card");
+  machine.card = {card.value("message_us"), card.value("us_per_byte")};
+  machine.shared = shared_from(reader.inner("shared_memory"));
+  if (machine.shared.channel_bytes < 1) refuse("shared_memory.channel_bytes", "is less than 1");
+  machine.overlap_penalty_us = reader.curve("overlap_penalty_us");
+  return machine;
+}
+
+ordered_json json_of(const Value& value) {
+  if (!value.low && !value.high) return value.value;
+  ordered_json json = {{"value", value.value}};
+  if (value.low) json["low"] = *value.low;
+  if (value.high) json["high"] = *value.high;
+  return json;
+}
+
+ordered_json json_of(const Curve& curve) {
+  ordered_json json = {{"bytes", ordered_json::array()}, {"us", ordered_json::array()}};
+  for (const Curve::Point& point : curve.points()) {
+    json["bytes"].push_back(point.bytes);
+    json["us"].push_back(point.us.value);
+    if (point.us.low) json["low"].push_back(*point.us.low);
+    if (point.us.high) json["high"].push_back(*point.us.high);
+  }
+  return json;
+}
+
+ordered_json json_of(const Link& link) {
+  return {{"hockney",
+           {{"alpha_us", json_of(link.hockney.alpha_us)},
+            {"beta_us_per_byte", json_of(link.hockney.beta_us_per_byte)}}},
+          {"loggp",
+           {{"L_us", json_of(link.loggp.latency_us)},
+            {"o_us", json_of(link.loggp.overhead_us)},
+            {"g_us", json_of(link.loggp.gap_us)},
+            {"G_us_per_byte", json_of(link.loggp.gap_us_per_byte)},
+            {"word_bytes", json_of(link.loggp.word_bytes)}}},
+          {"plogp",
+           {{"L_us", json_of(link.plogp.latency_us)},
+            {"os_us", json_of(link.plogp.send_us)},
+            {"or_us", json_of(link.plogp.receive_us)},
+            {"g_us", json_of(link.plogp.gap_us)}}}};
+}
+
+ordered_json json_of(const SharedMemory& shared) {
+  return {{"signal_us", json_of(shared.signal_us)},
+          {"flag_us", json_of(shared.flag_us)},
+          {"await_us", json_of(shared.await_us)},
+          {"put_us", json_of(shared.put_us)},
+          {"get_us", json_of(shared.get_us)},
+          {"copy_us", json_of(shared.copy_us)},
+          {"combine_us", json_of(shared.combine_us)},
+          {"single_copy_us", json_of(shared.single_copy_us)},
+          {"fused_us", json_of(shared.fused_us)},
+          {"line_us", json_of(shared.line_us)},
+          {"memory_us_per_byte", json_of(shared.memory_us_per_byte)},
+          {"channel_bytes", json_of(shared.channel_bytes)}};
+}
+
+}  // namespace
+
+ReadMachine machine_from_json(std::string_view text) {
+  const ordered_json json = ordered_json::parse(text, nullptr, false);
+  if (json.is_discarded()) return {std::nullopt, "is no JSON"};
+  try {
+    return {machine_from(json), ""};
+  } catch (const Refusal& refusal) {
+    return {std::nullopt, refusal.what()};
+  }
+}
+
+std::string to_json(const Machine& machine) {
+  const ordered_json json = {{"schema", "unisono-machine"},
+                             {"version", schema_version},
+                             {"name", machine.name},
+                             {"note", machine.note},
+                             {"cores_per_node", machine.cores_per_node},
+                             {"switch_us", json_of(machine.switch_us)},
+                             {"node", json_of(machine.node)},
+                             {"network", json_of(machine.network)},
+                             {"network_card",
+                              {{"message_us", json_of(machine.card.message_us)},
+                               {"us_per_byte", json_of(machine.card.us_per_byte)}}},
+                             {"shared_memory", json_of(machine.shared)},
+                             {"overlap_penalty_us", json_of(machine.overlap_penalty_us)}};
+  return json.dump(1) + "\n";
+}
+
+}  // namespace unisono::model

@@ -56,7 +56,7 @@ SharedMemory typical_shared_memory() {
           .fused_us = 0.01,
           .line_us = 0.03,
           .memory_us_per_byte = 1e-5,  // 100 GB/s, all cores together
-          .channel_bytes = 256.0 * 1024};
+          .channel_bytes = 4.0 * 1024 * 1024};
 }
 
 Machine typical() {

@@ -14,6 +14,8 @@ int show_algorithm(const std::vector<std::string>& words);
 int describe_topology(const std::vector<std::string>& words);
 int read_tables(const std::vector<std::string>& words);
 int explain_decision(const std::vector<std::string>& words);
+int predict_algorithms(const std::vector<std::string>& words);
+int show_machine(const std::vector<std::string>& words);
 int list_options(const std::vector<std::string>& words);
 
 }  // namespace unisono::entry

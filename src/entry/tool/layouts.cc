@@ -44,8 +44,8 @@ Topology topology_from(const std::string& text) {
   return *std::move(read.topology);
 }
 
-std::shared_ptr<const Layout> chosen_layout(const Arguments& arguments, int standard_ranks) {
-  const auto ranks = static_cast<int>(arguments.number("ranks", 1, most_ranks, 0));
+std::shared_ptr<const Layout> chosen_layout(const Arguments& arguments, int standard_ranks, int most) {
+  const auto ranks = static_cast<int>(arguments.number("ranks", 1, most, 0));
   Layout layout;
   if (arguments.has("layout")) {
     layout = layout_from(arguments.text("layout"));
@@ -57,9 +57,9 @@ std::shared_ptr<const Layout> chosen_layout(const Arguments& arguments, int stan
   }
   const std::string name = arguments.has("layout") ? "--layout " + arguments.text("layout")
                                                    : "--topology " + arguments.text("topology", "");
-  if (layout.size() > most_ranks) {
+  if (layout.size() > most) {
     throw UsageError(name + " holds " + std::to_string(layout.size()) + " ranks; at most " +
-                     std::to_string(most_ranks) + " are looked at");
+                     std::to_string(most) + " are looked at");
   }
   if (ranks > 0 && ranks != layout.size()) {
     throw UsageError(name + " holds " + std::to_string(layout.size()) + " ranks, --ranks says " +

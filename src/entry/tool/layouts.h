@@ -16,6 +16,7 @@ inline constexpr int most_ranks = 1024;
 patterns::Topology topology_from(const std::string& text);
 // With a topology alone each machine has one rank; its machines are the layout's nodes in order. Without
 // anything there are `standard_ranks` on one node.
-std::shared_ptr<const patterns::Layout> chosen_layout(const Arguments& arguments, int standard_ranks);
+std::shared_ptr<const patterns::Layout> chosen_layout(const Arguments& arguments, int standard_ranks,
+                                                      int most = most_ranks);
 
 }  // namespace unisono::entry

@@ -24,7 +24,8 @@ struct Question {
 constexpr Question questions[] = {{"version", print_version},  {"options", list_options},
                                   {"list", list_algorithms},   {"show", show_algorithm},
                                   {"check", check_algorithms}, {"topology", describe_topology},
-                                  {"table", read_tables},      {"explain", explain_decision}};
+                                  {"table", read_tables},      {"explain", explain_decision},
+                                  {"predict", predict_algorithms}, {"machine", show_machine}};
 
 int answer(const std::vector<std::string>& words) {
   std::string known;

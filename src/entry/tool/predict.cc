@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Predicts how long algorithms take on a described machine, and ranks them.
+#include "model/predict.h"
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "entry/tool/arguments.h"
+#include "entry/tool/commands.h"
+#include "entry/tool/layouts.h"
+#include "model/machine.h"
+
+namespace unisono::entry {
+namespace {
+
+using algorithms::Descriptor;
+using algorithms::ParameterSpec;
+using model::Candidate;
+using model::Machine;
+using model::Prediction;
+using nlohmann::ordered_json;
+using std::chrono::steady_clock;
+
+constexpr int most_predicted_ranks = 1 << 20;
+constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
+
+Machine chosen_machine(const std::string& text) {
+  if (const Machine* known = model::find_built_in(text)) return *known;
+  std::ifstream stream(text);
+  if (!stream) {
+    std::string known;
+    for (const Machine& machine : model::built_in_machines()) {
+      known += (known.empty() ? "" : ", ") + machine.name;
+    }
+    throw UsageError("--machine " + text + ": there is no such file, and no such machine built in (" + known +
+                     ")");
+  }
+  const std::string lines((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  model::ReadMachine read = model::machine_from_json(lines);
+  if (!read.machine) throw UsageError("--machine " + text + ": " + read.problem);
+  return *std::move(read.machine);
+}
+
+std::int64_t bytes_of(const std::string& text, const std::string& what) {
+  const std::int64_t bytes = bytes_from_text(text);
+  if (bytes < 0 || bytes > most_bytes) {
+    throw UsageError(what + " takes a size such as 8, 64K or 1M, not '" + text + "'");
+  }
+  return bytes;
+}
+
+// "segment=64K" onto the candidate.
+void set_parameter(const std::string& item, Candidate* candidate) {
+  const std::size_t equals = item.find('=');
+  const std::string key = item.substr(0, equals);
+  std::string known;
+  for (const ParameterSpec& spec : candidate->algorithm->parameters) {
+    known += (known.empty() ? "; there are " : ", ") + std::string(spec.name);
+    if (spec.name != key) continue;
+    const std::int64_t value = equals == std::string::npos ? -1 : bytes_from_text(item.substr(equals + 1));
+    if (value < spec.low || value > spec.high) {
+      throw UsageError(candidate->algorithm->name + ": " + key + " takes " + bytes_to_text(spec.low) +
+                       " to " + bytes_to_text(spec.high));
+    }
+    candidate->parameters.set(key, value);
+    return;
+  }
+  throw UsageError(candidate->algorithm->name + " has no parameter '" + key + "'" + known);
+}
+
+// "ring(segment=64K,window=2)", as option `algorithm` has it behind the colon.
+Candidate candidate_from(Operation operation, const std::string& text) {
+  if (text == "native") return {};
+  const std::size_t bracket = text.find('(');
+  const std::string name = text.substr(0, bracket);
+  Candidate candidate{algorithms::find(operation, name), {}};
+  if (candidate.algorithm == nullptr) {
+    throw UsageError("there is no algorithm '" + name + "' for " + std::string(unisono::name(operation)) +
+                     "; unisono list names them");
+  }
+  if (bracket == std::string::npos) return candidate;
+  if (text.back() != ')') throw UsageError("'" + text + "': its bracket is not closed");
+  std::string inside = text.substr(bracket + 1, text.size() - bracket - 2);
+  for (std::size_t comma = 0; comma != std::string::npos && !inside.empty();) {
+    comma = inside.find(',');
+    set_parameter(inside.substr(0, comma), &candidate);
+    if (comma != std::string::npos) inside.erase(0, comma + 1);
+  }
+  return candidate;
+}
+
+std::string text_of(const Candidate& candidate) {
+  if (candidate.algorithm == nullptr) return "native";
+  std::string inside;
+  for (const auto& [key, value] : candidate.parameters.values()) {
+    inside += (inside.empty() ? "" : ",") + key + "=" + std::to_string(value);
+  }
+  return candidate.algorithm->name + (inside.empty() ? "" : "(" + inside + ")");
+}
+
+ordered_json to_json(const Prediction& prediction) {
+  ordered_json json = {{"algorithm", prediction.candidate.algorithm != nullptr
+                                         ? prediction.candidate.algorithm->name
+                                         : std::string("native")},
+                       {"text", text_of(prediction.candidate)},
+                       {"parameters", ordered_json::object()}};
+  for (const auto& [key, value] : prediction.candidate.parameters.values()) json["parameters"][key] = value;
+  json["us"] = prediction.problem.empty() ? ordered_json(prediction.us) : ordered_json(nullptr);
+  json["problem"] = prediction.problem;
+  if (!prediction.stands_for.empty()) json["stands_for"] = prediction.stands_for;
+  json["steps"] = prediction.pieces;
+  json["most_waiting"] = prediction.most_waiting;
+  json["is_for_all_nodes"] = prediction.is_for_all_nodes;
+  return json;
+}
+
+void print_line(const ordered_json& line) {
+  std::puts(line.dump().c_str());
+  std::fflush(stdout);
+}
+
+model::PredictOptions chosen_options(const Arguments& arguments) {
+  model::PredictOptions options;
+  const std::string wanted = arguments.text("model", name(options.model));
+  const auto known = model::message_model_from_name(wanted);
+  if (!known) throw UsageError("--model " + wanted + ": there are hockney, logp, loggp, plogp");
+  options.model = *known;
+  options.most_pieces = arguments.number("steps", 1, std::int64_t{1} << 40, options.most_pieces);
+  options.has_shared_memory = !arguments.has("no-shared-memory");
+  options.has_single_copy = !arguments.has("no-single-copy");
+  return options;
+}
+
+}  // namespace
+
+int predict_algorithms(const std::vector<std::string>& words) {
+  const Arguments arguments(words,
+                            {"operation", "ranks", "layout", "topology", "root", "bytes", "machine", "algorithm",
+                             "model", "steps"},
+                            {"progress", "no-shared-memory", "no-single-copy"});
+  const Operation operation = arguments.operation("operation");
+  const Machine machine = chosen_machine(arguments.text("machine", model::default_machine().name));
+  schedule::Problem problem;
+  problem.operation = operation;
+  problem.layout = chosen_layout(arguments, 8, most_predicted_ranks);
+  problem.size = problem.layout->size();
+  problem.root =
+      static_cast<int>(arguments.number("root", 0, is_rooted(operation) ? problem.size - 1 : 0, 0));
+  model::PredictOptions options = chosen_options(arguments);
+  if (arguments.has("progress")) {
+    constexpr auto interval = std::chrono::milliseconds(200);
+    options.progress = [last = steady_clock::now(), interval](double share) mutable {
+      const auto now = steady_clock::now();
+      if (now - last < interval) return;
+      last = now;
+      print_line({{"progress", share}});
+    };
+  }
+  const std::vector<std::string> sizes =
+      arguments.has("bytes") ? arguments.all("bytes") : std::vector<std::string>{"0"};
+  for (const std::string& size : sizes) {
+    const std::int64_t bytes = bytes_of(size, "--bytes");
+    std::vector<Candidate> candidates;
+    for (const std::string& text : arguments.all("algorithm")) {
+      const Candidate candidate = candidate_from(operation, text);
+      if (candidate.algorithm != nullptr) candidates.push_back(candidate);
+    }
+    if (!arguments.has("algorithm")) candidates = model::candidates_for(operation, bytes);
+    ordered_json predictions = ordered_json::array();
+    for (const Prediction& one : model::rank(candidates, problem, bytes, machine, options)) {
+      predictions.push_back(to_json(one));
+    }
+    print_line({{"operation", name(operation)},
+                {"bytes", bytes},
+                {"ranks", problem.size},
+                {"nodes", problem.layout->nodes()},
+                {"machine", machine.name},
+                {"model", name(options.model)},
+                {"predictions", predictions}});
+  }
+  return 0;
+}
+
+int show_machine(const std::vector<std::string>& words) {
+  const Arguments arguments(words, {"machine"}, {});
+  std::fputs(model::to_json(chosen_machine(arguments.text("machine", model::default_machine().name))).c_str(),
+             stdout);
+  return 0;
+}
+
+}  // namespace unisono::entry

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/live_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "schedule/dependencies.h"
+#include "schedule/executor.h"
+
+namespace unisono::model {
+
+using schedule::ElementRange;
+using schedule::Place;
+using schedule::Problem;
+using schedule::Program;
+using schedule::Ref;
+using schedule::SharedMode;
+using schedule::Stage;
+using schedule::Step;
+using schedule::StepKind;
+using schedule::Wait;
+
+namespace {
+
+constexpr std::int64_t least_area_bytes = 16 * 1024;  // of a rank, as the runtime has it
+constexpr std::uint32_t least_ring = 4;
+
+bool is_flag_step(StepKind kind) {
+  return kind == StepKind::signal || kind == StepKind::await || kind == StepKind::await_all ||
+         kind == StepKind::await_space || kind == StepKind::expose;
+}
+bool is_await(StepKind kind) {
+  return kind == StepKind::await || kind == StepKind::await_all || kind == StepKind::node_barrier;
+}
+bool is_publishing(StepKind kind) {
+  return kind == StepKind::signal || kind == StepKind::node_barrier;
+}
+bool is_remote(Place place) {
+  return place == Place::remote_input || place == Place::remote_output;
+}
+
+bool does_conflict(const Touch& a, const Touch& b) {
+  if (a.place != b.place || !(a.is_write || b.is_write)) return false;
+  if (a.range.first >= b.range.last || b.range.first >= a.range.last) return false;
+  if (a.range != b.range) return true;
+  // The same range, but of each piece other parts.
+  const auto before = [](const Touch& x, const Touch& y) {
+    return static_cast<std::int64_t>(x.sub_last) * y.sub_parts <=
+           static_cast<std::int64_t>(y.sub_first) * x.sub_parts;
+  };
+  return !before(a, b) && !before(b, a);
+}
+
+std::int64_t lane_bytes(const Stage& stage, std::int64_t channel_bytes, int local_size) {
+  const std::int64_t area = std::max(least_area_bytes, channel_bytes / std::max(1, local_size));
+  const std::int64_t areas = stage.shared == SharedMode::common ? local_size : 1;
+  return std::max<std::int64_t>(1, areas * area / std::max(1, stage.buffers) / std::max(1, stage.lanes));
+}
+
+}  // namespace
+
+std::int64_t LiveStep::elements_of(std::int64_t piece) const {
+  ElementRange range = data.range;
+  if (pieces > 1) range = schedule::cut(range, piece, piece + 1, pieces);
+  if (data.sub_last - data.sub_first == data.sub_parts) return range.length();
+  return schedule::cut(range, data.sub_first, data.sub_last, data.sub_parts).length();
+}
+
+LiveSteps::LiveSteps(const Problem& problem, Program program, const CallSize& size, int local_size,
+                     int most_waiting)
+    : LiveSteps(problem, size, local_size) {
+  program_ = std::move(program);
+  most_waiting_ = most_waiting;
+  plan(program_.stages);
+}
+
+void LiveSteps::plan(const std::vector<Stage>& stages) {
+  std::vector<std::int64_t> next_piece;  // of each channel
+  for (const Stage& stage : stages) {
+    StageUse& use = uses_.emplace_back();
+    const bool has_channel = stage.shared != SharedMode::none;
+    const std::int64_t lane = has_channel ? lane_bytes(stage, size_.channel_bytes, local_size_) : 0;
+    use.pieces = static_cast<std::int32_t>(schedule::piece_count(
+        stage, units_, static_cast<std::size_t>(size_.element_bytes), static_cast<std::size_t>(lane)));
+    use.window = std::clamp(stage.window, 1, 64);
+    use.ticks = stage.ticks;
+    use.buffers = std::max(1, stage.buffers);
+    if (!has_channel) continue;
+    if (!stage.continues_channel || next_piece.empty()) next_piece.push_back(0);
+    use.channel = static_cast<int>(next_piece.size()) - 1;
+    use.base_piece = next_piece.back();
+    next_piece.back() += use.pieces;
+    use.has_node_steps = has_node_steps(stage);
+  }
+  channels_ = static_cast<int>(next_piece.size());
+}
+
+bool LiveSteps::has_node_steps(const Stage& stage) const {
+  std::vector<Step> steps;
+  schedule::Writer writer(&steps);
+  for (int round = 0; round < stage.rounds && steps.empty() && stage.write; ++round) {
+    stage.write(round, writer);
+  }
+  return !steps.empty();
+}
+
+std::int32_t LiveSteps::load() {
+  const std::int32_t begin = next_;
+  while (!is_exhausted_ && waiting_ < most_waiting_) {
+    while (stage_ < program_.stages.size() && round_ >= program_.stages[stage_].rounds) {
+      ++stage_;
+      round_ = 0;
+    }
+    if (stage_ == program_.stages.size()) {
+      is_exhausted_ = true;
+      program_ = {};
+      break;
+    }
+    load_stage();
+  }
+  return begin;
+}
+
+// What runs piece by piece through all its rounds is taken as a whole, all else a round at a time.
+void LiveSteps::load_stage() {
+  const Stage& stage = program_.stages[stage_];
+  if (round_ == 0) {
+    first_of_stage_ = next_;
+    first_blocking_ = last_blocking_ = first_node_ = -1;
+    if (!stage.continues_channel) last_on_channel_ = -1;
+    last_node_ = last_on_channel_;
+    last_exposed_await_ = -1;
+    is_exposed_ = false;
+  }
+  const bool is_whole = stage.shared != SharedMode::none || (stage.is_blocking && uses_[stage_].pieces > 1);
+  do {
+    load_round();
+  } while (is_whole && round_ < stage.rounds);
+  if (round_ == stage.rounds) end_stage();
+}
+
+void LiveSteps::load_round() {
+  static thread_local std::vector<Step> written;
+  written.clear();
+  schedule::Writer writer(&written);
+  program_.stages[stage_].write(round_, writer);
+  const std::int32_t first = next_;
+  for (const Step& step : written) {
+    add(step, static_cast<int>(stage_), round_);
+    if (next_ == first) continue;
+    LiveStep& last = at(next_ - 1);
+    if (!is_message(last.kind)) continue;
+    for (std::int32_t other = next_ - 2; other >= first; --other) {
+      if (at(other).kind != last.kind || at(other).peer != last.peer) continue;
+      last.ordinal = at(other).ordinal + 1;
+      break;
+    }
+  }
+  ++round_;
+}
+
+void LiveSteps::add(const Step& step, int stage, int round) {
+  if ((step.kind == StepKind::copy || step.kind == StepKind::reduce) && step.into.first == step.into.last) {
+    return;
+  }
+  LiveStep& live = append();
+  live.stage = stage;
+  live.round = round;
+  live.pieces = uses_[static_cast<std::size_t>(stage)].pieces;
+  fill(step, &live);
+  find_waits(next_ - 1);
+}
+
+LiveStep& LiveSteps::append() {
+  const auto held = static_cast<std::uint32_t>(next_ - first_);
+  if (held == ring_.size()) {
+    std::vector<LiveStep> larger(std::max(least_ring, 2 * held));
+    const auto mask = static_cast<std::uint32_t>(larger.size()) - 1;
+    for (std::int32_t i = first_; i < next_; ++i) {
+      larger[static_cast<std::uint32_t>(i) & mask] = std::move(at(i));
+    }
+    ring_ = std::move(larger);
+    mask_ = mask;
+  }
+  LiveStep& live = at(next_++);
+  auto waits = std::move(live.waits_for);
+  auto waited = std::move(live.waited_by);
+  waits.clear();
+  waited.clear();
+  live = LiveStep();
+  live.waits_for = std::move(waits);
+  live.waited_by = std::move(waited);
+  ++waiting_;
+  return live;
+}
+
+void LiveSteps::fill(const Step& step, LiveStep* live) const {
+  live->kind = step.kind;
+  live->peer = step.peer;
+  live->tick = step.tick;
+  live->is_node_step = is_flag_step(step.kind) || is_fused(step.kind);
+  if (is_message(step.kind)) {
+    const Ref& data = step.kind == StepKind::send ? step.left : step.into;
+    live->is_token = schedule::is_token(problem_.operation, data);
+    if (live->is_token) live->is_node_step = false;
+  }
+  const auto touch = [this](const Ref& ref, bool is_write) {
+    return Touch{ref.place,     is_write,     schedule::element_range(ref, units_),
+                 ref.sub_first, ref.sub_last, ref.sub_parts};
+  };
+  const schedule::Operands named = schedule::operands(step);
+  if (live->is_token) return;
+  for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+    if (ref == nullptr) continue;
+    const bool is_write = ref == named.write;
+    const Touch all = touch(*ref, is_write);
+    if (is_fused(step.kind) ? !is_write : true) live->data = all;
+    if (schedule::is_private(ref->place)) {
+      if (all.range.length() > 0) live->touched[live->touches++] = all;
+      continue;
+    }
+    live->is_node_step = true;
+    live->is_remote_read = live->is_remote_read || is_remote(ref->place);
+    live->is_shared_write = live->is_shared_write || is_write;
+    if (!is_write && ref->place == Place::shared) ++live->shared_reads;
+  }
+  if (is_fused(step.kind) && named.write != nullptr) {
+    // Of blocks for all ranks that are written or read, one counts.
+    const bool is_scattered = step.kind == StepKind::node_scatter;
+    if (is_scattered || step.kind == StepKind::node_bcast) live->data = touch(*named.write, true);
+  }
+}
+
+// --- Dependencies ---
+
+void LiveSteps::wait_done(LiveStep& step, const LiveStep& other, std::int32_t number) const {
+  step.waits_for.push_back({number, step.stage == other.stage ? Wait::pieces : Wait::all});
+}
+
+void LiveSteps::find_waits(std::int32_t number) {
+  LiveStep& step = at(number);
+  const Stage& stage = stage_of(step);
+  if (step.kind == StepKind::expose) is_exposed_ = true;
+  for (std::int32_t i = first_; i < number; ++i) {
+    const LiveStep& other = at(i);
+    if (other.is_done()) continue;
+    wait_for_conflicts(step, other, i);
+    keep_order(step, other, i);
+    keep_points(step, other, i);
+    guard_exposed(step, other, i);
+  }
+  if (is_message(step.kind) && stage.is_blocking) {
+    if (first_blocking_ < 0) first_blocking_ = number;
+    if (last_blocking_ >= 0 && is_live(last_blocking_)) wait_done(step, at(last_blocking_), last_blocking_);
+    last_blocking_ = number;
+  }
+  if (is_exposed_ && is_await(step.kind)) {
+    if (last_exposed_await_ >= first_) at(last_exposed_await_).is_ending_exposure = false;
+    step.is_ending_exposure = true;
+    last_exposed_await_ = number;
+  }
+  if (step.is_node_step) order_node_step(number);
+  link(number);
+}
+
+void LiveSteps::link(std::int32_t number) {
+  LiveStep& step = at(number);
+  for (const schedule::Predecessor& wait : step.waits_for) {
+    auto& list = at(wait.step).waited_by;
+    if (list.empty() || list.back() != number) list.push_back(number);
+  }
+}
+
+void LiveSteps::wait_for_conflicts(LiveStep& step, const LiveStep& other, std::int32_t number) {
+  for (int a = 0; a < step.touches; ++a) {
+    for (int b = 0; b < other.touches; ++b) {
+      const Touch& own = step.touched[a];
+      const Touch& theirs = other.touched[b];
+      if (!does_conflict(own, theirs)) continue;
+      step.waits_for.push_back({number, own.range == theirs.range ? Wait::pieces : Wait::all});
+      return;
+    }
+  }
+}
+
+// rounds_under_way, begins_apart.
+void LiveSteps::keep_order(LiveStep& step, const LiveStep& other, std::int32_t number) {
+  const Stage& stage = stage_of(step);
+  if (stage.begins_apart && other.stage != step.stage) step.waits_for.push_back({number, Wait::all});
+  if (stage.rounds_under_way > 0 && is_message(step.kind) && is_message(other.kind) &&
+      other.stage == step.stage && other.round <= step.round - stage.rounds_under_way) {
+    wait_done(step, other, number);
+  }
+}
+
+// Tokens and fused steps mean their place in the program.
+void LiveSteps::keep_points(LiveStep& step, const LiveStep& other, std::int32_t number) {
+  const bool is_awaited_token = step.is_token && step.kind == StepKind::recv;
+  const bool is_gate =
+      (other.is_token && other.kind == StepKind::recv) || other.kind == StepKind::node_barrier;
+  const bool is_point = (step.is_token && step.kind == StepKind::send) || is_fused(step.kind);
+  if (is_gate && !is_awaited_token) {
+    wait_done(step, other, number);
+  } else if (is_point && other.is_token && other.kind == StepKind::send) {
+    const bool is_same = step.stage == other.stage;
+    step.waits_for.push_back({number, is_same ? Wait::started_pieces : Wait::started_all});
+  } else if (is_point || is_fused(other.kind)) {
+    wait_done(step, other, number);
+  }
+}
+
+void LiveSteps::guard_exposed(LiveStep& step, const LiveStep& other, std::int32_t number) {
+  const auto writes_exposed = [](const LiveStep& s) {
+    for (int i = 0; i < s.touches; ++i) {
+      if (s.touched[i].is_write && s.touched[i].place != Place::scratch) return true;
+    }
+    return false;
+  };
+  if (other.is_ending_exposure && writes_exposed(step)) wait_done(step, other, number);
+  if (is_exposed_ && is_publishing(step.kind) && writes_exposed(other)) wait_done(step, other, number);
+}
+
+// Node steps of a stage run in the order written. A message among them only has to start in its place, and to
+// be done before the next signal.
+void LiveSteps::order_node_step(std::int32_t number) {
+  LiveStep& step = at(number);
+  if (last_node_ >= 0 && is_live(last_node_)) {
+    const LiveStep& last = at(last_node_);
+    if (is_message(last.kind)) {
+      const bool is_same = last.stage == step.stage;
+      step.waits_for.push_back({last_node_, is_same ? Wait::started_pieces : Wait::started_all});
+    } else {
+      wait_done(step, last, last_node_);
+    }
+  }
+  if (is_publishing(step.kind) || is_fused(step.kind) || step.is_shared_write) {
+    for (std::int32_t i = first_; i < number; ++i) {
+      const LiveStep& other = at(i);
+      if (!other.is_done() && other.is_node_step && is_message(other.kind)) wait_done(step, other, i);
+    }
+  }
+  if (first_node_ < 0) first_node_ = number;
+  last_node_ = number;
+  if (uses_[static_cast<std::size_t>(step.stage)].channel >= 0) last_on_channel_ = number;
+}
+
+// The flag stands at the piece's last tick in the end, and a piece's node steps, or blocking messages, come
+// before those of the next.
+void LiveSteps::end_stage() {
+  const StageUse& use = uses_[stage_];
+  if (use.channel >= 0 && first_node_ >= 0) {
+    const LiveStep& last = at(last_node_);
+    if (last.kind != StepKind::signal || last.tick != use.ticks) {
+      add({.kind = StepKind::signal, .tick = use.ticks}, static_cast<int>(stage_), round_);
+    }
+  }
+  if (use.pieces == 1) return;
+  const auto follow = [this](std::int32_t first, std::int32_t last) {
+    if (first < 0 || first == last || !is_live(first)) return;
+    at(first).waits_for.push_back({last, Wait::previous});
+    at(last).waited_by.push_back(first);
+  };
+  follow(first_blocking_, last_blocking_);
+  follow(first_node_, first_node_ >= 0 ? last_node_ : -1);
+}
+
+bool LiveSteps::may_start(const LiveStep& step, std::int64_t piece) const {
+  for (const schedule::Predecessor& wait : step.waits_for) {
+    if (wait.step < first_) continue;
+    const LiveStep& other = at(wait.step);
+    bool is_over = true;
+    switch (wait.how) {
+      case Wait::pieces:
+        is_over = other.done >= schedule::pieces_needed(piece, step.pieces, other.pieces);
+        break;
+      case Wait::all:
+        is_over = other.is_done();
+        break;
+      case Wait::previous:
+        is_over = other.done >= piece;
+        break;
+      case Wait::started_pieces:
+        is_over = other.started > piece;
+        break;
+      case Wait::started_all:
+        is_over = other.started == other.pieces;
+        break;
+    }
+    if (!is_over) return false;
+  }
+  return true;
+}
+
+bool LiveSteps::complete(std::int32_t number, std::int64_t piece) {
+  LiveStep& step = at(number);
+  if (piece != step.done) {
+    step.done_ahead |= std::uint64_t{1} << (piece - step.done - 1);
+    return false;
+  }
+  ++step.done;
+  for (; (step.done_ahead & 1) != 0; ++step.done) step.done_ahead >>= 1;
+  step.done_ahead >>= 1;
+  if (!step.is_done()) return false;
+  --waiting_;
+  while (first_ < next_ && at(first_).is_done()) ++first_;
+  return true;
+}
+
+}  // namespace unisono::model

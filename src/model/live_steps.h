@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One rank's steps as a run in virtual time sees them: asked for round by round, held while they are not
+// done, and forgotten afterwards. So a rank needs memory for the steps under way, not for its program.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "schedule/compiled.h"
+#include "schedule/program.h"
+#include "schedule/ranges.h"
+
+namespace unisono::model {
+
+// Of a call: how much it moves, and how its stages are cut.
+struct CallSize {
+  std::int64_t elements = 0;
+  std::int64_t element_bytes = 1;
+  std::int64_t channel_bytes = 0;  // of a channel, all local ranks together
+};
+
+// What a step touches of the rank's own memory.
+struct Touch {
+  schedule::Place place = schedule::Place::output;
+  bool is_write = false;
+  schedule::ElementRange range;  // all pieces, sub-range left aside
+  std::int32_t sub_first = 0, sub_last = 1, sub_parts = 1;
+};
+
+struct LiveStep {
+  schedule::StepKind kind = schedule::StepKind::copy;
+  bool is_token = false;
+  bool is_node_step = false;
+  bool is_ending_exposure = false;  // the last await so far of a stage that exposes buffers
+  std::uint8_t shared_reads = 0;    // operands in slots
+  bool is_shared_write = false;
+  bool is_remote_read = false;
+  std::int32_t stage = 0;
+  std::int32_t round = 0;
+  std::int32_t peer = -1;
+  std::int32_t tick = 0;
+  std::int32_t ordinal = 0;  // messages: among those of one pair in one round
+  Touch data;                // what is moved: a message's, or what is written; fused steps: read
+  std::uint8_t touches = 0;
+  Touch touched[3];
+
+  std::int32_t pieces = 1;
+  std::int32_t started = 0, done = 0;
+  std::uint64_t done_ahead = 0;  // bit k: piece done + 1 + k is done as well
+  std::vector<schedule::Predecessor> waits_for;
+  std::vector<std::int32_t> waited_by;
+
+  bool is_done() const { return done == pieces; }
+  std::int64_t elements_of(std::int64_t piece) const;
+};
+
+// What a stage is in this call, the same on all ranks of a node.
+struct StageUse {
+  std::int32_t pieces = 1;
+  std::int32_t window = 1;
+  int channel = -1;
+  std::int64_t base_piece = 0;  // on its channel, of this call
+  int ticks = 0;
+  int buffers = 1;
+  bool has_node_steps = false;
+  std::int64_t tick_of(std::int64_t piece, int tick) const { return (base_piece + piece) * ticks + tick; }
+  // What all flags must have reached before the piece's slot is free.
+  std::int64_t space_tick(std::int64_t piece) const {
+    const std::int64_t number = base_piece + piece;
+    return number < buffers ? 0 : (number - buffers + 1) * ticks;
+  }
+};
+
+class LiveSteps {
+ public:
+  // `most_waiting`: no further round is asked for while so many steps are not done.
+  LiveSteps(const schedule::Problem& problem, schedule::Program program, const CallSize& size, int local_size,
+            int most_waiting);
+  // The same with the dependencies that the executor goes by, all of them at once.
+  static LiveSteps compiled(const schedule::Problem& problem, const schedule::Program& program,
+                            const CallSize& size, int local_size);
+
+  // Asks for further rounds as far as there is room; the first new step's number. Nothing new: end().
+  std::int32_t load();
+  std::int32_t begin() const { return first_; }
+  std::int32_t end() const { return next_; }
+  LiveStep& at(std::int32_t number) { return ring_[static_cast<std::uint32_t>(number) & mask_]; }
+  const LiveStep& at(std::int32_t number) const { return ring_[static_cast<std::uint32_t>(number) & mask_]; }
+  const StageUse& use(int stage) const { return uses_[static_cast<std::size_t>(stage)]; }
+  const std::vector<StageUse>& uses() const { return uses_; }
+  int channels() const { return channels_; }
+
+  bool may_start(const LiveStep& step, std::int64_t piece) const;
+  // Marks a piece as done; true when the whole step is.
+  bool complete(std::int32_t number, std::int64_t piece);
+  bool is_over() const { return is_exhausted_ && waiting_ == 0; }
+  std::int64_t waiting() const { return waiting_; }
+
+ private:
+  LiveSteps(const schedule::Problem& problem, const CallSize& size, int local_size)
+      : problem_(problem), size_(size), local_size_(local_size), units_(size.elements) {}
+  void plan(const std::vector<schedule::Stage>& stages);
+  bool has_node_steps(const schedule::Stage& stage) const;
+  void load_round();
+  void load_stage();
+  void add(const schedule::Step& step, int stage, int round);
+  LiveStep& append();
+  void fill(const schedule::Step& step, LiveStep* live) const;
+  void end_stage();
+
+  // --- Dependencies, as schedule/dependencies.cc finds them, on what is not done yet ---
+  void find_waits(std::int32_t number);
+  void wait_for_conflicts(LiveStep& step, const LiveStep& other, std::int32_t number);
+  void keep_order(LiveStep& step, const LiveStep& other, std::int32_t number);
+  void keep_points(LiveStep& step, const LiveStep& other, std::int32_t number);
+  void guard_exposed(LiveStep& step, const LiveStep& other, std::int32_t number);
+  void order_node_step(std::int32_t number);
+  void wait_done(LiveStep& step, const LiveStep& other, std::int32_t number) const;
+  void link(std::int32_t number);
+
+  const schedule::Stage& stage_of(const LiveStep& step) const {
+    return program_.stages[static_cast<std::size_t>(step.stage)];
+  }
+  bool is_live(std::int32_t number) const { return number >= first_ && !at(number).is_done(); }
+
+  schedule::Problem problem_;
+  schedule::Program program_;
+  CallSize size_;
+  int local_size_ = 1;
+  int most_waiting_ = 1;
+  schedule::Units units_;
+  std::vector<StageUse> uses_;
+  int channels_ = 0;
+
+  std::size_t stage_ = 0;  // the next round to ask for
+  int round_ = 0;
+  bool is_exhausted_ = false;
+
+  std::vector<LiveStep> ring_;  // steps first_ .. next_ - 1, by number & mask_
+  std::uint32_t mask_ = 0;
+  std::int32_t first_ = 0, next_ = 0;
+  std::int64_t waiting_ = 0;  // not done
+
+  // Of the stage that is being asked for.
+  std::int32_t first_of_stage_ = 0;
+  std::int32_t first_blocking_ = -1, last_blocking_ = -1;
+  std::int32_t first_node_ = -1, last_node_ = -1;
+  std::int32_t last_on_channel_ = -1;
+  std::int32_t last_exposed_await_ = -1;
+  bool is_exposed_ = false;
+};
+
+}  // namespace unisono::model

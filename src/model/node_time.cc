@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of a node in virtual time: copies, reductions, flags, fused operations.
+#include <algorithm>
+
+#include "model/run_state.h"
+
+namespace unisono::model {
+
+using schedule::StepKind;
+
+namespace {
+
+// As the fused operations lay messages out (shm/fused.cc).
+std::int64_t lines_of(std::int64_t bytes) {
+  constexpr std::int64_t payload_bytes = 56, line_bytes = 64, most_flagged_lines = 5;
+  const std::int64_t unit = bytes <= most_flagged_lines * payload_bytes ? payload_bytes : line_bytes;
+  return std::max<std::int64_t>(1, (bytes + unit - 1) / unit);
+}
+
+}  // namespace
+
+void VirtualRun::Channel::find_least() {
+  if (!flags.empty()) least = *std::min_element(flags.begin(), flags.end());
+}
+
+double VirtualRun::moving_us(const LiveStep& step, std::int64_t bytes) const {
+  const SharedMemory& shared = machine_.shared;
+  const double copy_us = shared.copy_us.at(bytes);
+  if (step.kind == StepKind::reduce) {
+    // Operands that others have written come more slowly.
+    const double fetch_us = std::max(0.0, shared.get_us.at(bytes) - copy_us);
+    const double remote_us = step.is_remote_read ? shared.single_copy_us.at(bytes) : 0;
+    return shared.combine_us.at(bytes) + step.shared_reads * fetch_us + remote_us;
+  }
+  if (step.is_remote_read) return shared.single_copy_us.at(bytes);
+  if (step.is_shared_write) return shared.put_us.at(bytes);
+  return step.shared_reads > 0 ? shared.get_us.at(bytes) : copy_us;
+}
+
+void VirtualRun::move_data(int index, std::int32_t number, std::int32_t piece, double us) {
+  const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  const std::int64_t bytes = step.elements_of(piece) * size_.element_bytes;
+  if (bytes == 0) return push_finish(index, number, piece, us);
+  const double cost = moving_us(step, bytes);
+  const double begins = take_core(index, us, cost);
+  NodeState& node = node_of(index);
+  node.memory_us =
+      std::max(node.memory_us, begins) + machine_.shared.memory_us_per_byte * static_cast<double>(bytes);
+  RankState& rank = ranks_[static_cast<std::size_t>(index)];
+  rank.core_free_us = std::max(rank.core_free_us, node.memory_us);
+  // Section 4.5: the node's messages under way get their data later, by up to what the copy takes.
+  const double penalty = std::min(cost, machine_.overlap_penalty_us.at(bytes));
+  if (node.card_out_us > begins) node.card_out_us += penalty;
+  if (node.card_in_us > begins) node.card_in_us += penalty;
+  push_finish(index, number, piece, rank.core_free_us);
+}
+
+void VirtualRun::signal(int index, std::int32_t number, std::int32_t piece, double us) {
+  LiveSteps& steps = steps_[static_cast<std::size_t>(index)];
+  const LiveStep& step = steps.at(number);
+  const double cost = machine_.shared.signal_us;
+  const double done = take_core(index, us, cost) + cost;
+  push_finish(index, number, piece, done);
+  if (step.kind == StepKind::expose) return;
+  const StageUse& use = steps.use(step.stage);
+  push({.us = done + machine_.shared.flag_us,
+        .kind = EventKind::flag,
+        .index = index,
+        .piece = use.channel,
+        .step = static_cast<std::int32_t>(use.tick_of(piece, step.tick))});
+}
+
+void VirtualRun::raise_flag(int index, std::int32_t number, std::int64_t tick) {
+  Channel& channel = node_of(index).channels[static_cast<std::size_t>(number)];
+  std::int64_t& flag = channel.flags[static_cast<std::size_t>(crew_.local_rank_of[index])];
+  const bool was_least = flag == channel.least;
+  flag = tick;
+  if (was_least) channel.find_least();
+  for (std::size_t i = 0; i < channel.waiting.size();) {
+    const Await await = channel.waiting[i];
+    if (!channel.has_reached(await.local_rank, await.tick)) {
+      ++i;
+      continue;
+    }
+    channel.waiting[i] = channel.waiting.back();
+    channel.waiting.pop_back();
+    end_await(await, now_);
+  }
+}
+
+void VirtualRun::await(int index, std::int32_t number, std::int32_t piece, double us) {
+  LiveSteps& steps = steps_[static_cast<std::size_t>(index)];
+  const LiveStep& step = steps.at(number);
+  const StageUse& use = steps.use(step.stage);
+  const bool is_space = step.kind == StepKind::await_space;
+  const Await await{.index = index,
+                    .step = number,
+                    .piece = piece,
+                    .tick = is_space ? use.space_tick(piece) : use.tick_of(piece, step.tick),
+                    .local_rank = step.kind == StepKind::await ? step.peer : -1};
+  Channel& channel = node_of(index).channels[static_cast<std::size_t>(use.channel)];
+  if (channel.has_reached(await.local_rank, await.tick)) {
+    end_await(await, us);
+  } else {
+    channel.waiting.push_back(await);
+  }
+}
+
+void VirtualRun::end_await(const Await& await, double us) {
+  const int flags = await.local_rank < 0 ? locals_of(await.index) : 1;
+  const double cost = flags * machine_.shared.await_us;
+  push_finish(await.index, await.step, await.piece, take_core(await.index, us, cost) + cost);
+}
+
+namespace {
+
+bool is_awaiting_all(StepKind kind) {
+  return kind == StepKind::node_barrier || kind == StepKind::node_allreduce ||
+         kind == StepKind::node_allgather || kind == StepKind::node_alltoall;
+}
+
+}  // namespace
+
+// What the rank has to say it writes at once; then it waits for those that it needs.
+void VirtualRun::start_fused(int index, std::int32_t number, double us) {
+  const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
+  const bool is_at_peer = crew_.local_rank_of[static_cast<std::size_t>(index)] == step.peer;
+  const bool is_writing = has_one_source(step.kind) ? is_at_peer : !(has_one_sink(step.kind) && is_at_peer);
+  const bool is_for_all = step.kind == StepKind::node_scatter;
+  const std::int64_t written = lines_of(is_for_all ? bytes * locals_of(index) : bytes);
+  const double cost =
+      machine_.shared.fused_us + (is_writing ? static_cast<double>(written) * machine_.shared.line_us : 0.0);
+  const double done = take_core(index, us, cost) + cost;
+
+  NodeState& node = node_of(index);
+  const std::int32_t operation = ranks_[static_cast<std::size_t>(index)].fused++;
+  if (node.fused.size() <= static_cast<std::size_t>(operation)) {
+    node.fused.resize(static_cast<std::size_t>(operation) + 1);
+  }
+  push({.us = done + machine_.shared.flag_us, .kind = EventKind::fused, .index = index, .piece = operation,
+        .step = is_at_peer ? 1 : 0});
+  const bool is_waiting = is_awaiting_all(step.kind) || (has_one_source(step.kind) && !is_at_peer) ||
+                          (has_one_sink(step.kind) && is_at_peer);
+  if (!is_waiting) return push_finish(index, number, 0, done);
+  Fused& fused = node.fused[static_cast<std::size_t>(operation)];
+  const bool is_there =
+      has_one_source(step.kind) ? fused.has_root : fused.arrived == locals_of(index) - 1;
+  if (is_there) {
+    read_fused(index, number, done);
+  } else {
+    fused.waiting.push_back({index, number});
+  }
+}
+
+void VirtualRun::enter_fused(int index, std::int32_t operation, bool is_source) {
+  Fused& fused = node_of(index).fused[static_cast<std::size_t>(operation)];
+  ++fused.arrived;
+  fused.has_root = fused.has_root || is_source;
+  for (std::size_t i = 0; i < fused.waiting.size();) {
+    const auto [other, number] = fused.waiting[i];
+    const LiveStep& step = steps_[static_cast<std::size_t>(other)].at(number);
+    if (!(has_one_source(step.kind) ? fused.has_root : fused.arrived == locals_of(index))) {
+      ++i;
+      continue;
+    }
+    fused.waiting[i] = fused.waiting.back();
+    fused.waiting.pop_back();
+    read_fused(other, number, now_);
+  }
+}
+
+void VirtualRun::read_fused(int index, std::int32_t number, double us) {
+  const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
+  const std::int64_t own = step.kind == StepKind::node_alltoall ? bytes / locals_of(index) : bytes;
+  const auto sources = static_cast<double>(has_one_source(step.kind) ? 1 : locals_of(index) - 1);
+  double cost = sources * static_cast<double>(lines_of(own)) * machine_.shared.line_us;
+  if (step.kind == StepKind::node_reduce || step.kind == StepKind::node_allreduce) {
+    cost += sources * machine_.shared.combine_us.at(bytes);
+  }
+  push_finish(index, number, 0, take_core(index, us, cost) + cost);
+}
+
+}  // namespace unisono::model

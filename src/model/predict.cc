@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/predict.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "model/symmetry.h"
+#include "model/virtual_time.h"
+
+namespace unisono::model {
+
+using algorithms::Descriptor;
+using algorithms::Parameters;
+using schedule::Problem;
+using schedule::Program;
+
+namespace {
+
+// From so many steps on one node is run for all, where that is the same.
+constexpr std::int64_t many_steps = 400'000;
+constexpr std::int64_t steps_per_round = 3;
+
+CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine) {
+  // What is reduced has elements: doubles, as far as the bytes are some.
+  std::int64_t element_bytes = 1;
+  if (is_reduction(operation)) element_bytes = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 1;
+  return {.elements = bytes / element_bytes,
+          .element_bytes = element_bytes,
+          .channel_bytes = static_cast<std::int64_t>(machine.shared.channel_bytes)};
+}
+
+// Before any is run: rounds of the first node's ranks stand for all.
+std::int64_t estimated_steps(const Problem& problem, const BuildProgram& build) {
+  const auto& first = problem.layout->ranks_of.front();
+  std::int64_t rounds = 0;
+  for (const int rank : first) {
+    Problem own = problem;
+    own.rank = rank;
+    for (const schedule::Stage& stage : build(own).stages) rounds += stage.rounds;
+  }
+  return rounds * steps_per_round * problem.layout->nodes();
+}
+
+Prediction run(const Candidate& candidate, const Problem& problem, const CallSize& size,
+               const Machine& machine, const PredictOptions& options) {
+  const BuildProgram build = [&](const Problem& own) {
+    return candidate.algorithm->build(own, candidate.parameters);
+  };
+  Prediction prediction{.candidate = candidate};
+  RunOptions run_options{.model = options.model, .most_pieces = options.most_pieces};
+  const std::int64_t steps = estimated_steps(problem, build);
+  if (options.progress) {
+    run_options.progress = [&](std::int64_t pieces) {
+      options.progress(std::min(1.0, static_cast<double>(pieces) / static_cast<double>(steps)));
+    };
+  }
+  Run result;
+  std::optional<Crew> node;
+  if (steps > many_steps) {
+    const CallSize equal = with_equal_parts(size, problem.size);
+    node = one_node_for_all(problem, build, equal);
+    if (node) result = run_in_virtual_time(problem, build, equal, machine, *node, run_options);
+  }
+  if (!node) {
+    if (steps > options.most_pieces) {
+      prediction.problem = "would take about " + std::to_string(steps) + " steps to run";
+      return prediction;
+    }
+    const Crew crew = everyone(problem.layout);
+    result = run_in_virtual_time(problem, build, size, machine, crew, run_options);
+  }
+  prediction.us = result.us;
+  prediction.problem = result.problem;
+  prediction.pieces = result.pieces;
+  prediction.most_waiting = result.most_waiting;
+  prediction.is_for_all_nodes = node.has_value();
+  return prediction;
+}
+
+std::vector<std::string_view> textbook_names(Operation operation) {
+  switch (operation) {
+    case Operation::barrier:
+      return {"dissemination"};
+    case Operation::bcast:
+      return {"binomial", "scatter_rd_allgather", "scatter_ring_allgather"};
+    case Operation::reduce:
+      return {"binomial", "rabenseifner"};
+    case Operation::allreduce:
+      return {"recursive_doubling", "rabenseifner", "ring"};
+    case Operation::gather:
+    case Operation::scatter:
+      return {"binomial", "flat"};
+    case Operation::gatherv:
+    case Operation::scatterv:
+      return {"flat"};
+    case Operation::allgather:
+    case Operation::allgatherv:
+      return {"recursive_doubling", "bruck", "ring"};
+    case Operation::alltoall:
+      return {"bruck", "pairwise"};
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+      return {"pairwise"};
+    case Operation::reduce_scatter_block:
+    case Operation::reduce_scatter:
+      return {"recursive_halving", "pairwise"};
+    case Operation::scan:
+    case Operation::exscan:
+      return {"recursive_doubling", "binomial", "chain"};
+  }
+  return {};
+}
+
+bool stands_before(const Prediction& a, const Prediction& b) {
+  if (a.problem.empty() != b.problem.empty()) return a.problem.empty();
+  return a.us < b.us;
+}
+
+}  // namespace
+
+Prediction predict(const Candidate& candidate, const Problem& problem, std::int64_t bytes,
+                   const Machine& machine, const PredictOptions& options) {
+  if (candidate.algorithm == nullptr) return predict_native(problem, bytes, machine, options);
+  std::string why = why_illegal(*candidate.algorithm, problem, bytes, options.has_shared_memory,
+                                options.has_single_copy);
+  if (why.empty() && candidate.algorithm->legality.waits_inside && !options.is_blocking) {
+    why = "waits inside, which the call must not";
+  }
+  if (!why.empty()) return {.candidate = candidate, .problem = why};
+  Candidate complete = candidate;
+  complete.parameters = with_standards(*candidate.algorithm, candidate.parameters);
+  return run(complete, problem, size_of(problem.operation, bytes, machine), machine, options);
+}
+
+std::optional<double> predict_us(const Descriptor& algorithm, const Parameters& parameters,
+                                 const Problem& problem, std::int64_t bytes, const Machine& machine,
+                                 const PredictOptions& options) {
+  const Prediction prediction = predict({&algorithm, parameters}, problem, bytes, machine, options);
+  if (!prediction.problem.empty()) return std::nullopt;
+  return prediction.us;
+}
+
+Prediction predict_native(const Problem& problem, std::int64_t bytes, const Machine& machine,
+                          const PredictOptions& options) {
+  Prediction best;
+  best.problem = "no textbook algorithm can be run";
+  for (const std::string_view name : textbook_names(problem.operation)) {
+    const Descriptor* algorithm = algorithms::find(problem.operation, name);
+    if (algorithm == nullptr) continue;
+    Prediction one = predict({algorithm, {}}, problem, bytes, machine, options);
+    if (one.problem.empty() && stands_before(one, best)) {
+      best = std::move(one);
+      best.stands_for = algorithm->name;
+    }
+  }
+  best.candidate = {};
+  return best;
+}
+
+std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
+  std::vector<Candidate> all;
+  for (const Descriptor& algorithm : algorithms::registry()) {
+    if (algorithm.operation != operation) continue;
+    const Parameters standard = with_standards(algorithm);
+    all.push_back({&algorithm, standard});
+    if (standard.get_or("segment", -1) < 0) continue;
+    for (std::int64_t segment = 8 << 10; segment <= 1 << 20 && segment < bytes; segment *= 4) {
+      if (segment == standard.get("segment")) continue;
+      Candidate other = all.back();
+      other.parameters.set("segment", segment);
+      all.push_back(std::move(other));
+    }
+  }
+  return all;
+}
+
+std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const Problem& problem,
+                             std::int64_t bytes, const Machine& machine, const PredictOptions& options) {
+  std::vector<Prediction> all;
+  const double total = static_cast<double>(candidates.size()) + 1;
+  PredictOptions of_one = options;
+  const auto add = [&](const Candidate& candidate) {
+    const auto done = static_cast<double>(all.size());
+    if (options.progress) {
+      of_one.progress = [&, done](double share) { options.progress((done + share) / total); };
+    }
+    all.push_back(predict(candidate, problem, bytes, machine, of_one));
+    if (options.progress) options.progress((done + 1) / total);
+  };
+  for (const Candidate& candidate : candidates) add(candidate);
+  add({});
+  std::stable_sort(all.begin(), all.end(), stands_before);
+  return all;
+}
+
+}  // namespace unisono::model

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long an algorithm would take, and which would be fastest: what decides without a measurement, and what
+// prunes before one (A7, B7).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/descriptor.h"
+#include "model/machine.h"
+#include "schedule/program.h"
+
+namespace unisono::model {
+
+struct PredictOptions {
+  MessageModel model = MessageModel::plogp;
+  bool has_shared_memory = true;
+  bool has_single_copy = true;
+  bool is_blocking = true;                    // may the call wait inside?
+  std::int64_t most_pieces = 60'000'000;      // of steps; an algorithm that takes more is not predicted
+  std::function<void(double share)> progress = {};  // of the work, now and then
+};
+
+struct Candidate {
+  const algorithms::Descriptor* algorithm = nullptr;  // null: native
+  algorithms::Parameters parameters;                  // complete
+};
+
+struct Prediction {
+  Candidate candidate;
+  double us = 0;
+  std::string problem;            // why there is no time: illegal, or too much to run; else empty
+  std::string stands_for;         // native: the algorithm that it is taken to be
+  std::int64_t pieces = 0;        // of steps that were run
+  std::int64_t most_waiting = 0;  // steps held at a time
+  bool is_for_all_nodes = false;  // one node was run for all
+};
+
+// `bytes` as size classes count them (tuning/size_class.h): a vector, or one block. The problem's rank does
+// not count. Some 0.1 to 1 ms for 16 ranks and a usual algorithm.
+Prediction predict(const Candidate& candidate, const schedule::Problem& problem, std::int64_t bytes,
+                   const Machine& machine, const PredictOptions& options = {});
+// The time alone; empty where the algorithm is not legal or takes too many steps.
+std::optional<double> predict_us(const algorithms::Descriptor& algorithm,
+                                 const algorithms::Parameters& parameters, const schedule::Problem& problem,
+                                 std::int64_t bytes, const Machine& machine,
+                                 const PredictOptions& options = {});
+
+// The host's own collective shows nobody its structure. It is taken to be the best of the textbooks'
+// algorithms for the operation, over messages, with standard parameters.
+Prediction predict_native(const schedule::Problem& problem, std::int64_t bytes, const Machine& machine,
+                          const PredictOptions& options = {});
+
+// Every algorithm of the operation, each with the settings that are worth a try for so many bytes: standard
+// parameters, and segments from 8 KiB to 1 MiB where it has them.
+std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes);
+
+// All candidates, and native, fastest first; those without a time at the end, with their problem.
+std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const schedule::Problem& problem,
+                             std::int64_t bytes, const Machine& machine, const PredictOptions& options = {});
+
+}  // namespace unisono::model

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run in virtual time under way: messages are in virtual_time.cc, the node's steps in node_time.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "model/virtual_time.h"
+
+namespace unisono::model {
+
+class VirtualRun {
+ public:
+  VirtualRun(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
+             const Machine& machine, const Crew& crew, const RunOptions& options);
+  Run run();
+
+ private:
+  static constexpr std::int64_t pieces_per_progress = 1 << 16;
+
+  enum class EventKind : std::uint8_t {
+    finish,  // a piece of a step is done
+    reach,   // a message is at its receiver's port
+    arrive,  // and in its memory
+    flag,    // a raised flag is seen: `piece` is the channel, `step` the tick
+    fused    // what a rank writes in a fused operation is seen: `piece` is the operation's number
+  };
+  struct Event {
+    double us = 0;
+    std::uint64_t order = 0;
+    EventKind kind = EventKind::finish;
+    std::int32_t index = 0;
+    std::int32_t piece = 0;
+    std::int32_t step = 0;  // or message
+    bool operator>(const Event& other) const {
+      return us != other.us ? us > other.us : order > other.order;
+    }
+  };
+
+  struct MessageKey {
+    std::int32_t from, to, stage, round, ordinal, piece;
+    bool operator==(const MessageKey&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const MessageKey& key) const {
+      std::uint64_t hash = 0;
+      for (const std::int32_t part : {key.from, key.to, key.stage, key.round, key.ordinal, key.piece}) {
+        hash = (hash ^ static_cast<std::uint32_t>(part)) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+      }
+      return hash;
+    }
+  };
+  struct Message {
+    MessageKey key;
+    std::int64_t bytes = 0;
+    double leaves_us = 0;
+    bool is_apart = false;
+  };
+
+  struct RankState {
+    double core_free_us = 0;  // the rank's own work is done
+    double out_free_us = 0, in_free_us = 0;
+    std::int32_t fused = 0;  // operations that it came to
+    bool is_finished = false;
+  };
+  struct Await {
+    std::int32_t index, step, piece;
+    std::int64_t tick;
+    std::int32_t local_rank;  // whose flag; -1: all
+  };
+  struct Channel {
+    std::vector<std::int64_t> flags;  // by local rank, as others see them
+    std::int64_t least = 0;
+    std::vector<Await> waiting;
+    void find_least();
+    bool has_reached(std::int32_t local_rank, std::int64_t tick) const {
+      return (local_rank < 0 ? least : flags[static_cast<std::size_t>(local_rank)]) >= tick;
+    }
+  };
+  struct Fused {
+    std::int32_t arrived = 0;
+    bool has_root = false;  // what the one source writes is seen
+    struct Waiting {
+      std::int32_t index, step;
+    };
+    std::vector<Waiting> waiting;
+  };
+  struct NodeState {
+    double card_out_us = 0, card_in_us = 0;  // free from then on
+    double memory_us = 0;
+    double resume_us = 0;           // until a rank that waited has a core again
+    std::vector<double> core_free;  // where ranks share cores
+    std::vector<Channel> channels;
+    std::vector<Fused> fused;
+  };
+
+  void set_up_flags(int index);
+  void set_up_node(int node);
+  NodeState& node_of(int index) {
+    return nodes_[static_cast<std::size_t>(crew_.node_of[static_cast<std::size_t>(index)])];
+  }
+  std::int32_t locals_of(int index) const {
+    const int node = crew_.node_of[static_cast<std::size_t>(index)];
+    return static_cast<std::int32_t>(crew_.indices_of[static_cast<std::size_t>(node)].size());
+  }
+  void push(Event event) {
+    event.order = order_++;
+    events_.push(event);
+  }
+  void push_finish(int index, std::int32_t number, std::int32_t piece, double us);
+  void handle(const Event& event);
+  void load(int index, double us);
+  void consider(int index, std::int32_t number, double us);
+  bool has_start_wait(const LiveSteps& steps, std::int32_t number, std::int32_t other) const;
+  void finish(int index, std::int32_t number, std::int32_t piece);
+  // When the rank begins with work that may begin at `us`.
+  double take_core(int index, double us, double work_us);
+  void start(int index, std::int32_t number, std::int32_t piece, double us);
+
+  static bool is_empty_message(const LiveStep& step, std::int64_t elements);
+  const MessageCost& message_cost(bool is_apart, std::int64_t bytes);
+  void send(int index, std::int32_t number, std::int32_t piece, double us);
+  void reach(std::int32_t number);
+  void arrive(std::int32_t number);
+  void receive(int index, std::int32_t number, std::int32_t piece, double us);
+  void take_in(int index, std::int32_t recv, std::int32_t piece, double us, std::int32_t message);
+  std::int32_t new_message(const Message& message);
+
+  // --- node_time.cc ---
+  void move_data(int index, std::int32_t number, std::int32_t piece, double us);
+  double moving_us(const LiveStep& step, std::int64_t bytes) const;
+  void signal(int index, std::int32_t number, std::int32_t piece, double us);
+  void raise_flag(int index, std::int32_t channel, std::int64_t tick);
+  void await(int index, std::int32_t number, std::int32_t piece, double us);
+  void end_await(const Await& await, double us);
+  void start_fused(int index, std::int32_t number, double us);
+  void enter_fused(int index, std::int32_t operation, bool is_source);
+  void read_fused(int index, std::int32_t number, double us);
+
+  const CallSize size_;
+  const Machine& machine_;
+  const Crew& crew_;
+  const RunOptions& options_;
+  std::vector<RankState> ranks_;
+  std::vector<LiveSteps> steps_;
+  std::vector<NodeState> nodes_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t order_ = 0;
+  double now_ = 0;
+  std::int64_t finished_ = 0;
+  std::int64_t held_ = 0;
+  // A message that has arrived, or the receive that waits for it: whoever comes second meets the first.
+  std::unordered_map<MessageKey, std::int32_t, KeyHash> meetings_;
+  std::vector<Message> messages_;
+  std::vector<std::int32_t> free_messages_;
+  struct KnownCost {
+    std::int64_t bytes = -1;
+    bool is_apart = false;
+    MessageCost cost;
+  };
+  static constexpr std::size_t known_costs = 64;
+  std::array<KnownCost, known_costs> known_costs_;
+  Run run_;
+};
+
+}  // namespace unisono::model

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a collective on all ranks in virtual time (B7): the programs' own steps, in the order that their
+// dependencies allow, on what a machine has: cores, ports, network cards, memory, flags. docs/models.md says
+// what is counted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "model/live_steps.h"
+#include "model/machine.h"
+#include "schedule/program.h"
+
+namespace unisono::model {
+
+// The ranks that are run, each for itself or (symmetry.h) for all that do the same at the same time.
+struct Crew {
+  std::vector<int> ranks;                      // by index: the rank that is run
+  std::function<int(int rank)> index_of;       // of any rank
+  std::vector<std::vector<int>> indices_of;    // node -> its ranks' indices, by local rank
+  std::vector<int> node_of, local_rank_of;     // by index
+  std::function<bool(int a, int b)> is_apart;  // are two ranks on different nodes?
+};
+Crew everyone(std::shared_ptr<const patterns::Layout> layout);
+
+struct Run {
+  double us = 0;           // until the last rank is done
+  std::int64_t pieces = 0;  // of steps that were run
+  std::int64_t most_waiting = 0;  // steps held at a time, all ranks together
+  std::string problem;     // why it did not come to its end; else empty
+};
+
+struct RunOptions {
+  MessageModel model = MessageModel::plogp;
+  std::int64_t most_pieces = std::int64_t{1} << 62;  // give up after so many
+  int most_waiting = 24;                             // of a rank, before further rounds are asked for
+  bool is_compiled = false;                          // go by the executor's own dependencies
+  std::function<void(std::int64_t pieces)> progress = {};  // now and then
+};
+
+using BuildProgram = std::function<schedule::Program(const schedule::Problem&)>;
+
+// `problem` with the layout of all ranks; its rank does not count.
+Run run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
+                        const Machine& machine, const Crew& crew, const RunOptions& options = {});
+
+}  // namespace unisono::model

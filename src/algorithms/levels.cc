@@ -29,26 +29,49 @@ Problem problem_of_node(const Problem& problem) {
   return node;
 }
 
-Problem problem_of_leaders(const Problem& problem) {
-  const Layout& layout = *problem.layout;
+using Common = LeadersOfOneLayout::Common;
+
+thread_local LeadersOfOneLayout* kept = nullptr;
+
+Common make_common(const Layout& layout) {
   std::vector<int> lowest_ranks;
   std::vector<std::int64_t> starts{0};
   for (const auto& ranks : layout.ranks_of) {
     lowest_ranks.push_back(ranks.front());
     starts.push_back(starts.back() + std::ssize(ranks));
   }
+  return {std::make_shared<const Layout>(layout.of_ranks(lowest_ranks)),
+          std::make_shared<const std::vector<std::int64_t>>(std::move(starts))};
+}
 
+Problem problem_of_leaders(const Problem& problem) {
+  const Layout& layout = *problem.layout;
+  const Common common = kept != nullptr ? kept->of(problem.layout) : make_common(layout);
   Problem leaders = problem;
   leaders.size = layout.nodes();
   leaders.rank = layout.node_of[problem.rank];
   leaders.root = layout.node_of[problem.root];
   leaders.is_in_place = false;
-  leaders.layout = std::make_shared<const Layout>(layout.of_ranks(lowest_ranks));
-  leaders.blocks.starts = std::make_shared<const std::vector<std::int64_t>>(std::move(starts));
+  leaders.layout = common.layout;
+  leaders.blocks.starts = common.starts;
   return leaders;
 }
 
 }  // namespace
+
+LeadersOfOneLayout::LeadersOfOneLayout() : before_(std::exchange(kept, this)) {}
+
+LeadersOfOneLayout::~LeadersOfOneLayout() {
+  kept = before_;
+}
+
+const Common& LeadersOfOneLayout::of(const std::shared_ptr<const Layout>& layout) {
+  if (layout_ != layout) {
+    layout_ = layout;
+    common_ = make_common(*layout);
+  }
+  return common_;
+}
 
 Levels::Levels(const Problem& problem)
     : problem_(problem),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "algorithms/compose.h"
@@ -10,6 +11,26 @@
 #include "schedule/program.h"
 
 namespace unisono::algorithms {
+
+// While one lives, what all leaders of a layout have in common is made once on this thread, for whoever asks
+// for the programs of all ranks one after the other.
+class LeadersOfOneLayout {
+ public:
+  struct Common {
+    std::shared_ptr<const patterns::Layout> layout;            // of the leaders
+    std::shared_ptr<const std::vector<std::int64_t>> starts;  // their nodes' blocks
+  };
+  LeadersOfOneLayout();
+  ~LeadersOfOneLayout();
+  LeadersOfOneLayout(const LeadersOfOneLayout&) = delete;
+  LeadersOfOneLayout& operator=(const LeadersOfOneLayout&) = delete;
+  const Common& of(const std::shared_ptr<const patterns::Layout>& layout);
+
+ private:
+  std::shared_ptr<const patterns::Layout> layout_;
+  Common common_;
+  LeadersOfOneLayout* before_;
+};
 
 class Levels {
  public:

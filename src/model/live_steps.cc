@@ -242,11 +242,16 @@ void LiveSteps::wait_done(LiveStep& step, const LiveStep& other, std::int32_t nu
 void LiveSteps::find_waits(std::int32_t number) {
   LiveStep& step = at(number);
   const Stage& stage = stage_of(step);
-  if (step.kind == StepKind::expose) is_exposed_ = true;
-  for (std::int32_t i = first_; i < number; ++i) {
+  if (step.kind == StepKind::expose) is_exposed_ = has_exposed_ = true;
+  has_points_ = has_points_ || step.is_token || is_fused(step.kind);
+  const bool has_order = has_points_ || has_exposed_ || stage.begins_apart ||
+                         (stage.rounds_under_way > 0 && is_message(step.kind));
+  unsigned open = (1u << step.touches) - 1;
+  for (std::int32_t i = number - 1; i >= first_ && (open != 0 || has_order); --i) {
     const LiveStep& other = at(i);
     if (other.is_done()) continue;
-    wait_for_conflicts(step, other, i);
+    if (open != 0) wait_for_conflicts(step, other, i, &open);
+    if (!has_order) continue;
     keep_order(step, other, i);
     keep_points(step, other, i);
     guard_exposed(step, other, i);
@@ -273,16 +278,26 @@ void LiveSteps::link(std::int32_t number) {
   }
 }
 
-void LiveSteps::wait_for_conflicts(LiveStep& step, const LiveStep& other, std::int32_t number) {
+// From the newest step back: who waits for a write of just what it touches itself need not look further, for
+// that waits for what is older. `open`: the touches that still look.
+void LiveSteps::wait_for_conflicts(LiveStep& step, const LiveStep& other, std::int32_t number,
+                                   unsigned* open) const {
+  bool is_waiting = false, is_equal = true;
   for (int a = 0; a < step.touches; ++a) {
+    if ((*open >> a & 1) == 0) continue;
+    const Touch& own = step.touched[a];
     for (int b = 0; b < other.touches; ++b) {
-      const Touch& own = step.touched[a];
       const Touch& theirs = other.touched[b];
       if (!does_conflict(own, theirs)) continue;
-      step.waits_for.push_back({number, own.range == theirs.range ? Wait::pieces : Wait::all});
-      return;
+      const bool is_same = own.range == theirs.range;
+      is_waiting = true;
+      is_equal = is_equal && is_same;
+      if (theirs.is_write && is_same && theirs.sub_last - theirs.sub_first == theirs.sub_parts) {
+        *open &= ~(1u << a);
+      }
     }
   }
+  if (is_waiting) step.waits_for.push_back({number, is_equal ? Wait::pieces : Wait::all});
 }
 
 // rounds_under_way, begins_apart.

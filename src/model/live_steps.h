@@ -111,7 +111,7 @@ class LiveSteps {
 
   // --- Dependencies, as schedule/dependencies.cc finds them, on what is not done yet ---
   void find_waits(std::int32_t number);
-  void wait_for_conflicts(LiveStep& step, const LiveStep& other, std::int32_t number);
+  void wait_for_conflicts(LiveStep& step, const LiveStep& other, std::int32_t number, unsigned* open) const;
   void keep_order(LiveStep& step, const LiveStep& other, std::int32_t number);
   void keep_points(LiveStep& step, const LiveStep& other, std::int32_t number);
   void guard_exposed(LiveStep& step, const LiveStep& other, std::int32_t number);
@@ -149,6 +149,9 @@ class LiveSteps {
   std::int32_t last_on_channel_ = -1;
   std::int32_t last_exposed_await_ = -1;
   bool is_exposed_ = false;
+
+  bool has_points_ = false;   // tokens or fused steps, so far
+  bool has_exposed_ = false;  // any stage
 };
 
 }  // namespace unisono::model

@@ -10,11 +10,13 @@ using schedule::StepKind;
 
 namespace {
 
-// As the fused operations lay messages out (shm/fused.cc).
-std::int64_t lines_of(std::int64_t bytes) {
-  constexpr std::int64_t payload_bytes = 56, line_bytes = 64, most_flagged_lines = 5;
-  const std::int64_t unit = bytes <= most_flagged_lines * payload_bytes ? payload_bytes : line_bytes;
-  return std::max<std::int64_t>(1, (bytes + unit - 1) / unit);
+// As the fused operations lay messages out (shm/fused.cc): short ones in lines that carry their flags, longer
+// ones beside a flag.
+double line_time(std::int64_t bytes, const Curve& copied, const SharedMemory& shared) {
+  constexpr std::int64_t payload_bytes = 56, most_flagged_lines = 5;
+  if (bytes > most_flagged_lines * payload_bytes) return shared.line_us + copied.at(bytes);
+  const std::int64_t lines = std::max<std::int64_t>(1, (bytes + payload_bytes - 1) / payload_bytes);
+  return static_cast<double>(lines) * shared.line_us;
 }
 
 }  // namespace
@@ -128,9 +130,9 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const bool is_at_peer = crew_.local_rank_of[static_cast<std::size_t>(index)] == step.peer;
   const bool is_writing = has_one_source(step.kind) ? is_at_peer : !(has_one_sink(step.kind) && is_at_peer);
   const bool is_for_all = step.kind == StepKind::node_scatter;
-  const std::int64_t written = lines_of(is_for_all ? bytes * locals_of(index) : bytes);
-  const double cost =
-      machine_.shared.fused_us + (is_writing ? static_cast<double>(written) * machine_.shared.line_us : 0.0);
+  const std::int64_t written = is_for_all ? bytes * locals_of(index) : bytes;
+  const SharedMemory& shared = machine_.shared;
+  const double cost = shared.fused_us + (is_writing ? line_time(written, shared.put_us, shared) : 0.0);
   const double done = take_core(index, us, cost) + cost;
 
   NodeState& node = node_of(index);
@@ -175,7 +177,7 @@ void VirtualRun::read_fused(int index, std::int32_t number, double us) {
   const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
   const std::int64_t own = step.kind == StepKind::node_alltoall ? bytes / locals_of(index) : bytes;
   const auto sources = static_cast<double>(has_one_source(step.kind) ? 1 : locals_of(index) - 1);
-  double cost = sources * static_cast<double>(lines_of(own)) * machine_.shared.line_us;
+  double cost = sources * line_time(own, machine_.shared.get_us, machine_.shared);
   if (step.kind == StepKind::node_reduce || step.kind == StepKind::node_allreduce) {
     cost += sources * machine_.shared.combine_us.at(bytes);
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "algorithms/levels.h"
 #include "model/symmetry.h"
 #include "model/virtual_time.h"
 
@@ -47,6 +48,7 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   const BuildProgram build = [&](const Problem& own) {
     return candidate.algorithm->build(own, candidate.parameters);
   };
+  const algorithms::LeadersOfOneLayout leaders;
   Prediction prediction{.candidate = candidate};
   RunOptions run_options{.model = options.model, .most_pieces = options.most_pieces};
   const std::int64_t steps = estimated_steps(problem, build);
@@ -117,6 +119,26 @@ bool stands_before(const Prediction& a, const Prediction& b) {
   return a.us < b.us;
 }
 
+// The best of the textbooks' algorithms, of which some may be predicted already.
+Prediction native_from(const std::vector<Prediction>& known, const Problem& problem, std::int64_t bytes,
+                       const Machine& machine, const PredictOptions& options) {
+  Prediction best;
+  best.problem = "no textbook algorithm can be run";
+  for (const std::string_view name : textbook_names(problem.operation)) {
+    const Descriptor* algorithm = algorithms::find(problem.operation, name);
+    if (algorithm == nullptr) continue;
+    const Candidate candidate{algorithm, with_standards(*algorithm)};
+    const auto found = std::ranges::find(known, candidate, &Prediction::candidate);
+    Prediction one =
+        found != known.end() ? *found : predict(candidate, problem, bytes, machine, options);
+    if (!one.problem.empty() || !stands_before(one, best)) continue;
+    best = std::move(one);
+    best.stands_for = algorithm->name;
+  }
+  best.candidate = {};
+  return best;
+}
+
 }  // namespace
 
 Prediction predict(const Candidate& candidate, const Problem& problem, std::int64_t bytes,
@@ -143,19 +165,7 @@ std::optional<double> predict_us(const Descriptor& algorithm, const Parameters& 
 
 Prediction predict_native(const Problem& problem, std::int64_t bytes, const Machine& machine,
                           const PredictOptions& options) {
-  Prediction best;
-  best.problem = "no textbook algorithm can be run";
-  for (const std::string_view name : textbook_names(problem.operation)) {
-    const Descriptor* algorithm = algorithms::find(problem.operation, name);
-    if (algorithm == nullptr) continue;
-    Prediction one = predict({algorithm, {}}, problem, bytes, machine, options);
-    if (one.problem.empty() && stands_before(one, best)) {
-      best = std::move(one);
-      best.stands_for = algorithm->name;
-    }
-  }
-  best.candidate = {};
-  return best;
+  return native_from({}, problem, bytes, machine, options);
 }
 
 std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
@@ -172,24 +182,25 @@ std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
       all.push_back(std::move(other));
     }
   }
+  all.push_back({});
   return all;
 }
 
 std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const Problem& problem,
                              std::int64_t bytes, const Machine& machine, const PredictOptions& options) {
   std::vector<Prediction> all;
-  const double total = static_cast<double>(candidates.size()) + 1;
+  const auto total = static_cast<double>(candidates.size());
   PredictOptions of_one = options;
-  const auto add = [&](const Candidate& candidate) {
+  for (const Candidate& candidate : candidates) {
+    if (candidate.algorithm == nullptr) continue;
     const auto done = static_cast<double>(all.size());
     if (options.progress) {
       of_one.progress = [&, done](double share) { options.progress((done + share) / total); };
     }
     all.push_back(predict(candidate, problem, bytes, machine, of_one));
     if (options.progress) options.progress((done + 1) / total);
-  };
-  for (const Candidate& candidate : candidates) add(candidate);
-  add({});
+  }
+  if (all.size() < candidates.size()) all.push_back(native_from(all, problem, bytes, machine, options));
   std::stable_sort(all.begin(), all.end(), stands_before);
   return all;
 }

@@ -26,7 +26,8 @@ struct PredictOptions {
 
 struct Candidate {
   const algorithms::Descriptor* algorithm = nullptr;  // null: native
-  algorithms::Parameters parameters;                  // complete
+  algorithms::Parameters parameters;
+  bool operator==(const Candidate&) const = default;
 };
 
 struct Prediction {
@@ -55,10 +56,10 @@ Prediction predict_native(const schedule::Problem& problem, std::int64_t bytes, 
                           const PredictOptions& options = {});
 
 // Every algorithm of the operation, each with the settings that are worth a try for so many bytes: standard
-// parameters, and segments from 8 KiB to 1 MiB where it has them.
+// parameters, and segments from 8 KiB to 1 MiB where it has them; and native.
 std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes);
 
-// All candidates, and native, fastest first; those without a time at the end, with their problem.
+// All candidates, fastest first; those without a time at the end, with their problem.
 std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const schedule::Problem& problem,
                              std::int64_t bytes, const Machine& machine, const PredictOptions& options = {});
 

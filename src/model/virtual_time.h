@@ -35,7 +35,7 @@ struct Run {
 struct RunOptions {
   MessageModel model = MessageModel::plogp;
   std::int64_t most_pieces = std::int64_t{1} << 62;  // give up after so many
-  int most_waiting = 24;                             // of a rank, before further rounds are asked for
+  int most_waiting = 12;                             // of a rank, before further rounds are asked for
   bool is_compiled = false;                          // go by the executor's own dependencies
   std::function<void(std::int64_t pieces)> progress = {};  // now and then
 };

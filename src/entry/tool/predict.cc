@@ -168,8 +168,7 @@ int predict_algorithms(const std::vector<std::string>& words) {
     const std::int64_t bytes = bytes_of(size, "--bytes");
     std::vector<Candidate> candidates;
     for (const std::string& text : arguments.all("algorithm")) {
-      const Candidate candidate = candidate_from(operation, text);
-      if (candidate.algorithm != nullptr) candidates.push_back(candidate);
+      candidates.push_back(candidate_from(operation, text));
     }
     if (!arguments.has("algorithm")) candidates = model::candidates_for(operation, bytes);
     ordered_json predictions = ordered_json::array();

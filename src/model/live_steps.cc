@@ -108,7 +108,7 @@ bool LiveSteps::has_node_steps(const Stage& stage) const {
 
 std::int32_t LiveSteps::load() {
   const std::int32_t begin = next_;
-  while (!is_exhausted_ && waiting_ < most_waiting_) {
+  while (!is_exhausted_ && waiting_ < most_waiting()) {
     while (stage_ < program_.stages.size() && round_ >= program_.stages[stage_].rounds) {
       ++stage_;
       round_ = 0;
@@ -121,6 +121,13 @@ std::int32_t LiveSteps::load() {
     load_stage();
   }
   return begin;
+}
+
+// Enough for all rounds whose messages the stage keeps under way.
+int LiveSteps::most_waiting() const {
+  if (stage_ >= program_.stages.size()) return most_waiting_;
+  constexpr int steps_per_round = 3;
+  return std::max(most_waiting_, steps_per_round * program_.stages[stage_].rounds_under_way);
 }
 
 // What runs piece by piece through all its rounds is taken as a whole, all else a round at a time.
@@ -162,8 +169,8 @@ void LiveSteps::load_round() {
 }
 
 void LiveSteps::add(const Step& step, int stage, int round) {
-  if ((step.kind == StepKind::copy || step.kind == StepKind::reduce) && step.into.first == step.into.last) {
-    return;
+  if (step.kind == StepKind::copy || step.kind == StepKind::reduce) {
+    if (step.into.first == step.into.last || schedule::is_needless_copy(problem_, step)) return;
   }
   LiveStep& live = append();
   live.stage = stage;

@@ -102,6 +102,7 @@ class LiveSteps {
       : problem_(problem), size_(size), local_size_(local_size), units_(size.elements) {}
   void plan(const std::vector<schedule::Stage>& stages);
   bool has_node_steps(const schedule::Stage& stage) const;
+  int most_waiting() const;
   void load_round();
   void load_stage();
   void add(const schedule::Step& step, int stage, int round);

@@ -57,7 +57,7 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
       options.progress(std::min(1.0, static_cast<double>(pieces) / static_cast<double>(steps)));
     };
   }
-  Run result;
+  Outcome result;
   std::optional<Crew> node;
   if (steps > many_steps) {
     const CallSize equal = with_equal_parts(size, problem.size);

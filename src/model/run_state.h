@@ -17,7 +17,7 @@ class VirtualRun {
  public:
   VirtualRun(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
              const Machine& machine, const Crew& crew, const RunOptions& options);
-  Run run();
+  Outcome run();
 
  private:
   static constexpr std::int64_t pieces_per_progress = 1 << 16;
@@ -165,7 +165,7 @@ class VirtualRun {
   };
   static constexpr std::size_t known_costs = 64;
   std::array<KnownCost, known_costs> known_costs_;
-  Run run_;
+  Outcome run_;
 };
 
 }  // namespace unisono::model

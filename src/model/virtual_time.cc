@@ -69,7 +69,7 @@ void VirtualRun::set_up_flags(int index) {
   }
 }
 
-Run VirtualRun::run() {
+Outcome VirtualRun::run() {
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     for (Channel& channel : nodes_[node].channels) channel.find_least();
   }
@@ -83,7 +83,6 @@ Run VirtualRun::run() {
   if (run_.problem.empty() && finished_ < std::ssize(ranks_)) {
     run_.problem = "comes to no end: its steps wait for each other";
   }
-  run_.us = now_;
   return std::move(run_);
 }
 
@@ -153,6 +152,7 @@ void VirtualRun::finish(int index, std::int32_t number, std::int32_t piece) {
     run_.problem = "takes more than " + std::to_string(options_.most_pieces) + " steps";
   }
   if (options_.progress && run_.pieces % pieces_per_progress == 0) options_.progress(run_.pieces);
+  run_.us = now_;
   const std::int64_t before = steps.waiting();
   const bool is_done = steps.complete(number, piece);
   held_ += steps.waiting() - before;
@@ -317,7 +317,7 @@ std::int32_t VirtualRun::new_message(const Message& message) {
   return number;
 }
 
-Run run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
+Outcome run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
                         const Machine& machine, const Crew& crew, const RunOptions& options) {
   return VirtualRun(problem, build, size, machine, crew, options).run();
 }

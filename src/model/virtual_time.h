@@ -25,7 +25,7 @@ struct Crew {
 };
 Crew everyone(std::shared_ptr<const patterns::Layout> layout);
 
-struct Run {
+struct Outcome {
   double us = 0;           // until the last rank is done
   std::int64_t pieces = 0;  // of steps that were run
   std::int64_t most_waiting = 0;  // steps held at a time, all ranks together
@@ -43,7 +43,7 @@ struct RunOptions {
 using BuildProgram = std::function<schedule::Program(const schedule::Problem&)>;
 
 // `problem` with the layout of all ranks; its rank does not count.
-Run run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
+Outcome run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
                         const Machine& machine, const Crew& crew, const RunOptions& options = {});
 
 }  // namespace unisono::model

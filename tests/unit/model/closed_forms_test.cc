@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where there is a closed form, the run in virtual time comes to the same.
+#include "model/closed_forms.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "machines.h"
+#include "model/predict.h"
+
+namespace unisono::model {
+namespace {
+
+using algorithms::Parameters;
+
+constexpr MessageModel all_models[] = {MessageModel::hockney, MessageModel::logp, MessageModel::loggp,
+                                       MessageModel::plogp};
+
+struct Form {
+  Operation operation;
+  const char* algorithm;
+  Parameters parameters;
+};
+
+double in_virtual_time(const Form& form, int ranks, std::int64_t bytes, MessageModel model) {
+  const auto* algorithm = algorithms::find(form.operation, form.algorithm);
+  const schedule::Problem problem = problem_on(form.operation, std::to_string(ranks) + "x1");
+  const auto us = predict_us(*algorithm, with_standards(*algorithm, form.parameters), problem, bytes,
+                             messages_alone(), {.model = model});
+  EXPECT_TRUE(us) << form.algorithm << " on " << ranks;
+  return us.value_or(-1);
+}
+
+// `closed(forms, segment bytes, segments)` for messages of so many segments.
+void expect_equal(const Form& form, bool needs_power_of_two, bool has_segments,
+                  const std::function<double(const ClosedForms&, std::int64_t, int)>& closed) {
+  const Machine machine = messages_alone();
+  for (const MessageModel model : all_models) {
+    for (const int ranks : {2, 3, 4, 5, 7, 8, 16, 31, 33, 64}) {
+      if (needs_power_of_two && (ranks & (ranks - 1)) != 0) continue;
+      for (const std::int64_t bytes : {8, 1000, 64000}) {
+        for (const int segments : {1, 2, 3, 16}) {
+          if (segments > 1 && !has_segments) continue;
+          Form cut = form;
+          if (segments > 1) cut.parameters.set("segment", bytes);
+          const ClosedForms forms(machine.network, model, ranks);
+          const double expected = closed(forms, bytes, segments);
+          EXPECT_NEAR(in_virtual_time(cut, ranks, bytes * segments, model), expected, 1e-9 * expected)
+              << form.algorithm << ", " << name(model) << ", " << ranks << " ranks, " << segments << " of "
+              << bytes;
+        }
+      }
+    }
+  }
+}
+
+TEST(ClosedForms, FlatBroadcast) {
+  expect_equal({Operation::bcast, "flat", {}}, false, true,
+               [](const ClosedForms& f, std::int64_t bytes, int k) { return f.flat_bcast_us(bytes, k); });
+}
+TEST(ClosedForms, ChainBroadcast) {
+  expect_equal({Operation::bcast, "chain", parameters({{"segment", 0}})}, false, true,
+               [](const ClosedForms& f, std::int64_t bytes, int k) { return f.chain_bcast_us(bytes, k); });
+}
+TEST(ClosedForms, BinomialBroadcast) {
+  expect_equal({Operation::bcast, "binomial", {}}, false, false,
+               [](const ClosedForms& f, std::int64_t bytes, int) { return f.binomial_bcast_us(bytes); });
+}
+// One piece at a time to each child in turn, as the form has it.
+TEST(ClosedForms, BinaryBroadcast) {
+  expect_equal({Operation::bcast, "binary", parameters({{"segment", 0}, {"window", 1}})}, false, true,
+               [](const ClosedForms& f, std::int64_t bytes, int k) { return f.binary_bcast_us(bytes, k); });
+}
+TEST(ClosedForms, RingAllgather) {
+  expect_equal({Operation::allgather, "ring", parameters({{"segment", 0}})}, false, false,
+               [](const ClosedForms& f, std::int64_t bytes, int) { return f.ring_allgather_us(bytes); });
+}
+TEST(ClosedForms, DoublingAllgather) {
+  expect_equal({Operation::allgather, "recursive_doubling", {}}, true, false,
+               [](const ClosedForms& f, std::int64_t bytes, int) { return f.doubling_allgather_us(bytes); });
+}
+TEST(ClosedForms, PairwiseAlltoall) {
+  expect_equal({Operation::alltoall, "pairwise", parameters({{"segment", 0}, {"rounds", 1}})}, false, false,
+               [](const ClosedForms& f, std::int64_t bytes, int) { return f.pairwise_alltoall_us(bytes); });
+}
+TEST(ClosedForms, DoublingAllreduce) {
+  expect_equal(
+      {Operation::allreduce, "recursive_doubling", {}}, true, false,
+      [](const ClosedForms& f, std::int64_t bytes, int) { return f.doubling_allreduce_us(bytes, 0); });
+}
+TEST(ClosedForms, RingAllreduce) {
+  const Machine machine = messages_alone();
+  for (const MessageModel model : all_models) {
+    for (const int ranks : {2, 3, 8, 17}) {
+      const std::int64_t bytes = 8 * ranks * 100;
+      const double expected = ClosedForms(machine.network, model, ranks).ring_allreduce_us(bytes, 0);
+      const Form form{Operation::allreduce, "ring", parameters({{"segment", 0}})};
+      EXPECT_NEAR(in_virtual_time(form, ranks, bytes, model), expected, 1e-9 * expected) << ranks;
+    }
+  }
+}
+
+// The sum of two phases is near: ranks that have their parts early go on, and find links taken.
+TEST(ClosedForms, ScatterAndAllgather) {
+  const Machine machine = messages_alone();
+  for (const MessageModel model : all_models) {
+    for (const int ranks : {2, 4, 8, 32}) {
+      const std::int64_t bytes = 1024 * ranks;
+      const ClosedForms forms(machine.network, model, ranks);
+      const double ring = in_virtual_time({Operation::bcast, "scatter_ring_allgather", {}}, ranks, bytes, model);
+      EXPECT_NEAR(ring / forms.scatter_ring_allgather_us(bytes), 1, 0.25) << name(model) << ranks;
+      const double pairs = in_virtual_time({Operation::bcast, "scatter_rd_allgather", {}}, ranks, bytes, model);
+      EXPECT_NEAR(pairs / forms.scatter_doubling_allgather_us(bytes), 1, 0.25) << name(model) << ranks;
+    }
+  }
+}
+
+// By hand: segments of 10 between 4 nodes, with L = 3, g = 8, os = 2, smcc(m_s) = 7, smcc(m_r) = 1, ovp = 4.
+TEST(ClosedForms, EquationsOfMixedMode) {
+  const MixedMode mode{.inter_node_us = 3 * (3 + 8) + 9 * 8,
+                       .gap_us = 8,
+                       .send_us = 2,
+                       .overlapped_us = 7,
+                       .remaining_us = 1,
+                       .penalty_us = 4,
+                       .segments = 10,
+                       .nodes = 4};
+  EXPECT_DOUBLE_EQ(mode.one_segment_us(3), 19);
+  EXPECT_DOUBLE_EQ(mode.one_penalized_segment_us(3), 23);
+  EXPECT_DOUBLE_EQ(mode.overlapping_us(), 105 + 9 * 1 + 8);
+  EXPECT_DOUBLE_EQ(mode.complete_overlapping_us(), 113);
+  EXPECT_DOUBLE_EQ(mode.penalty_mode_us(), 105 + 4 * 21 + 8);
+  EXPECT_DOUBLE_EQ(mode.penalty_bound_us(), 105 + 7 * 21 + 8);
+}
+
+// The two-level chain in virtual time lies between the bounds: equation 4.4 with no penalty, 4.6 with one of
+// what the copies take.
+TEST(ClosedForms, MixedModeLiesBetweenItsBounds) {
+  Machine machine = messages_alone();
+  machine.shared.put_us = machine.shared.get_us = Curve({{0, 0.0}, {65536, 60.0}});
+  const auto* algorithm = algorithms::find(Operation::bcast, "two_level_chain");
+  const auto* chain = algorithms::find(Operation::bcast, "chain");
+  const auto* on_node = algorithms::find(Operation::bcast, "shared");
+  constexpr std::int64_t segment = 16384, bytes = 1 << 20;
+  for (const int nodes : {2, 3, 8}) {
+    for (const std::int64_t overlap : {4096, 8192, 16384}) {
+      const auto smcc = [&](std::int64_t m) {
+        return *predict_us(*on_node, with_standards(*on_node), problem_on(Operation::bcast, "4"), m, machine);
+      };
+      const auto at = [&](const Machine& on) {
+        const Parameters chosen = parameters({{"segment", segment}, {"overlap", overlap}});
+        return *predict_us(*algorithm, with_standards(*algorithm, chosen),
+                           problem_on(Operation::bcast, std::to_string(nodes) + "x4"), bytes, on);
+      };
+      const int segments = bytes / segment;
+      const MixedMode mode{
+          .inter_node_us = *predict_us(*chain, with_standards(*chain, parameters({{"segment", segment}})),
+                                       problem_on(Operation::bcast, std::to_string(nodes) + "x1"), bytes,
+                                       machine),
+          .overlapped_us = smcc(overlap),
+          .remaining_us = overlap == segment ? 0 : smcc((segment - overlap) * segments),
+          .segments = segments,
+          .nodes = nodes};
+      const double free = at(machine);
+      EXPECT_NEAR(free, mode.complete_overlapping_us(), 0.1 * free) << nodes << " nodes, " << overlap;
+      Machine penalized = machine;
+      penalized.overlap_penalty_us = machine.shared.put_us;
+      EXPECT_GE(at(penalized), free);
+      EXPECT_LE(at(penalized), mode.penalty_bound_us()) << nodes << " nodes, " << overlap;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace unisono::model

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -82,3 +83,40 @@ def _map(
     axes.set_xticks(range(len(sizes)), [tables.bytes_text(s) for s in sizes], rotation=60, fontsize=7)
     axes.set_yticks(range(len(operations)), operations, fontsize=7)
     return image
+
+
+def predicted_times(answers: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Predicted times over sizes, a curve for each algorithm in its fastest setting: first those that come out ahead
+    somewhere. The suffix of `path` says what is written."""
+    most_curves = 10
+    times: dict[str, dict[int, float]] = {}
+    best_place: dict[str, int] = {}
+    for answer in answers:
+        names: list[str] = []
+        for prediction in answer["predictions"]:
+            name = prediction["algorithm"]
+            if prediction["us"] is not None and name not in names:
+                names.append(name)
+                times.setdefault(name, {})[answer["bytes"]] = prediction["us"]
+                best_place[name] = min(best_place.get(name, len(names)), len(names))
+    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for name in sorted(times, key=lambda name: best_place[name])[:most_curves]:
+        points = sorted(times[name].items())
+        axes.plot([size for size, _ in points], [us for _, us in points], "o-", markersize=3, label=name)
+    sizes = sorted(answer["bytes"] for answer in answers)
+    axes.set_xscale("symlog", base=2)
+    axes.set_xticks(sizes, [tables.bytes_text(size) for size in sizes])
+    axes.set_yscale("log")
+    axes.set_ylabel("predicted time (us)")
+    first = answers[0]
+    axes.set_title(
+        f"{first['operation']}, {first['ranks']} ranks on {first['nodes']} nodes, machine {first['machine']}",
+        fontsize=10,
+    )
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
+    figure.savefig(temporary, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+    pyplot.close(figure)
+    temporary.replace(path)

@@ -17,7 +17,7 @@ namespace unisono::algorithms {
 class LeadersOfOneLayout {
  public:
   struct Common {
-    std::shared_ptr<const patterns::Layout> layout;            // of the leaders
+    std::shared_ptr<const patterns::Layout> layout;           // of the leaders
     std::shared_ptr<const std::vector<std::int64_t>> starts;  // their nodes' blocks
   };
   LeadersOfOneLayout();

@@ -48,8 +48,8 @@ SharedMemory typical_shared_memory() {
           .flag_us = 0.06,
           .await_us = 0.005,
           .put_us = Curve({{0, 0.02}, {4 * kib, 0.2}, {64 * kib, 2.6}, {mib, 42.0}, {8 * mib, 420.0}}),
-          .get_us = Curve({{0, 0.05}, {4 * kib, 0.3}, {16 * kib, 1.3}, {64 * kib, 6.5}, {mib, 58.0},
-                           {8 * mib, 430.0}}),
+          .get_us = Curve(
+              {{0, 0.05}, {4 * kib, 0.3}, {16 * kib, 1.3}, {64 * kib, 6.5}, {mib, 58.0}, {8 * mib, 430.0}}),
           .copy_us = Curve({{0, 0.02}, {4 * kib, 0.08}, {64 * kib, 1.15}, {mib, 22.0}, {8 * mib, 280.0}}),
           .combine_us = Curve({{0, 0.02}, {4 * kib, 0.15}, {64 * kib, 2.4}, {mib, 45.0}, {8 * mib, 480.0}}),
           .single_copy_us = Curve({{0, 0.5}, {4 * kib, 0.9}, {64 * kib, 7.0}, {mib, 95.0}, {8 * mib, 830.0}}),
@@ -67,10 +67,18 @@ Machine typical() {
       "nodes, as is published of such networks; copies and flags as measured on one processor";
   machine.cores_per_node = 48;
   machine.switch_us = 1.4;
-  machine.node = link_from({.latency_us = 0.2, .overhead_us = 0.15, .gap_us = 0.2, .us_per_byte = 1.1e-4,
-                            .copied_us_per_byte = 5e-5, .buffered_bytes = 4096});
-  machine.network = link_from({.latency_us = 0.8, .overhead_us = 0.35, .gap_us = 0.4, .us_per_byte = 8.3e-5,
-                               .copied_us_per_byte = 5e-5, .buffered_bytes = 8192});
+  machine.node = link_from({.latency_us = 0.2,
+                            .overhead_us = 0.15,
+                            .gap_us = 0.2,
+                            .us_per_byte = 1.1e-4,
+                            .copied_us_per_byte = 5e-5,
+                            .buffered_bytes = 4096});
+  machine.network = link_from({.latency_us = 0.8,
+                               .overhead_us = 0.35,
+                               .gap_us = 0.4,
+                               .us_per_byte = 8.3e-5,
+                               .copied_us_per_byte = 5e-5,
+                               .buffered_bytes = 8192});
   machine.card = {.message_us = 0.01, .us_per_byte = 8.3e-5};
   machine.shared = typical_shared_memory();
   machine.overlap_penalty_us = Curve({{0, 0.0}, {64 * 1024, 0.0}, {1024 * 1024, 10.0}});
@@ -83,8 +91,12 @@ Machine ethernet() {
   machine.name = "ethernet";
   machine.note =
       "a server of today on a network of 1 Gbit/s, TCP through a switch: 50 us and 118 MB/s between nodes";
-  machine.network = link_from({.latency_us = 40, .overhead_us = 5, .gap_us = 6, .us_per_byte = 8.5e-3,
-                               .copied_us_per_byte = 1e-4, .buffered_bytes = 65536});
+  machine.network = link_from({.latency_us = 40,
+                               .overhead_us = 5,
+                               .gap_us = 6,
+                               .us_per_byte = 8.5e-3,
+                               .copied_us_per_byte = 1e-4,
+                               .buffered_bytes = 65536});
   machine.card = {.message_us = 1, .us_per_byte = 8.5e-3};
   return machine;
 }
@@ -98,10 +110,18 @@ Machine myrinet() {
       "POWER5 nodes on Myrinet in 2005 (G1): alpha 1 us and beta 1.4 ns per byte inside a node, 40 us and 26 "
       "ns per byte between nodes; the parameters of the other models follow from these";
   machine.cores_per_node = 4;
-  machine.node = link_from({.latency_us = 0.4, .overhead_us = 0.3, .gap_us = 0.4, .us_per_byte = 1.4e-3,
-                            .copied_us_per_byte = 0, .buffered_bytes = 4096});
-  machine.network = link_from({.latency_us = 20, .overhead_us = 10, .gap_us = 12, .us_per_byte = 2.6e-2,
-                               .copied_us_per_byte = 0, .buffered_bytes = 4096});
+  machine.node = link_from({.latency_us = 0.4,
+                            .overhead_us = 0.3,
+                            .gap_us = 0.4,
+                            .us_per_byte = 1.4e-3,
+                            .copied_us_per_byte = 0,
+                            .buffered_bytes = 4096});
+  machine.network = link_from({.latency_us = 20,
+                               .overhead_us = 10,
+                               .gap_us = 12,
+                               .us_per_byte = 2.6e-2,
+                               .copied_us_per_byte = 0,
+                               .buffered_bytes = 4096});
   machine.card = {.message_us = 1, .us_per_byte = 2.6e-2};
   const Curve half = Curve({{0, 0.3}, {8 << 20, 0.3 + 0.7e-3 * (8 << 20)}});
   machine.shared.put_us = machine.shared.get_us = machine.shared.copy_us = half;

@@ -38,9 +38,9 @@ class ClosedForms {
   double scatter_doubling_allgather_us(std::int64_t bytes) const;
 
   // --- Others; `bytes` of a block, or of the vector ---
-  double ring_allgather_us(std::int64_t bytes) const;        // (p - 1) W
-  double doubling_allgather_us(std::int64_t bytes) const;    // sum of W(2^i bytes); a power of two ranks
-  double pairwise_alltoall_us(std::int64_t bytes) const;     // (p - 1) max(W, I), a round at a time
+  double ring_allgather_us(std::int64_t bytes) const;      // (p - 1) W
+  double doubling_allgather_us(std::int64_t bytes) const;  // sum of W(2^i bytes); a power of two ranks
+  double pairwise_alltoall_us(std::int64_t bytes) const;   // (p - 1) max(W, I), a round at a time
   // log2(p) (W + c), c what joining two vectors takes; a power of two ranks.
   double doubling_allreduce_us(std::int64_t bytes, double combine_us) const;
   // 2 (p - 1) W + (p - 1) c of parts of bytes / p.
@@ -59,19 +59,19 @@ class ClosedForms {
 // Section 4.5: a broadcast along a chain of nodes in segments, of each of which m_s bytes go through shared
 // memory beside the messages, and the remaining m_r in the end.
 struct MixedMode {
-  double inter_node_us = 0;      // the broadcast between the nodes alone (L in script)
-  double gap_us = 0;             // g(m_i)
-  double send_us = 0;            // os(m_i)
-  double overlapped_us = 0;      // smcc(m_s)
-  double remaining_us = 0;       // smcc(m_r)
-  double penalty_us = 0;         // ovp(m_s)
-  int segments = 1;              // k
-  int nodes = 1;                 // p
+  double inter_node_us = 0;  // the broadcast between the nodes alone (L in script)
+  double gap_us = 0;         // g(m_i)
+  double send_us = 0;        // os(m_i)
+  double overlapped_us = 0;  // smcc(m_s)
+  double remaining_us = 0;   // smcc(m_r)
+  double penalty_us = 0;     // ovp(m_s)
+  int segments = 1;          // k
+  int nodes = 1;             // p
 
   // One segment between two nodes, without and with penalty; `latency_us` is L.
   double one_segment_us(double latency_us) const;            // equation 4.1
   double one_penalized_segment_us(double latency_us) const;  // equation 4.2
-  double overlapping_us() const;           // equation 4.3, where smcc(m_s) is longer than what it hides behind
+  double overlapping_us() const;  // equation 4.3, where smcc(m_s) is longer than what it hides behind
   double complete_overlapping_us() const;  // equation 4.4: the lower bound
   double penalty_mode_us() const;          // equation 4.5
   double penalty_bound_us() const;         // equation 4.6: the upper bound, ovp(m_s) = smcc(m_s)

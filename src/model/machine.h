@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine's messages and shared memory cost: the parameters of all models, as measured (A9) or typical.
-// docs/models.md explains each.
+// What a machine's messages and shared memory cost: the parameters of all models, as measured (A9) or
+// typical. docs/models.md explains each.
 #pragma once
 
 #include <cstdint>
@@ -118,7 +118,7 @@ struct SharedMemory {
   Value fused_us;            // a fused operation, beside its lines and waits
   Value line_us;             // each line of a fused operation that is written, or read from another rank
   Value memory_us_per_byte;  // what all copies of a node share
-  Value channel_bytes;          // of one channel, shared out among the node's ranks
+  Value channel_bytes;       // of one channel, shared out among the node's ranks
   bool operator==(const SharedMemory&) const = default;
 };
 

@@ -126,7 +126,8 @@ bool is_awaiting_all(StepKind kind) {
 // What the rank has to say it writes at once; then it waits for those that it needs.
 void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
+  const std::int64_t bytes =
+      step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
   const bool is_at_peer = crew_.local_rank_of[static_cast<std::size_t>(index)] == step.peer;
   const bool is_writing = has_one_source(step.kind) ? is_at_peer : !(has_one_sink(step.kind) && is_at_peer);
   const bool is_for_all = step.kind == StepKind::node_scatter;
@@ -140,14 +141,16 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   if (node.fused.size() <= static_cast<std::size_t>(operation)) {
     node.fused.resize(static_cast<std::size_t>(operation) + 1);
   }
-  push({.us = done + machine_.shared.flag_us, .kind = EventKind::fused, .index = index, .piece = operation,
+  push({.us = done + machine_.shared.flag_us,
+        .kind = EventKind::fused,
+        .index = index,
+        .piece = operation,
         .step = is_at_peer ? 1 : 0});
   const bool is_waiting = is_awaiting_all(step.kind) || (has_one_source(step.kind) && !is_at_peer) ||
                           (has_one_sink(step.kind) && is_at_peer);
   if (!is_waiting) return push_finish(index, number, 0, done);
   Fused& fused = node.fused[static_cast<std::size_t>(operation)];
-  const bool is_there =
-      has_one_source(step.kind) ? fused.has_root : fused.arrived == locals_of(index) - 1;
+  const bool is_there = has_one_source(step.kind) ? fused.has_root : fused.arrived == locals_of(index) - 1;
   if (is_there) {
     read_fused(index, number, done);
   } else {
@@ -174,7 +177,8 @@ void VirtualRun::enter_fused(int index, std::int32_t operation, bool is_source) 
 
 void VirtualRun::read_fused(int index, std::int32_t number, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
+  const std::int64_t bytes =
+      step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
   const std::int64_t own = step.kind == StepKind::node_alltoall ? bytes / locals_of(index) : bytes;
   const auto sources = static_cast<double>(has_one_source(step.kind) ? 1 : locals_of(index) - 1);
   double cost = sources * line_time(own, machine_.shared.get_us, machine_.shared);

@@ -20,7 +20,6 @@ namespace {
 
 // From so many steps on one node is run for all, where that is the same.
 constexpr std::int64_t many_steps = 400'000;
-constexpr std::int64_t steps_per_round = 3;
 
 CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine) {
   // What is reduced has elements: doubles, as far as the bytes are some.
@@ -31,16 +30,31 @@ CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine
           .channel_bytes = static_cast<std::int64_t>(machine.shared.channel_bytes)};
 }
 
-// Before any is run: rounds of the first node's ranks stand for all.
-std::int64_t estimated_steps(const Problem& problem, const BuildProgram& build) {
-  const auto& first = problem.layout->ranks_of.front();
-  std::int64_t rounds = 0;
-  for (const int rank : first) {
-    Problem own = problem;
-    own.rank = rank;
-    for (const schedule::Stage& stage : build(own).stages) rounds += stage.rounds;
+// How many steps the stage has on a rank: some rounds stand for all.
+std::int64_t estimated_steps(const schedule::Stage& stage) {
+  constexpr int most_rounds = 4;
+  const int looked_at = std::min(stage.rounds, most_rounds);
+  std::vector<schedule::Step> steps;
+  schedule::Writer writer(&steps);
+  for (int i = 0; i < looked_at; ++i) {
+    stage.write(static_cast<int>(static_cast<std::int64_t>(i) * stage.rounds / looked_at), writer);
   }
-  return rounds * steps_per_round * problem.layout->nodes();
+  return looked_at == 0 ? 0 : std::ssize(steps) * stage.rounds / looked_at;
+}
+
+// Some of a node's ranks stand for all ranks, of one node or of all.
+std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram& build) {
+  const auto& locals = problem.layout->ranks_of[static_cast<std::size_t>(problem.layout->nodes() / 2)];
+  const auto count = std::ssize(locals);
+  std::int64_t leader = 0, others = 0;
+  for (const std::int64_t local : {std::int64_t{0}, count / 2, count - 1}) {
+    Problem own = problem;
+    own.rank = locals[static_cast<std::size_t>(local)];
+    std::int64_t steps = 0;
+    for (const schedule::Stage& stage : build(own).stages) steps += estimated_steps(stage);
+    (local == 0 ? leader : others) = std::max(local == 0 ? leader : others, steps);
+  }
+  return leader + others * (count - 1);
 }
 
 Prediction run(const Candidate& candidate, const Problem& problem, const CallSize& size,
@@ -50,33 +64,33 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   };
   const algorithms::LeadersOfOneLayout leaders;
   Prediction prediction{.candidate = candidate};
-  RunOptions run_options{.model = options.model, .most_pieces = options.most_pieces};
-  const std::int64_t steps = estimated_steps(problem, build);
+  RunOptions run_options{.model = options.model};
+  const std::int64_t of_node = estimated_steps_of_node(problem, build);
+  const std::int64_t steps = of_node * problem.layout->nodes();
+  std::int64_t expected = steps;
   if (options.progress) {
     run_options.progress = [&](std::int64_t pieces) {
-      options.progress(std::min(1.0, static_cast<double>(pieces) / static_cast<double>(steps)));
+      options.progress(std::min(1.0, static_cast<double>(pieces) / static_cast<double>(expected)));
     };
   }
-  Outcome result;
+  const CallSize equal = with_equal_parts(size, problem.size);
   std::optional<Crew> node;
-  if (steps > many_steps) {
-    const CallSize equal = with_equal_parts(size, problem.size);
-    node = one_node_for_all(problem, build, equal);
-    if (node) result = run_in_virtual_time(problem, build, equal, machine, *node, run_options);
+  if (steps > many_steps) node = one_node_for_all(problem, build, equal);
+  if (node) expected = of_node;
+  const std::int64_t most = node ? options.most_pieces_of_node : options.most_pieces;
+  if (expected > most) {
+    prediction.problem =
+        "takes about " + std::to_string(expected) + " steps, more than " + std::to_string(most);
+    return prediction;
   }
-  if (!node) {
-    if (steps > options.most_pieces) {
-      prediction.problem = "would take about " + std::to_string(steps) + " steps to run";
-      return prediction;
-    }
-    const Crew crew = everyone(problem.layout);
-    result = run_in_virtual_time(problem, build, size, machine, crew, run_options);
-  }
+  run_options.most_pieces = most;
+  const Outcome result = run_in_virtual_time(problem, build, node ? equal : size, machine,
+                                             node ? *std::move(node) : everyone(problem.layout), run_options);
   prediction.us = result.us;
   prediction.problem = result.problem;
   prediction.pieces = result.pieces;
   prediction.most_waiting = result.most_waiting;
-  prediction.is_for_all_nodes = node.has_value();
+  prediction.is_for_all_nodes = expected < steps;
   return prediction;
 }
 
@@ -129,8 +143,7 @@ Prediction native_from(const std::vector<Prediction>& known, const Problem& prob
     if (algorithm == nullptr) continue;
     const Candidate candidate{algorithm, with_standards(*algorithm)};
     const auto found = std::ranges::find(known, candidate, &Prediction::candidate);
-    Prediction one =
-        found != known.end() ? *found : predict(candidate, problem, bytes, machine, options);
+    Prediction one = found != known.end() ? *found : predict(candidate, problem, bytes, machine, options);
     if (!one.problem.empty() || !stands_before(one, best)) continue;
     best = std::move(one);
     best.stands_for = algorithm->name;
@@ -144,8 +157,8 @@ Prediction native_from(const std::vector<Prediction>& known, const Problem& prob
 Prediction predict(const Candidate& candidate, const Problem& problem, std::int64_t bytes,
                    const Machine& machine, const PredictOptions& options) {
   if (candidate.algorithm == nullptr) return predict_native(problem, bytes, machine, options);
-  std::string why = why_illegal(*candidate.algorithm, problem, bytes, options.has_shared_memory,
-                                options.has_single_copy);
+  std::string why =
+      why_illegal(*candidate.algorithm, problem, bytes, options.has_shared_memory, options.has_single_copy);
   if (why.empty() && candidate.algorithm->legality.waits_inside && !options.is_blocking) {
     why = "waits inside, which the call must not";
   }
@@ -190,17 +203,24 @@ std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const Pro
                              std::int64_t bytes, const Machine& machine, const PredictOptions& options) {
   std::vector<Prediction> all;
   const auto total = static_cast<double>(candidates.size());
+  std::size_t left_out = 0;  // further settings of what is illegal, or takes long
   PredictOptions of_one = options;
   for (const Candidate& candidate : candidates) {
     if (candidate.algorithm == nullptr) continue;
-    const auto done = static_cast<double>(all.size());
+    if (!all.empty() && all.back().candidate.algorithm == candidate.algorithm &&
+        (!all.back().problem.empty() || all.back().pieces > many_steps)) {
+      ++left_out;
+      continue;
+    }
+    const auto done = static_cast<double>(all.size() + left_out);
     if (options.progress) {
       of_one.progress = [&, done](double share) { options.progress((done + share) / total); };
     }
     all.push_back(predict(candidate, problem, bytes, machine, of_one));
     if (options.progress) options.progress((done + 1) / total);
   }
-  if (all.size() < candidates.size()) all.push_back(native_from(all, problem, bytes, machine, options));
+  if (all.size() + left_out < candidates.size())
+    all.push_back(native_from(all, problem, bytes, machine, options));
   std::stable_sort(all.begin(), all.end(), stands_before);
   return all;
 }

@@ -19,8 +19,11 @@ struct PredictOptions {
   MessageModel model = MessageModel::plogp;
   bool has_shared_memory = true;
   bool has_single_copy = true;
-  bool is_blocking = true;                    // may the call wait inside?
-  std::int64_t most_pieces = 60'000'000;      // of steps; an algorithm that takes more is not predicted
+  bool is_blocking = true;  // may the call wait inside?
+  // Of steps: an algorithm that takes more is not predicted. Where one node is run for all, the steps held
+  // are few, and each is run much sooner.
+  std::int64_t most_pieces = 60'000'000;
+  std::int64_t most_pieces_of_node = 240'000'000;
   std::function<void(double share)> progress = {};  // of the work, now and then
 };
 
@@ -59,7 +62,8 @@ Prediction predict_native(const schedule::Problem& problem, std::int64_t bytes, 
 // parameters, and segments from 8 KiB to 1 MiB where it has them; and native.
 std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes);
 
-// All candidates, fastest first; those without a time at the end, with their problem.
+// All candidates, fastest first; those without a time at the end, with their problem. Of an algorithm that is
+// illegal, or took long, the settings that follow are left out.
 std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const schedule::Problem& problem,
                              std::int64_t bytes, const Machine& machine, const PredictOptions& options = {});
 

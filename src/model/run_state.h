@@ -36,9 +36,7 @@ class VirtualRun {
     std::int32_t index = 0;
     std::int32_t piece = 0;
     std::int32_t step = 0;  // or message
-    bool operator>(const Event& other) const {
-      return us != other.us ? us > other.us : order > other.order;
-    }
+    bool operator>(const Event& other) const { return us != other.us ? us > other.us : order > other.order; }
   };
 
   struct MessageKey {

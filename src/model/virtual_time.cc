@@ -33,7 +33,8 @@ VirtualRun::VirtualRun(const schedule::Problem& problem, const BuildProgram& bui
   for (std::size_t index = 0; index < count; ++index) {
     schedule::Problem own = problem;
     own.rank = crew.ranks[index];
-    const int locals = static_cast<int>(crew.indices_of[static_cast<std::size_t>(crew.node_of[index])].size());
+    const int locals =
+        static_cast<int>(crew.indices_of[static_cast<std::size_t>(crew.node_of[index])].size());
     schedule::Program program = build(own);
     steps_.push_back(options.is_compiled
                          ? LiveSteps::compiled(own, program, size, locals)
@@ -270,8 +271,8 @@ void VirtualRun::reach(std::int32_t number) {
   rank.in_free_us = begins + cost.occupancy_us;
   double arrives = message.leaves_us + cost.transit_us + (begins - now_);
   if (!message.is_apart) {
-    node.memory_us =
-        std::max(node.memory_us, now_) + machine_.shared.memory_us_per_byte * static_cast<double>(message.bytes);
+    node.memory_us = std::max(node.memory_us, now_) +
+                     machine_.shared.memory_us_per_byte * static_cast<double>(message.bytes);
     arrives = std::max(arrives, node.memory_us);
   }
   push({.us = arrives, .kind = EventKind::arrive, .step = number});
@@ -318,7 +319,7 @@ std::int32_t VirtualRun::new_message(const Message& message) {
 }
 
 Outcome run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
-                        const Machine& machine, const Crew& crew, const RunOptions& options) {
+                            const Machine& machine, const Crew& crew, const RunOptions& options) {
   return VirtualRun(problem, build, size, machine, crew, options).run();
 }
 

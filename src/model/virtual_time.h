@@ -26,17 +26,17 @@ struct Crew {
 Crew everyone(std::shared_ptr<const patterns::Layout> layout);
 
 struct Outcome {
-  double us = 0;           // until the last rank is done
-  std::int64_t pieces = 0;  // of steps that were run
+  double us = 0;                  // until the last rank is done
+  std::int64_t pieces = 0;        // of steps that were run
   std::int64_t most_waiting = 0;  // steps held at a time, all ranks together
-  std::string problem;     // why it did not come to its end; else empty
+  std::string problem;            // why it did not come to its end; else empty
 };
 
 struct RunOptions {
   MessageModel model = MessageModel::plogp;
-  std::int64_t most_pieces = std::int64_t{1} << 62;  // give up after so many
-  int most_waiting = 12;                             // of a rank, before further rounds are asked for
-  bool is_compiled = false;                          // go by the executor's own dependencies
+  std::int64_t most_pieces = std::int64_t{1} << 62;        // give up after so many
+  int most_waiting = 12;                                   // of a rank, before further rounds are asked for
+  bool is_compiled = false;                                // go by the executor's own dependencies
   std::function<void(std::int64_t pieces)> progress = {};  // now and then
 };
 
@@ -44,6 +44,6 @@ using BuildProgram = std::function<schedule::Program(const schedule::Problem&)>;
 
 // `problem` with the layout of all ranks; its rank does not count.
 Outcome run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
-                        const Machine& machine, const Crew& crew, const RunOptions& options = {});
+                            const Machine& machine, const Crew& crew, const RunOptions& options = {});
 
 }  // namespace unisono::model

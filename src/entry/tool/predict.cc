@@ -95,21 +95,25 @@ Candidate candidate_from(Operation operation, const std::string& text) {
   return candidate;
 }
 
+// As option `algorithm` takes it; standard parameters are left out.
 std::string text_of(const Candidate& candidate) {
   if (candidate.algorithm == nullptr) return "native";
   std::string inside;
-  for (const auto& [key, value] : candidate.parameters.values()) {
-    inside += (inside.empty() ? "" : ",") + key + "=" + std::to_string(value);
+  for (const ParameterSpec& spec : candidate.algorithm->parameters) {
+    const std::int64_t value = candidate.parameters.get_or(spec.name, spec.standard);
+    if (value == spec.standard) continue;
+    const std::string key(spec.name);
+    inside += (inside.empty() ? "" : ",") + key + "=" + bytes_to_text(value);
   }
   return candidate.algorithm->name + (inside.empty() ? "" : "(" + inside + ")");
 }
 
 ordered_json to_json(const Prediction& prediction) {
-  ordered_json json = {{"algorithm", prediction.candidate.algorithm != nullptr
-                                         ? prediction.candidate.algorithm->name
-                                         : std::string("native")},
-                       {"text", text_of(prediction.candidate)},
-                       {"parameters", ordered_json::object()}};
+  ordered_json json = {
+      {"algorithm", prediction.candidate.algorithm != nullptr ? prediction.candidate.algorithm->name
+                                                              : std::string("native")},
+      {"text", text_of(prediction.candidate)},
+      {"parameters", ordered_json::object()}};
   for (const auto& [key, value] : prediction.candidate.parameters.values()) json["parameters"][key] = value;
   json["us"] = prediction.problem.empty() ? ordered_json(prediction.us) : ordered_json(nullptr);
   json["problem"] = prediction.problem;
@@ -131,7 +135,12 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
   const auto known = model::message_model_from_name(wanted);
   if (!known) throw UsageError("--model " + wanted + ": there are hockney, logp, loggp, plogp");
   options.model = *known;
-  options.most_pieces = arguments.number("steps", 1, std::int64_t{1} << 40, options.most_pieces);
+  // All algorithms of a large job would take long.
+  constexpr std::int64_t steps_of_many = 5'000'000;
+  const std::int64_t ratio = options.most_pieces_of_node / options.most_pieces;
+  const std::int64_t standard = arguments.has("algorithm") ? options.most_pieces : steps_of_many;
+  options.most_pieces = arguments.number("steps", 1, std::int64_t{1} << 40, standard);
+  options.most_pieces_of_node = options.most_pieces * ratio;
   options.has_shared_memory = !arguments.has("no-shared-memory");
   options.has_single_copy = !arguments.has("no-single-copy");
   return options;
@@ -140,10 +149,10 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
 }  // namespace
 
 int predict_algorithms(const std::vector<std::string>& words) {
-  const Arguments arguments(words,
-                            {"operation", "ranks", "layout", "topology", "root", "bytes", "machine", "algorithm",
-                             "model", "steps"},
-                            {"progress", "no-shared-memory", "no-single-copy"});
+  const Arguments arguments(
+      words,
+      {"operation", "ranks", "layout", "topology", "root", "bytes", "machine", "algorithm", "model", "steps"},
+      {"progress", "no-shared-memory", "no-single-copy"});
   const Operation operation = arguments.operation("operation");
   const Machine machine = chosen_machine(arguments.text("machine", model::default_machine().name));
   schedule::Problem problem;

@@ -53,7 +53,8 @@ void for_all_algorithms(const std::vector<std::string>& layouts, const std::vect
         if (number++ % stride() != 0) continue;
         const Problem problem = problem_on(algorithm.operation, layout);
         if (!why_illegal(algorithm, problem, bytes, true, true).empty()) continue;
-        check(Case{algorithm, problem, {.elements = bytes / 8, .element_bytes = 8, .channel_bytes = 1 << 20}});
+        check(
+            Case{algorithm, problem, {.elements = bytes / 8, .element_bytes = 8, .channel_bytes = 1 << 20}});
       }
     }
   }
@@ -67,7 +68,8 @@ TEST(Agreement, RoundByRoundAsByTheExecutorsDependencies) {
   for_all_algorithms({"7", "4x2", "3,5,8"}, {64, 4096, 100'000}, [&](const Case& c) {
     const Crew crew = everyone(c.problem.layout);
     const Outcome by_round = run_in_virtual_time(c.problem, c.build(), c.size, machine, crew);
-    const Outcome exact = run_in_virtual_time(c.problem, c.build(), c.size, machine, crew, {.is_compiled = true});
+    const Outcome exact =
+        run_in_virtual_time(c.problem, c.build(), c.size, machine, crew, {.is_compiled = true});
     ASSERT_EQ(by_round.problem, "") << c.text();
     ASSERT_EQ(exact.problem, "") << c.text();
     EXPECT_EQ(by_round.pieces, exact.pieces) << c.text();
@@ -75,7 +77,6 @@ TEST(Agreement, RoundByRoundAsByTheExecutorsDependencies) {
     ++cases;
     const bool is_equal = std::abs(by_round.us - exact.us) <= 0.01 * exact.us;
     equal += is_equal ? 1 : 0;
-
   });
   EXPECT_GT(cases, 800 / stride());
   EXPECT_GE(equal, 0.9 * cases) << "of " << cases;
@@ -92,7 +93,7 @@ TEST(Agreement, OneNodeForAllAsAllNodes) {
     if (!node) return;
     alike.insert(std::string(name(c.algorithm.operation)) + "/" + c.algorithm.name);
     const Outcome all = run_in_virtual_time(equal.problem, equal.build(), equal.size, machine,
-                                        everyone(equal.problem.layout));
+                                            everyone(equal.problem.layout));
     const Outcome one = run_in_virtual_time(equal.problem, equal.build(), equal.size, machine, *node);
     ASSERT_EQ(one.problem, "") << c.text();
     EXPECT_NEAR(one.us, all.us, 0.01 * all.us) << c.text();

@@ -109,9 +109,11 @@ TEST(ClosedForms, ScatterAndAllgather) {
     for (const int ranks : {2, 4, 8, 32}) {
       const std::int64_t bytes = 1024 * ranks;
       const ClosedForms forms(machine.network, model, ranks);
-      const double ring = in_virtual_time({Operation::bcast, "scatter_ring_allgather", {}}, ranks, bytes, model);
+      const double ring =
+          in_virtual_time({Operation::bcast, "scatter_ring_allgather", {}}, ranks, bytes, model);
       EXPECT_NEAR(ring / forms.scatter_ring_allgather_us(bytes), 1, 0.25) << name(model) << ranks;
-      const double pairs = in_virtual_time({Operation::bcast, "scatter_rd_allgather", {}}, ranks, bytes, model);
+      const double pairs =
+          in_virtual_time({Operation::bcast, "scatter_rd_allgather", {}}, ranks, bytes, model);
       EXPECT_NEAR(pairs / forms.scatter_doubling_allgather_us(bytes), 1, 0.25) << name(model) << ranks;
     }
   }
@@ -155,14 +157,13 @@ TEST(ClosedForms, MixedModeLiesBetweenItsBounds) {
                            problem_on(Operation::bcast, std::to_string(nodes) + "x4"), bytes, on);
       };
       const int segments = bytes / segment;
-      const MixedMode mode{
-          .inter_node_us = *predict_us(*chain, with_standards(*chain, parameters({{"segment", segment}})),
-                                       problem_on(Operation::bcast, std::to_string(nodes) + "x1"), bytes,
-                                       machine),
-          .overlapped_us = smcc(overlap),
-          .remaining_us = overlap == segment ? 0 : smcc((segment - overlap) * segments),
-          .segments = segments,
-          .nodes = nodes};
+      const MixedMode mode{.inter_node_us = *predict_us(
+                               *chain, with_standards(*chain, parameters({{"segment", segment}})),
+                               problem_on(Operation::bcast, std::to_string(nodes) + "x1"), bytes, machine),
+                           .overlapped_us = smcc(overlap),
+                           .remaining_us = overlap == segment ? 0 : smcc((segment - overlap) * segments),
+                           .segments = segments,
+                           .nodes = nodes};
       const double free = at(machine);
       EXPECT_NEAR(free, mode.complete_overlapping_us(), 0.1 * free) << nodes << " nodes, " << overlap;
       Machine penalized = machine;

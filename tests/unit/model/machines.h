@@ -33,8 +33,7 @@ inline schedule::Problem problem_on(Operation operation, const std::string& layo
   return problem;
 }
 
-inline algorithms::Parameters parameters(
-    std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+inline algorithms::Parameters parameters(std::initializer_list<std::pair<const char*, std::int64_t>> values) {
   algorithms::Parameters made;
   for (const auto& [name, value] : values) made.set(name, value);
   return made;

@@ -23,7 +23,7 @@ using schedule::whole;
 using schedule::Writer;
 
 Outcome run(const Problem& problem, const BuildProgram& build, std::int64_t bytes, const Machine& machine,
-        const RunOptions& options = {.model = MessageModel::hockney}) {
+            const RunOptions& options = {.model = MessageModel::hockney}) {
   const CallSize size{.elements = bytes, .element_bytes = 1, .channel_bytes = 1 << 20};
   return run_in_virtual_time(problem, build, size, machine, everyone(problem.layout), options);
 }
@@ -133,8 +133,9 @@ TEST(VirtualTime, WorkSharesCores) {
   Machine machine = messages_alone();
   machine.shared.copy_us = Curve({{0, 7.0}});
   const auto copies = [](const Problem&) {
-    return one_stage(local_stage(
-        [](Writer& writer) { writer.copy(schedule::block(Place::output, 0), schedule::block(Place::input, 0)); }));
+    return one_stage(local_stage([](Writer& writer) {
+      writer.copy(schedule::block(Place::output, 0), schedule::block(Place::input, 0));
+    }));
   };
   machine.cores_per_node = 2;
   EXPECT_DOUBLE_EQ(run(problem_on(Operation::allgather, "4"), copies, 10, machine).us, 14);
@@ -151,7 +152,8 @@ TEST(VirtualTime, SaysWhenStepsWaitForEachOther) {
   EXPECT_NE(run(problem_on(Operation::bcast, "2x1"), deaf, 8, messages_alone()).problem, "");
 }
 
-// --- Many ranks: judged by steps, of which an enumeration has to go through all, and by how many are held. ---
+// --- Many ranks: judged by steps, of which an enumeration has to go through all, and by how many are held.
+// ---
 
 TEST(VirtualTime, ARingOfHundredThousandRanksRunsOnOneNode) {
   const auto* ring = algorithms::find(Operation::allreduce, "ring");
@@ -175,9 +177,8 @@ TEST(VirtualTime, ABinomialTreeOfHundredThousandRanksHoldsItsSteps) {
 
 TEST(VirtualTime, TooManyStepsAreNotRun) {
   const auto* flat = algorithms::find(Operation::bcast, "chain");
-  const Prediction prediction =
-      predict({flat, with_standards(*flat)}, problem_on(Operation::bcast, "1000x1"), 1 << 20,
-              messages_alone(), {.most_pieces = 1000});
+  const Prediction prediction = predict({flat, with_standards(*flat)}, problem_on(Operation::bcast, "1000x1"),
+                                        1 << 20, messages_alone(), {.most_pieces = 1000});
   EXPECT_NE(prediction.problem, "");
 }
 

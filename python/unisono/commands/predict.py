@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono predict`: how long algorithms would take on a machine that is described, fastest first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from unisono import machines, tables, tool
+from unisono.commands.bench import size_in_bytes
+from unisono.errors import UsageError
+
+_MODELS = ("hockney", "logp", "loggp", "plogp")
+_SHOWN = 15  # rows, without --all
+_DEFAULT_SIZES = "8,1K,64K,1M"
+
+
+def split_outside_brackets(text: str) -> list[str]:
+    """`ring(segment=64K,window=2),binomial` -> two items."""
+    items, depth = [""], 0
+    for letter in text:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += letter
+    return [item.strip() for item in items if item.strip()]
+
+
+@click.command()
+@click.argument("operation", required=False)
+@click.option(
+    "--layout",
+    metavar="LAYOUT",
+    help="Nodes: 1024x48 is 1024 nodes with 48 ranks each; 3,5,8 is ranks per node.",
+)
+@click.option("--ranks", metavar="N", type=click.IntRange(min=1), help="Without a layout: ranks of one node.")
+@click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes, as for `unisono show`.")
+@click.option("--root", metavar="RANK", type=click.IntRange(min=0), help="Root of a rooted operation.")
+@click.option(
+    "--size",
+    "sizes",
+    default=_DEFAULT_SIZES,
+    show_default=True,
+    help="Message sizes, separated by commas; of operations on blocks, the size of a block.",
+)
+@click.option(
+    "--machine",
+    default="typical",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="The machine: a file, or the name of a known one.",
+)
+@click.option(
+    "--algorithms",
+    metavar="NAMES",
+    help="Only these, with parameters: ring(segment=64K),native  [default: all]",
+)
+@click.option(
+    "--model", type=click.Choice(_MODELS), default="plogp", show_default=True, help="What messages cost by."
+)
+@click.option(
+    "--steps",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Leave out algorithms that take more steps to run.",
+)
+@click.option(
+    "--all", "as_all", is_flag=True, help="All settings of all algorithms, and why others cannot run."
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw times over sizes into this .svg or .png file."
+)
+@click.option("--show-machine", is_flag=True, help="Print the machine's file and do nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
+def command(
+    operation: str | None,
+    layout: str | None,
+    ranks: int | None,
+    topology: str | None,
+    root: int | None,
+    sizes: str,
+    machine: str,
+    algorithms: str | None,
+    model: str,
+    steps: int | None,
+    as_all: bool,
+    plot: Path | None,
+    show_machine: bool,
+    as_json: bool,
+) -> None:
+    """Rank the algorithms of OPERATION by their predicted time.
+
+    \b
+      unisono predict allreduce --layout 1024x48 --size 1M --machine typical
+      unisono predict bcast --layout 4x4 --size 64K --algorithms 'chain(segment=8K),binomial,native'
+
+    Every algorithm's own program runs in virtual time on the described machine (docs/models.md). The MPI's own collective, `native`, is
+    taken to be the best of the textbooks' algorithms over messages.
+    """
+    known_machine = machines.resolve(machine)
+    if show_machine:
+        click.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
+        return
+    if operation is None:
+        raise UsageError("say which operation: unisono predict allreduce --layout 4x8")
+    if plot is not None and plot.suffix not in (".svg", ".png"):
+        raise UsageError(f"{plot}: the name must end in .svg or .png, which says what to draw")
+    byte_counts = [size_in_bytes(text) for text in sizes.split(",")] if operation != "barrier" else [0]
+    question = ["predict", "--operation", operation, "--machine", known_machine, "--model", model]
+    for name, value in {
+        "--layout": layout,
+        "--ranks": ranks,
+        "--topology": topology,
+        "--root": root,
+        "--steps": steps,
+    }.items():
+        if value is not None:
+            question += [name, str(value)]
+    for text in split_outside_brackets(algorithms or ""):
+        question += ["--algorithm", text]
+    answers = [_ask(question, count) for count in byte_counts]
+    if plot is not None:
+        from unisono.plots import predicted_times
+
+        predicted_times(answers, plot)
+    if as_json:
+        tables.print_json(answers)
+        return
+    for answer in answers:
+        _print(answer, as_all)
+
+
+def _ask(question: Sequence[str], byte_count: int) -> dict[str, Any]:
+    """One size's predictions; shows on a terminal how far they are."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    console = tables.console(sys.stderr)
+    answer: dict[str, Any] = {}
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(f"predicting {tables.bytes_text(byte_count)}", total=1.0)
+        for line in tool.ask_lines(*question, "--bytes", str(byte_count), "--progress"):
+            if "progress" in line:
+                progress.update(task, completed=line["progress"])
+            else:
+                answer = line
+    return answer
+
+
+def best_of_each(predictions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The fastest setting of each algorithm; the list is in order of time."""
+    best: dict[str, dict[str, Any]] = {}
+    for prediction in predictions:
+        best.setdefault(prediction["algorithm"], prediction)
+    return list(best.values())
+
+
+def _print(answer: dict[str, Any], as_all: bool) -> None:
+    predictions = answer["predictions"] if as_all else best_of_each(answer["predictions"])
+    done = [one for one in predictions if one["us"] is not None]
+    of_bytes = "" if answer["operation"] == "barrier" else f" of {tables.bytes_text(answer['bytes'])}"
+    title = (
+        f"{answer['operation']}{of_bytes} on {tables.count_text(answer['ranks'])} ranks, {answer['nodes']} "
+        f"node{'' if answer['nodes'] == 1 else 's'}; machine {answer['machine']}, {answer['model']}"
+    )
+    table = tables.table(
+        title, "algorithm", "predicted", "of the best", "remark", right=("predicted", "of the best")
+    )
+    for one in done if as_all else done[:_SHOWN]:
+        remarks = [f"taken to be {one['stands_for']}"] if "stands_for" in one else []
+        remarks += ["one node run for all"] if one["is_for_all_nodes"] else []
+        ratio = f"{one['us'] / done[0]['us']:.2f}" if done[0]["us"] > 0 else ""
+        table.add_row(one["text"], tables.seconds_text(one["us"] * 1e-6), ratio, ", ".join(remarks))
+    for one in predictions if as_all else []:
+        if one["us"] is None:
+            table.add_row(one["text"], "", "", one["problem"])
+    console = tables.console()
+    console.print(table)
+    hidden = max(0, len(done) - _SHOWN)
+    left_out = [one for one in predictions if one["us"] is None and one["problem"].startswith("takes about")]
+    if not as_all and (hidden or left_out):
+        more = [f"{hidden} slower ones"] if hidden else []
+        more += [f"{len(left_out)} that take too many steps to run (--steps)"] if left_out else []
+        console.print(f"Not shown: {', '.join(more)}; --all shows what is known of them.")
+    console.print()

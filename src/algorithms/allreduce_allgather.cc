@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/allgathers.h"
+#include "algorithms/levels.h"
 #include "algorithms/order.h"
 #include "algorithms/parameters.h"
 #include "algorithms/phases.h"
@@ -53,16 +54,21 @@ Program allgather_reduce(const Problem& problem, const Parameters& parameters,
   return composition.take();
 }
 
+std::vector<int> ranks_of_parts(const patterns::Layout& layout) {
+  const Folding folding(layout.size());
+  std::vector<int> ranks;
+  for (int part = 0; part < folding.base(); ++part) {
+    ranks.push_back(folding.rank_of(patterns::kept_part(part, folding.base())));
+  }
+  return ranks;
+}
+
 // The members of the base, numbered by the parts that recursive halving leaves them.
 Problem problem_of_parts(const Problem& problem, const Folding& folding) {
   Problem inner = problem;
   inner.size = folding.base();
   inner.rank = patterns::kept_part(folding.at(problem.rank).index, folding.base());
-  std::vector<int> ranks;
-  for (int part = 0; part < inner.size; ++part) {
-    ranks.push_back(folding.rank_of(patterns::kept_part(part, inner.size)));
-  }
-  inner.layout = std::make_shared<const patterns::Layout>(problem.layout->of_ranks(ranks));
+  inner.layout = KeptLayouts::of_ranks(problem.layout, ranks_of_parts);
   return inner;
 }
 

@@ -29,9 +29,9 @@ Problem problem_of_node(const Problem& problem) {
   return node;
 }
 
-using Common = LeadersOfOneLayout::Common;
+using Common = KeptLayouts::Common;
 
-thread_local LeadersOfOneLayout* kept = nullptr;
+thread_local KeptLayouts* kept = nullptr;
 
 Common make_common(const Layout& layout) {
   std::vector<int> lowest_ranks;
@@ -59,18 +59,34 @@ Problem problem_of_leaders(const Problem& problem) {
 
 }  // namespace
 
-LeadersOfOneLayout::LeadersOfOneLayout() : before_(std::exchange(kept, this)) {}
+KeptLayouts::KeptLayouts() : before_(std::exchange(kept, this)) {}
 
-LeadersOfOneLayout::~LeadersOfOneLayout() {
+KeptLayouts::~KeptLayouts() {
   kept = before_;
 }
 
-const Common& LeadersOfOneLayout::of(const std::shared_ptr<const Layout>& layout) {
-  if (layout_ != layout) {
-    layout_ = layout;
-    common_ = make_common(*layout);
+void KeptLayouts::begin(const std::shared_ptr<const Layout>& layout) {
+  if (layout_ == layout) return;
+  layout_ = layout;
+  common_.reset();
+  ranks_ = nullptr;
+}
+
+const Common& KeptLayouts::of(const std::shared_ptr<const Layout>& layout) {
+  begin(layout);
+  if (!common_) common_ = make_common(*layout);
+  return *common_;
+}
+
+std::shared_ptr<const Layout> KeptLayouts::of_ranks(const std::shared_ptr<const Layout>& layout,
+                                                    RanksOf ranks) {
+  if (kept == nullptr) return std::make_shared<const Layout>(layout->of_ranks(ranks(*layout)));
+  kept->begin(layout);
+  if (kept->ranks_ != ranks) {
+    kept->ranks_ = ranks;
+    kept->of_ranks_ = std::make_shared<const Layout>(layout->of_ranks(ranks(*layout)));
   }
-  return common_;
+  return kept->of_ranks_;
 }
 
 Levels::Levels(const Problem& problem)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "algorithms/compose.h"
@@ -12,24 +13,34 @@
 
 namespace unisono::algorithms {
 
-// While one lives, what all leaders of a layout have in common is made once on this thread, for whoever asks
-// for the programs of all ranks one after the other.
-class LeadersOfOneLayout {
+// While one lives, what all ranks' programs have in common of a layout is made once on this thread, for whoever
+// asks for them one after the other.
+class KeptLayouts {
  public:
   struct Common {
     std::shared_ptr<const patterns::Layout> layout;           // of the leaders
     std::shared_ptr<const std::vector<std::int64_t>> starts;  // their nodes' blocks
   };
-  LeadersOfOneLayout();
-  ~LeadersOfOneLayout();
-  LeadersOfOneLayout(const LeadersOfOneLayout&) = delete;
-  LeadersOfOneLayout& operator=(const LeadersOfOneLayout&) = delete;
+  KeptLayouts();
+  ~KeptLayouts();
+  KeptLayouts(const KeptLayouts&) = delete;
+  KeptLayouts& operator=(const KeptLayouts&) = delete;
   const Common& of(const std::shared_ptr<const patterns::Layout>& layout);
 
+  // The layout of some ranks of another one, in an order that follows from that one alone; made anew where
+  // nothing is kept.
+  using RanksOf = std::vector<int> (*)(const patterns::Layout&);
+  static std::shared_ptr<const patterns::Layout> of_ranks(const std::shared_ptr<const patterns::Layout>& layout,
+                                                          RanksOf ranks);
+
  private:
+  void begin(const std::shared_ptr<const patterns::Layout>& layout);
+
   std::shared_ptr<const patterns::Layout> layout_;
-  Common common_;
-  LeadersOfOneLayout* before_;
+  std::optional<Common> common_;
+  RanksOf ranks_ = nullptr;
+  std::shared_ptr<const patterns::Layout> of_ranks_;
+  KeptLayouts* before_;
 };
 
 class Levels {

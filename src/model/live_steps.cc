@@ -69,8 +69,9 @@ std::int64_t LiveStep::elements_of(std::int64_t piece) const {
 }
 
 LiveSteps::LiveSteps(const Problem& problem, Program program, const CallSize& size, int local_size,
-                     int most_waiting)
+                     int most_waiting, const std::function<int(int)>* index_of)
     : LiveSteps(problem, size, local_size) {
+  index_of_ = index_of;
   program_ = std::move(program);
   most_waiting_ = most_waiting;
   plan(program_.stages);
@@ -148,6 +149,11 @@ void LiveSteps::load_stage() {
   if (round_ == stage.rounds) end_stage();
 }
 
+bool LiveSteps::is_of_same_pair(const LiveStep& a, const LiveStep& b) const {
+  if (a.kind != b.kind) return false;
+  return a.peer == b.peer || (index_of_ != nullptr && (*index_of_)(a.peer) == (*index_of_)(b.peer));
+}
+
 void LiveSteps::load_round() {
   static thread_local std::vector<Step> written;
   written.clear();
@@ -160,7 +166,7 @@ void LiveSteps::load_round() {
     LiveStep& last = at(next_ - 1);
     if (!is_message(last.kind)) continue;
     for (std::int32_t other = next_ - 2; other >= first; --other) {
-      if (at(other).kind != last.kind || at(other).peer != last.peer) continue;
+      if (!is_of_same_pair(at(other), last)) continue;
       last.ordinal = at(other).ordinal + 1;
       break;
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -75,8 +76,9 @@ struct StageUse {
 class LiveSteps {
  public:
   // `most_waiting`: no further round is asked for while so many steps are not done.
+  // `index_of`: which rank is run for a peer, and so which messages are of one pair; null: each for itself.
   LiveSteps(const schedule::Problem& problem, schedule::Program program, const CallSize& size, int local_size,
-            int most_waiting);
+            int most_waiting, const std::function<int(int rank)>* index_of = nullptr);
   // The same with the dependencies that the executor goes by, all of them at once.
   static LiveSteps compiled(const schedule::Problem& problem, const schedule::Program& program,
                             const CallSize& size, int local_size);
@@ -103,6 +105,7 @@ class LiveSteps {
   void plan(const std::vector<schedule::Stage>& stages);
   bool has_node_steps(const schedule::Stage& stage) const;
   int most_waiting() const;
+  bool is_of_same_pair(const LiveStep& a, const LiveStep& b) const;
   void load_round();
   void load_stage();
   void add(const schedule::Step& step, int stage, int round);
@@ -130,6 +133,7 @@ class LiveSteps {
   CallSize size_;
   int local_size_ = 1;
   int most_waiting_ = 1;
+  const std::function<int(int)>* index_of_ = nullptr;
   schedule::Units units_;
   std::vector<StageUse> uses_;
   int channels_ = 0;

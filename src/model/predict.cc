@@ -43,7 +43,8 @@ std::int64_t estimated_steps(const schedule::Stage& stage) {
 }
 
 // Some of a node's ranks stand for all ranks, of one node or of all.
-std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram& build) {
+std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram& build,
+                                     const CallSize& size) {
   const auto& locals = problem.layout->ranks_of[static_cast<std::size_t>(problem.layout->nodes() / 2)];
   const auto count = std::ssize(locals);
   std::int64_t leader = 0, others = 0;
@@ -51,7 +52,11 @@ std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram&
     Problem own = problem;
     own.rank = locals[static_cast<std::size_t>(local)];
     std::int64_t steps = 0;
-    for (const schedule::Stage& stage : build(own).stages) steps += estimated_steps(stage);
+    const Program program = build(own);
+    const LiveSteps planned(own, program, size, static_cast<int>(count), 1);
+    for (std::size_t i = 0; i < program.stages.size(); ++i) {
+      steps += estimated_steps(program.stages[i]) * planned.use(static_cast<int>(i)).pieces;
+    }
     (local == 0 ? leader : others) = std::max(local == 0 ? leader : others, steps);
   }
   return leader + others * (count - 1);
@@ -62,10 +67,10 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   const BuildProgram build = [&](const Problem& own) {
     return candidate.algorithm->build(own, candidate.parameters);
   };
-  const algorithms::LeadersOfOneLayout leaders;
+  const algorithms::KeptLayouts leaders;
   Prediction prediction{.candidate = candidate};
   RunOptions run_options{.model = options.model};
-  const std::int64_t of_node = estimated_steps_of_node(problem, build);
+  const std::int64_t of_node = estimated_steps_of_node(problem, build, size);
   const std::int64_t steps = of_node * problem.layout->nodes();
   std::int64_t expected = steps;
   if (options.progress) {

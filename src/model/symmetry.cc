@@ -24,7 +24,7 @@ namespace {
 constexpr int most_nodes_looked_at = 6;
 constexpr int most_locals_looked_at = 64;
 constexpr int most_rounds_looked_at = 64;
-constexpr std::size_t most_steps_compared = 16;  // of two rounds, in pairs
+constexpr std::size_t most_pairs_compared = 1 << 18;  // of a round and of what is before it
 
 // Evenly spread, with the first and the last one.
 std::vector<int> sample(int count, int most) {
@@ -69,24 +69,40 @@ class Comparison {
 
   bool are_alike(int a, const Program& of_a, int b, const Program& of_b) const {
     if (of_a.stages.size() != of_b.stages.size()) return false;
+    std::vector<Step> before_a, before_b;  // of earlier stages
     for (std::size_t i = 0; i < of_a.stages.size(); ++i) {
       if (!is_equal_shape(of_a.stages[i], of_b.stages[i])) return false;
-      for (const int round : sample_of_rounds(of_a.stages[i].rounds)) {
-        if (!are_alike(a, of_a.stages[i], b, of_b.stages[i], round)) return false;
+      const std::vector<int> rounds = sample_of_rounds(of_a.stages[i].rounds);
+      for (const int round : rounds) {
+        if (!are_alike(a, of_a.stages[i], before_a, b, of_b.stages[i], before_b, round)) return false;
+      }
+      for (const int round : rounds) {
+        append(steps_of(of_a.stages[i], round), &before_a);
+        append(steps_of(of_b.stages[i], round), &before_b);
       }
     }
     return true;
   }
 
  private:
-  bool are_alike(int a, const Stage& of_a, int b, const Stage& of_b, int round) const {
+  static void append(const std::vector<Step>& some, std::vector<Step>* all) {
+    all->insert(all->end(), some.begin(), some.end());
+  }
+
+  bool are_alike(int a, const Stage& of_a, const std::vector<Step>& before_a, int b, const Stage& of_b,
+                 const std::vector<Step>& before_b, int round) const {
     const auto steps_a = steps_of(of_a, round);
     const auto steps_b = steps_of(of_b, round);
     if (steps_a.size() != steps_b.size()) return false;
     for (std::size_t i = 0; i < steps_a.size(); ++i) {
       if (!are_alike(a, steps_a[i], b, steps_b[i])) return false;
     }
-    return conflicts(steps_a, steps_of(of_a, round - 1)) == conflicts(steps_b, steps_of(of_b, round - 1));
+    // Where too much is to be compared, nothing is known.
+    const std::size_t pairs = steps_a.size() * (before_a.size() + 3 * steps_a.size());
+    return pairs <= most_pairs_compared && do_wait_alike(steps_a, before_a, steps_b, before_b) &&
+           do_wait_alike(steps_a, steps_a, steps_b, steps_b) &&
+           do_wait_alike(steps_a, steps_of(of_a, round - 1), steps_b, steps_of(of_b, round - 1)) &&
+           do_wait_alike(steps_a, steps_of(of_a, round - 2), steps_b, steps_of(of_b, round - 2));
   }
 
   bool are_alike(int a, const Step& step_a, int b, const Step& step_b) const {
@@ -97,8 +113,11 @@ class Comparison {
     } else if (step_a.peer != step_b.peer) {
       return false;
     }
-    return are_alike(step_a.into, step_b.into) && are_alike(step_a.left, step_b.left) &&
-           are_alike(step_a.right, step_b.right);
+    if (!are_alike(step_a.into, step_b.into)) return false;
+    if (are_alike(step_a.left, step_b.left) && are_alike(step_a.right, step_b.right)) return true;
+    // Which operand stands before the other costs nothing.
+    return step_a.kind == schedule::StepKind::reduce && are_alike(step_a.left, step_b.right) &&
+           are_alike(step_a.right, step_b.left);
   }
 
   bool are_alike(const Ref& a, const Ref& b) const {
@@ -109,29 +128,31 @@ class Comparison {
   }
   bool is_apart(int a, int b) const { return layout_.node_of[a] != layout_.node_of[b]; }
 
-  // Which steps of a round touch what steps of the round before touch.
-  std::vector<bool> conflicts(const std::vector<Step>& steps, const std::vector<Step>& before) const {
-    std::vector<bool> found;
-    if (steps.size() > most_steps_compared || before.size() > most_steps_compared) return found;
-    for (const Step& step : steps) {
-      for (const Step& other : before) found.push_back(does_touch(step, other));
+  // Does each step touch the same one of what was written before as the other rank's?
+  bool do_wait_alike(const std::vector<Step>& steps_a, const std::vector<Step>& before_a,
+                     const std::vector<Step>& steps_b, const std::vector<Step>& before_b) const {
+    if (before_a.size() != before_b.size()) return false;
+    for (std::size_t i = 0; i < steps_a.size(); ++i) {
+      for (std::size_t j = 0; j < before_a.size(); ++j) {
+        if (contact(steps_a[i], before_a[j]) != contact(steps_b[i], before_b[j])) return false;
+      }
     }
-    return found;
+    return true;
   }
-  bool does_touch(const Step& a, const Step& b) const {
+
+  enum class Contact : std::uint8_t { none, equal, partial };
+  Contact contact(const Ref* x, const Ref* y) const {
+    if (x == nullptr || y == nullptr || x->place != y->place) return Contact::none;
+    const ElementRange range_x = element_range(*x, units_), range_y = element_range(*y, units_);
+    if (range_x.first >= range_y.last || range_y.first >= range_x.last) return Contact::none;
+    return range_x == range_y ? Contact::equal : Contact::partial;
+  }
+  Contact contact(const Step& a, const Step& b) const {
     const schedule::Operands of_a = operands(a), of_b = operands(b);
-    const auto meets = [this](const Ref* x, const Ref* y) {
-      if (x == nullptr || y == nullptr || x->place != y->place) return false;
-      const ElementRange range_x = element_range(*x, units_), range_y = element_range(*y, units_);
-      return range_x.first < range_y.last && range_y.first < range_x.last;
-    };
-    for (const Ref* read : of_a.reads) {
-      if (meets(read, of_b.write)) return true;
-    }
-    for (const Ref* read : of_b.reads) {
-      if (meets(read, of_a.write)) return true;
-    }
-    return meets(of_a.write, of_b.write);
+    Contact most = contact(of_a.write, of_b.write);
+    for (const Ref* read : of_a.reads) most = std::max(most, contact(read, of_b.write));
+    for (const Ref* read : of_b.reads) most = std::max(most, contact(of_a.write, read));
+    return most;
   }
 
   const patterns::Layout& layout_;
@@ -179,6 +200,7 @@ Crew crew_of_first_node(const patterns::Layout& layout, std::shared_ptr<const pa
     crew.node_of.push_back(0);
     crew.local_rank_of.push_back(local);
   }
+  crew.is_for_others = true;
   crew.index_of = [all](int rank) { return all->local_rank_of[rank]; };
   crew.is_apart = [all](int a, int b) { return all->node_of[a] != all->node_of[b]; };
   return crew;

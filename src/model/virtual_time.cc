@@ -38,7 +38,8 @@ VirtualRun::VirtualRun(const schedule::Problem& problem, const BuildProgram& bui
     schedule::Program program = build(own);
     steps_.push_back(options.is_compiled
                          ? LiveSteps::compiled(own, program, size, locals)
-                         : LiveSteps(own, std::move(program), size, locals, options.most_waiting));
+                         : LiveSteps(own, std::move(program), size, locals, options.most_waiting,
+                                     crew.is_for_others ? &crew.index_of : nullptr));
     set_up_flags(static_cast<int>(index));
   }
   for (std::size_t node = 0; node < nodes_.size(); ++node) set_up_node(static_cast<int>(node));

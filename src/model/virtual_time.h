@@ -22,6 +22,7 @@ struct Crew {
   std::vector<std::vector<int>> indices_of;    // node -> its ranks' indices, by local rank
   std::vector<int> node_of, local_rank_of;     // by index
   std::function<bool(int a, int b)> is_apart;  // are two ranks on different nodes?
+  bool is_for_others = false;                  // are there more ranks than are run?
 };
 Crew everyone(std::shared_ptr<const patterns::Layout> layout);
 

@@ -363,12 +363,13 @@ void LiveSteps::order_node_step(std::int32_t number) {
       wait_done(step, last, last_node_);
     }
   }
-  if (is_publishing(step.kind) || is_fused(step.kind) || step.is_shared_write) {
+  if (has_node_messages_ && (is_publishing(step.kind) || is_fused(step.kind) || step.is_shared_write)) {
     for (std::int32_t i = first_; i < number; ++i) {
       const LiveStep& other = at(i);
       if (!other.is_done() && other.is_node_step && is_message(other.kind)) wait_done(step, other, i);
     }
   }
+  has_node_messages_ = has_node_messages_ || is_message(step.kind);
   if (first_node_ < 0) first_node_ = number;
   last_node_ = number;
   if (uses_[static_cast<std::size_t>(step.stage)].channel >= 0) last_on_channel_ = number;

@@ -155,6 +155,7 @@ class LiveSteps {
   std::int32_t last_exposed_await_ = -1;
   bool is_exposed_ = false;
 
+  bool has_node_messages_ = false;
   bool has_points_ = false;   // tokens or fused steps, so far
   bool has_exposed_ = false;  // any stage
 };

@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 from conftest import ROOT, Stage, needs_build
-from unisono.commands.predict import best_of_each, split_outside_brackets
+from unisono import model_fit
+from unisono.commands.predict import best_of_each
 
 SCHEMA = ROOT / "python/unisono/schema/machine.schema.json"
 
@@ -20,14 +21,6 @@ def predictions(stage: Stage, built: dict[str, str], *words: str) -> list[dict[s
     assert answer.returncode == 0, answer.stderr
     sizes: list[dict[str, Any]] = json.loads(answer.stdout)
     return sizes
-
-
-def test_items_outside_brackets() -> None:
-    assert split_outside_brackets("ring(segment=64K,window=2), binomial,") == [
-        "ring(segment=64K,window=2)",
-        "binomial",
-    ]
-    assert split_outside_brackets("") == []
 
 
 def test_best_of_each() -> None:
@@ -135,6 +128,53 @@ def test_table_and_plot(stage: Stage, built: dict[str, str]) -> None:
     assert "scan of 1 KiB on 4 ranks, 1 node" in answer.stdout
     assert "taken to be" in answer.stdout
     assert "</svg>" in Path(stage.work / "p.svg").read_text()
+
+
+def cell(operation: str, byte_count: int, native_s: float, **candidates: float) -> dict[str, Any]:
+    tried = [{"name": name, "tried_s": s, "seconds": None} for name, s in candidates.items()]
+    return {
+        "operation": operation,
+        "bytes": byte_count,
+        "ranks": 4,
+        "native_s": native_s,
+        "candidates": tried,
+    }
+
+
+def test_errors_of_predictions() -> None:
+    """By hand: predicted 2, 1 and 4 us where 1, 2 and 4 were measured; the model picks what takes twice the best."""
+
+    def ask(operation: str, byte_count: int, names: list[str]) -> dict[str, Any]:
+        assert (operation, byte_count, names) == ("bcast", 8, ["native", "chain", "flat"])
+        times = {"native": 2, "chain": 1, "flat": 4}
+        return {"predictions": [{"algorithm": name, "asked": name, "us": us} for name, us in times.items()]}
+
+    found = model_fit.fits([cell("bcast", 8, 1e-6, chain=2e-6, flat=4e-6)], ask)
+    assert sorted(fit.error for fit in found) == pytest.approx([-0.5, 0, 1])
+    errors = model_fit.errors(found)
+    assert (errors.count, errors.median, errors.middle) == (3, pytest.approx(0), pytest.approx(0.5))
+    assert errors.close == pytest.approx(1 / 3) and errors.within_factor_2 == 1
+    assert model_fit.regret(found) == pytest.approx(2)
+
+
+@needs_build
+def test_measured_cells(stage: Stage, built: dict[str, str]) -> None:
+    measured = [
+        cell("bcast", 1024, 3e-6, chain=4e-6, **{"chain(segment=8192)": 5e-6}),
+        cell("barrier", 0, 2e-6),
+    ]
+    (stage.work / "cells.json").write_text(json.dumps(measured))
+    words = ["predict", "--layout", "4", "--measured", "cells.json"]
+    answer = stage.unisono(*words, "--json", environment=built)
+    assert answer.returncode == 0, answer.stderr
+    outcome = json.loads(answer.stdout)
+    assert {fit["algorithm"] for fit in outcome["fits"]} == {"native", "chain", "chain(segment=8192)"}
+    assert outcome["errors"]["all"]["count"] == 4
+    assert "within 20 %" in stage.unisono(*words, environment=built).stdout
+    wrong = stage.unisono("predict", "--layout", "2x4", "--measured", "cells.json", environment=built)
+    assert wrong.returncode == 2 and "measured with 4 ranks, the layout has 8" in wrong.stderr
+    (stage.work / "cells.json").write_text("{}")
+    assert stage.unisono(*words, environment=built).returncode == 2
 
 
 @needs_build

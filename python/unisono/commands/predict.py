@@ -3,33 +3,23 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from unisono import machines, tables, tool
+from unisono import candidates, machines, model_fit, tables, tool
 from unisono.commands.bench import size_in_bytes
 from unisono.errors import UsageError
 
 _MODELS = ("hockney", "logp", "loggp", "plogp")
 _SHOWN = 15  # rows, without --all
 _DEFAULT_SIZES = "8,1K,64K,1M"
-
-
-def split_outside_brackets(text: str) -> list[str]:
-    """`ring(segment=64K,window=2),binomial` -> two items."""
-    items, depth = [""], 0
-    for letter in text:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            items.append("")
-        else:
-            items[-1] += letter
-    return [item.strip() for item in items if item.strip()]
 
 
 @click.command()
@@ -76,6 +66,11 @@ def split_outside_brackets(text: str) -> list[str]:
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw times over sizes into this .svg or .png file."
 )
+@click.option(
+    "--measured",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Cells of `unisono bench --try all --json` on this layout: print how far predictions are from them.",
+)
 @click.option("--show-machine", is_flag=True, help="Print the machine's file and do nothing else.")
 @click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
 def command(
@@ -91,6 +86,7 @@ def command(
     steps: int | None,
     as_all: bool,
     plot: Path | None,
+    measured: Path | None,
     show_machine: bool,
     as_json: bool,
 ) -> None:
@@ -99,6 +95,7 @@ def command(
     \b
       unisono predict allreduce --layout 1024x48 --size 1M --machine typical
       unisono predict bcast --layout 4x4 --size 64K --algorithms 'chain(segment=8K),binomial,native'
+      unisono bench --try all --json -- mpirun -n 4 > cells.json; unisono predict --layout 4 --measured cells.json
 
     Every algorithm's own program runs in virtual time on the described machine (docs/models.md). The MPI's own collective, `native`, is
     taken to be the best of the textbooks' algorithms over messages.
@@ -107,12 +104,11 @@ def command(
     if show_machine:
         click.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
         return
-    if operation is None:
+    if operation is None and measured is None:
         raise UsageError("say which operation: unisono predict allreduce --layout 4x8")
     if plot is not None and plot.suffix not in (".svg", ".png"):
         raise UsageError(f"{plot}: the name must end in .svg or .png, which says what to draw")
-    byte_counts = [size_in_bytes(text) for text in sizes.split(",")] if operation != "barrier" else [0]
-    question = ["predict", "--operation", operation, "--machine", known_machine, "--model", model]
+    question = ["predict", "--machine", known_machine, "--model", model]
     for name, value in {
         "--layout": layout,
         "--ranks": ranks,
@@ -122,9 +118,13 @@ def command(
     }.items():
         if value is not None:
             question += [name, str(value)]
-    for text in split_outside_brackets(algorithms or ""):
+    if measured is not None:
+        _print_fit(_fits(question, measured, operation), as_json)
+        return
+    byte_counts = [size_in_bytes(text) for text in sizes.split(",")] if operation != "barrier" else [0]
+    for text in candidates.split(algorithms or ""):
         question += ["--algorithm", text]
-    answers = [_ask(question, count) for count in byte_counts]
+    answers = [_ask([*question, "--operation", str(operation)], count) for count in byte_counts]
     if plot is not None:
         from unisono.plots import predicted_times
 
@@ -149,6 +149,67 @@ def _ask(question: Sequence[str], byte_count: int) -> dict[str, Any]:
             else:
                 answer = line
     return answer
+
+
+def _fits(question: Sequence[str], file: Path, operation: str | None) -> list[model_fit.Fit]:
+    """Predictions beside what was measured, of one operation or of all in the file."""
+    try:
+        cells = json.loads(file.read_text())
+        cells = [cell for cell in cells if operation in (None, cell["operation"])]
+        ranks = {int(cell["ranks"]) for cell in cells}
+        for cell in cells:
+            model_fit.measured_times(cell)
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{file}: is not what `unisono bench --json` prints ({error!r})") from error
+    if len(ranks) != 1:
+        raise UsageError(f"{file}: has no cells of that operation, or cells of several numbers of ranks")
+
+    def ask(operation: str, byte_count: int, names: list[str]) -> dict[str, Any]:
+        asked = [word for name in names for word in ("--algorithm", name)]
+        answer = _ask([*question, "--operation", operation, *asked], byte_count)
+        if answer["ranks"] not in ranks:
+            raise UsageError(
+                f"{file}: was measured with {ranks.pop()} ranks, the layout has {answer['ranks']}; give --layout"
+            )
+        return answer
+
+    return model_fit.fits(cells, ask)
+
+
+def _print_fit(fits: Sequence[model_fit.Fit], as_json: bool) -> None:
+    if not fits:
+        raise UsageError("none of the measured algorithms could be predicted on this layout")
+    operations = list(dict.fromkeys(fit.operation for fit in fits))
+    groups = [(name, [fit for fit in fits if fit.operation == name]) for name in operations]
+    groups += [("all", list(fits))] if len(groups) > 1 else []
+    if as_json:
+        summary = {
+            name: {**asdict(model_fit.errors(some)), "regret": model_fit.regret(some)}
+            for name, some in groups
+        }
+        tables.print_json({"errors": summary, "fits": [{**asdict(fit), "error": fit.error} for fit in fits]})
+        return
+    right = ("times", "median", "size: quartiles", "worst tenth", "within 20 %", "within factor 2", "regret")
+    table = tables.table(
+        "Errors of predictions: predicted over measured, less 1", "operation", *right, right=right
+    )
+    for name, some in groups:
+        e = model_fit.errors(some)
+        quartiles = f"{e.lower_quartile:.0%}  {e.middle:.0%}  {e.upper_quartile:.0%}"
+        table.add_row(
+            name,
+            str(e.count),
+            f"{e.median:+.0%}",
+            quartiles,
+            f"{e.worst_tenth:.0%}",
+            f"{e.close:.0%}",
+            f"{e.within_factor_2:.0%}",
+            f"{model_fit.regret(some):.2f}",
+        )
+    tables.console().print(table)
+    click.echo(
+        "regret: what was measured of the algorithm predicted fastest, over the fastest measured; 1 is none"
+    )
 
 
 def best_of_each(predictions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

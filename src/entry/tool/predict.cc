@@ -2,6 +2,7 @@
 // Predicts how long algorithms take on a described machine, and ranks them.
 #include "model/predict.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -84,6 +85,7 @@ Candidate candidate_from(Operation operation, const std::string& text) {
     throw UsageError("there is no algorithm '" + name + "' for " + std::string(unisono::name(operation)) +
                      "; unisono list names them");
   }
+  candidate.parameters = with_standards(*candidate.algorithm);
   if (bracket == std::string::npos) return candidate;
   if (text.back() != ')') throw UsageError("'" + text + "': its bracket is not closed");
   std::string inside = text.substr(bracket + 1, text.size() - bracket - 2);
@@ -108,12 +110,19 @@ std::string text_of(const Candidate& candidate) {
   return candidate.algorithm->name + (inside.empty() ? "" : "(" + inside + ")");
 }
 
-ordered_json to_json(const Prediction& prediction) {
-  ordered_json json = {
-      {"algorithm", prediction.candidate.algorithm != nullptr ? prediction.candidate.algorithm->name
-                                                              : std::string("native")},
-      {"text", text_of(prediction.candidate)},
-      {"parameters", ordered_json::object()}};
+// What was asked for, as it was written.
+struct Asked {
+  Candidate candidate;
+  std::string text;
+};
+
+ordered_json to_json(const Prediction& prediction, const std::vector<Asked>& asked) {
+  const Descriptor* algorithm = prediction.candidate.algorithm;
+  ordered_json json = {{"algorithm", algorithm != nullptr ? algorithm->name : std::string("native")},
+                       {"text", text_of(prediction.candidate)}};
+  const auto found = std::ranges::find(asked, prediction.candidate, &Asked::candidate);
+  if (found != asked.end()) json["asked"] = found->text;
+  json["parameters"] = ordered_json::object();
   for (const auto& [key, value] : prediction.candidate.parameters.values()) json["parameters"][key] = value;
   json["us"] = prediction.problem.empty() ? ordered_json(prediction.us) : ordered_json(nullptr);
   json["problem"] = prediction.problem;
@@ -171,18 +180,20 @@ int predict_algorithms(const std::vector<std::string>& words) {
       print_line({{"progress", share}});
     };
   }
+  std::vector<Asked> asked;
+  for (const std::string& text : arguments.all("algorithm")) {
+    asked.push_back({candidate_from(operation, text), text});
+  }
   const std::vector<std::string> sizes =
       arguments.has("bytes") ? arguments.all("bytes") : std::vector<std::string>{"0"};
   for (const std::string& size : sizes) {
     const std::int64_t bytes = bytes_of(size, "--bytes");
     std::vector<Candidate> candidates;
-    for (const std::string& text : arguments.all("algorithm")) {
-      candidates.push_back(candidate_from(operation, text));
-    }
-    if (!arguments.has("algorithm")) candidates = model::candidates_for(operation, bytes);
+    if (asked.empty()) candidates = model::candidates_for(operation, bytes);
+    for (const Asked& one : asked) candidates.push_back(one.candidate);
     ordered_json predictions = ordered_json::array();
     for (const Prediction& one : model::rank(candidates, problem, bytes, machine, options)) {
-      predictions.push_back(to_json(one));
+      predictions.push_back(to_json(one, asked));
     }
     print_line({{"operation", name(operation)},
                 {"bytes", bytes},

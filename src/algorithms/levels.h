@@ -13,8 +13,8 @@
 
 namespace unisono::algorithms {
 
-// While one lives, what all ranks' programs have in common of a layout is made once on this thread, for whoever
-// asks for them one after the other.
+// While one lives, what all ranks' programs have in common of a layout is made once on this thread, for
+// whoever asks for them one after the other.
 class KeptLayouts {
  public:
   struct Common {
@@ -30,8 +30,8 @@ class KeptLayouts {
   // The layout of some ranks of another one, in an order that follows from that one alone; made anew where
   // nothing is kept.
   using RanksOf = std::vector<int> (*)(const patterns::Layout&);
-  static std::shared_ptr<const patterns::Layout> of_ranks(const std::shared_ptr<const patterns::Layout>& layout,
-                                                          RanksOf ranks);
+  static std::shared_ptr<const patterns::Layout> of_ranks(
+      const std::shared_ptr<const patterns::Layout>& layout, RanksOf ranks);
 
  private:
   void begin(const std::shared_ptr<const patterns::Layout>& layout);

@@ -17,8 +17,8 @@ CallSize with_equal_parts(CallSize size, int ranks);
 // and what a rank does depends on its number on its node alone: in each round as many steps, of equal kinds
 // and lengths, with peers of equal numbers that are on the own node or are not, and touching what earlier
 // stages and the rounds before have touched in the same way. Looked at are all rounds of all ranks as long as
-// these are few, else a sample of nodes (first, last, the root's, some between) and of rounds; a test compares
-// the times of both ways for all algorithms.
+// these are few, else a sample of nodes (first, last, the root's, some between) and of rounds; a test
+// compares the times of both ways for all algorithms.
 std::optional<Crew> one_node_for_all(const schedule::Problem& problem, const BuildProgram& build,
                                      const CallSize& size);
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -115,6 +116,39 @@ TEST(ClosedForms, ScatterAndAllgather) {
       const double pairs =
           in_virtual_time({Operation::bcast, "scatter_rd_allgather", {}}, ranks, bytes, model);
       EXPECT_NEAR(pairs / forms.scatter_doubling_allgather_us(bytes), 1, 0.25) << name(model) << ranks;
+    }
+  }
+}
+
+// N6, by hand, with C = 1, L = 4, r + c = 2; figure 4.4: 16 ranks, degree 3: two full phases, and one more
+// child.
+TEST(ClosedForms, FNomialReduction) {
+  const FNomial model{.constant_us = 1, .latency_us = 4, .receive_us = 1.5, .combine_us = 0.5};
+  EXPECT_DOUBLE_EQ(model.serial_us(5), 1 + 4 + 4 * 2);
+  EXPECT_DOUBLE_EQ(model.reduce_us(16, 3), 1 + 3 * 4 + (2 * 2 + 1) * 2);
+  EXPECT_DOUBLE_EQ(model.reduce_us(16, 2), 1 + 4 * 4 + 4 * 2);
+  EXPECT_DOUBLE_EQ(model.reduce_us(16, 16), model.serial_us(16));
+  for (const int ranks : {2, 7, 16, 100}) {
+    for (int degree = 2; degree <= ranks; ++degree) {
+      EXPECT_LE(model.reduce_us(ranks, model.best_degree(ranks)), model.reduce_us(ranks, degree));
+    }
+  }
+  const double degree = model.best_degree_of_full_trees();
+  EXPECT_NEAR(degree * (std::log(degree) - 1), 4.0 / 2 - 1, 1e-9);
+}
+
+// In virtual time, full trees: L is what a single message takes beyond the interval of several.
+TEST(ClosedForms, FNomialReductionInVirtualTime) {
+  const Machine machine = messages_alone();
+  for (const MessageModel model : all_models) {
+    for (const auto& [ranks, degree] : {std::pair{16, 2}, {27, 3}, {16, 4}, {64, 4}}) {
+      const ClosedForms forms(machine.network, model, ranks);
+      const double interval = forms.interval_us(1000);
+      const FNomial tree{.latency_us = forms.whole_us(1000) - interval, .receive_us = interval};
+      const Form form{Operation::reduce, "k_nomial", parameters({{"degree", degree}})};
+      const double expected = tree.reduce_us(ranks, degree);
+      EXPECT_NEAR(in_virtual_time(form, ranks, 1000, model), expected, 1e-9 * expected)
+          << name(model) << ranks << ", " << degree;
     }
   }
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What decisions are made by: rankings, native, what cannot be predicted.
+#include "model/predict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "machines.h"
+
+namespace unisono::model {
+namespace {
+
+const Prediction* find(const std::vector<Prediction>& all, const std::string& name) {
+  const auto found = std::ranges::find_if(all, [&](const Prediction& one) {
+    return (one.candidate.algorithm == nullptr ? "native" : one.candidate.algorithm->name) == name;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+TEST(Predict, RanksByTime) {
+  const auto problem = problem_on(Operation::allreduce, "3x2");
+  const auto all =
+      rank(candidates_for(Operation::allreduce, 65536), problem, 65536, *find_built_in("ethernet"));
+  bool has_ended = false;
+  double last = 0;
+  for (const Prediction& one : all) {
+    has_ended = has_ended || !one.problem.empty();
+    EXPECT_EQ(one.problem.empty(), !has_ended);
+    if (has_ended) continue;
+    EXPECT_GE(one.us, last);
+    last = one.us;
+  }
+  // Six ranks on three nodes: what wants one node, or a power of two, is refused with its reason.
+  ASSERT_NE(find(all, "fused"), nullptr);
+  EXPECT_EQ(find(all, "fused")->problem, "needs all ranks on one node, there are 3 nodes");
+  EXPECT_GT(find(all, "two_level_ring")->us, 0);
+}
+
+TEST(Predict, NativeIsTheBestOfTheTextbooks) {
+  const Machine& machine = *find_built_in("ethernet");
+  for (const std::int64_t bytes : {8, 1 << 20}) {
+    const auto problem = problem_on(Operation::allreduce, "8x1");
+    const auto all = rank(candidates_for(Operation::allreduce, bytes), problem, bytes, machine);
+    const Prediction native = predict_native(problem, bytes, machine);
+    double best = 1e300;
+    for (const char* name : {"recursive_doubling", "rabenseifner", "ring"}) {
+      const auto* algorithm = algorithms::find(Operation::allreduce, name);
+      best = std::min(best, *predict_us(*algorithm, with_standards(*algorithm), problem, bytes, machine));
+    }
+    EXPECT_DOUBLE_EQ(native.us, best);
+    ASSERT_NE(find(all, "native"), nullptr);
+    EXPECT_DOUBLE_EQ(find(all, "native")->us, best);
+    EXPECT_EQ(find(all, "native")->stands_for, native.stands_for);
+    EXPECT_EQ(native.candidate.algorithm, nullptr);
+  }
+}
+
+TEST(Predict, EveryOperationHasANative) {
+  for (int i = 0; i < operation_count; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const Prediction native = predict_native(problem_on(operation, "4x2"), 1024, default_machine());
+    EXPECT_EQ(native.problem, "") << name(operation);
+    EXPECT_GT(native.us, 0) << name(operation);
+  }
+}
+
+TEST(Predict, WhatMayNotWaitIsNotOffered) {
+  const auto* fused = algorithms::find(Operation::barrier, "fused");
+  const auto problem = problem_on(Operation::barrier, "4");
+  EXPECT_TRUE(predict_us(*fused, {}, problem, 0, default_machine()));
+  EXPECT_FALSE(predict_us(*fused, {}, problem, 0, default_machine(), {.is_blocking = false}));
+  EXPECT_FALSE(predict_us(*fused, {}, problem, 0, default_machine(), {.has_shared_memory = false}));
+}
+
+// A message in segments hides the depth of a chain; the grid of settings finds that.
+TEST(Predict, SettingsAreTried) {
+  const auto candidates = candidates_for(Operation::bcast, 1 << 20);
+  const auto all = rank(candidates, problem_on(Operation::bcast, "8x1"), 1 << 20, *find_built_in("ethernet"));
+  const Prediction* chain = find(all, "chain");
+  ASSERT_NE(chain, nullptr);
+  EXPECT_LT(chain->candidate.parameters.get("segment"), 65536);
+  EXPECT_GT(std::ranges::count_if(
+                candidates, [&](const Candidate& c) { return c.algorithm == chain->candidate.algorithm; }),
+            2);
+}
+
+}  // namespace
+}  // namespace unisono::model

@@ -47,6 +47,24 @@ UNISONO_API int unisono_set_algorithm(const char* text);
  * such operation or Unisono does not take the calls. Local. */
 UNISONO_API int unisono_decision(const char* operation, long long bytes, char* text, size_t text_bytes);
 
+/* A region of the program, by name: where Unisono learns while the program runs (UNISONO_LEARN), calls of one
+ * kind in two regions are learned apart. Regions may stand in each other; the innermost one counts. Of the
+ * whole process, between MPI_Init and MPI_Finalize (elsewhere nothing happens). All ranks of a communicator
+ * should be in the same region when they call a collective; where they differ none counts, and nothing
+ * breaks. A region counts from the next time on at which the ranks agree on what they have learned, and is
+ * expected to come again in the order in which it came (docs/learning.md). The name is copied. Local, a few
+ * hundred nanoseconds. */
+UNISONO_API void unisono_region_begin(const char* name);
+UNISONO_API void unisono_region_end(void);
+
+/* The same without any symbol of Unisono: MPI_Pcontrol(UNISONO_PCONTROL_BEGIN, "name") and
+ * MPI_Pcontrol(UNISONO_PCONTROL_END). In Fortran, whose MPI_Pcontrol takes the level alone,
+ * UNISONO_PCONTROL_NUMBERED + n, for n from 0 to 99, begins the region "n". All other levels are the MPI's
+ * and the tools'. */
+#define UNISONO_PCONTROL_BEGIN 7300
+#define UNISONO_PCONTROL_END 7301
+#define UNISONO_PCONTROL_NUMBERED 7400
+
 /* The version of the preloaded library, "0.1.0". The text is static. */
 UNISONO_API const char* unisono_version(void);
 

@@ -42,6 +42,7 @@ def render(report: dict[str, Any], console: Console) -> None:
         _headline(report, console)
         _classes(report, console)
         _native(report, console)
+        _learning(report, console)
         _communicators(report, console)
     except (KeyError, TypeError, ValueError) as error:
         raise UnisonoError(f"the report is damaged: {type(error).__name__} {error}") from error
@@ -126,6 +127,50 @@ def _native(report: dict[str, Any], console: Console) -> None:
         made.add_row(row["operation"], tables.count_text(row["calls"]), escape(row["reason"]))
     console.print(made)
     console.print()
+
+
+def _learning(report: dict[str, Any], console: Console) -> None:
+    """A line for each kind of calls in which anything was found out; `--json` shows the time lines."""
+    rows = [row for row in report["learning"] if row["agreements"]]
+    if not rows:
+        return
+    made = tables.table(
+        "Learned while the program ran",
+        "operation",
+        "size",
+        "region",
+        "calls",
+        "chosen",
+        "time",
+        "native",
+        "tried",
+        "since call",
+        "trials cost",
+        right=("size", "calls", "time", "native", "tried", "since call", "trials cost"),
+        whole=("operation",),
+    )
+    for row in rows:
+        native = next((c["time_s"] for c in row["candidates"] if c["algorithm"] == "native"), None)
+        tried = f"{len(row['candidates'])} of {len(row['candidates']) + len(row['untried'])}"
+        cost_s = row["trial_loss_s"] + row["measuring_overhead_s"] + row["monitoring_overhead_s"]
+        made.add_row(
+            row["operation"],
+            row["size_class"],
+            escape(row["region"]),
+            tables.count_text(row["calls"]),
+            escape(row["chosen"]),
+            _known_time_text(row["time_s"]),
+            _known_time_text(native),
+            tried,
+            tables.count_text(row["timeline"][-1]["call"]),
+            tables.seconds_text(cost_s),
+        )
+    console.print(made)
+    console.print()
+
+
+def _known_time_text(seconds: float | None) -> str:
+    return "?" if seconds is None else tables.seconds_text(seconds)
 
 
 def _communicators(report: dict[str, Any], console: Console) -> None:

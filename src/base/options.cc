@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/options.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -110,9 +112,65 @@ OptionSpec number(std::string_view name, std::string_view environment, std::stri
           }};
 }
 
+OptionSpec percent(std::string_view name, std::string_view environment, std::string_view group,
+                   std::string_view help, double most, double Options::*member) {
+  return {name,
+          environment,
+          "percent",
+          group,
+          help,
+          [member](const Options& o) {
+            char shown[32];
+            std::snprintf(shown, sizeof shown, "%.6g", o.*member);
+            return std::string(shown);
+          },
+          [=](Options& o, std::string_view value) -> std::string {
+            const std::string_view digits = value.substr(0, value.find('%'));
+            double n = -1;
+            const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+            const bool is_number = error == std::errc() && end == digits.data() + digits.size() &&
+                                   value.size() - digits.size() <= 1;
+            if (!is_number || !(n >= 0) || n > most) {
+              return "takes a percentage from 0 to " + std::to_string(static_cast<int>(most));
+            }
+            return o.*member = n, "";
+          }};
+}
+
+std::vector<OptionSpec> learning_options() {
+  return {
+      choice("learn", "UNISONO_LEARN", "off|star|auto", "learning",
+             "Find the fastest algorithms while the program runs (docs/learning.md). auto: few are tried, "
+             "one at a time, for which a budget pays; what turns out slow is given up at once. star: every "
+             "algorithm is tried some times, then the best one is watched. off: rules and tables decide.",
+             &Options::learn),
+      number("learn_iterations", "UNISONO_LEARN_ITERATIONS", "integer", "learning",
+             "How many calls each algorithm is measured in, in each kind of calls.", 1, 10000,
+             &Options::learn_iterations),
+      percent("learn_tolerance", "UNISONO_LEARN_TOLERANCE", "learning",
+              "An algorithm in use is left when it takes so much longer than the second best did.", 1000,
+              &Options::learn_tolerance),
+      number(
+          "learn_factor", "UNISONO_LEARN_FACTOR", "integer", "learning",
+          "Ranks agree on how an algorithm does after 2 times learn_iterations calls that were timed, then "
+          "after twice as many and so on, up to so many times learn_iterations.",
+          2, 1 << 20, &Options::learn_factor),
+      flag("learn_groups", "UNISONO_LEARN_GROUPS", "learning",
+           "With star: try one algorithm of each group first, then the others of the best group.",
+           &Options::learn_groups),
+      percent("learn_budget", "UNISONO_LEARN_BUDGET", "learning",
+              "With auto: how much of the time in collectives, on each communicator, trials may cost.", 100,
+              &Options::learn_budget),
+      number("learn_sizes", "UNISONO_LEARN_SIZES", "integer", "learning",
+             "Of each operation, on each communicator and in each region, the first so many size classes are "
+             "learned.",
+             1, 1000, &Options::learn_sizes),
+  };
+}
+
 std::vector<OptionSpec> make_option_list() {
   constexpr std::int64_t kib = 1024, mib = kib * kib, gib = kib * mib;
-  return {
+  std::vector<OptionSpec> list = {
       flag("enable", "UNISONO_ENABLE", "general",
            "Take collectives at all; 0 passes every call straight to the MPI.", &Options::is_enabled),
       text("algorithm", "UNISONO_ALGORITHM", "list", "decision",
@@ -195,6 +253,8 @@ std::vector<OptionSpec> make_option_list() {
            "'topology' go by it.",
            &Options::topology),
   };
+  std::ranges::move(learning_options(), std::back_inserter(list));
+  return list;
 }
 
 void set_option(Options& options, const OptionSpec& spec, std::string_view value, std::string_view where,

@@ -15,6 +15,13 @@ struct Options {
   bool is_enabled = true;
   std::string algorithm;  // "allreduce:ring(segment=64K),bcast:native"
   bool is_reproducible = false;
+  std::string learn = "off";           // off, star, auto
+  std::int64_t learn_iterations = 10;  // looks at each candidate
+  double learn_tolerance = 10;         // percent
+  std::int64_t learn_factor = 64;      // most looks of a monitoring period, in learn_iterations
+  bool learn_groups = false;
+  double learn_budget = 1;  // percent
+  std::int64_t learn_sizes = 16;
   std::string verify = "off";                      // off, sample, sample:N, all
   std::string verify_inputs = "unisono-mismatch";  // beginning of file names, empty for none
   std::string report;                              // file, "-" for standard error, empty for none
@@ -38,8 +45,8 @@ struct Options {
 struct OptionSpec {
   std::string_view name;         // configuration file key, and with - for _ the command line's long option
   std::string_view environment;  // UNISONO_...
-  std::string_view type;  // "bool", "bytes", "integer", "text", "file", "files" (by colons), "list" (by
-                          // commas), or "a|b|c"
+  std::string_view type;  // "bool", "bytes", "integer", "percent", "text", "file", "files" (by colons),
+                          // "list" (by commas), or "a|b|c"
   std::string_view group;
   std::string_view help;
   std::function<std::string(const Options&)> get;

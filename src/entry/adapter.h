@@ -24,6 +24,8 @@ struct UnisonoAdapter {
   int (*is_active)(void);
   int (*set_algorithm)(const char* text);
   int (*decision)(const char* operation, long long bytes, char* text, size_t text_bytes);
+  void (*region_begin)(const char* name);
+  void (*region_end)(void);
 };
 
 // The adapter's only export. `mpi` is dlopen's handle of the MPI library that the process holds. Returns a

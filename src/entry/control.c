@@ -34,6 +34,16 @@ int unisono_decision(const char* operation, long long bytes, char* text, size_t 
   return adapter == NULL || operation == NULL ? -1 : adapter->decision(operation, bytes, text, text_bytes);
 }
 
+void unisono_region_begin(const char* name) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  if (adapter != NULL && name != NULL) adapter->region_begin(name);
+}
+
+void unisono_region_end(void) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  if (adapter != NULL) adapter->region_end();
+}
+
 const char* unisono_version(void) {
   return UNISONO_VERSION;
 }

@@ -128,4 +128,5 @@
   X(Op_free)                     \
   X(Comm_set_info)               \
   X(Comm_dup_with_info)          \
-  X(Win_test)
+  X(Win_test)                    \
+  X(Pcontrol)

@@ -38,7 +38,7 @@ struct StartedCall {
 
 struct CallQueue {
   std::atomic<int> under_way{0};
-  std::unique_ptr<ClassTable> classes[operation_count];
+  OperationTables classes;
   std::deque<std::unique_ptr<StartedCall>> calls;
   // Those that are over, with their memory: a repeated call allocates nothing.
   std::vector<std::unique_ptr<StartedCall>> spare;

@@ -22,13 +22,17 @@
 #include "shm/pool.h"
 #include "shm/slice.h"
 #include "tuning/decision.h"
+#include "tuning/learner.h"
+#include "tuning/region_log.h"
 #include "tuning/size_class.h"
 
 namespace unisono::runtime {
 
+struct LearnedClass;
+
 // One class of calls: operation x size class x commutative or not. Counts and times are this rank's.
 struct CallClass {
-  enum class Kind : std::uint8_t { undecided, native, fused, scheduled };
+  enum class Kind : std::uint8_t { undecided, native, fused, scheduled, learned };
   Kind kind = Kind::undecided;
   std::uint32_t sample_mask = 0;  // a call is timed when (calls & sample_mask) == 0
   std::uint64_t calls = 0;
@@ -42,7 +46,12 @@ struct CallClass {
   bool is_compiled_in_place = false;
   std::shared_ptr<const schedule::Compiled> header;  // of an algorithm that has one
   int header_root = -1;
+  // Kind learned: the classes of the candidates, one of which serves a call; and, in those, where they
+  // belong.
+  std::shared_ptr<LearnedClass> learned;
+  LearnedClass* learner = nullptr;
 
+  bool is_next_timed() const { return (calls & sample_mask) == 0; }
   double estimated_s() const {
     return samples == 0 ? 0 : sampled_s / static_cast<double>(samples) * static_cast<double>(calls);
   }
@@ -50,6 +59,8 @@ struct CallClass {
 
 // All size classes of one operation, [is_commutative][size class].
 using ClassTable = std::array<std::array<CallClass, tuning::size_class_count>, 2>;
+
+using OperationTables = std::array<std::unique_ptr<ClassTable>, operation_count>;
 
 // What a fused operation moves: a vector or a block, and for reductions how it is joined.
 struct FusedSize {
@@ -112,7 +123,8 @@ struct Communicator {
   std::int64_t slice_offset = -1;
   std::unique_ptr<shm::Slice> slice;
 
-  std::unique_ptr<ClassTable> classes[operation_count];
+  std::uint64_t calls = 0;  // blocking ones, as far as Unisono may take them
+  OperationTables classes;
   std::unique_ptr<CallQueue> queue;  // non-blocking calls
   CallMemo memos[operation_count];
   std::unique_ptr<schedule::Cache> cache;
@@ -124,8 +136,17 @@ struct Communicator {
   std::unique_ptr<Verification> verification;  // of the call that the host is making for comparison
   CallClass* verified_class = nullptr;
 
-  CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes) {
-    return call_class(&classes[static_cast<int>(operation)], is_commutative, bytes);
+  // Learning (docs/learning.md): the regions of the program, the classes of calls in them, what trials may
+  // cost, and the schedules by which ranks agree on numbers and begin together.
+  tuning::RegionLog regions;
+  std::map<std::uint64_t, OperationTables> region_classes;
+  tuning::Budget budget;
+  std::shared_ptr<const schedule::Compiled> agreeing, aligning;
+
+  OperationTables& tables_of(std::uint64_t region) { return region == 0 ? classes : region_classes[region]; }
+  CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes,
+                        std::uint64_t region = 0) {
+    return call_class(&tables_of(region)[static_cast<std::size_t>(operation)], is_commutative, bytes);
   }
   static CallClass& call_class(std::unique_ptr<ClassTable>* table, bool is_commutative, std::int64_t bytes) {
     if (*table == nullptr) [[unlikely]]

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/learning.h"
 
 namespace unisono::runtime {
 namespace {
@@ -18,7 +19,8 @@ constexpr std::uint32_t thin_mask = 63;
 
 void record_time(CallClass& entry, double seconds) {
   entry.sampled_s += seconds;
-  if (++entry.samples == samples_before_thinning &&
+  // What is learned says itself which calls are timed.
+  if (++entry.samples == samples_before_thinning && entry.learner == nullptr &&
       entry.sampled_s < quick_call_s * samples_before_thinning) {
     entry.sample_mask = thin_mask;
   }
@@ -104,6 +106,7 @@ Communicator* Job::find(host::Comm handle) {
     if (found != table_.end()) c = found->second.get();
   }
   if (c == nullptr) c = set_up(handle);
+  if (is_learning()) c->regions.enter(c->calls, region_.load(std::memory_order_acquire));
   hit = {this, key, generation, c};
   return c;
 }
@@ -124,8 +127,9 @@ Outcome Job::collective(const Call& call, int* error) {
   if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) [[unlikely]]
     drain(*c);
   *error = host::success;
+  ++c->calls;
   const CallMemo& memo = c->memos[static_cast<int>(call.operation)];
-  if (memo.holds(call)) [[likely]] {
+  if (memo.holds(call) && !(memo.entry->is_next_timed() && memo.entry->learner != nullptr)) [[likely]] {
     CallClass& entry = *memo.entry;
     const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
     entry.bytes += memo.size.bytes;
@@ -147,15 +151,17 @@ Outcome Job::collective(const Call& call, int* error) {
   if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
   const bool may_exchange = is_commutative(*c, call);
 
-  CallClass& entry = c->call_class(call.operation, may_exchange, bytes);
+  CallClass& entry = class_of(*c, call, may_exchange, bytes);
   const auto run_it = [&] {
     const int result = run(*c, entry, call, arguments, may_exchange);
-    // A remembered call is not looked at again: not where one in so many is to be checked.
-    if (entry.kind == CallClass::Kind::fused && c->verify_interval == 0) remember(*c, entry, call, arguments);
+    // A remembered call is not looked at again: not where one in so many is to be checked, or where the next
+    // one may be of another region.
+    if (entry.kind == CallClass::Kind::fused && c->verify_interval == 0 && c->regions.is_constant())
+      remember(*c, entry, call, arguments);
     return result;
   };
-  const Outcome outcome = serve(*c, entry, call, may_exchange, bytes, run_it, error);
-  if (entry.kind == CallClass::Kind::native) remember(*c, entry, call, arguments);
+  const Outcome outcome = serve(*c, entry, call, bytes, run_it, error);
+  if (entry.kind == CallClass::Kind::native && c->regions.is_constant()) remember(*c, entry, call, arguments);
   return outcome;
 }
 
@@ -165,20 +171,21 @@ bool Job::leaves_to_host(Operation operation, host::Comm handle) {
   const bool is_known = hit.handle == static_cast<std::uintptr_t>(handle) && hit.job == this &&
                         hit.generation == generation_.load(std::memory_order_acquire);
   if (!is_known) return false;
-  const Communicator* c = hit.communicator;
+  Communicator* c = hit.communicator;
   if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) return false;
   const CallMemo& memo = c->memos[static_cast<int>(operation)];
   if (!memo.is_of_all || (memo.entry->calls & memo.entry->sample_mask) == 0) return false;
   ++memo.entry->calls;
+  ++c->calls;
   return true;
 }
 
 template <class Run>
-Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
-                   std::int64_t bytes, Run run_it, int* error) {
-  if (entry.kind == CallClass::Kind::undecided) [[unlikely]]
-    decide(c, entry, call, is_commutative, bytes);
+Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Run run_it,
+                   int* error) {
   const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
+  if (is_timed && entry.learner != nullptr) [[unlikely]]
+    align(c, *entry.learner, call);
   entry.bytes += static_cast<std::uint64_t>(bytes);
   if (entry.kind == CallClass::Kind::native) {
     timed_native = &entry;
@@ -190,7 +197,7 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, bool is_
     begin_verification(c, entry, call);
   const double start_s = is_timed ? now_s() : 0;
   *error = run_it();
-  if (is_timed) record_time(entry, now_s() - start_s);
+  if (is_timed) keep_time(entry, now_s() - start_s, *error == host::success);
   if (is_verified) [[unlikely]] {
     c.verification->own_error = *error;
     c.verification->keep_own();
@@ -213,17 +220,25 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
     if (bytes == 0) return Outcome::done;
   }
   const bool may_exchange = is_commutative(c, call);
-  CallClass& entry = c.call_class(call.operation, may_exchange, bytes);
+  CallClass& entry = class_of(c, call, may_exchange, bytes);
   const auto run_it = [&] { return run_blocks(c, entry, call, may_exchange); };
-  const Outcome outcome = serve(c, entry, call, may_exchange, bytes, run_it, error);
-  if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
+  const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
+  if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation) && c.regions.is_constant())
     c.memos[static_cast<int>(call.operation)] = {.entry = &entry, .is_of_all = true};
   return outcome;
 }
 
 void Job::native_finished(const Call&, double seconds) {
-  if (timed_native != nullptr) record_time(*timed_native, seconds);
+  if (timed_native != nullptr) keep_time(*timed_native, seconds, true);
   timed_native = nullptr;
+}
+
+void Job::keep_time(CallClass& entry, double seconds, bool is_well) {
+  record_time(entry, seconds);
+  if (entry.learner == nullptr) return;
+  const double start_s = now_s();
+  entry.learner->look(is_well ? seconds : -1);
+  entry.learner->overhead_s += now_s() - start_s;
 }
 
 bool Job::is_commutative(const Communicator& c, const Call& call) const {
@@ -240,8 +255,8 @@ schedule::Problem Job::problem(const Communicator& c, const Call& call, bool is_
           .layout = c.layout};
 }
 
-tuning::Choice Job::choose(const Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes,
-                           bool is_blocking) {
+tuning::Question Job::question(const Communicator& c, const Call& call, bool is_commutative,
+                               std::int64_t bytes, bool is_blocking) {
   tuning::Question question{.problem = problem(c, call, is_commutative),
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
@@ -252,6 +267,11 @@ tuning::Choice Job::choose(const Communicator& c, const Call& call, bool is_comm
                             .quarantined = &c.quarantined};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
+  question.region = region_name(c.regions.agreed(c.calls == 0 ? 0 : c.calls - 1));
+  return question;
+}
+
+tuning::Choice Job::choose(const tuning::Question& question) {
   const std::lock_guard lock(decide_mutex_);
   tuning::Choice choice = decider_.decide(question);
   for (const std::string& warning : decider_.take_warnings()) {
@@ -262,16 +282,23 @@ tuning::Choice Job::choose(const Communicator& c, const Call& call, bool is_comm
 }
 
 void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
-                 bool is_blocking) {
-  entry.choice = std::make_unique<tuning::Choice>(choose(c, call, is_commutative, bytes, is_blocking));
+                 bool is_blocking, const tuning::Choice* learned) {
+  const tuning::Question asked = question(c, call, is_commutative, bytes, is_blocking);
+  const bool is_learned = learned != nullptr && tuning::why_not_taken(*learned, asked).empty();
+  entry.choice = std::make_unique<tuning::Choice>(is_learned ? *learned : choose(asked));
+  entry.kind = kind_of(c, *entry.choice, asked.problem);
+  if (is_blocking && is_learning()) learn(c, entry, asked);
+}
+
+CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice,
+                             const schedule::Problem& what) {
+  if (choice.algorithm == nullptr) return CallClass::Kind::native;
   // The slice's own reductions join from the left, which is the reproducible order of few ranks alone.
   constexpr int most_from_left = 3;
-  const bool is_in_order = !(c.is_reproducible && is_reduction(call.operation)) || c.size <= most_from_left;
-  const bool is_fused = entry.choice->algorithm != nullptr && entry.choice->algorithm->name == "fused" &&
-                        has_fused_call(call.operation) && c.layout->nodes() == 1 && is_in_order;
-  entry.kind = entry.choice->algorithm == nullptr ? CallClass::Kind::native
-               : is_fused                         ? CallClass::Kind::fused
-                                                  : CallClass::Kind::scheduled;
+  const bool is_in_order = !what.is_reproducible || c.size <= most_from_left;
+  const bool is_fused = choice.algorithm->name == "fused" && has_fused_call(what.operation) &&
+                        c.layout->nodes() == 1 && is_in_order;
+  return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;
 }
 
 void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments) {

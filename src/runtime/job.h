@@ -26,8 +26,10 @@
 #include "runtime/runtime.h"
 #include "runtime/transfer.h"
 #include "shm/pool.h"
+#include "tuning/candidates.h"
 #include "tuning/decision.h"
 #include "tuning/table.h"
+#include "tuning/table_store.h"
 
 namespace unisono::runtime {
 
@@ -48,6 +50,9 @@ class Job {
   void end_calls(host::Comm handle);  // waits for those under way on it
   void forget(host::Comm comm);
   int compare(const Call& call, int host_error);
+  // Of this process; they may stand in each other.
+  void begin_region(const std::string& name);
+  void end_region();
   void finish();  // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
   bool set_algorithm(const std::string& text);
@@ -71,9 +76,10 @@ class Job {
   void drop(std::uint64_t token);
   void end_calls(std::uint64_t token);
   shm::WaitConfig wait_config(bool is_oversubscribed) const;
-  void report();
+  void report(const std::vector<std::string>& texts);
 
   // job_tables.cc
+  tuning::StorePlace store_place() const;
   std::vector<tuning::SourcedTable> read_tables(std::vector<std::string>* warnings);
 
   // job_topology.cc
@@ -83,10 +89,11 @@ class Job {
   // job.cc
   Communicator* find(host::Comm handle);         // sets it up at the first time
   Communicator* find_set_up(host::Comm handle);  // null before
-  tuning::Choice choose(const Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes,
-                        bool is_blocking);
+  tuning::Question question(const Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes,
+                            bool is_blocking);
+  tuning::Choice choose(const tuning::Question& question);
   void decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
-              bool is_blocking = true);
+              bool is_blocking = true, const tuning::Choice* learned = nullptr);
   int run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
           bool is_commutative);
   void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments);
@@ -98,11 +105,30 @@ class Job {
                                                           bool is_blocking, Workspace* work,
                                                           schedule::Data* data);
   static void learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work);
-  // Decides for the class where that has not been done, counts the call, and lets `run_it` serve it unless it
-  // is left to the host.
+  // Counts the call, and lets `run_it` serve it unless it is left to the host.
   template <class Run>
-  Outcome serve(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
-                Run run_it, int* error);
+  Outcome serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Run run_it,
+                int* error);
+  static CallClass::Kind kind_of(const Communicator& c, const tuning::Choice& choice,
+                                 const schedule::Problem& what);
+  static void keep_time(CallClass& entry, double seconds, bool is_well);
+
+  // job_learn.cc
+  bool is_learning() const { return learn_mode_ != LearnMode::off; }
+  // The class of a call, decided for; of a kind that is learned, the class of the candidate that is next.
+  CallClass& class_of(Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes);
+  // What a call that does not block uses of what was learned; null: nothing was.
+  CallClass* learned_class_of_start(Communicator& c, const Call& call, bool is_commutative,
+                                    std::int64_t bytes);
+  void learn(Communicator& c, CallClass& entry, const tuning::Question& question);
+  void agree_on_next(Communicator& c, LearnedClass& learned, const Call& call);
+  int agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count);
+  void align(Communicator& c, LearnedClass& learned, const Call& call);
+
+  // job_learned_tables.cc
+  void keep_learned(const std::vector<std::string>& texts);  // of all ranks; rank 0 calls it
+  void add_known_times(const tuning::Question& question, tuning::CandidateList* list);
+  std::string_view region_name(std::uint64_t region);  // as long as the job lives
 
   // job_decisions.cc
   // Classes of the operation, of blocking calls and others, begin anew, where what was decided asks for it.
@@ -158,6 +184,14 @@ class Job {
   std::vector<char> is_oversubscribed_;  // world rank -> does its node hold more ranks than usable cores?
   std::vector<std::uint64_t> cores_;     // world rank -> usable cores of its node
   Identifiers identifiers_;
+  enum class LearnMode : std::uint8_t { off, star, guarded } learn_mode_ = LearnMode::off;
+  tuning::LearnSettings learn_settings_;
+  std::optional<tuning::TableRules> learned_rules_;  // where learning is on
+  tuning::Predict predict_;                          // empty: nothing is predicted
+  std::mutex region_mutex_;
+  std::vector<std::uint64_t> region_stack_;
+  std::map<std::uint64_t, std::string> region_names_;
+  std::atomic<std::uint64_t> region_{0};  // the innermost one
   std::mutex decide_mutex_;
   tuning::Decider decider_;
   std::set<const algorithms::Descriptor*> quarantined_;  // by this rank, on any communicator

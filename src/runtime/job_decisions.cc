@@ -2,6 +2,7 @@
 // Decisions that are made once more, and those that the program asks for (include/unisono/unisono.h).
 #include "base/log.h"
 #include "runtime/job.h"
+#include "runtime/learning.h"
 
 namespace unisono::runtime {
 
@@ -24,6 +25,7 @@ void Job::decide_anew(Communicator& c, Operation operation,
   };
   c.memos[op] = {};
   go_through(c.classes[op].get(), true);
+  for (auto& [region, tables] : c.region_classes) go_through(tables[op].get(), true);
   if (c.queue != nullptr) go_through(c.queue->classes[op].get(), false);
 }
 
@@ -53,11 +55,17 @@ bool Job::set_algorithm(const std::string& text) {
 }
 
 std::optional<tuning::Choice> Job::decision(Operation operation, std::int64_t bytes) {
-  const Communicator* c = find_set_up(host_.world());
+  Communicator* c = find_set_up(host_.world());
   if (c == nullptr || c->native_reason != NativeReason::none) return std::nullopt;
   const Call call{.operation = operation, .comm = c->handle};
   const bool is_known_to_all = !has_uneven_blocks(operation) || has_known_blocks(operation);
-  return choose(*c, call, true, is_known_to_all ? bytes : 0, true);
+  const std::int64_t deciding = is_known_to_all ? bytes : 0;
+  const CallClass& entry = c->call_class(operation, true, deciding, c->regions.agreed(c->calls));
+  if (entry.kind == CallClass::Kind::learned) {
+    const auto chosen = static_cast<std::size_t>(entry.learned->learner.policy().chosen());
+    return *entry.learned->blocking[chosen].choice;
+  }
+  return choose(question(*c, call, true, deciding, true));
 }
 
 }  // namespace unisono::runtime

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "runtime/call_queue.h"
 #include "runtime/job.h"
+#include "runtime/learning.h"
 
 namespace unisono::runtime {
 namespace {
@@ -137,6 +138,14 @@ void Job::agree_on_options() {
   }
   log::set_level(log::level_from_name(options_.log));
   is_enabled_ = options_.is_enabled;
+  learn_mode_ = options_.learn == "star"   ? LearnMode::star
+                : options_.learn == "auto" ? LearnMode::guarded
+                                           : LearnMode::off;
+  learn_settings_ = {.iterations = static_cast<int>(options_.learn_iterations),
+                     .tolerance = options_.learn_tolerance / 100,
+                     .most_factor = static_cast<int>(options_.learn_factor),
+                     .has_groups = options_.learn_groups,
+                     .budget_share = options_.learn_budget / 100};
   if (options_.is_reproducible && !options_.is_enabled && world_rank_ == 0) {
     log::warning("option 'reproducible' has no effect: Unisono is switched off (option 'enable')");
   }
@@ -144,7 +153,15 @@ void Job::agree_on_options() {
 
 void Job::make_decider() {
   std::vector<std::string> warnings;
-  decider_ = tuning::standard_decider(options_.algorithm, read_tables(&warnings), &warnings);
+  std::vector<tuning::SourcedTable> tables = read_tables(&warnings);
+  if (is_learning()) {
+    std::vector<tuning::SourcedTable> learned;
+    std::ranges::copy_if(tables, std::back_inserter(learned), [](const tuning::SourcedTable& table) {
+      return table.source == tuning::learned_source;
+    });
+    learned_rules_.emplace(std::move(learned));
+  }
+  decider_ = tuning::standard_decider(options_.algorithm, std::move(tables), &warnings);
   if (world_rank_ != 0) return;
   for (const std::string& w : warnings) log::warning(w);
   warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());
@@ -254,16 +271,18 @@ void Job::finish() {
     for (int op = 0; op < operation_count; ++op)
       records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);
   }
-  if (!options_.report.empty()) report();
+  if (!options_.report.empty() || is_learning()) {
+    const std::vector<std::string> texts = gather_texts(host_, world_, records_.to_text());
+    if (world_rank_ == 0 && is_learning()) keep_learned(texts);
+    if (world_rank_ == 0 && !options_.report.empty()) report(texts);
+  }
   table_.clear();
   generation_.fetch_add(1, std::memory_order_release);
   pool_.reset();
   host_.comm_free(&world_);
 }
 
-void Job::report() {
-  const std::vector<std::string> texts = gather_texts(host_, world_, records_.to_text());
-  if (world_rank_ != 0) return;
+void Job::report(const std::vector<std::string>& texts) {
   JobFacts facts{.mpi = host_.library_name(),
                  .family = host_.family_name(),
                  .options = to_text(options_),

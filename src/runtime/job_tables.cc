@@ -5,13 +5,15 @@
 
 namespace unisono::runtime {
 
+tuning::StorePlace Job::store_place() const {
+  return tuning::store_place(tuning::cache_directory(options_.cache), tuning::machine_name(),
+                             host_.library_name(), patterns::Layout::from_labels(node_labels_));
+}
+
 std::vector<tuning::SourcedTable> Job::read_tables(std::vector<std::string>* warnings) {
   std::string packed;
   if (world_rank_ == 0) {
-    const tuning::StorePlace place =
-        tuning::store_place(tuning::cache_directory(options_.cache), tuning::machine_name(),
-                            host_.library_name(), patterns::Layout::from_labels(node_labels_));
-    packed = tuning::pack(tuning::read_table_texts(options_, place, warnings));
+    packed = tuning::pack(tuning::read_table_texts(options_, store_place(), warnings));
   }
   return tuning::tables_from(tuning::unpack(as_rank_0_has_it(std::move(packed))), warnings);
 }

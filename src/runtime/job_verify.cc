@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/judge.h"
+#include "runtime/learning.h"
 #include "runtime/verification.h"
 
 namespace unisono::runtime {
@@ -252,7 +253,7 @@ void Job::quarantine(Communicator& c, Operation operation) {
     quarantined_.insert(algorithm);
   }
   // None of its calls that do not block is under way: this blocking one came after them.
-  decide_anew(c, operation, [&](const CallClass& entry) { return entry.choice->algorithm == algorithm; });
+  decide_anew(c, operation, [&](const CallClass& entry) { return may_use(entry, *algorithm); });
 }
 
 }  // namespace unisono::runtime

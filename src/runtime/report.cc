@@ -13,6 +13,7 @@
 
 #include "base/options.h"
 #include "runtime/call_queue.h"
+#include "runtime/report_learning.h"
 
 #ifndef UNISONO_VERSION
 #define UNISONO_VERSION "unknown"
@@ -22,23 +23,6 @@ namespace unisono::runtime {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string parameter_text(const algorithms::Parameters& parameters) {
-  std::string text;
-  for (const auto& [key, value] : parameters.values())
-    text += (text.empty() ? "" : " ") + key + "=" + std::to_string(value);
-  return text;
-}
-
-Json parameter_json(const std::string& text) {
-  Json object = Json::object();
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const std::size_t equals = word.find('=');
-    object[word.substr(0, equals)] = std::stoll(word.substr(equals + 1));
-  }
-  return object;
-}
 
 // Of all ranks' entries with equal keys: the largest counts, the largest and the mean time.
 void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
@@ -112,26 +96,33 @@ std::string summary(const Json& report) {
     out << "  left to the MPI: " << n["calls"] << " " << n["operation"].get<std::string>() << ": "
         << n["reason"].get<std::string>() << '\n';
   }
+  for (const Json& l : report["learning"]) out << "  learned: " << learning_line(l) << '\n';
   for (const Json& w : report["warnings"]) out << "  warning: " << w.get<std::string>() << '\n';
   return out.str();
 }
 
 }  // namespace
 
-namespace {
-
-std::string shape_of(const Communicator& c) {
-  return c.layout ? c.layout->describe() : std::to_string(c.size) + (c.size == 1 ? " rank" : " ranks");
-}
-
-}  // namespace
-
-void Records::absorb(const Communicator& c, Operation operation, int size_class, const CallClass& entry,
-                     bool is_blocking) {
+std::uint64_t Records::absorb(const Communicator& c, Operation operation, int size_class,
+                              const CallClass& entry, bool is_blocking) {
+  if (entry.kind == CallClass::Kind::learned) return absorb_learned(c, operation, size_class, *entry.learned);
+  if (entry.calls == 0) return 0;
   absorb_class(
       c,
       {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
       entry);
+  return entry.calls;
+}
+
+// The candidates are classes as others are. What was learned is the same on all ranks: one tells it.
+std::uint64_t Records::absorb_learned(const Communicator& c, Operation operation, int size_class,
+                                      const LearnedClass& learned) {
+  std::uint64_t calls = 0;
+  for (const CallClass& entry : learned.blocking) calls += absorb(c, operation, size_class, entry, true);
+  for (const CallClass& entry : learned.non_blocking) calls += absorb(c, operation, size_class, entry, false);
+  if (c.rank == 0 && learned_.size() < most_learned)
+    learned_.push_back(learning_json(c, operation, size_class, learned).dump());
+  return calls;
 }
 
 void Records::absorb_class(const Communicator& c, const Key& key, const CallClass& entry) {
@@ -148,15 +139,18 @@ void Records::absorb_class(const Communicator& c, const Key& key, const CallClas
 }
 
 void Records::absorb(const Communicator& c) {
-  const std::string shape = shape_of(c);
   std::uint64_t calls = 0;
+  const auto absorb_tables = [&](const OperationTables& tables, Operation operation, bool is_blocking) {
+    const auto& table = tables[static_cast<std::size_t>(operation)];
+    if (table != nullptr) calls += absorb_classes(c, *table, operation, is_blocking);
+  };
   for (int op = 0; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);
     add_native(operation, c.native_reason, c.native_calls[op]);
     calls += c.native_calls[op];
-    if (c.classes[op]) calls += absorb_classes(c, *c.classes[op], operation, shape, true);
-    if (c.queue && c.queue->classes[op])
-      calls += absorb_classes(c, *c.queue->classes[op], operation, shape, false);
+    absorb_tables(c.classes, operation, true);
+    for (const auto& [region, tables] : c.region_classes) absorb_tables(tables, operation, true);
+    if (c.queue) absorb_tables(c.queue->classes, operation, false);
   }
   if (calls != 0 && communicators_.size() < most_communicators) {
     communicators_.push_back(
@@ -169,23 +163,22 @@ void Records::add_native(Operation operation, NativeReason reason, std::uint64_t
 }
 
 std::uint64_t Records::absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
-                                      const std::string& shape, bool is_blocking) {
+                                      bool is_blocking) {
   std::uint64_t calls = 0;
   for (const auto& by_class : table) {
     for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
-      const CallClass& entry = by_class[static_cast<std::size_t>(size_class)];
-      if (entry.calls == 0) continue;
-      calls += entry.calls;
-      absorb_class(
-          c, {shape, static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
-          entry);
+      calls += absorb(c, operation, size_class, by_class[static_cast<std::size_t>(size_class)], is_blocking);
     }
   }
   return calls;
 }
 
 std::string Records::to_text() const {
-  Json out = {{"classes", Json::array()}, {"native", Json::array()}, {"communicators", Json::array()}};
+  Json out = {{"classes", Json::array()},
+              {"native", Json::array()},
+              {"communicators", Json::array()},
+              {"learning", Json::array()}};
+  for (const std::string& learned : learned_) out["learning"].push_back(Json::parse(learned));
   for (const auto& [key, r] : classes_) {
     out["classes"].push_back({{"shape", key.shape},
                               {"layout", r.layout},
@@ -223,6 +216,7 @@ std::string Records::to_text() const {
 
 std::string Records::merge(const std::vector<std::string>& texts) {
   std::map<std::string, Json> classes, native, communicators;
+  std::vector<Json> learning;
   std::vector<double> rank_time_s;
   for (const std::string& text : texts) {
     const Json rank = Json::parse(text);
@@ -239,6 +233,7 @@ std::string Records::merge(const std::vector<std::string>& texts) {
       Json& merged = native.try_emplace(identity(entry, {"operation", "reason"}), entry).first->second;
       merged["calls"] = std::max(merged["calls"].get<std::uint64_t>(), entry["calls"].get<std::uint64_t>());
     }
+    for (const Json& entry : rank["learning"]) learning.push_back(entry);
     for (const Json& entry : rank["communicators"]) {
       communicators.try_emplace(identity(entry, {"name", "size", "ppn", "id"}), entry);
     }
@@ -254,6 +249,15 @@ std::string Records::merge(const std::vector<std::string>& texts) {
   });
   for (Json& entry : by_time) out["classes"].push_back(std::move(entry));
   for (auto& [id, entry] : native) out["native"].push_back(std::move(entry));
+  // The most important ones first.
+  const auto spent_s = [](const Json& learned) {
+    return learned["time_s"].is_null() ? 0.0
+                                       : learned["time_s"].get<double>() * learned["calls"].get<double>();
+  };
+  std::stable_sort(learning.begin(), learning.end(),
+                   [&](const Json& a, const Json& b) { return spent_s(a) > spent_s(b); });
+  if (learning.size() > most_learned) learning.resize(most_learned);
+  out["learning"] = std::move(learning);
   double total_s = 0;
   for (double t : rank_time_s) total_s += t;
   out["collective_time_s"] = {

@@ -31,9 +31,9 @@ class Records {
   // Adds what `communicator` has seen; once per communicator, when it is freed or the job ends.
   void absorb(const Communicator& communicator);
   void add_native(Operation operation, NativeReason reason, std::uint64_t calls);
-  // Only one class of it, which begins anew.
-  void absorb(const Communicator& communicator, Operation operation, int size_class, const CallClass& entry,
-              bool is_blocking);
+  // Only one class of it, which begins anew. How many calls these are.
+  std::uint64_t absorb(const Communicator& communicator, Operation operation, int size_class,
+                       const CallClass& entry, bool is_blocking);
   // This rank's records as JSON text, and the merge of all ranks' texts (rank order): counts of the busiest
   // rank, time as maximum and mean.
   std::string to_text() const;
@@ -54,11 +54,14 @@ class Records {
     int size, nodes;
     std::uint64_t calls;
   };
-  void absorb_class(const Communicator& communicator, const Key& key, const CallClass& entry);
-  // How many calls these are.
-  std::uint64_t absorb_classes(const Communicator& communicator, const ClassTable& table, Operation operation,
-                               const std::string& shape, bool is_blocking);
+  void absorb_class(const Communicator& c, const Key& key, const CallClass& entry);
+  std::uint64_t absorb_learned(const Communicator& c, Operation operation, int size_class,
+                               const LearnedClass& learned);
+  std::uint64_t absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
+                               bool is_blocking);
   static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
+  static constexpr std::size_t most_learned = 200;       // kinds of calls
+  std::vector<std::string> learned_;                     // JSON
   std::map<Key, Record> classes_;
   std::map<std::pair<int, std::string>, std::uint64_t> native_;  // operation, reason
   std::vector<Seen> communicators_;

@@ -66,6 +66,14 @@ void hints_changed(host::Comm comm) {
   if (job != nullptr) job->forget(comm);
 }
 
+void begin_region(const char* name) {
+  if (job != nullptr) job->begin_region(name);
+}
+
+void end_region() {
+  if (job != nullptr) job->end_region();
+}
+
 void set_enabled(bool is_enabled) {
   if (job != nullptr) job->set_enabled(is_enabled);
 }

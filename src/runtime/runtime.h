@@ -115,6 +115,10 @@ int compare(const Call& call, int host_error);
 // next blocking collective.
 void hints_changed(host::Comm comm);
 
+// Regions of the program, by name (include/unisono/unisono.h). They may stand in each other.
+void begin_region(const char* name);
+void end_region();
+
 // Switches interception off and on again at run time, on all ranks alike, between collectives (benchmarks use
 // it). Exported to programs as unisono_set_enabled (include/unisono/unisono.h).
 void set_enabled(bool is_enabled);

@@ -49,7 +49,9 @@ def test_schema_wants_every_field(example: dict[str, Any], field: str) -> None:
 
 def test_every_field_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs/report.md").read_text()
-    parts = [SCHEMA, SCHEMA["properties"]["classes"]["items"]]
+    learning = SCHEMA["properties"]["learning"]["items"]
+    parts = [SCHEMA, SCHEMA["properties"]["classes"]["items"], learning]
+    parts += [learning["properties"][name]["items"] for name in ("candidates", "timeline")]
     for name in [name for part in parts for name in part["properties"]]:
         assert f"`{name}`" in text, name
 
@@ -93,6 +95,24 @@ class TestTables:
         text = printed(example)
         assert text.index("\n16 ranks on 3 nodes") < text.index("\n4 ranks on 1 node")
 
+    def test_learning(self, example: dict[str, Any]) -> None:
+        lines = printed(example).splitlines()
+        first = lines.index(next(line for line in lines if line.startswith("Learned while")))
+        rows = [line for line in lines[first:] if line.startswith(("alltoall ", "bcast "))]
+        assert len(rows) == 1, "nothing was found out of the other one"
+        for part in (
+            "64 KiB",
+            "transpose",
+            "5,000",
+            "pairwise",
+            "1.2 ms",
+            "1.9 ms",
+            "3 of 4",
+            "22",
+            "20.4 ms",
+        ):
+            assert part in rows[0]
+
     def test_rest(self, example: dict[str, Any]) -> None:
         text = printed(example)
         assert "Left to the MPI" in text and "alltoallv" in text and "not covered" in text
@@ -100,7 +120,7 @@ class TestTables:
         assert "warning: UNISONO_POOL_BYTES: [half] of /dev/shm is in use" in text
 
     def test_nothing_happened(self, example: dict[str, Any]) -> None:
-        for name in ("classes", "native", "warnings", "communicators"):
+        for name in ("classes", "native", "learning", "warnings", "communicators"):
             example[name] = []
         example["options"] = {}
         example["wall_s"] = 0.0

@@ -158,7 +158,7 @@ class Runner:
         self, mpi: Mpi, ranks: int, environment: Mapping[str, str] | None
     ) -> dict[str, str]:
         """Return the ranks' environment; where an MPI cannot share cores it gets the yielding preload."""
-        own = dict(environment or {})
+        own = {"UNISONO_CACHE": "", **(environment or {})}  # nothing of what jobs before have learned
         if ranks > (os.cpu_count() or 1) and not mpi.is_yielding:
             own["LD_PRELOAD"] = ":".join(filter(None, [own.get("LD_PRELOAD"), str(self._yield_preload)]))
         return own

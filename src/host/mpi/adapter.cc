@@ -28,6 +28,8 @@ UnisonoAdapter make_adapter() {
   adapter.is_active = is_active;
   adapter.set_algorithm = set_algorithm;
   adapter.decision = decision;
+  adapter.region_begin = region_begin;
+  adapter.region_end = region_end;
   UnisonoFunction* functions = adapter.functions;
   functions[unisono_slot_Init] = erase(init);
   functions[unisono_slot_Init_thread] = erase(init_thread);
@@ -65,6 +67,7 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Op_free] = erase(op_free);
   functions[unisono_slot_Comm_set_info] = erase(comm_set_info);
   functions[unisono_slot_Comm_dup_with_info] = erase(comm_dup_with_info);
+  functions[unisono_slot_Pcontrol] = erase(pcontrol);
   return adapter;
 }
 

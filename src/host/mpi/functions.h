@@ -28,7 +28,7 @@ namespace unisono::host::mpi {
   X(Status_set_cancelled) X(Iprobe) X(Type_size_x) X(Type_get_extent_x) X(Type_get_true_extent_x) \
   X(Type_get_envelope) X(Type_get_contents) X(Type_create_hindexed) X(Type_commit) X(Type_dup) X(Type_free) \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr) X(Pack) X(Unpack) X(Op_commutative) X(Op_free) \
-  X(Reduce_local) X(Win_test)
+  X(Reduce_local) X(Win_test) X(Pcontrol)
 // clang-format on
 
 // The type of a function with more arguments behind its own.

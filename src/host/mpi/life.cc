@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/mpi/life.h"
 
+#include <cstdarg>
+#include <string>
+
 #include "host/mpi/hints.h"
 #include "host/mpi/place.h"
 #include "host/mpi/requests.h"
 #include "runtime/runtime.h"
+#include "unisono/unisono.h"
 
 namespace unisono::host::mpi {
 
@@ -103,6 +107,35 @@ int decision(const char* operation, long long bytes, char* text, std::size_t tex
   const std::string found = bytes < 0 ? std::string() : runtime::decision(operation, bytes);
   if (found.empty()) return -1;
   return std::snprintf(text, text_bytes, "%s", found.c_str());
+}
+
+void region_begin(const char* name) {
+  if (is_open) runtime::begin_region(name);
+}
+
+void region_end() {
+  if (is_open) runtime::end_region();
+}
+
+int pcontrol(int level, ...) {
+  constexpr int most_numbered = 100;
+  if (level == UNISONO_PCONTROL_BEGIN) {
+    std::va_list arguments;
+    va_start(arguments, level);
+    const char* name = va_arg(arguments, const char*);
+    va_end(arguments);
+    if (name != nullptr) region_begin(name);
+    return MPI_SUCCESS;
+  }
+  if (level == UNISONO_PCONTROL_END) {
+    region_end();
+    return MPI_SUCCESS;
+  }
+  if (level >= UNISONO_PCONTROL_NUMBERED && level < UNISONO_PCONTROL_NUMBERED + most_numbered) {
+    region_begin(std::to_string(level - UNISONO_PCONTROL_NUMBERED).c_str());
+    return MPI_SUCCESS;
+  }
+  return pmpi.Pcontrol(level);
 }
 
 }  // namespace unisono::host::mpi

@@ -42,5 +42,9 @@ int set_enabled(int is_enabled);
 int is_active();
 int set_algorithm(const char* text);
 int decision(const char* operation, long long bytes, char* text, std::size_t text_bytes);
+void region_begin(const char* name);
+void region_end();
+// The wrapper of MPI_Pcontrol: some levels are regions.
+int pcontrol(int level, ...);
 
 }  // namespace unisono::host::mpi

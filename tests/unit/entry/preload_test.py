@@ -46,6 +46,8 @@ class Exports(unittest.TestCase):
             "unisono_set_algorithm",
             "unisono_decision",
             "unisono_version",
+            "unisono_region_begin",
+            "unisono_region_end",
         }
         assert symbols(LIBRARY, "--defined-only") == functions | own
 

@@ -14,6 +14,7 @@ inline void clear_options() {
   for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
   ::setenv("UNISONO_CONFIG", "/dev/null", 1);
   ::setenv("UNISONO_LOG", "quiet", 1);
+  ::setenv("UNISONO_CACHE", "", 1);
   ::setenv("UNISONO_POOL_BYTES", "64M", 1);
   ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "host/fake/fake_host.h"
@@ -164,6 +165,36 @@ TEST_F(VerifyTest, AWrongAlgorithmIsQuarantinedAndTheHostsResultDelivered) {
     }
   }
   EXPECT_GT(files(), 0);
+}
+
+TEST_F(VerifyTest, LearningMeetsAWrongAlgorithmOnce) {
+  set("UNISONO_VERIFY", "sample");
+  set("UNISONO_LEARN", "star");
+  set("UNISONO_LEARN_ITERATIONS", "2");
+  World world(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Caller<std::int64_t> caller{job, host, rank};
+    for (int i = 0; i < 200; ++i) {
+      const Outcome outcome = caller.call();
+      EXPECT_TRUE(outcome == Outcome::native_timed || outcome == Outcome::native ||
+                  caller.has_hosts_result());
+      if (outcome == Outcome::native_timed) job.native_finished({}, 1);
+    }
+    job.finish();
+  });
+  const auto content = nlohmann::json::parse(report());
+  for (const auto& row : content["classes"]) {
+    if (row["algorithm"] == "faulty") {
+      EXPECT_EQ(row["calls"], 1);
+    }
+  }
+  // What was learned before, and what was learned anew without it.
+  ASSERT_EQ(content["learning"].size(), 2u);
+  EXPECT_EQ(report().find("faulty was wrong"), report().rfind("faulty was wrong"));
+  const auto& anew =
+      content["learning"][content["learning"][0]["calls"] > content["learning"][1]["calls"] ? 0 : 1];
+  EXPECT_EQ(anew.dump().find("faulty"), std::string::npos);
 }
 
 TEST_F(VerifyTest, WithoutChecksTheWrongResultIsDelivered) {

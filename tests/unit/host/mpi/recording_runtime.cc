@@ -10,6 +10,7 @@ void Recording::reset() {
   error = 0;
   while_called = [] {};
   completions.clear();
+  regions.clear();
   ended.clear();
   leaves_to_host = false;
   has_calls_under_way = false;
@@ -86,6 +87,14 @@ bool set_algorithm(const char* text) {
 
 std::string decision(const char* operation, std::int64_t bytes) {
   return *operation == 'x' ? std::string() : operation + std::to_string(bytes);
+}
+
+void begin_region(const char* name) {
+  recording.regions.emplace_back(name);
+}
+
+void end_region() {
+  recording.regions.emplace_back();
 }
 
 void set_enabled(bool is_enabled) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "runtime/runtime.h"
@@ -20,7 +21,8 @@ struct Recording {
   int finishes = 0;
   int comparisons = 0;
   bool is_enabled = true;
-  std::string algorithm;  // as set_algorithm() was told last
+  std::string algorithm;             // as set_algorithm() was told last
+  std::vector<std::string> regions;  // begun; empty text: one was ended
 
   unisono::runtime::Outcome outcome = unisono::runtime::Outcome::native;
   int error = 0;

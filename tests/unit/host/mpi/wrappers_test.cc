@@ -10,6 +10,7 @@
 #include "host/mpi/place.h"
 #include "host/mpi/requests.h"
 #include "real_mpi.h"
+#include "unisono/unisono.h"
 #include "with_recording.h"
 
 namespace unisono::host::mpi {
@@ -228,6 +229,15 @@ TEST_F(Wrappers, AlgorithmsAreSetAndDecisionsTold) {
   EXPECT_STREQ(text, "reduce_");
   EXPECT_EQ(decision("x", 8, text, sizeof text), -1);
   EXPECT_EQ(decision("bcast", -1, text, sizeof text), -1);
+}
+
+TEST_F(Wrappers, SomeLevelsOfPcontrolAreRegions) {
+  EXPECT_EQ(pcontrol(UNISONO_PCONTROL_BEGIN, "solve"), MPI_SUCCESS);
+  EXPECT_EQ(pcontrol(UNISONO_PCONTROL_NUMBERED + 42), MPI_SUCCESS);
+  for (const int level : {-1, 0, 1, 2, UNISONO_PCONTROL_NUMBERED + 100})
+    EXPECT_EQ(pcontrol(level), MPI_SUCCESS) << "the host's";
+  EXPECT_EQ(pcontrol(UNISONO_PCONTROL_END), MPI_SUCCESS);
+  EXPECT_EQ(recording.regions, (std::vector<std::string>{"solve", "42", ""}));
 }
 
 TEST_F(Wrappers, ACallToCompareIsMadeByTheHostToo) {

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Learning while the program runs (S2-S5, B2): which calls are looked at, and how ranks agree on what they
+// saw. All ranks know from the numbers of their calls when that is; nothing but what was agreed on decides.
+// docs/learning.md.
+#include <algorithm>
+#include <limits>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/reduce_kernels.h"
+#include "runtime/job.h"
+#include "runtime/learning.h"
+
+namespace unisono::runtime {
+namespace {
+
+constexpr std::uint64_t digest_limit = std::uint64_t{1} << 61;
+// Two numbers of an agreement are the regions' digest, and what it falls short of the limit by: the least of
+// both are of one rank where all ranks' are equal.
+constexpr std::size_t region_numbers = 2;
+
+// Does no rank leave before all ranks' data has come to it? Elsewhere the shortest time is that of a rank
+// that only puts its message on the way.
+bool synchronises(Operation operation) {
+  return !is_rooted(operation) && !is_scan(operation);
+}
+
+// Names come from the program: a digest tells them apart, and is the same on all ranks.
+std::uint64_t region_number(const std::string& name) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash | 1;  // 0: no region
+}
+
+int learned_sizes(const OperationTables& tables, Operation operation) {
+  const auto& table = tables[static_cast<std::size_t>(operation)];
+  if (table == nullptr) return 0;
+  int count = 0;
+  for (const auto& by_class : *table) {
+    for (const CallClass& entry : by_class) count += entry.kind == CallClass::Kind::learned ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+CallClass& Job::class_of(Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes) {
+  for (;;) {
+    CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.regions.agreed(c.calls - 1));
+    if (entry.kind == CallClass::Kind::undecided) [[unlikely]]
+      decide(c, entry, call, is_commutative, bytes);
+    if (entry.kind != CallClass::Kind::learned) return entry;
+    LearnedClass& learned = *entry.learned;
+    if (!learned.learner.is_due() || !learned.now().is_next_timed()) return learned.now();
+    agree_on_next(c, learned, call);  // which may lead to another region
+  }
+}
+
+void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& question) {
+  const tuning::Choice& decided = *entry.choice;
+  const std::uint64_t region = c.regions.agreed(c.calls - 1);
+  const Operation operation = question.problem.operation;
+  if (decided.source == "forced" || learned_sizes(c.tables_of(region), operation) >= options_.learn_sizes)
+    return;
+  tuning::CandidateList list = tuning::candidates_of(question, decided, predict_);
+  if (list.choices.size() < 2) return;
+  const auto count = static_cast<int>(list.choices.size());
+  add_known_times(question, &list);
+  for (tuning::Choice& choice : list.choices) {
+    if (choice.source != "native" && choice.source != decided.source) choice.source = "learned";
+    if (choice.reason.empty()) choice.reason = "tried while the program ran (option 'learn')";
+  }
+  auto policy = learn_mode_ == LearnMode::star
+                    ? tuning::make_star_policy(list.candidates, learn_settings_)
+                    : tuning::make_guarded_policy(list.candidates, learn_settings_, &c.budget);
+  tuning::Learner learner(count, learn_settings_, std::move(policy), !synchronises(operation));
+  entry.learned = std::make_shared<LearnedClass>(&c, std::string(question.region), list, std::move(learner));
+  entry.learned->region_number = region;
+  entry.learned->is_commutative = question.problem.is_commutative;
+  for (CallClass& of_candidate : entry.learned->blocking)
+    of_candidate.kind = kind_of(c, *of_candidate.choice, question.problem);
+  entry.learned->settle();
+  entry.kind = CallClass::Kind::learned;
+  c.memos[static_cast<std::size_t>(operation)] = {};
+}
+
+void Job::agree_on_next(Communicator& c, LearnedClass& learned, const Call& call) {
+  const double start_s = now_s();
+  const std::uint64_t call_number = c.calls - 1;
+  const std::uint64_t digest = c.regions.digest(call_number);
+  std::vector<std::uint64_t> numbers = {digest, digest_limit - digest};
+  const std::vector<std::uint64_t> own = learned.learner.numbers(learned.overhead_s);
+  numbers.insert(numbers.end(), own.begin(), own.end());
+  const int error = agree_on_least(c, numbers.data(), numbers.size());
+  if (error != host::success) host_.call_error_handler(call.comm, error);
+  c.regions.agree(numbers[0] + numbers[1] == digest_limit, call_number);
+  learned.learner.agree(numbers.data() + region_numbers, learned.calls(), c.regions.is_in_use());
+  learned.settle();
+  for (CallMemo& memo : c.memos) memo = {};
+  learned.overhead_s = now_s() - start_s;
+}
+
+// By Unisono's own means, as its collectives are: calls under way go on meanwhile, and ranks that share cores
+// do not wait as some hosts do.
+int Job::agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count) {
+  const shm::Combine least{.element_bytes = sizeof *numbers,
+                           .kernel = reduce_kernel(ReduceOp::min, ElementType::int64)};
+  if (c.slice != nullptr && c.layout->nodes() == 1 && count * sizeof *numbers <= c.slice->fused_max_bytes()) {
+    c.slice->allreduce(numbers, numbers, count, least);
+    return host::success;
+  }
+  const Call call{.operation = Operation::allreduce, .is_in_place = true, .comm = c.handle};
+  if (c.agreeing == nullptr) {
+    const algorithms::Descriptor& doubling = *algorithms::find(Operation::allreduce, "recursive_doubling");
+    schedule::Problem what = problem(c, call, true);
+    what.is_in_place = true;
+    what.is_reproducible = false;
+    c.agreeing = schedule::compile(what, doubling.build(what, algorithms::with_standards(doubling)));
+  }
+  return execute(c, call, *c.agreeing,
+                 {.output = numbers,
+                  .elements = static_cast<std::int64_t>(count),
+                  .element_bytes = sizeof *numbers,
+                  .combine = least});
+}
+
+// Where ranks do not wait for each other, who comes late would have the shortest time: such calls are looked
+// at from a common beginning.
+void Job::align(Communicator& c, LearnedClass& learned, const Call& call) {
+  if (!learned.learner.is_aligned()) return;
+  const double start_s = now_s();
+  if (c.slice != nullptr && c.layout->nodes() == 1) {
+    c.slice->barrier();
+  } else {
+    const Call barrier{.operation = Operation::barrier, .comm = c.handle};
+    if (c.aligning == nullptr) {
+      const algorithms::Descriptor& dissemination = *algorithms::find(Operation::barrier, "dissemination");
+      const schedule::Problem what = problem(c, barrier, true);
+      c.aligning =
+          schedule::compile(what, dissemination.build(what, algorithms::with_standards(dissemination)));
+    }
+    const int error = execute(c, barrier, *c.aligning, {.elements = 1});
+    if (error != host::success) host_.call_error_handler(call.comm, error);
+  }
+  learned.overhead_s += now_s() - start_s;
+}
+
+CallClass* Job::learned_class_of_start(Communicator& c, const Call& call, bool is_commutative,
+                                       std::int64_t bytes) {
+  if (!is_learning()) return nullptr;
+  CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.regions.agreed(c.calls));
+  if (entry.kind != CallClass::Kind::learned) return nullptr;
+  const tuning::Policy& policy = entry.learned->learner.policy();
+  const auto chosen = static_cast<std::size_t>(policy.chosen());
+  // That the host's blocking collective is fast says nothing of its others.
+  const bool is_known = policy.time_s(policy.chosen()) != tuning::unknown_s;
+  if (!is_known || entry.learned->blocking[chosen].kind == CallClass::Kind::native) return nullptr;
+  CallClass& started = entry.learned->non_blocking[chosen];
+  if (started.kind == CallClass::Kind::undecided)
+    decide(c, started, call, is_commutative, bytes, false, entry.learned->blocking[chosen].choice.get());
+  return &started;
+}
+
+void Job::begin_region(const std::string& name) {
+  if (!is_learning()) return;
+  const std::uint64_t number = region_number(name);
+  const std::lock_guard lock(region_mutex_);
+  region_names_.try_emplace(number, name);
+  region_stack_.push_back(number);
+  region_.store(number, std::memory_order_release);
+  // Communicators look again at what they are in.
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+void Job::end_region() {
+  if (!is_learning()) return;
+  const std::lock_guard lock(region_mutex_);
+  if (region_stack_.empty()) {
+    log::warning_once("a region was ended that was not begun (unisono_region_end)");
+    return;
+  }
+  region_stack_.pop_back();
+  region_.store(region_stack_.empty() ? 0 : region_stack_.back(), std::memory_order_release);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::string_view Job::region_name(std::uint64_t region) {
+  const std::lock_guard lock(region_mutex_);
+  const auto found = region_names_.find(region);
+  return found == region_names_.end() ? std::string_view() : found->second;
+}
+
+}  // namespace unisono::runtime

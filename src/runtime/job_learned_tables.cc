@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a job has learned is kept for the next one, as rules in the user's cache (A10), and what earlier jobs
+// have learned is where learning begins.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/log.h"
+#include "runtime/job.h"
+#include "tuning/table_files.h"
+
+#ifndef UNISONO_VERSION
+#define UNISONO_VERSION "unknown"
+#endif
+
+namespace unisono::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double us_a_second = 1e6;
+
+std::optional<tuning::Timed> timed(Operation operation, const Json& candidate) {
+  if (candidate["time_s"].is_null()) return std::nullopt;
+  tuning::Timed made{.time_us = candidate["time_s"].get<double>() * us_a_second,
+                     .samples = candidate["measured_calls"]};
+  const auto name = candidate["algorithm"].get<std::string>();
+  if (name != "native") {
+    made.algorithm.algorithm = algorithms::find(operation, name);
+    if (made.algorithm.algorithm == nullptr) return std::nullopt;
+    for (const auto& [key, value] : candidate["parameters"].items())
+      made.algorithm.parameters.set(key, value.get<std::int64_t>());
+  }
+  return made;
+}
+
+// Of one kind of calls as the report has it; nothing where too little was found out.
+std::optional<tuning::Rule> rule_of(const Json& learned) {
+  const Operation operation = *operation_from_name(learned["operation"].get<std::string>());
+  const auto layout = patterns::Layout::parse(learned["layout"].get<std::string>());
+  if (learned["reproducible"].get<bool>() || learned["time_s"].is_null() || !layout) return std::nullopt;
+  std::int64_t largest_node = 1;
+  for (const auto& ranks : layout->ranks_of)
+    largest_node = std::max(largest_node, static_cast<std::int64_t>(ranks.size()));
+  const std::int64_t nodes = layout->nodes();
+  tuning::Rule rule{.when = {.operation = operation,
+                             .bytes = {learned["bytes_low"], learned["bytes_high"]},
+                             .nodes = {nodes, nodes},
+                             .ranks_per_node = {largest_node, largest_node},
+                             .is_oversubscribed = learned["oversubscribed"].get<bool>(),
+                             .is_blocking = true,
+                             .region = learned["region"]},
+                    .origin = "learned",
+                    .note = "in " + std::to_string(learned["calls"].get<std::uint64_t>()) + " calls"};
+  if (is_reduction(operation)) rule.when.is_commutative = learned["commutative"].get<bool>();
+  bool has_chosen = false;
+  for (const Json& candidate : learned["candidates"]) {
+    const auto found = timed(operation, candidate);
+    if (!found) continue;
+    const bool is_chosen = !has_chosen && candidate["algorithm"] == learned["chosen"] &&
+                           candidate["time_s"] == learned["time_s"];
+    has_chosen = has_chosen || is_chosen;
+    if (is_chosen) {
+      rule.chosen = *found;
+    } else {
+      rule.others.push_back(*found);
+    }
+  }
+  std::ranges::stable_sort(rule.others, {}, &tuning::Timed::time_us);
+  // One that was compared with nothing says nothing.
+  return has_chosen && !rule.others.empty() ? std::optional(rule) : std::nullopt;
+}
+
+}  // namespace
+
+void Job::keep_learned(const std::vector<std::string>& texts) {
+  std::vector<tuning::Rule> rules;
+  const Json merged = Json::parse(Records::merge(texts));
+  for (const Json& learned : merged["learning"]) {
+    const auto rule = rule_of(learned);
+    const auto is_there = [&](const tuning::Rule& other) { return other.when == rule->when; };
+    // Of several communicators alike the one counts that took most time: it comes first.
+    if (rule && !std::ranges::any_of(rules, is_there)) rules.push_back(*rule);
+  }
+  const tuning::StorePlace place = store_place();
+  if (rules.empty() || place.file.empty()) return;
+  const tuning::Provenance provenance{.unisono = UNISONO_VERSION,
+                                      .machine = tuning::machine_name(),
+                                      .mpi = host_.library_name(),
+                                      .command = "UNISONO_LEARN=" + options_.learn};
+  const std::string problem = tuning::store_rules(place, provenance, rules);
+  if (!problem.empty()) log::warning("what was learned is not kept: " + problem);
+}
+
+// Times of the candidates from the first rule for just these calls that an earlier job has learned.
+void Job::add_known_times(const tuning::Question& question, tuning::CandidateList* list) {
+  if (!learned_rules_) return;
+  const auto matches = learned_rules_->matches(question);
+  const auto found = std::ranges::find_if(matches, [](const tuning::TableRules::Match& match) {
+    return !match.is_near && match.rule->origin == "learned";
+  });
+  if (found == matches.end()) return;
+  std::vector<tuning::Timed> known = found->rule->others;
+  known.push_back(found->rule->chosen);
+  for (std::size_t k = 0; k < list->choices.size(); ++k) {
+    const tuning::Choice& choice = list->choices[k];
+    for (const tuning::Timed& timed : known) {
+      const bool is_same =
+          timed.algorithm.algorithm == choice.algorithm &&
+          (choice.algorithm == nullptr ||
+           algorithms::with_standards(*choice.algorithm, timed.algorithm.parameters) == choice.parameters);
+      if (is_same) list->candidates[k].known_s = timed.time_us / us_a_second;
+    }
+  }
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/learning.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace unisono::runtime {
+
+LearnedClass::LearnedClass(Communicator* of, std::string region_name, const tuning::CandidateList& list,
+                           tuning::Learner made)
+    : communicator(of),
+      region(std::move(region_name)),
+      blocking(list.choices.size()),
+      non_blocking(list.choices.size()),
+      learner(std::move(made)) {
+  for (std::size_t k = 0; k < list.choices.size(); ++k) {
+    blocking[k].choice = std::make_unique<tuning::Choice>(list.choices[k]);
+    blocking[k].learner = this;
+  }
+}
+
+std::uint64_t LearnedClass::calls() const {
+  std::uint64_t sum = 0;
+  for (const CallClass& entry : blocking) sum += entry.calls;
+  return sum;
+}
+
+void LearnedClass::settle() {
+  now().sample_mask = learner.interval() - 1;
+}
+
+// A call in a region of this rank's own says nothing about the region that all ranks have agreed on.
+void LearnedClass::look(double seconds) {
+  const int before = learner.candidate();
+  learner.look(communicator->regions.own() == region_number ? seconds : -1, calls());
+  if (learner.candidate() != before) settle();
+}
+
+bool may_use(const CallClass& entry, const algorithms::Descriptor& algorithm) {
+  const auto chooses = [&](const CallClass& made) {
+    return made.choice != nullptr && made.choice->algorithm == &algorithm;
+  };
+  if (entry.kind != CallClass::Kind::learned) return chooses(entry);
+  return std::ranges::any_of(entry.learned->blocking, chooses);
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is learned of one kind of calls: communicator x operation x size class x region (S5).
+// docs/learning.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/communicator.h"
+#include "tuning/candidates.h"
+#include "tuning/learner.h"
+
+namespace unisono::runtime {
+
+struct LearnedClass {
+  // Whose `communicator` it is keeps it.
+  LearnedClass(Communicator* of, std::string region_name, const tuning::CandidateList& list,
+               tuning::Learner made);
+  LearnedClass(const LearnedClass&) = delete;
+
+  CallClass& now() { return blocking[static_cast<std::size_t>(learner.candidate())]; }
+  std::uint64_t calls() const;
+  // A call of this rank was timed.
+  void look(double seconds);
+  // After the learner may have moved on.
+  void settle();
+
+  Communicator* communicator;
+  std::string region;
+  std::uint64_t region_number = 0;
+  bool is_commutative = true;
+  // By candidate. A non-blocking call uses what the blocking ones have chosen.
+  std::vector<CallClass> blocking, non_blocking;
+  tuning::Learner learner;
+  double overhead_s = 0;  // this rank's, since the ranks last agreed
+};
+
+// Does the class use the algorithm, or might it? Of what is learned, it may have been tried.
+bool may_use(const CallClass& entry, const algorithms::Descriptor& algorithm);
+
+}  // namespace unisono::runtime

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/report_learning.h"
+
+#include <cstdio>
+#include <sstream>
+
+namespace unisono::runtime {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Null: nothing is known.
+Json time_json(double seconds) {
+  return seconds == tuning::unknown_s ? Json() : Json(seconds);
+}
+
+Json candidate_json(const LearnedClass& learned, std::size_t k) {
+  const tuning::Learner& learner = learned.learner;
+  const tuning::Choice& choice = *learned.blocking[k].choice;
+  return {{"algorithm", std::string(choice.name())},
+          {"parameters", parameter_json(parameter_text(choice.parameters))},
+          {"calls", learned.blocking[k].calls},
+          {"measured_calls", learner.measured_calls(static_cast<int>(k))},
+          {"time_s", time_json(learner.policy().time_s(static_cast<int>(k)))}};
+}
+
+std::string time_text(const Json& seconds) {
+  if (seconds.is_null()) return "unknown";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f us", seconds.get<double>() * 1e6);
+  return text;
+}
+
+}  // namespace
+
+std::string shape_of(const Communicator& c) {
+  return c.layout ? c.layout->describe() : std::to_string(c.size) + (c.size == 1 ? " rank" : " ranks");
+}
+
+std::string parameter_text(const algorithms::Parameters& parameters) {
+  std::string text;
+  for (const auto& [key, value] : parameters.values())
+    text += (text.empty() ? "" : " ") + key + "=" + std::to_string(value);
+  return text;
+}
+
+Json parameter_json(const std::string& text) {
+  Json object = Json::object();
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    object[word.substr(0, equals)] = std::stoll(word.substr(equals + 1));
+  }
+  return object;
+}
+
+Json learning_json(const Communicator& c, Operation operation, int size_class, const LearnedClass& learned) {
+  const tuning::Learner& learner = learned.learner;
+  const tuning::Policy& policy = learner.policy();
+  const auto chosen = static_cast<std::size_t>(policy.chosen());
+  const auto name_of = [&](std::size_t k) { return std::string(learned.blocking[k].choice->name()); };
+  Json out = {{"communicator", c.id},
+              {"shape", shape_of(c)},
+              {"layout", c.layout->text()},
+              {"oversubscribed", c.is_oversubscribed},
+              {"reproducible", c.is_reproducible},
+              {"commutative", learned.is_commutative},
+              {"operation", std::string(name(operation))},
+              {"size_class", tuning::class_label(size_class)},
+              {"bytes_low", tuning::class_low(size_class)},
+              {"bytes_high", tuning::class_high(size_class)},
+              {"region", learned.region},
+              {"compared", learner.is_aligned() ? "longest" : "shortest"},
+              {"calls", learned.calls()},
+              {"agreements", learner.agreements()},
+              {"chosen", name_of(chosen)},
+              {"time_s", time_json(policy.time_s(policy.chosen()))},
+              {"trial_loss_s", learner.trial_loss_s()},
+              {"measuring_overhead_s", learner.measuring_overhead_s()},
+              {"monitoring_overhead_s", learner.monitoring_overhead_s()},
+              {"candidates", Json::array()},
+              {"untried", Json::array()},
+              {"timeline", Json::array()}};
+  for (std::size_t k = 0; k < learned.blocking.size(); ++k) {
+    if (learned.blocking[k].calls != 0) {
+      out["candidates"].push_back(candidate_json(learned, k));
+    } else {
+      out["untried"].push_back(name_of(k));
+    }
+  }
+  for (const tuning::Event& event : learner.events()) {
+    out["timeline"].push_back({{"call", event.call},
+                               {"algorithm", name_of(static_cast<std::size_t>(event.candidate))},
+                               {"trial", event.is_trial},
+                               {"why", event.why}});
+  }
+  return out;
+}
+
+std::string learning_line(const Json& learned) {
+  std::ostringstream out;
+  const auto region = learned["region"].get<std::string>();
+  out << learned["operation"].get<std::string>() << ' ' << learned["size_class"].get<std::string>() << ", "
+      << learned["shape"].get<std::string>() << (region.empty() ? "" : ", region " + region) << ": "
+      << learned["chosen"].get<std::string>() << ' ' << time_text(learned["time_s"]);
+  for (const Json& candidate : learned["candidates"]) {
+    if (candidate["algorithm"] == learned["chosen"]) continue;
+    out << "; " << candidate["algorithm"].get<std::string>() << ' ' << time_text(candidate["time_s"]);
+  }
+  return out.str();
+}
+
+}  // namespace unisono::runtime

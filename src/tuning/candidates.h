@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What may be learned among: the algorithms that could serve a kind of calls.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tuning/decision.h"
+#include "tuning/learner.h"
+
+namespace unisono::tuning {
+
+// How long a choice takes by the model, seconds; 0: the model cannot say.
+using Predict = std::function<double(const Question&, const Choice&)>;
+
+struct CandidateList {
+  std::vector<Choice> choices;
+  std::vector<Candidate> candidates;  // of each choice
+};
+
+// The reference first (the host's own, where it is legal), then `decided`, which would be used without
+// learning, then all others that are legal and need no more memory than is usual. One alone: there is nothing
+// to be learned. `predict` may be empty.
+CandidateList candidates_of(const Question& question, const Choice& decided, const Predict& predict);
+
+}  // namespace unisono::tuning

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Learning while a program runs, on every MPI: results are right, and what the report says of it fits together."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from harness import HEADER, ROOT, Runner, compile_program
+from mpis import Mpi
+
+SCHEMA = json.loads((ROOT / "python/unisono/schema/report.schema.json").read_text())
+ROUNDS = 60
+# Of one kind each in a round of the program: outside of regions, in the first and in the second one.
+CALLS = {("allreduce", "8 B"): 6 * ROUNDS, ("allreduce", "32 KiB"): 4 * ROUNDS, ("bcast", "32 KiB"): ROUNDS}
+
+
+def learned(report: Path) -> list[dict[str, Any]]:
+    content = json.loads(report.read_text())
+    jsonschema.validate(content, SCHEMA)
+    rows: list[dict[str, Any]] = content["learning"]
+    return rows
+
+
+def calls_by_timeline(row: dict[str, Any]) -> dict[str, int]:
+    """How often each algorithm ran, as the time line has it."""
+    begins = [event["call"] for event in row["timeline"]]
+    ends = [*begins[1:], row["calls"]]
+    counts: Counter[str] = Counter()
+    for event, begin, end in zip(row["timeline"], begins, ends, strict=True):
+        assert begin < end or event is row["timeline"][-1]  # the last one may be for a call that did not come
+        counts[event["algorithm"]] += end - begin
+    return {algorithm: calls for algorithm, calls in counts.items() if calls}
+
+
+@pytest.mark.parametrize("mode", ["star", "auto"])
+def test_programs_learn(mpi: Mpi, runner: Runner, mode: str):
+    report = runner.scratch / "report.json"
+    environment = {
+        "UNISONO_LEARN": mode,
+        "UNISONO_LEARN_ITERATIONS": "2",
+        "UNISONO_LEARN_BUDGET": "50",
+        "UNISONO_REPORT": str(report),
+        "UNISONO_CACHE": str(runner.scratch / "cache"),
+        "UNISONO_NODES": "2,1" if mode == "auto" else "",
+    }
+    result = runner.unisono(
+        mpi, 3, [compile_program(mpi, "learning.c", flags=[HEADER])], environment, timeout=60
+    ).check()
+    assert "RIGHT" in result.output, str(result)
+    rows = learned(report)
+    for row in rows:
+        assert row["timeline"][0]["call"] == 0
+        assert calls_by_timeline(row) == {c["algorithm"]: c["calls"] for c in row["candidates"]}, row
+    for (operation, size), calls in CALLS.items():
+        of_kind = [row for row in rows if (row["operation"], row["size_class"]) == (operation, size)]
+        assert sum(row["calls"] for row in of_kind) == calls
+        assert any(row["agreements"] for row in of_kind)
+    assert {row["region"] for row in rows} == {"", "first", "second"}

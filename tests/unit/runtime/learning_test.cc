@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Learning in whole jobs over the fake host (S2-S5): ranks are threads, whose own times differ as they like.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "../seed.h"
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "runtime/job.h"
+#include "start_and_wait.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+using Json = nlohmann::json;
+
+class LearningTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    clear_options();
+    char name[] = "/tmp/learning_test.XXXXXX";
+    directory_ = ::mkdtemp(name);
+    set("UNISONO_REPORT", directory_ + "/report.json");
+  }
+  void TearDown() override {
+    clear_options();
+    std::filesystem::remove_all(directory_);
+  }
+  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+  Json report() const { return Json::parse(std::ifstream(directory_ + "/report.json")); }
+  std::string directory_;
+};
+
+// What a rank does with what Unisono leaves to the host: the test stands for the host's collectives.
+struct Rank {
+  Job& job;
+  FakeHost& host;
+  int rank, size;
+  std::vector<Outcome> outcomes{};
+
+  Outcome call(Operation operation, std::size_t count, bool is_blocking = true, double native_s = 1e-6) {
+    std::vector<std::int64_t> in(count, rank + 1), out(count);
+    const Call call{.operation = operation,
+                    .comm = host.world(),
+                    .send_buffer = in.data(),
+                    .recv_buffer = operation == Operation::bcast ? in.data() : out.data(),
+                    .send_count = count,
+                    .send_type = host::fake::datatype(ElementType::int64),
+                    .op = host::fake::op(ReduceOp::sum)};
+    int error = host::success;
+    const Outcome outcome = is_blocking ? job.collective(call, &error) : start_and_wait(job, call, &error);
+    EXPECT_EQ(error, host::success);
+    if (outcome == Outcome::native_timed) job.native_finished(call, native_s);
+    if (outcome == Outcome::done && operation == Operation::allreduce) {
+      EXPECT_EQ(out, std::vector<std::int64_t>(count, std::int64_t{size} * (size + 1) / 2));
+    }
+    if (outcome == Outcome::done && operation == Operation::bcast) {
+      EXPECT_EQ(in, std::vector<std::int64_t>(count, 1));
+    }
+    outcomes.push_back(outcome);
+    return outcome;
+  }
+};
+
+// Time lines begin with the first call, go forward, and tell what ran.
+void expect_consistent(const Json& learned) {
+  const Json& timeline = learned["timeline"];
+  ASSERT_FALSE(timeline.empty());
+  EXPECT_EQ(timeline[0]["call"], 0);
+  for (std::size_t i = 1; i < timeline.size(); ++i) {
+    EXPECT_GT(timeline[i]["call"], timeline[i - 1]["call"]);
+    EXPECT_FALSE(timeline[i]["why"].get<std::string>().empty());
+  }
+  std::map<std::string, std::uint64_t> calls;
+  for (std::size_t i = 0; i < timeline.size(); ++i) {
+    const std::uint64_t end = i + 1 < timeline.size() ? timeline[i + 1]["call"].get<std::uint64_t>()
+                                                      : learned["calls"].get<std::uint64_t>();
+    calls[timeline[i]["algorithm"]] += end - timeline[i]["call"].get<std::uint64_t>();
+  }
+  for (const Json& candidate : learned["candidates"])
+    EXPECT_EQ(calls[candidate["algorithm"]], candidate["calls"]) << learned.dump(1);
+}
+
+TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
+  for (const char* mode : {"star", "auto"}) {
+    for (const char* nodes : {"", "2,3", "5x1"}) {
+      set("UNISONO_LEARN", mode);
+      set("UNISONO_LEARN_ITERATIONS", "2");
+      set("UNISONO_LEARN_BUDGET", "100");
+      set("UNISONO_NODES", nodes);
+      constexpr int size = 5;
+      World world(size, {.seed = seed(), .max_delay = 4});
+      std::vector<std::vector<Outcome>> outcomes(size);
+      world.run([&](FakeHost& host, int rank) {
+        std::mt19937 random(seed() + static_cast<unsigned>(rank));
+        std::uniform_real_distribution<double> time(1e-7, 1e-3);
+        Job job(host);
+        Rank me{job, host, rank, size};
+        for (int i = 0; i < 150; ++i) {
+          if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 50));
+          me.call(Operation::allreduce, 3, true, time(random));
+          me.call(Operation::bcast, 300, true, time(random));
+          me.call(Operation::barrier, 0, true, time(random));
+        }
+        job.finish();
+        outcomes[static_cast<std::size_t>(rank)] = me.outcomes;
+      });
+      for (const auto& of_rank : outcomes) EXPECT_EQ(of_rank, outcomes[0]) << mode << ' ' << nodes;
+      const Json learning = report()["learning"];
+      EXPECT_EQ(learning.size(), 3u);
+      for (const Json& learned : learning) {
+        expect_consistent(learned);
+        EXPECT_EQ(learned["compared"], learned["operation"] == "bcast" ? "longest" : "shortest");
+        EXPECT_EQ(learned["calls"], 150);
+        EXPECT_GT(learned["agreements"], 0);
+      }
+    }
+  }
+}
+
+TEST_F(LearningTest, StarTriesAllAndTheGuardBeginsWithTheHosts) {
+  constexpr int size = 4;
+  for (const char* mode : {"star", "auto"}) {
+    set("UNISONO_LEARN", mode);
+    World world(size);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      Rank me{job, host, rank, size};
+      // The host is the fastest by far.
+      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-9);
+      job.finish();
+    });
+    const Json learned = report()["learning"][0];
+    EXPECT_EQ(learned["timeline"][0]["algorithm"], "native");
+    EXPECT_EQ(learned["chosen"], "native") << learned.dump(1);
+    if (std::string(mode) == "star") {
+      EXPECT_TRUE(learned["untried"].empty());
+      for (const Json& candidate : learned["candidates"]) EXPECT_EQ(candidate["measured_calls"], 10);
+    } else {
+      EXPECT_FALSE(learned["untried"].empty());
+      EXPECT_EQ(learned["candidates"][0]["measured_calls"], 10);
+    }
+  }
+}
+
+TEST_F(LearningTest, TheHostIsLeftWhereItIsSlow) {
+  set("UNISONO_LEARN", "auto");
+  constexpr int size = 3;
+  World world(size);
+  std::array<int, size> left{};
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, size};
+    for (int i = 0; i < 100; ++i) {
+      if (me.call(Operation::allreduce, 3, true, 0.5) != Outcome::done)
+        ++left[static_cast<std::size_t>(rank)];
+    }
+    // Calls that do not block follow.
+    EXPECT_EQ(me.call(Operation::allreduce, 3, false), Outcome::done);
+    job.finish();
+  });
+  EXPECT_EQ(left, (std::array<int, size>{10, 10, 10}));
+  EXPECT_NE(report()["learning"][0]["chosen"], "native");
+}
+
+TEST_F(LearningTest, TheNextJobBeginsWithWhatWasLearned) {
+  set("UNISONO_CACHE", directory_ + "/cache");
+  const auto run = [](const char* mode, int calls) {
+    set("UNISONO_LEARN", mode);
+    World world(3);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      Rank me{job, host, rank, 3};
+      for (int i = 0; i < calls; ++i) me.call(Operation::allreduce, 3, true, 0.5);
+      // Where the host is ahead of all.
+      for (int i = 0; i < calls; ++i) me.call(Operation::bcast, 300, true, 1e-9);
+      job.finish();
+    });
+  };
+  run("auto", 400);
+  std::map<std::string, std::string> chosen;
+  const Json first = report()["learning"];
+  for (const Json& learned : first) chosen[learned["operation"]] = learned["chosen"];
+  EXPECT_NE(chosen["allreduce"], "native");
+  EXPECT_EQ(chosen["bcast"], "native");
+  // Another that learns: from the first call on.
+  run("auto", 5);
+  const Json second = report()["learning"];
+  ASSERT_EQ(second.size(), 2u);
+  for (const Json& learned : second) {
+    EXPECT_EQ(learned["timeline"][0]["why"], "learned by an earlier job") << learned.dump(1);
+    EXPECT_EQ(learned["timeline"][0]["algorithm"], chosen[learned["operation"]]);
+  }
+  // And one that does not: its table has it.
+  run("off", 5);
+  const Json third = report();
+  for (const Json& row : third["classes"]) {
+    EXPECT_EQ(row["source"], "learned") << row.dump(1);
+    EXPECT_EQ(row["algorithm"], chosen[row["operation"]]);
+  }
+}
+
+TEST_F(LearningTest, WhatIsForcedIsNotLearned) {
+  set("UNISONO_LEARN", "star");
+  set("UNISONO_ALGORITHM", "allreduce:ring");
+  World world(3);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, 3};
+    for (int i = 0; i < 30; ++i) EXPECT_EQ(me.call(Operation::allreduce, 3), Outcome::done);
+    job.finish();
+  });
+  EXPECT_TRUE(report()["learning"].empty());
+}
+
+TEST_F(LearningTest, OnlySoManySizesOfAnOperationAreLearned) {
+  set("UNISONO_LEARN", "star");
+  set("UNISONO_LEARN_SIZES", "2");
+  World world(2);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, 2};
+    for (std::size_t count = 1; count < 100; count *= 2) {
+      for (int i = 0; i < 5; ++i) me.call(Operation::allreduce, count);
+      me.call(Operation::bcast, count);
+    }
+    job.finish();
+  });
+  EXPECT_EQ(report()["learning"].size(), 4u);
+}
+
+TEST_F(LearningTest, ReproducibleReductionsAreLearnedAmongWhatKeepsTheOrder) {
+  set("UNISONO_LEARN", "star");
+  set("UNISONO_REPRODUCIBLE", "1");
+  World world(4);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, 4};
+    for (int i = 0; i < 300; ++i) EXPECT_EQ(me.call(Operation::allreduce, 3), Outcome::done);
+    job.finish();
+  });
+  const Json learned = report()["learning"][0];
+  EXPECT_GT(learned["candidates"].size(), 3u);
+  for (const Json& candidate : learned["candidates"]) {
+    const algorithms::Descriptor* d =
+        algorithms::find(Operation::allreduce, candidate["algorithm"].get<std::string>());
+    ASSERT_NE(d, nullptr);
+    EXPECT_TRUE(d->legality.keeps_one_order) << d->name;
+  }
+}
+
+TEST_F(LearningTest, RegionsAreLearnedApart) {
+  set("UNISONO_LEARN", "star");
+  set("UNISONO_LEARN_ITERATIONS", "1");
+  World world(3);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, 3};
+    // Three in one region, two in another, again and again.
+    for (int round = 0; round < 200; ++round) {
+      job.begin_region("solve");
+      for (int i = 0; i < 3; ++i) me.call(Operation::allreduce, 3);
+      job.begin_region("inner");
+      for (int i = 0; i < 2; ++i) me.call(Operation::allreduce, 3);
+      job.end_region();
+      job.end_region();
+    }
+    job.finish();
+  });
+  std::map<std::string, int> calls;
+  const Json all = report();
+  for (const Json& learned : all["learning"]) {
+    calls[learned["region"]] += learned["calls"].get<int>();
+    expect_consistent(learned);
+  }
+  EXPECT_EQ(calls[""] + calls["solve"] + calls["inner"], 1000);
+  EXPECT_GT(calls["inner"], 300);
+  EXPECT_GT(calls["solve"], 450);
+}
+
+TEST_F(LearningTest, WhereRanksNameDifferentRegionsNothingBreaks) {
+  set("UNISONO_LEARN", "star");
+  set("UNISONO_LEARN_ITERATIONS", "1");
+  constexpr int size = 3;
+  World world(size);
+  std::vector<std::vector<Outcome>> outcomes(size);
+  world.run([&](FakeHost& host, int rank) {
+    std::mt19937 random(seed() + static_cast<unsigned>(rank));
+    Job job(host);
+    Rank me{job, host, rank, size};
+    int depth = 0;
+    for (int i = 0; i < 400; ++i) {
+      // Together for a while, then each on its own.
+      if (i < 100) {
+        job.begin_region("all");
+        ++depth;
+      } else if (random() % 3 == 0) {
+        job.begin_region(random() % 2 == 0 ? "one" : "two");
+        ++depth;
+      } else if (depth > 0 && random() % 2 == 0) {
+        job.end_region();
+        --depth;
+      }
+      me.call(Operation::allreduce, 3);
+    }
+    job.finish();
+    outcomes[static_cast<std::size_t>(rank)] = me.outcomes;
+  });
+  for (const auto& of_rank : outcomes) EXPECT_EQ(of_rank, outcomes[0]);
+}
+
+TEST_F(LearningTest, CommunicatorsThatEndAreReported) {
+  set("UNISONO_LEARN", "star");
+  set("UNISONO_LEARN_ITERATIONS", "1");
+  World world(4);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    for (int round = 0; round < 3; ++round) {
+      host::Comm part{};
+      host.comm_split(host.world(), rank % 2, rank, &part);
+      std::int64_t in = 1, out = 0;
+      for (int i = 0; i < 50; ++i) {
+        const Call call{.operation = Operation::allreduce,
+                        .comm = part,
+                        .send_buffer = &in,
+                        .recv_buffer = &out,
+                        .send_count = 1,
+                        .send_type = host::fake::datatype(ElementType::int64),
+                        .op = host::fake::op(ReduceOp::sum)};
+        int error = 0;
+        const Outcome outcome = job.collective(call, &error);
+        if (outcome == Outcome::done) {
+          EXPECT_EQ(out, 2);
+        }
+        if (outcome == Outcome::native_timed) job.native_finished(call, 1e-6);
+      }
+      host.comm_free(&part);
+    }
+    job.finish();
+  });
+  EXPECT_EQ(report()["learning"].size(), 6u);
+}
+
+}  // namespace
+}  // namespace unisono::runtime

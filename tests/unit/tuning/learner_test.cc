@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Learning with times that the tests make up: what is chosen, after how many calls, and at what cost.
+#include "tuning/learner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <random>
+#include <set>
+
+namespace unisono::tuning {
+namespace {
+
+// A candidate's time in a call of the program, on a rank, in seconds.
+using Times = std::function<double(int candidate, std::uint64_t call, int rank)>;
+
+enum class Mode { star, guarded };
+
+// All ranks of a program that makes one kind of calls, as the runtime runs learners.
+class Program {
+ public:
+  Program(Mode mode, const std::vector<Candidate>& candidates, const LearnSettings& settings, int ranks,
+          bool is_aligned = false)
+      : calls_of_(candidates.size()) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      budgets_.push_back(std::make_unique<Budget>());
+      ranks_.push_back(std::make_unique<Learner>(
+          static_cast<int>(candidates.size()), settings,
+          mode == Mode::star ? make_star_policy(candidates, settings)
+                             : make_guarded_policy(candidates, settings, budgets_.back().get()),
+          is_aligned));
+    }
+  }
+
+  void run(std::uint64_t calls, const Times& times) {
+    for (std::uint64_t i = 0; i < calls; ++i) step(times);
+  }
+
+  // The calls' times on the slowest rank, all together, and what the reference would have taken.
+  double total_s = 0, reference_s = 0;
+  std::uint64_t call() const { return call_; }
+  int candidate() const { return ranks_.front()->candidate(); }
+  const Learner& learner() const { return *ranks_.front(); }
+  const Budget& budget() const { return *budgets_.front(); }
+  std::uint64_t measured() const {
+    std::uint64_t sum = 0;
+    for (std::size_t k = 0; k < calls_of_.size(); ++k) sum += learner().measured_calls(static_cast<int>(k));
+    return sum;
+  }
+
+ private:
+  bool is_looked_at() const {
+    return calls_of_[static_cast<std::size_t>(candidate())] % learner().interval() == 0;
+  }
+
+  void step(const Times& times) {
+    if (is_looked_at() && learner().is_due()) agree();
+    const bool is_looked = is_looked_at();
+    const int k = candidate();
+    double slowest_s = 0, reference_slowest_s = 0;
+    ++calls_of_[static_cast<std::size_t>(k)];
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      // Whatever its own times are, a rank must do as the others do.
+      ASSERT_EQ(ranks_[r]->candidate(), k);
+      const double time_s = times(k, call_, static_cast<int>(r));
+      slowest_s = std::max(slowest_s, time_s);
+      reference_slowest_s = std::max(reference_slowest_s, times(0, call_, static_cast<int>(r)));
+      if (is_looked) ranks_[r]->look(time_s, call_ + 1);
+    }
+    total_s += slowest_s;
+    reference_s += reference_slowest_s;
+    ++call_;
+  }
+
+  void agree() {
+    std::vector<std::uint64_t> least;
+    for (const auto& learner : ranks_) {
+      const std::vector<std::uint64_t> own = learner->numbers(0);
+      if (least.empty()) least = own;
+      ASSERT_EQ(own.size(), least.size());
+      for (std::size_t i = 0; i < own.size(); ++i) least[i] = std::min(least[i], own[i]);
+    }
+    for (const auto& learner : ranks_) learner->agree(least.data(), call_);
+  }
+
+  std::vector<std::unique_ptr<Budget>> budgets_;
+  std::vector<std::unique_ptr<Learner>> ranks_;
+  std::vector<std::uint64_t> calls_of_;
+  std::uint64_t call_ = 0;
+};
+
+std::vector<Candidate> of_groups(const std::vector<std::string>& groups) {
+  std::vector<Candidate> candidates;
+  for (const std::string& group : groups) candidates.push_back({.group = group});
+  return candidates;
+}
+
+// All times in these tests are so long that every call is looked at, unless they say otherwise.
+constexpr double unit_s = 100e-6;
+
+Times constant(const std::vector<double>& units) {
+  return [units](int candidate, std::uint64_t, int) {
+    return units[static_cast<std::size_t>(candidate)] * unit_s;
+  };
+}
+
+TEST(TimeNumber, KeepsTimesAndTheirOrder) {
+  for (const bool is_longest : {false, true}) {
+    EXPECT_EQ(time_of(time_number(unknown_s, is_longest), is_longest), unknown_s);
+    EXPECT_EQ(time_of(time_number(-1, is_longest), is_longest), unknown_s);
+    for (const double time_s : {0.0, 61e-9, 1e-3, 100.0})
+      EXPECT_NEAR(time_of(time_number(time_s, is_longest), is_longest), time_s, 1e-10 + time_s * 1e-9);
+  }
+  // The least number is the shortest time, or the longest one; who knows none has no say.
+  EXPECT_LT(time_number(1e-6, false), time_number(2e-6, false));
+  EXPECT_LT(time_number(2e-6, true), time_number(1e-6, true));
+  EXPECT_LT(time_number(1e3, false), time_number(unknown_s, false));
+  EXPECT_LT(time_number(0, true), time_number(unknown_s, true));
+}
+
+// The repositories and groups of the source (section 3.3), the algorithm that it found, and how many calls
+// Measure_Select took of each scheme (table 1).
+struct Table1 {
+  const char* name;
+  std::vector<std::string> groups;
+  int best;
+  std::uint64_t basic, enhanced;
+};
+
+TEST(StarTest, TakesAsManyCallsAsTheSource) {
+  const std::vector<std::string> alltoall = {"simple",  "ring",    "ring",     "light",   "light",
+                                             "barrier", "barrier", "topology", "topology"};
+  const std::vector<std::string> allgather = {"simple", "log",   "log",   "log",     "log",     "ring",
+                                              "ring",   "light", "light", "barrier", "barrier", "topology"};
+  std::vector<std::string> allreduce(20, "rab2");
+  std::fill_n(allreduce.begin(), 14, "rab1");
+  std::fill_n(allreduce.begin(), 5, "allgather-reduce");
+  for (const Table1& row :
+       {Table1{"alltoall 2KB", alltoall, 0, 90, 50}, Table1{"alltoall 128KB", alltoall, 3, 90, 60},
+        Table1{"allgather 2KB", allgather, 0, 120, 60}, Table1{"allgather 128KB", allgather, 11, 120, 60},
+        Table1{"allreduce", allreduce, 6, 200, 110}}) {
+    // The best one's group is better than all others.
+    const Times times = [&](int k, std::uint64_t, int) {
+      if (k == row.best) return unit_s;
+      const auto at = [&](int i) { return row.groups[static_cast<std::size_t>(i)]; };
+      return (at(k) == at(row.best) ? 1.5 : 3.0) * unit_s;
+    };
+    for (const bool has_groups : {false, true}) {
+      Program program(Mode::star, of_groups(row.groups), {.has_groups = has_groups}, 2);
+      program.run(1000, times);
+      EXPECT_EQ(program.measured(), has_groups ? row.enhanced : row.basic) << row.name;
+      EXPECT_EQ(program.candidate(), row.best) << row.name;
+    }
+  }
+}
+
+TEST(StarTest, AgreesLogarithmicallyOftenWhileAllIsWell) {
+  Program program(Mode::star, of_groups({"a", "b"}), {.most_factor = 1 << 20}, 1);
+  program.run(20, constant({1, 2}));
+  for (std::uint64_t period = 20, agreements = 1; agreements < 8; period *= 2, ++agreements) {
+    // Before the next call, which comes after so many.
+    program.run(1, constant({1, 2}));
+    EXPECT_EQ(program.learner().agreements(), agreements);
+    program.run(period - 1, constant({1, 2}));
+    EXPECT_EQ(program.learner().agreements(), agreements);
+  }
+}
+
+TEST(StarTest, SwitchesWhenTheWholePeriodAndItsEndAreSlow) {
+  Program program(Mode::star, of_groups({"a", "b", "c"}), {}, 3);
+  program.run(100, constant({1, 2, 3}));
+  ASSERT_EQ(program.candidate(), 0);
+  // 10 % more than the second best is tolerated.
+  program.run(1000, constant({2.15, 2, 3}));
+  EXPECT_EQ(program.candidate(), 0);
+  program.run(1300, constant({2.5, 2, 3}));
+  EXPECT_EQ(program.candidate(), 1);
+  EXPECT_FALSE(program.learner().events().back().is_trial);
+}
+
+TEST(StarTest, ADisturbanceThatHasPassedChangesNothing) {
+  Program program(Mode::star, of_groups({"a", "b"}), {}, 1);
+  program.run(21, constant({1, 2}));
+  const std::uint64_t agreements = program.learner().agreements();
+  program.run(9, constant({30, 2}));  // slow for half of the period of 20
+  program.run(11, constant({1, 2}));
+  EXPECT_EQ(program.learner().agreements(), agreements + 1);
+  program.run(200, constant({1, 2}));
+  EXPECT_EQ(program.candidate(), 0);
+}
+
+TEST(StarTest, AGroupThatWasNotMeasuredIsMeasuredFirst) {
+  Program program(Mode::star, of_groups({"a", "a", "b", "b"}), {.has_groups = true}, 1);
+  program.run(100, constant({1, 1.5, 2, 1.8}));
+  ASSERT_EQ(program.candidate(), 0);
+  EXPECT_EQ(program.learner().measured_calls(3), 0u);
+  program.run(500, constant({4, 4, 2, 1.8}));
+  EXPECT_EQ(program.learner().measured_calls(3), 10u);
+  EXPECT_EQ(program.candidate(), 3);
+}
+
+TEST(LearnerTest, TheShortestRankIsNotMovedBySkew) {
+  // Who comes early waits in the call: that is no time of the algorithm.
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> skew(0, 5);
+  std::vector<double> late(4);
+  std::uint64_t drawn_for = ~std::uint64_t{0};
+  const Times times = [&](int k, std::uint64_t call, int rank) {
+    if (call != drawn_for) {
+      for (double& l : late) l = skew(random);
+      drawn_for = call;
+    }
+    const double last = *std::max_element(late.begin(), late.end());
+    return (k == 1 ? 0.9 : 1.0) * unit_s + (last - late[static_cast<std::size_t>(rank)]) * unit_s;
+  };
+  for (const Mode mode : {Mode::star, Mode::guarded}) {
+    Program program(mode, of_groups({"native", "a", "b"}), {}, 4);
+    program.run(3000, times);
+    EXPECT_EQ(program.learner().policy().chosen(), 1);
+    EXPECT_NEAR(program.learner().policy().time_s(1), 0.9 * unit_s, 0.01 * unit_s);
+  }
+}
+
+TEST(LearnerTest, OfAlignedCallsTheLongestRankCounts) {
+  // Candidate 1 lets the root go at once, and the last rank wait.
+  const Times times = [](int k, std::uint64_t, int rank) {
+    if (k == 0) return unit_s;
+    return (rank == 0 ? 0.01 : 2.0) * unit_s;
+  };
+  Program aligned(Mode::star, of_groups({"a", "b"}), {}, 3, true);
+  aligned.run(100, times);
+  EXPECT_EQ(aligned.candidate(), 0);
+  Program unaligned(Mode::star, of_groups({"a", "b"}), {}, 3);
+  unaligned.run(100, times);
+  EXPECT_EQ(unaligned.candidate(), 1);
+}
+
+TEST(LearnerTest, QuickCallsAreLookedAtNowAndThen) {
+  for (const auto& [time_s, interval] : {std::pair{0.1e-6, 64u}, {20e-6, 16u}, {1e-3, 1u}}) {
+    Program program(Mode::star, of_groups({"a", "b"}), {}, 1);
+    program.run(30, [time = time_s](int, std::uint64_t, int) { return time; });
+    EXPECT_EQ(program.learner().interval(), interval);
+  }
+}
+
+TEST(GuardedTest, TheReferenceIsMeasuredFirstThenWhatWouldBeUsed) {
+  Program program(Mode::guarded, of_groups({"native", "a", "b", "b"}), {}, 2);
+  program.run(200, constant({2, 1, 3, 3}));
+  const std::vector<Event>& events = program.learner().events();
+  ASSERT_GE(events.size(), 3u);
+  EXPECT_EQ(events[0].candidate, 0);
+  EXPECT_EQ(events[1].candidate, 1);
+  EXPECT_EQ(program.candidate(), 1);
+  EXPECT_EQ(program.learner().measured_calls(0), 10u);
+}
+
+TEST(GuardedTest, OneOfEachGroupAndTheRestOfThoseThatDoWell) {
+  Program program(Mode::guarded, of_groups({"native", "a", "b", "b", "b", "c", "c", "c"}), {}, 1);
+  program.run(20000, constant({2, 1.5, 1.4, 1.0, 1.2, 3, 0.1, 0.1}));
+  EXPECT_EQ(program.candidate(), 3);
+  EXPECT_EQ(program.learner().measured_calls(6), 0u);
+  EXPECT_EQ(program.learner().measured_calls(7), 0u);
+}
+
+TEST(GuardedTest, WhatIsPredictedToBeSlowIsNeverTried) {
+  std::vector<Candidate> candidates = of_groups({"native", "a", "b", "c", "d"});
+  for (std::size_t k = 1; k < candidates.size(); ++k)
+    candidates[k].predicted_s = std::vector{0.0, 1.0, 2.9, 3.1, 0.8}[k] * unit_s;
+  Program program(Mode::guarded, candidates, {}, 1);
+  program.run(50000, constant({1, 1.1, 2.9, 0.1, 0.7}));
+  EXPECT_EQ(program.learner().measured_calls(3), 0u);
+  EXPECT_GT(program.learner().measured_calls(2), 0u);
+  EXPECT_EQ(program.candidate(), 4);
+}
+
+TEST(GuardedTest, WhatAnEarlierJobLearnedIsUsedAtOnce) {
+  std::vector<Candidate> candidates = of_groups({"native", "a", "b"});
+  candidates[0].known_s = 2 * unit_s;
+  candidates[2].known_s = unit_s;
+  Program program(Mode::guarded, candidates, {}, 1);
+  EXPECT_EQ(program.candidate(), 2);
+  EXPECT_EQ(program.learner().events().front().why, "learned by an earlier job");
+  // And left where it does not hold any more.
+  program.run(1000, constant({1, 3, 3}));
+  EXPECT_EQ(program.learner().policy().chosen(), 0);
+}
+
+// What trials can lose against a reference of one unit, seconds: two calls where these are hopeless, else
+// all.
+double usual_loss(double units, double noise) {
+  return (units <= 10 ? 20 : 2) * std::max(units * noise - 1, 0.0) * unit_s;
+}
+double worst_other_loss(const std::vector<double>& units, double noise) {
+  double worst_s = 0;
+  for (std::size_t k = 2; k < units.size(); ++k) {
+    const double slow = units[k] * noise;
+    worst_s = std::max(worst_s, (slow <= 2.1 ? 10 : 2) * std::max(slow - 1, 0.0) * unit_s);
+  }
+  return worst_s;
+}
+
+// The bound (B2): whatever the candidates' times are, the program loses against the reference at most the
+// budget's share of its time in collectives and one worst trial, with one kind of calls.
+TEST(GuardedTest, TheLossIsBoundedByTheBudgetAndOneTrial) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> exponent(-1, 2);  // 0.1 to 100 times the reference
+    std::uniform_real_distribution<double> noise(1, 1.02);
+    std::uniform_int_distribution<int> group(0, 4);
+    std::vector<double> units = {1};
+    std::vector<Candidate> candidates = of_groups({"native"});
+    const int count = 2 + static_cast<int>(seed % 20);
+    for (int k = 1; k < count; ++k) {
+      units.push_back(std::pow(10, exponent(random)));
+      candidates.push_back({.group = std::to_string(group(random))});
+    }
+    const LearnSettings settings;
+    Program program(Mode::guarded, candidates, settings, 1);
+    const Times times = [&](int k, std::uint64_t, int) {
+      return units[static_cast<std::size_t>(k)] * noise(random) * unit_s;
+    };
+    const double worst_trial_s = usual_loss(units[1], 1.02) + worst_other_loss(units, 1.02);
+    for (int part = 0; part < 40; ++part) {
+      program.run(500, times);
+      const double loss_s = program.total_s - program.reference_s;
+      // Two draws of the noise differ.
+      const double noise_s = 0.02 * unit_s * static_cast<double>(program.call());
+      ASSERT_LE(loss_s, settings.budget_share * program.total_s + worst_trial_s + noise_s)
+          << "seed " << seed << " after " << program.call() << " calls";
+    }
+    EXPECT_LE(units[static_cast<std::size_t>(program.learner().policy().chosen())], 1.0) << "seed " << seed;
+  }
+}
+
+TEST(GuardedTest, TheBoundHoldsExactlyWithoutNoise) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> units_of(1, 50);
+    std::vector<double> units = {1};
+    std::vector<std::string> groups = {"native"};
+    for (int k = 1; k < 12; ++k) {
+      units.push_back(units_of(random));  // all are slower than the reference
+      groups.push_back(std::to_string(k));
+    }
+    Program program(Mode::guarded, of_groups(groups), {}, 2);
+    const double worst_trial_s = usual_loss(units[1], 1) + worst_other_loss(units, 1);
+    for (int part = 0; part < 50; ++part) {
+      program.run(200, constant(units));
+      ASSERT_LE(program.total_s - program.reference_s, 0.01 * program.total_s + worst_trial_s + 1e-12)
+          << "seed " << seed;
+    }
+    EXPECT_EQ(program.candidate(), 0);
+  }
+}
+
+TEST(GuardedTest, WithoutABudgetOnlyWhatWouldBeUsedAnywayIsTried) {
+  Program program(Mode::guarded, of_groups({"native", "a", "b"}), {.budget_share = 0}, 1);
+  program.run(5000, constant({2, 1, 0.5}));
+  EXPECT_EQ(program.measured(), 30u);
+  EXPECT_EQ(program.candidate(), 1);
+}
+
+TEST(GuardedTest, BetweenEqualsWhatWouldBeUsedAnywayWins) {
+  Program equal(Mode::guarded, of_groups({"native", "a", "b"}), {}, 1);
+  equal.run(1000, constant({1, 1.02, 1}));
+  EXPECT_EQ(equal.candidate(), 1);
+  Program slower(Mode::guarded, of_groups({"native", "a", "b"}), {}, 1);
+  slower.run(1000, constant({1, 1.04, 1}));
+  EXPECT_EQ(slower.learner().policy().chosen(), 0);
+}
+
+TEST(GuardedTest, FirstCallsThatMeetColdMemoryDoNotDecide) {
+  // The first 15 calls of a candidate take twice as long.
+  std::vector<int> calls(3);
+  Program program(Mode::guarded, of_groups({"native", "a", "b"}), {}, 1);
+  program.run(2000, [&](int k, std::uint64_t, int) {
+    const bool is_cold = k == 1 && ++calls[1] <= 15;
+    return std::vector{2.0, is_cold ? 3.0 : 1.5, 4.0}[static_cast<std::size_t>(k)] * unit_s / 10;
+  });
+  EXPECT_EQ(program.learner().policy().chosen(), 1);
+}
+
+TEST(GuardedTest, AChoiceThatTurnsBadIsLeft) {
+  const LearnSettings settings;
+  Program program(Mode::guarded, of_groups({"native", "a", "b"}), settings, 2);
+  program.run(100000, constant({2, 1, 1.5}));
+  ASSERT_EQ(program.candidate(), 1);
+  // At most two periods of the longest kind: the first may have begun well.
+  const std::uint64_t bound = 2 * static_cast<std::uint64_t>(settings.most_factor * settings.iterations) + 2;
+  const std::uint64_t before = program.call();
+  while (program.learner().policy().chosen() == 1 && program.call() < before + bound)
+    program.run(1, constant({2, 5, 6}));
+  EXPECT_EQ(program.learner().policy().chosen(), 0);
+  program.run(5000, constant({2, 5, 6}));
+  EXPECT_EQ(program.candidate(), 0);
+}
+
+TEST(GuardedTest, WhereEverythingGetsSlowerTheChoiceStays) {
+  Program program(Mode::guarded, of_groups({"native", "a", "b", "c"}), {}, 2);
+  program.run(50000, constant({2, 1, 1.8, 5}));
+  program.run(50000, constant({30, 15, 27, 75}));
+  EXPECT_EQ(program.learner().policy().chosen(), 1);
+}
+
+// The network gets slower in the middle of a run: another algorithm is the best then.
+TEST(GuardedTest, AProgramThatChangesIsLearnedAnew) {
+  const LearnSettings settings;
+  Program program(Mode::guarded, of_groups({"native", "a", "b", "c"}), settings, 3);
+  program.run(50000, constant({2, 1, 1.8, 5}));
+  ASSERT_EQ(program.candidate(), 1);
+  const std::uint64_t before = program.call();
+  const Times slower = constant({20, 15, 6, 9});
+  while (program.learner().policy().chosen() != 2 && program.call() < before + 20000) program.run(1, slower);
+  const auto period = static_cast<std::uint64_t>(settings.most_factor * settings.iterations);
+  EXPECT_LE(program.call() - before, 2 * period + 20 * 10);
+  program.run(20000, slower);
+  EXPECT_EQ(program.candidate(), 2);
+  // And back.
+  program.run(50000, constant({2, 1, 1.8, 5}));
+  EXPECT_EQ(program.learner().policy().chosen(), 1);
+}
+
+TEST(GuardedTest, AnotherThatBecameFasterIsFoundWhenAllIsCalm) {
+  Program program(Mode::guarded, of_groups({"native", "a"}), {}, 1);
+  program.run(2000, constant({1.5, 1}));
+  ASSERT_EQ(program.candidate(), 1);
+  program.run(20000, constant({0.5, 1}));
+  EXPECT_EQ(program.learner().policy().chosen(), 0);
+}
+
+TEST(GuardedTest, RanksAgreeWhateverTheirTimesAre) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> time(1e-7, 1e-4);
+  Program program(Mode::guarded, of_groups({"native", "a", "a", "b", "c", "c"}), {}, 5);
+  program.run(30000, [&](int, std::uint64_t, int) { return time(random); });
+  Program star(Mode::star, of_groups({"native", "a", "a", "b", "c", "c"}), {.has_groups = true}, 5);
+  star.run(30000, [&](int, std::uint64_t, int) { return time(random); });
+}
+
+}  // namespace
+}  // namespace unisono::tuning

@@ -132,7 +132,6 @@ def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
     timed = [entry for entry in candidates if "time_us" in entry]
     if not timed:
         return
-    native_us = min((entry["time_us"] for entry in timed if entry["algorithm"] == "native"), default=0.0)
     made = tables.table(
         "Times in tables",
         "algorithm",
@@ -148,7 +147,7 @@ def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
             escape(entry["algorithm"]),
             decision_table.time_text(entry),
             tables.count_text(entry["samples"]) if "samples" in entry else "",
-            f"{native_us / entry['time_us']:.2f}" if native_us else "",
+            f"{entry['native_us'] / entry['time_us']:.2f}" if "native_us" in entry else "",
             escape(f"{entry['from']}, {entry['origin']}{illegal}"),
         )
     console.print(made, "")

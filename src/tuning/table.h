@@ -126,9 +126,11 @@ class TableRules {
   std::vector<Entry> by_operation_[operation_count];
 };
 
-// Where a match stands, and what it was tuned for where it is only near; and what was measured.
+// Where a match stands, and what it was tuned for where it is only near: "app.json rule 3, tuned at 4x4, used
+// at 4x6".
 std::string where_from(const TableRules::Match& match, const Question& question);
-std::string reason(const TableRules::Match& match, const Question& question);
+// How long the MPI's own took where the rule was measured; 0: nobody knows.
+double native_time_us(const Rule& rule);
 std::unique_ptr<Chooser> make_tables(std::vector<SourcedTable> tables);
 
 // What jobs and the command line decide by: the user's word (option `algorithm`), tables, built-in rules.

@@ -69,10 +69,10 @@ def test_a_question(explain: Explain) -> None:
     assert found["choice"]["source"] == "application table"
     assert found["choice"]["reason"] == "t.json rule 1: measured 12.3 us, native 24.6 us"
     assert found["choice"]["algorithm"].startswith("two_level_ring(segment=65536,")
-    assert [entry["source"] for entry in found["considered"]][:2] == ["application table", "rule"]
+    assert [entry["source"] for entry in found["considered"]][:4] == ["application table"] * 3 + ["rule"]
     candidates = {entry["algorithm"]: entry for entry in found["candidates"]}
     assert candidates["two_level_ring(segment=65536)"]["time_us"] == 12.3
-    assert candidates["native"]["time_us"] == 24.6
+    assert candidates["native"]["time_us"] == candidates["fused"]["native_us"] == 24.6
     assert candidates["fused"]["illegal"] == "needs all ranks on one node, there are 4 nodes"
     assert "time_us" not in candidates["ring"] and not candidates["ring"]["illegal"]
     text = explain.run(*words)

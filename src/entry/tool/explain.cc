@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,7 @@ struct Candidate {
   NamedAlgorithm algorithm;
   std::optional<Timed> timed;
   std::string from, origin;  // the rule that speaks of it
+  double native_us = 0;      // in that rule: times of different rules do not compare
   bool is_near = false;
   std::string why_illegal;
 };
@@ -73,21 +75,34 @@ std::string why_illegal(const NamedAlgorithm& algorithm, const Question& questio
   return tuning::why_not_taken({.algorithm = algorithm.algorithm}, question);
 }
 
-// Those of tables with their times, the best rule's first; then all others of the operation.
-std::vector<Candidate> candidates_of(const TableRules& rules, const Question& question) {
+bool is_listed(const std::vector<Candidate>& list, const NamedAlgorithm& algorithm) {
+  return std::ranges::any_of(list, [&](const Candidate& c) { return c.algorithm == algorithm; });
+}
+
+// What rules for just these calls know of, else the nearest rule.
+std::vector<Candidate> candidates_of_tables(const TableRules& rules, const Question& question) {
   std::vector<Candidate> list;
-  const auto is_listed = [&](const NamedAlgorithm& algorithm) {
-    return std::ranges::any_of(list, [&](const Candidate& c) { return c.algorithm == algorithm; });
-  };
   for (const TableRules::Match& match : rules.matches(question)) {
+    if (match.is_near && !list.empty()) break;
     std::vector<Timed> timed{match.rule->chosen};
     timed.insert(timed.end(), match.rule->others.begin(), match.rule->others.end());
     for (const Timed& t : timed) {
-      if (is_listed(t.algorithm)) continue;
-      list.push_back({t.algorithm, t, tuning::where_from(match, question), match.rule->origin, match.is_near,
-                      why_illegal(t.algorithm, question)});
+      if (is_listed(list, t.algorithm)) continue;
+      list.push_back({.algorithm = t.algorithm,
+                      .timed = t,
+                      .from = tuning::where_from(match, question),
+                      .origin = match.rule->origin,
+                      .native_us = tuning::native_time_us(*match.rule),
+                      .is_near = match.is_near,
+                      .why_illegal = why_illegal(t.algorithm, question)});
     }
   }
+  return list;
+}
+
+// Those of tables, and all others of the operation.
+std::vector<Candidate> candidates_of(const TableRules& rules, const Question& question) {
+  std::vector<Candidate> list = candidates_of_tables(rules, question);
   std::vector<NamedAlgorithm> all(1);
   for (const algorithms::Descriptor& d : algorithms::registry()) {
     if (d.operation == question.problem.operation) all.push_back({&d, {}});
@@ -113,6 +128,7 @@ TableJson to_json(const Candidate& candidate) {
                                    : TableJson{{"algorithm", tuning::to_text(candidate.algorithm)}};
   json["from"] = candidate.from;
   json["origin"] = candidate.origin;
+  if (candidate.native_us > 0) json["native_us"] = candidate.native_us;
   json["near"] = candidate.is_near;
   json["illegal"] = candidate.why_illegal;
   return json;

@@ -219,6 +219,23 @@ TEST(TableRulesTest, WhatIsIllegalForTheCallIsPassedOverWithItsReason) {
   EXPECT_TRUE(d.take_warnings().empty());
 }
 
+TEST(TableRulesTest, WhereTheBestIsIllegalTheNextBestHolds) {
+  std::vector<SourcedTable> tables;
+  tables.push_back(application(R"({"operation": "bcast", "algorithm": "fused", "time_us": 1,
+                                   "others": [{"algorithm": "native", "time_us": 4},
+                                              {"algorithm": "chain", "time_us": 2},
+                                              {"algorithm": "two_level_chain", "time_us": 1.5},
+                                              {"algorithm": "flat"}], "origin": "measured"})"));
+  Decider d = decider(std::move(tables));
+  EXPECT_EQ(d.decide(question(Operation::bcast, "4", 4096)).name(), "fused");
+  const Choice choice = d.decide(question(Operation::bcast, "4", 8192));
+  EXPECT_EQ(choice.name(), "chain");
+  EXPECT_EQ(
+      choice.reason,
+      "app.json rule 1, the next best: measured 2 us, native 4 us (application table asks for fused, but it "
+      "takes at most 4096 bytes)");
+}
+
 TEST(TableRulesTest, AReproducibleReductionIsNeverLeftToTheHost) {
   std::vector<SourcedTable> tables;
   tables.push_back(application(R"({"operation": "allreduce", "algorithm": "native"})"));

@@ -196,7 +196,9 @@ class Runner:
     ) -> job.Result:
         """Run a job under Unisono, as `unisono run` starts it: each rank through the exec shim."""
         assert SHIM.exists(), f"{SHIM} is missing: build first (make build)"
-        return self.run(mpi, ranks, [SHIM, *command], environment, **settings)
+        # What this machine's user has learned must not decide.
+        alone = {"UNISONO_CACHE": "", "UNISONO_SITE_TABLE": "", **(environment or {})}
+        return self.run(mpi, ranks, [SHIM, *command], alone, **settings)
 
     def python(self, mpi: Mpi, environment: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment in which `sys.executable` with mpi4py runs over this MPI."""

@@ -80,7 +80,7 @@ def render(explanation: Explanation, console: Console) -> None:
     console.print()
     _in_turn(answer["considered"], console)
     _timed(answer["candidates"], console)
-    _others(answer["candidates"], console)
+    _others(answer["candidates"], answer["machine"], console)
     read = [f"{entry['file']} ({entry['source']})" for entry in answer["tables"]]
     console.print(f"[bold]Tables read:[/bold] {escape(', '.join(read) or 'none')}\n", soft_wrap=True)
     for warning in answer["warnings"]:
@@ -138,8 +138,9 @@ def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
         "time",
         "samples",
         "native / it",
+        "predicted",
         "from",
-        right=("time", "samples", "native / it"),
+        right=("time", "samples", "native / it", "predicted"),
     )
     for entry in timed:
         illegal = f"; not legal here: it {entry['illegal']}" if entry["illegal"] else ""
@@ -148,16 +149,25 @@ def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
             decision_table.time_text(entry),
             tables.count_text(entry["samples"]) if "samples" in entry else "",
             f"{entry['native_us'] / entry['time_us']:.2f}" if "native_us" in entry else "",
+            _predicted_text(entry),
             escape(f"{entry['from']}, {entry['origin']}{illegal}"),
         )
     console.print(made, "")
 
 
-def _others(candidates: list[dict[str, Any]], console: Console) -> None:
+def _predicted_text(entry: dict[str, Any]) -> str:
+    return tables.seconds_text(entry["predicted_us"] * 1e-6) if "predicted_us" in entry else ""
+
+
+def _others(candidates: list[dict[str, Any]], machine: str, console: Console) -> None:
     rest = [entry for entry in candidates if "time_us" not in entry]
-    legal = [entry["algorithm"] for entry in rest if not entry["illegal"]]
+    legal = [entry for entry in rest if not entry["illegal"]]
     if legal:
-        console.print(f"[bold]Legal, nothing measured:[/bold] {escape(', '.join(legal))}\n", soft_wrap=True)
+        title = f"Legal, nothing measured; predicted for the machine '{machine}' (docs/models.md)"
+        made = tables.table(title, "algorithm", "predicted", right=("predicted",))
+        for entry in sorted(legal, key=lambda entry: entry.get("predicted_us", float("inf"))):
+            made.add_row(escape(entry["algorithm"]), _predicted_text(entry))
+        console.print(made, "")
     by_reason: dict[str, list[str]] = {}
     for entry in rest:
         if entry["illegal"]:

@@ -106,6 +106,23 @@ def test_what_changes_the_answer(explain: Explain) -> None:
     assert found["choice"]["reason"].startswith("reproducible: ")
 
 
+def test_times_are_predicted_for_what_is_legal(explain: Explain) -> None:
+    question = ("allreduce", "64K", "--layout", "4x4")
+    typical, ethernet = (explain.json(*question, *words) for words in ((), ("--machine", "ethernet")))
+    assert (typical["machine"], ethernet["machine"]) == ("typical", "ethernet")
+    for answer in (typical, ethernet):
+        for candidate in answer["candidates"]:
+            assert (candidate.get("predicted_us", 0) > 0) == (not candidate["illegal"]), candidate
+    slower = [
+        there["predicted_us"] > here["predicted_us"]
+        for here, there in zip(typical["candidates"], ethernet["candidates"], strict=True)
+        if not here["illegal"]
+    ]
+    assert all(slower)
+    assert "predicted for the machine 'ethernet'" in explain.run(*question, "--machine", "ethernet")
+    assert "no such machine" in explain.run(*question, "--machine", "nowhere", status=2)
+
+
 def test_the_options_of_this_environment_count(explain: Explain) -> None:
     """What a run would do: the same variables, the same file."""
     words = ["bcast", "64K", "--layout", "4x4"]

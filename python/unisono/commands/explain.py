@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unisono import decision_table, explanation, report, tables
+from unisono import decision_table, explanation, machines, report, tables
 from unisono.commands.listing import algorithms_of
 from unisono.errors import UnisonoError, UsageError
 
@@ -27,6 +27,11 @@ _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
 @click.option("--algorithm", metavar="LIST", help="Force algorithms, as in `unisono run --algorithm`.")
 @click.option("--mpi", metavar="NAME", help="With what was learned under this MPI: 'Open MPI 5.0.11'.")
 @click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes: a file, or tree:4x8.")
+@click.option(
+    "--machine",
+    metavar="NAME|FILE",
+    help="Predict times for this machine, as `unisono predict` does.  [default: typical]",
+)
 @click.option("--region", metavar="NAME", help="In this region of the program.")
 @click.option("--oversubscribed", is_flag=True, help="Ranks share cores.")
 @click.option("--ordered", is_flag=True, help="The operator does not commute.")
@@ -85,6 +90,7 @@ def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
     words = ["--operation", operation, "--bytes", str(size)]
     for name in ("layout", "algorithm", "mpi", "topology", "region"):
         words += [f"--{name}", given[name]] if given[name] else []
+    words += ["--machine", machines.resolve(given["machine"])] if given["machine"] else []
     for name in given["names"]:
         words += ["--table", name]
     for name in ("oversubscribed", "ordered", "reproducible", "non_blocking"):

@@ -12,6 +12,8 @@
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
+#include "entry/tool/machines.h"
+#include "model/predict.h"
 #include "tuning/size_class.h"
 #include "tuning/table_files.h"
 #include "tuning/table_json.h"
@@ -26,6 +28,7 @@ using tuning::TableRules;
 using tuning::Timed;
 
 constexpr int standard_ranks = 8;
+constexpr const char* standard_machine = "typical";
 
 Question question_from(const Arguments& arguments) {
   Question question;
@@ -69,6 +72,7 @@ struct Candidate {
   double native_us = 0;      // in that rule: times of different rules do not compare
   bool is_near = false;
   std::string why_illegal;
+  std::optional<double> predicted_us;  // on the machine that is asked about
 };
 
 std::string why_illegal(const NamedAlgorithm& algorithm, const Question& question) {
@@ -123,6 +127,22 @@ std::vector<Candidate> candidates_of(const TableRules& rules, const Question& qu
   return list;
 }
 
+// An answer should come at once: of large jobs those that take many steps are not predicted.
+void predict_times(const model::Machine& machine, const Question& question, std::vector<Candidate>* list) {
+  constexpr std::int64_t most_pieces = 1'000'000;
+  model::PredictOptions options{.has_shared_memory = question.has_shared_memory,
+                                .has_single_copy = question.has_single_copy,
+                                .is_blocking = question.is_blocking};
+  options.most_pieces = options.most_pieces_of_node = most_pieces;
+  for (Candidate& candidate : *list) {
+    if (!candidate.why_illegal.empty()) continue;
+    const model::Candidate asked{candidate.algorithm.algorithm, candidate.algorithm.parameters};
+    const model::Prediction prediction =
+        model::predict(asked, question.problem, question.bytes(), machine, options);
+    if (prediction.problem.empty()) candidate.predicted_us = prediction.us;
+  }
+}
+
 TableJson to_json(const Candidate& candidate) {
   TableJson json = candidate.timed ? tuning::to_json(*candidate.timed)
                                    : TableJson{{"algorithm", tuning::to_text(candidate.algorithm)}};
@@ -131,6 +151,7 @@ TableJson to_json(const Candidate& candidate) {
   if (candidate.native_us > 0) json["native_us"] = candidate.native_us;
   json["near"] = candidate.is_near;
   json["illegal"] = candidate.why_illegal;
+  if (candidate.predicted_us) json["predicted_us"] = *candidate.predicted_us;
   return json;
 }
 
@@ -155,7 +176,7 @@ TableJson to_json(const Question& question) {
 int explain_decision(const std::vector<std::string>& words) {
   const Arguments arguments(words,
                             {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table",
-                             "cache", "algorithm", "mpi", "region"},
+                             "cache", "algorithm", "mpi", "region", "machine"},
                             {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory",
                              "no-single-copy", "no-environment"});
   Question question = question_from(arguments);
@@ -176,7 +197,10 @@ int explain_decision(const std::vector<std::string>& words) {
                           {"reason", c.choice.reason},
                           {"why_not", c.why_not}});
   }
-  for (const Candidate& candidate : candidates_of(rules, question)) candidates.push_back(to_json(candidate));
+  const model::Machine machine = chosen_machine(arguments.text("machine", standard_machine));
+  std::vector<Candidate> list = candidates_of(rules, question);
+  predict_times(machine, question, &list);
+  for (const Candidate& candidate : list) candidates.push_back(to_json(candidate));
   for (const tuning::TableText& text : texts)
     tables.push_back({{"file", text.file}, {"source", text.source}});
   const TableJson answer = {
@@ -184,6 +208,7 @@ int explain_decision(const std::vector<std::string>& words) {
       {"choice", {{"algorithm", choice.text()}, {"source", choice.source}, {"reason", choice.reason}}},
       {"considered", std::move(considered)},
       {"candidates", std::move(candidates)},
+      {"machine", machine.name},
       {"tables", std::move(tables)},
       {"warnings", warnings}};
   std::puts(answer.dump(1, ' ', false, TableJson::error_handler_t::replace).c_str());

@@ -15,6 +15,7 @@
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
+#include "entry/tool/machines.h"
 #include "model/machine.h"
 
 namespace unisono::entry {
@@ -30,23 +31,6 @@ using std::chrono::steady_clock;
 
 constexpr int most_predicted_ranks = 1 << 20;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
-
-Machine chosen_machine(const std::string& text) {
-  if (const Machine* known = model::find_built_in(text)) return *known;
-  std::ifstream stream(text);
-  if (!stream) {
-    std::string known;
-    for (const Machine& machine : model::built_in_machines()) {
-      known += (known.empty() ? "" : ", ") + machine.name;
-    }
-    throw UsageError("--machine " + text + ": there is no such file, and no such machine built in (" + known +
-                     ")");
-  }
-  const std::string lines((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  model::ReadMachine read = model::machine_from_json(lines);
-  if (!read.machine) throw UsageError("--machine " + text + ": " + read.problem);
-  return *std::move(read.machine);
-}
 
 std::int64_t bytes_of(const std::string& text, const std::string& what) {
   const std::int64_t bytes = bytes_from_text(text);

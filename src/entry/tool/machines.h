@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The machine that a question is about (docs/models.md).
+#pragma once
+
+#include <string>
+
+#include "model/machine.h"
+
+namespace unisono::entry {
+
+// A built-in machine by its name, or one from a file. Throws UsageError where it is neither.
+model::Machine chosen_machine(const std::string& text);
+
+}  // namespace unisono::entry

@@ -16,11 +16,12 @@ from mpis import Layout, Mpi
 OPERATIONS = "barrier,bcast,allreduce,alltoallv"
 
 
-def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None = None) -> Path:
+def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None = None, *more: str) -> Path:
     table = Path(runner.scratch) / "table.json"
     environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
     words = [sys.executable, "-m", "unisono", "tune", "--budget", "2s", "--operation", OPERATIONS]
-    words += ["--size", "8,16K", "-o", str(table), "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
+    words += ["--size", "8,16K", "-o", str(table), "--mpicc", str(mpi.compilers["c"])]
+    words += [*more, "--", *launcher]
     words = cluster.on_head(words) if cluster else words
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
@@ -53,6 +54,8 @@ def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
 def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     layout = Layout((2, 2))
     settings = runner.environment_for_ranks(cluster_mpi, 4, None)
-    table = tune(cluster_mpi, runner, cluster_mpi.launch(4, [], settings, layout), cluster)
+    table = tune(
+        cluster_mpi, runner, cluster_mpi.launch(4, [], settings, layout), cluster, "--machine", "ethernet"
+    )
     rules = json.loads(table.read_text())["rules"]
     assert all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2] for rule in rules)

@@ -10,12 +10,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from unisono import __version__, bench, files, tables, tool, tuning
+from unisono import __version__, bench, files, machines, tables, tool, tuning
 from unisono.commands.bench import listed, size_in_bytes
 from unisono.commands.run import settings_from_environment
 from unisono.errors import UnisonoError
@@ -60,6 +61,11 @@ def budget_in_seconds(text: str) -> float:
 @click.option(
     "--exhaustive", is_flag=True, help="Look at every setting of every algorithm, whatever time it takes."
 )
+@click.option(
+    "--machine",
+    metavar="NAME|FILE",
+    help="Leave out what `unisono predict` expects to take three times as long as the fastest on this machine.",
+)
 @click.option("--restart", is_flag=True, help="Forget what an interrupted run has left.")
 @click.option(
     "--mpicc",
@@ -73,6 +79,7 @@ def command(
     operations: str,
     sizes: str,
     exhaustive: bool,
+    machine: str | None,
     restart: bool,
     mpicc: Path | None,
     launcher: tuple[str, ...],
@@ -98,7 +105,7 @@ def command(
         ["--serve", "--sizes", ",".join(str(size) for _, size in plan)],
         mpicc,
     )
-    run = _Run(output, words, plan, budget_in_seconds(budget), exhaustive)
+    run = _Run(output, words, plan, budget_in_seconds(budget), exhaustive, machine)
     if restart:
         run.forget()
     run.go()
@@ -115,6 +122,17 @@ def _plan(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, in
     ]
 
 
+def _predicted_us(
+    machine: str, layout: str, operation: str, size: int, candidates: Sequence[tuning.Candidate]
+) -> list[float | None]:
+    """What the candidates should take on the described machine; None: not known."""
+    words = [word for candidate in candidates for word in ("--algorithm", str(candidate))]
+    question = ["--operation", operation, "--layout", layout, "--bytes", str(size), "--machine", machine]
+    answer = tool.ask("predict", *question, *words)
+    times = {entry["asked"]: entry["us"] for entry in answer["predictions"]}
+    return [times.get(str(candidate)) for candidate in candidates]
+
+
 class _Run:
     """One tuning: its cells, what is done of them, and what it has cost."""
 
@@ -125,6 +143,7 @@ class _Run:
         plan: Sequence[tuple[str, int]],
         budget_s: float,
         exhaustive: bool,
+        machine: str | None,
     ) -> None:
         self.output = output
         self.kept = output.with_name(f".{output.name}.progress")
@@ -132,6 +151,7 @@ class _Run:
         self.plan = plan
         self.budget_s = budget_s
         self.tuner = tuning.Tuner(tool.algorithms(), is_exhaustive=exhaustive)
+        self.machine = machine
         self.outcomes: list[tuning.Outcome] = []
         self.place: Place | None = None
         self.troubles: list[str] = []
@@ -162,9 +182,13 @@ class _Run:
         )
 
     def _begin(self, place: Place) -> None:
-        if self.place is None:
-            self.place = place
-            self._read_kept()
+        if self.place is not None:
+            return
+        self.place = place
+        self._read_kept()
+        least, most = place.ranks_per_node
+        if self.machine is not None and least == most:
+            self.tuner.expected = partial(_predicted_us, machines.resolve(self.machine), place.layout)
 
     def _note(self, error: JobError) -> None:
         """Candidates that the job died of are not tried again."""

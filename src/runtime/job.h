@@ -82,6 +82,9 @@ class Job {
   tuning::StorePlace store_place() const;
   std::vector<tuning::SourcedTable> read_tables(std::vector<std::string>* warnings);
 
+  // job_predict.cc
+  void find_machine();
+
   // job_topology.cc
   void find_switches();
   patterns::ReadTopology read_topology();

@@ -127,6 +127,48 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
   }
 }
 
+TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
+  constexpr int size = 4;
+  set("UNISONO_LEARN", "auto");
+  set("UNISONO_LEARN_BUDGET", "100");
+  std::map<std::string, std::size_t> tried;
+  for (const char* machine : {"", "typical"}) {
+    set("UNISONO_MACHINE", machine);
+    World world(size);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      Rank me{job, host, rank, size};
+      // The host takes a millionth of what any algorithm can be expected to take.
+      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-12);
+      job.finish();
+    });
+    const Json learned = report()["learning"][0];
+    EXPECT_EQ(learned["chosen"], "native") << learned.dump(1);
+    tried[machine] = learned["candidates"].size();
+  }
+  EXPECT_EQ(tried["typical"], 1u) << "the host's alone";
+  EXPECT_GT(tried[""], 1u);
+}
+
+TEST_F(LearningTest, AMachineThatIsNoneIsSaid) {
+  std::ofstream(directory_ + "/machine.json") << "{}";
+  set("UNISONO_LEARN", "auto");
+  for (const std::string& machine : {directory_ + "/machine.json", directory_ + "/nowhere.json"}) {
+    set("UNISONO_MACHINE", machine);
+    World world(2);
+    world.run([](FakeHost& host, int rank) {
+      Job job(host);
+      Rank me{job, host, rank, 2};
+      for (int i = 0; i < 100; ++i) me.call(Operation::allreduce, 3);
+      job.finish();
+    });
+    const Json warnings = report()["warnings"];
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].get<std::string>().find("option machine '" + machine + "' is not used: "),
+              std::string::npos);
+  }
+}
+
 TEST_F(LearningTest, StarTriesAllAndTheGuardBeginsWithTheHosts) {
   constexpr int size = 4;
   for (const char* mode : {"star", "auto"}) {

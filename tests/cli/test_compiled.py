@@ -54,7 +54,7 @@ def test_options(stage: Stage, built: dict[str, str]) -> None:
         assert option["environment"] == f"UNISONO_{option['name'].upper()}"
         assert option["cli"] == f"--{option['name'].replace('_', '-')}"
         assert (
-            option["type"] in ("bool", "bytes", "integer", "text", "file", "files", "list")
+            option["type"] in ("bool", "bytes", "integer", "percent", "text", "file", "files", "list")
             or "|" in option["type"]
         )
         assert option["help"].endswith(".")

@@ -24,6 +24,8 @@ REDUCTIONS = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "
 BEST_GROUPS = 2
 REFINED = 2  # algorithms whose parameters are looked at
 FINALISTS = 3
+AT_A_TIME = 100  # settings that an exhaustive search asks for at once
+MOST_LOOKING_S = 600.0  # at those
 CLEARLY = 0.97  # of the time before: what is worth another parameter
 TIE = 1.02
 _SHARE_OF_LOOKING = 0.6  # of a cell's time
@@ -173,11 +175,14 @@ class _Looking:
 
     def at(self, candidates: Sequence[Candidate]) -> None:
         new = [c for c in candidates if c not in self.times]
-        left_s = 1e6 if self._is_exhaustive else self._until - time.monotonic()
-        if not new or left_s <= 0:
-            return
-        for name, seconds in self._job.look(self._operation, self._size, [str(c) for c in new], left_s):
-            self.times[parse(name)] = seconds
+        step = AT_A_TIME if self._is_exhaustive else max(len(new), 1)
+        for first in range(0, len(new), step):
+            left_s = MOST_LOOKING_S if self._is_exhaustive else self._until - time.monotonic()
+            if left_s <= 0:
+                return
+            names = [str(c) for c in new[first : first + step]]
+            for name, seconds in self._job.look(self._operation, self._size, names, left_s):
+                self.times[parse(name)] = seconds
 
     def best(self) -> list[Candidate]:
         return sorted(self.times, key=self.times.__getitem__)

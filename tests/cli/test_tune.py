@@ -103,6 +103,7 @@ def test_few_looks_find_what_an_exhaustive_search_finds():
     best = Tuner(ALGORITHMS, is_exhaustive=True).tune(exhaustive, "bcast", size, 1)
     assert outcome.winner() == best.winner() == "chain(segment=32768,window=4)"
     assert len(machine.looks) == outcome.looked < len(exhaustive.looks) / 3
+    assert len(exhaustive.looks) == len(set(exhaustive.looks)) == best.looked
 
 
 def test_groups_are_looked_at_by_one_of_them_first():
@@ -288,6 +289,14 @@ def test_a_table_is_written(launcher: list[str]):
     assert table["rules"][0]["time_us"] == 1.0
     assert "settings looked at of" in done.output
     assert not list(Path().glob(".*progress")), "nothing is left behind"
+
+
+def test_exhaustive(launcher: list[str]):
+    done = CliRunner().invoke(
+        cli, ["tune", "--exhaustive", "--operation", "bcast", "--size", "64K", *launcher]
+    )
+    assert done.exit_code == 0, done.output
+    assert len(asked("look")) == 3, "none of the three has a parameter"
 
 
 def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):

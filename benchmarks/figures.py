@@ -32,7 +32,7 @@ from harness import Cluster
 from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, tables
-from unisono.machine import usable_cores
+from unisono.machine import processor_model, usable_cores
 
 KIB, MIB = 1 << 10, 1 << 20
 SYNCHRONISING = ("barrier", "allreduce", "allgather", "alltoall")
@@ -370,10 +370,7 @@ VERDICTS = {
 
 
 def machine_text() -> str:
-    model = ""
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    model = processor_model()
     return f"{usable_cores()} cores{', ' + model if model else ''}"
 
 

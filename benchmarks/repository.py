@@ -35,7 +35,6 @@ KIB, MIB = 1 << 10, 1 << 20
 SIZES = (8, 256, 4 * KIB, 64 * KIB, MIB, 4 * MIB)
 # What ranks hold of all blocks together, at most: larger blocks are left out.
 MOST_BYTES = {"pair": 64 * MIB, "crowd": 32 * MIB, "nodes": 4 * MIB}
-ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 RANKS = {"pair": 2, "crowd": 8, "nodes": 16}
 NODES = Layout((4, 4, 4, 4))
 RATE = "1gbit"
@@ -54,7 +53,7 @@ class Measured:
 
 
 def sizes_of(operation: str, layout: str) -> list[int]:
-    blocks = 1 if operation in ONE_VECTOR else RANKS[layout]
+    blocks = 1 if operation in bench.ON_ONE_VECTOR else RANKS[layout]
     return [size for size in SIZES if size * blocks <= MOST_BYTES[layout]]
 
 
@@ -86,14 +85,7 @@ def kept(path: Path) -> list[Measured]:
     if not path.exists():
         return []
     return [
-        Measured(
-            entry["layout"],
-            entry["mpi"],
-            [
-                bench.Cell(**cell | {"candidates": tuple(bench.Candidate(**c) for c in cell["candidates"])})
-                for cell in entry["cells"]
-            ],
-        )
+        Measured(entry["layout"], entry["mpi"], [bench.from_row(cell) for cell in entry["cells"]])
         for entry in json.loads(path.read_text())
     ]
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,8 @@ OPERATIONS = (
     "gatherv",
     "scatterv",
 )
+# Their size is that of one vector on each rank, not of one block of several.
+ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 _COMPILE_TIMEOUT_S = 120
 _RESAMPLINGS = 2000
 _CONFIDENCE = 0.95
@@ -160,7 +163,7 @@ def compiler_beside(launcher: str) -> Path:
 def compile_program(compiler: Path, cache: Path | None = None, name: str = "collectives.c") -> Path:
     """A benchmark program for this MPI, from the user's cache directory where it was compiled before."""
     code = b"".join(file.read_bytes() for file in (source(name), source("operations.h")))
-    folder = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unisono" / "bench"
+    folder = cache or places.cache() / "bench"
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
     program = folder / key.hexdigest()[:16] / Path(name).stem
     if program.is_file():
@@ -225,3 +228,8 @@ def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int =
 
 def as_rows(cells: Sequence[Cell]) -> list[dict[str, object]]:
     return [asdict(c) for c in cells]
+
+
+def from_row(row: Mapping[str, Any]) -> Cell:
+    """The cell that `as_rows` has made a row of, also by way of JSON."""
+    return Cell(**{**row, "candidates": tuple(Candidate(**c) for c in row["candidates"])})

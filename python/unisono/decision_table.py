@@ -79,14 +79,19 @@ def merged(loaded: list[DecisionTable], command: str) -> dict[str, Any]:
     for table in loaded:
         for _, rule in table.rules:
             rules.setdefault(json.dumps(conditions(rule), sort_keys=True), rule)
-    provenance = {"unisono": __version__}
+    origins = {}
     for name in ("machine", "mpi"):
         values = dict.fromkeys(table.provenance[name] for table in loaded if table.provenance.get(name))
         if values:
-            provenance[name] = "; ".join(values)
-    provenance["date"] = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    provenance["command"] = command
-    return {"schema": SCHEMA, "version": VERSION, "provenance": provenance, "rules": list(rules.values())}
+            origins[name] = "; ".join(values)
+    return document(list(rules.values()), command, **origins)
+
+
+def document(rules: list[Rule], command: str, **origins: str) -> dict[str, Any]:
+    """A table made now by `command`; `origins`: machine and mpi, as far as they are known."""
+    made = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    provenance = {"unisono": __version__, **origins, "date": made, "command": command}
+    return {"schema": SCHEMA, "version": VERSION, "provenance": provenance, "rules": rules}
 
 
 def as_text(table: dict[str, Any]) -> str:

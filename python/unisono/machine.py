@@ -137,10 +137,14 @@ def _can_read(process: int, marker: ctypes.Array[ctypes.c_char]) -> bool:
     return count == len(marker) and copy.raw == marker.raw
 
 
-def processor_name() -> str:
-    """The processors' name and number, as the kernel has it: `2 x AMD EPYC 7B13`."""
-    name = "processor"
+def processor_model() -> str:
+    """The processors' name, as the kernel has it: `AMD EPYC 7B13`; empty where it does not say."""
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
-    return f"{os.cpu_count()} x {name}"
+        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    return ""
+
+
+def processor_name() -> str:
+    """Their number and name: `2 x AMD EPYC 7B13`."""
+    return f"{os.cpu_count()} x {processor_model() or 'processor'}"

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from unisono import places
 
 
 def folder() -> Path:
     """Where the user's machines are kept, as NAME.json."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "unisono" / "machines"
+    return places.cache() / "machines"
 
 
 def resolve(text: str) -> str:

@@ -16,6 +16,11 @@ LIBRARY = "libunisono.so"
 _package = Path(__file__).resolve().parent
 
 
+def cache() -> Path:
+    """The user's folder for what is made once and kept: $XDG_CACHE_HOME/unisono, or ~/.cache/unisono."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unisono"
+
+
 @dataclass(frozen=True)
 class Home:
     """One place that may hold the compiled parts, and why it was looked at."""

@@ -13,6 +13,7 @@ import click
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 LEAST_WIDTH = 80  # columns; on narrower terminals lines wrap, which is better than to lose numbers
@@ -49,6 +50,13 @@ def table(
             overflow="fold",
         )
     return made
+
+
+def progress() -> Progress:
+    """A bar over what is to be done, on a terminal's standard error."""
+    target = console(sys.stderr)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=target, transient=True, disable=not target.is_terminal)
 
 
 def fits(made: Table, console: Console) -> bool:

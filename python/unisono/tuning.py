@@ -131,6 +131,10 @@ class Tuner:
         for algorithm in self._of(operation):
             yield from matrix(algorithm, size)
 
+    def settings(self, operation: str, size: int) -> int:
+        """How many an exhaustive search looks at."""
+        return sum(1 for _ in self._all(operation, size))
+
     def _look_in_steps(self, looking: _Looking, operation: str, size: int) -> None:
         entries = self._promising(operation, size)
         groups: dict[str, list[Candidate]] = {}

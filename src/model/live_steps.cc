@@ -27,10 +27,6 @@ namespace {
 constexpr std::int64_t least_area_bytes = 16 * 1024;  // of a rank, as the runtime has it
 constexpr std::uint32_t least_ring = 4;
 
-bool is_flag_step(StepKind kind) {
-  return kind == StepKind::signal || kind == StepKind::await || kind == StepKind::await_all ||
-         kind == StepKind::await_space || kind == StepKind::expose;
-}
 bool is_await(StepKind kind) {
   return kind == StepKind::await || kind == StepKind::await_all || kind == StepKind::node_barrier;
 }
@@ -213,7 +209,7 @@ void LiveSteps::fill(const Step& step, LiveStep* live) const {
   live->kind = step.kind;
   live->peer = step.peer;
   live->tick = step.tick;
-  live->is_node_step = is_flag_step(step.kind) || is_fused(step.kind);
+  live->is_node_step = schedule::is_flag_step(step.kind) || is_fused(step.kind);
   if (is_message(step.kind)) {
     const Ref& data = step.kind == StepKind::send ? step.left : step.into;
     live->is_token = schedule::is_token(problem_.operation, data);
@@ -399,25 +395,8 @@ bool LiveSteps::may_start(const LiveStep& step, std::int64_t piece) const {
   for (const schedule::Predecessor& wait : step.waits_for) {
     if (wait.step < first_) continue;
     const LiveStep& other = at(wait.step);
-    bool is_over = true;
-    switch (wait.how) {
-      case Wait::pieces:
-        is_over = other.done >= schedule::pieces_needed(piece, step.pieces, other.pieces);
-        break;
-      case Wait::all:
-        is_over = other.is_done();
-        break;
-      case Wait::previous:
-        is_over = other.done >= piece;
-        break;
-      case Wait::started_pieces:
-        is_over = other.started > piece;
-        break;
-      case Wait::started_all:
-        is_over = other.started == other.pieces;
-        break;
-    }
-    if (!is_over) return false;
+    if (!schedule::is_over(wait.how, piece, step.pieces, other.started, other.done, other.pieces))
+      return false;
   }
   return true;
 }

@@ -32,6 +32,12 @@ struct LastHit {
   std::uintptr_t handle = 0;
   std::uint64_t generation = 0;
   Communicator* communicator = nullptr;
+
+  // Null where it was another one.
+  Communicator* find(const Job* of, host::Comm comm, std::uint64_t now) const {
+    const bool is_it = handle == static_cast<std::uintptr_t>(comm) && job == of && generation == now;
+    return is_it ? communicator : nullptr;
+  }
 };
 thread_local LastHit last_hit;
 // The class of a call that the host is running for this thread, between collective() and native_finished().
@@ -97,9 +103,9 @@ Communicator* Job::find(host::Comm handle) {
   const auto key = static_cast<std::uintptr_t>(handle);
   LastHit& hit = last_hit;
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (hit.handle == key && hit.job == this && hit.generation == generation) [[likely]]
-    return hit.communicator;
-  Communicator* c = nullptr;
+  Communicator* c = hit.find(this, handle, generation);
+  if (c != nullptr) [[likely]]
+    return c;
   {
     const std::lock_guard lock(table_mutex_);
     const auto found = table_.find(key);
@@ -167,11 +173,8 @@ Outcome Job::collective(const Call& call, int* error) {
 
 bool Job::leaves_to_host(Operation operation, host::Comm handle) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return true;
-  const LastHit& hit = last_hit;
-  const bool is_known = hit.handle == static_cast<std::uintptr_t>(handle) && hit.job == this &&
-                        hit.generation == generation_.load(std::memory_order_acquire);
-  if (!is_known) return false;
-  Communicator* c = hit.communicator;
+  Communicator* c = last_hit.find(this, handle, generation_.load(std::memory_order_acquire));
+  if (c == nullptr) return false;
   if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) return false;
   const CallMemo& memo = c->memos[static_cast<int>(operation)];
   if (!memo.is_of_all || (memo.entry->calls & memo.entry->sample_mask) == 0) return false;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What learning expects of algorithms before it has tried them: the model's times on the machine that option
 // 'machine' describes (A7). All ranks must expect the same, so rank 0's file holds for all.
-#include <fstream>
-#include <iterator>
-
+#include "base/files.h"
 #include "base/log.h"
-#include "model/predict.h"
 #include "runtime/job.h"
+#include "tuning/prediction.h"
 
 namespace unisono::runtime {
 namespace {
@@ -14,11 +12,6 @@ namespace {
 // A prediction is made when a class of calls is first met: it must not take longer than many calls.
 constexpr std::int64_t most_steps = 200'000;
 constexpr double us = 1e-6;
-
-std::string file_text(const std::string& name) {
-  std::ifstream stream(name);
-  return std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-}
 
 }  // namespace
 
@@ -28,7 +21,8 @@ void Job::find_machine() {
   if (const model::Machine* known = model::find_built_in(options_.machine)) {
     read.machine = *known;
   } else {
-    read = model::machine_from_json(as_rank_0_has_it(world_rank_ == 0 ? file_text(options_.machine) : ""));
+    read = model::machine_from_json(
+        as_rank_0_has_it(world_rank_ == 0 ? file_text(options_.machine).value_or("") : ""));
   }
   if (!read.machine) {
     warnings_.push_back("option machine '" + options_.machine + "' is not used: " + read.problem);
@@ -37,13 +31,8 @@ void Job::find_machine() {
   }
   predict_ = [machine = *std::move(read.machine)](const tuning::Question& question,
                                                   const tuning::Choice& choice) {
-    model::PredictOptions options{.has_shared_memory = question.has_shared_memory,
-                                  .has_single_copy = question.has_single_copy,
-                                  .is_blocking = question.is_blocking};
-    options.most_pieces = options.most_pieces_of_node = most_steps;
-    const model::Prediction prediction = model::predict({choice.algorithm, choice.parameters},
-                                                        question.problem, question.bytes(), machine, options);
-    return prediction.problem.empty() ? prediction.us * us : 0;
+    const model::Candidate asked{choice.algorithm, choice.parameters};
+    return tuning::predicted_us(question, asked, machine, most_steps).value_or(0) * us;
   };
 }
 

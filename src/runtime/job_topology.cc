@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The switches between the job's machines, as option 'topology' describes them (S6).
-#include <fstream>
-#include <iterator>
-
+#include "base/files.h"
 #include "base/log.h"
 #include "patterns/topology.h"
 #include "runtime/job.h"
@@ -16,9 +14,9 @@ struct File {
 };
 
 File read_file(const std::string& name) {
-  std::ifstream stream(name);
-  File file{std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>()), {}};
-  if (!stream) file.problem = name + " cannot be read; a topology without a file is written tree:4x8";
+  const std::optional<std::string> lines = file_text(name);
+  File file{lines.value_or(""), {}};
+  if (!lines) file.problem = name + " cannot be read; a topology without a file is written tree:4x8";
   return file;
 }
 

@@ -17,11 +17,6 @@ namespace {
   throw std::invalid_argument("malformed program: " + why);
 }
 
-constexpr bool is_flag_step(StepKind kind) {
-  return kind == StepKind::signal || kind == StepKind::await || kind == StepKind::await_all ||
-         kind == StepKind::await_space || kind == StepKind::expose;
-}
-
 bool is_node_step(const Step& step) {
   if (is_flag_step(step.kind) || is_fused(step.kind)) return true;
   const Operands named = operands(step);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedule/program.h"
+#include "schedule/ranges.h"
 
 namespace unisono::schedule {
 
@@ -20,6 +21,24 @@ enum class Wait : std::uint8_t {
 };
 constexpr bool is_start(Wait how) {
   return how == Wait::started_pieces || how == Wait::started_all;
+}
+// Is the wait over for `piece` of a step of so many pieces, where the other step has started and done so many
+// of its own?
+inline bool is_over(Wait how, std::int64_t piece, std::int64_t pieces, std::int64_t other_started,
+                    std::int64_t other_done, std::int64_t other_pieces) {
+  switch (how) {
+    case Wait::pieces:
+      return other_done >= pieces_needed(piece, pieces, other_pieces);
+    case Wait::all:
+      return other_done == other_pieces;
+    case Wait::previous:
+      return other_done >= piece;
+    case Wait::started_pieces:
+      return other_started > piece;
+    case Wait::started_all:
+      return other_started == other_pieces;
+  }
+  return true;
 }
 
 struct Predecessor {

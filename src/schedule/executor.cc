@@ -167,27 +167,8 @@ bool Executor::State::may_start(const CompiledStep& step, std::int64_t piece) co
   for (std::int32_t i = step.first_predecessor; i != step.last_predecessor; ++i) {
     const Predecessor& wait = compiled->predecessors[i];
     const StepProgress& other = progress[wait.step];
-    bool is_over = false;
-    switch (wait.how) {
-      case Wait::pieces: {
-        const std::int64_t others = stages[compiled->steps[wait.step].stage].pieces;
-        is_over = other.done >= pieces_needed(piece, stages[step.stage].pieces, others);
-        break;
-      }
-      case Wait::all:
-        is_over = other.done == stages[compiled->steps[wait.step].stage].pieces;
-        break;
-      case Wait::previous:
-        is_over = other.done >= piece;
-        break;
-      case Wait::started_pieces:
-        is_over = other.started > piece;
-        break;
-      case Wait::started_all:
-        is_over = other.started == stages[compiled->steps[wait.step].stage].pieces;
-        break;
-    }
-    if (!is_over) return false;
+    const std::int64_t others = stages[compiled->steps[wait.step].stage].pieces;
+    if (!is_over(wait.how, piece, stages[step.stage].pieces, other.started, other.done, others)) return false;
   }
   return true;
 }

@@ -137,6 +137,11 @@ enum class StepKind : std::uint8_t {
 constexpr bool is_fused(StepKind kind) {
   return kind >= StepKind::node_barrier;
 }
+// Those that deal in the flags of a channel alone.
+constexpr bool is_flag_step(StepKind kind) {
+  return kind == StepKind::signal || kind == StepKind::await || kind == StepKind::await_all ||
+         kind == StepKind::await_space || kind == StepKind::expose;
+}
 constexpr bool is_message(StepKind kind) {
   return kind == StepKind::send || kind == StepKind::recv;
 }

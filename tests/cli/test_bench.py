@@ -30,30 +30,37 @@ def executable(path: Path, text: str) -> Path:
     return path
 
 
-@pytest.fixture
-def mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An MPI of scripts: mpicc makes a program that prints $BENCH_LINES, mpirun runs what follows its `-n N`."""
-    folder = tmp_path / "mpi" / "bin"
-    executable(
-        folder / "mpicc",
-        '#!/bin/sh\n[ -z "$BENCH_BROKEN" ] || { echo broken >&2; exit 1; }\n'
-        'while [ "$1" != -o ]; do shift; done\n'
-        'printf \'#!/bin/sh\\nprintf "%%s\\\\n" "$BENCH_LINES"\\nexit ${BENCH_STATUS:-0}\\n\' > "$2"; chmod +x "$2"\n',
-    )
+def scripted_mpi(root: Path, monkeypatch: pytest.MonkeyPatch, mpicc: str, algorithms: str = "[]") -> Path:
+    """An MPI of scripts, whose launcher runs what follows its `-n N`, and a home of Unisono's: the folder of the MPI's
+    programs. `mpicc` writes the program "$2"; `algorithms` is what the tool lists."""
+    folder = root / "mpi" / "bin"
+    executable(folder / "mpicc", mpicc)
     executable(
         folder / "mpirun",
         '#!/bin/sh\n[ "$1" != --version ] || { echo "mpirun (Open MPI) 5.0.0"; exit; }\nshift 2; exec "$@"\n',
     )
-    home = tmp_path / "home"
+    home = root / "home"
     executable(
         home / "bin" / "unisono-exec", '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift; exec "$@"\n'
     )
-    executable(home / "bin" / "unisono-tool", "#!/bin/sh\necho '[]'\n")
+    executable(home / "bin" / "unisono-tool", f"#!/bin/sh\necho '{algorithms}'\n")
     (home / "lib").mkdir()
     (home / "lib" / "libunisono.so").write_text("")
     monkeypatch.setenv("UNISONO_HOME", str(home))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
     return folder
+
+
+@pytest.fixture
+def mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """mpicc makes a program that prints $BENCH_LINES."""
+    return scripted_mpi(
+        tmp_path,
+        monkeypatch,
+        '#!/bin/sh\n[ -z "$BENCH_BROKEN" ] || { echo broken >&2; exit 1; }\n'
+        'while [ "$1" != -o ]; do shift; done\n'
+        'printf \'#!/bin/sh\\nprintf "%%s\\\\n" "$BENCH_LINES"\\nexit ${BENCH_STATUS:-0}\\n\' > "$2"; chmod +x "$2"\n',
+    )
 
 
 def test_each_section_of_the_launcher_gets_the_program(mpi: Path) -> None:

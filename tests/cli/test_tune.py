@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_bench import executable
+from test_bench import executable, scripted_mpi
 from unisono import bench, tuning
 from unisono.commands.tune import budget_in_seconds
 from unisono.main import cli
@@ -247,28 +247,14 @@ LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "ch
 
 @pytest.fixture
 def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """An MPI of scripts: mpicc makes the job above."""
-    folder = tmp_path / "mpi" / "bin"
+    """mpicc makes the job above."""
     script = tmp_path / "job.py"
     script.write_text(JOB)
-    executable(
-        folder / "mpicc",
+    mpicc = (
         '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
-        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n',
+        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n'
     )
-    executable(
-        folder / "mpirun",
-        '#!/bin/sh\n[ "$1" != --version ] || { echo "mpirun (Open MPI) 5.0.0"; exit; }\nshift 2; exec "$@"\n',
-    )
-    home = tmp_path / "home"
-    executable(
-        home / "bin" / "unisono-exec", '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift; exec "$@"\n'
-    )
-    executable(home / "bin" / "unisono-tool", f"#!/bin/sh\necho '{LISTED}'\n")
-    (home / "lib").mkdir()
-    (home / "lib" / "libunisono.so").write_text("")
-    monkeypatch.setenv("UNISONO_HOME", str(home))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = scripted_mpi(tmp_path, monkeypatch, mpicc, LISTED)
     monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
     monkeypatch.chdir(tmp_path)
     return ["--budget", "1s", "--", str(folder / "mpirun"), "-n", "4"]

@@ -5,29 +5,24 @@ from __future__ import annotations
 
 import csv
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from unisono import bench, candidates, tables, tool
 from unisono.commands.run import settings_from_environment
 
 _DEFAULT_SIZES = "8,1K,64K,1M"
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _NOISE = 0.02  # a cell is behind where even the upper end of its interval is below 1 - this
 
 
 def size_in_bytes(text: str) -> int:
     """`8`, `64K`, `1M`, `4MiB` -> bytes."""
-    upper = text.strip().upper().removesuffix("B").removesuffix("I")
-    digits = upper.rstrip("KMG")
-    unit = upper[len(digits) :]
-    if not digits.isdigit() or unit not in _UNITS:
+    count = tables.bytes_from_text(text)
+    if count is None:
         raise click.BadParameter(f"'{text}' is no size; write 8, 64K or 1M")
-    return int(digits) * _UNITS[unit]
+    return count
 
 
 def listed(value: str, allowed: Sequence[str]) -> list[str]:
@@ -114,10 +109,7 @@ def command(
         settings["UNISONO_ALGORITHM"] = algorithm
     words = bench.command_line(launcher, settings, options, mpicc)
     expected = sum(1 if name == "barrier" else len(byte_counts) for name in names)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=tables.console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
-    ) as progress:
+    with tables.progress() as progress:
         task = progress.add_task("measuring", total=expected)
 
         def advance(cell: bench.Cell) -> None:

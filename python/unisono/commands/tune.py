@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TaskID
 
-from unisono import __version__, bench, files, machines, tables, tool, tuning
+from unisono import bench, decision_table, files, machines, tables, tool, tuning
 from unisono.commands.bench import listed, size_in_bytes
 from unisono.commands.run import settings_from_environment
 from unisono.errors import UnisonoError
@@ -161,9 +159,7 @@ class _Run:
         self.kept.unlink(missing_ok=True)
 
     def go(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        console = tables.console(sys.stderr)
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        with tables.progress() as progress:
             task = progress.add_task("tuning", total=len(self.plan))
             failures = 0
             while failures < _MOST_FAILURES:
@@ -205,20 +201,19 @@ class _Run:
 
     def _is_too_large(self, operation: str, size: int) -> bool:
         assert self.place is not None
-        is_vector = operation in ("bcast", "reduce", "allreduce", "scan", "exscan")
-        return not is_vector and size * self.place.ranks > _MOST_BYTES
+        return operation not in bench.ON_ONE_VECTOR and size * self.place.ranks > _MOST_BYTES
 
-    def _cells(self, job: Measurer, progress: Progress, task: object) -> None:
+    def _cells(self, job: Measurer, progress: Progress, task: TaskID) -> None:
         left = self._left()
         self.left_out = len(self.plan) - len(left) - len(self.outcomes)
-        progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))  # type: ignore[arg-type]
+        progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))
         end = time.monotonic() + self.budget_s - sum(outcome.seconds for outcome in self.outcomes)
         for number, (operation, size) in enumerate(left):
-            progress.update(task, description=f"{operation} {tables.bytes_text(size)}")  # type: ignore[arg-type]
+            progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
             share_s = (end - time.monotonic()) / (len(left) - number)
             self.outcomes.append(self.tuner.tune(job, operation, size, max(share_s, _LEAST_CELL_S)))
             self._keep()
-            progress.advance(task)  # type: ignore[arg-type]
+            progress.advance(task)
 
     def _read_kept(self) -> None:
         """Go on with what an interrupted run of the same job has left."""
@@ -229,8 +224,7 @@ class _Run:
         if kept.get("place") != json.loads(json.dumps(asdict(self.place))):  # type: ignore[arg-type]
             return
         for entry in kept["outcomes"]:
-            entry["cell"]["candidates"] = tuple(bench.Candidate(**c) for c in entry["cell"]["candidates"])
-            outcome = tuning.Outcome(**entry | {"cell": bench.Cell(**entry["cell"])})
+            outcome = tuning.Outcome(**entry | {"cell": bench.from_row(entry["cell"])})
             if (outcome.operation, outcome.bytes) in self.plan:
                 self.outcomes.append(outcome)
         if self.outcomes:
@@ -246,19 +240,11 @@ class _Run:
 
     def write_table(self, command_line: Sequence[str]) -> None:
         assert self.place is not None
-        table = {
-            "schema": "unisono-table",
-            "version": 1,
-            "provenance": {
-                "unisono": __version__,
-                "machine": processor_name(),
-                "mpi": self.place.mpi,
-                "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "command": " ".join(command_line),
-            },
-            "rules": tuning.rules(self.outcomes, self.place),
-        }
-        files.write_whole(self.output, json.dumps(table, indent=1) + "\n")
+        provenance = {"machine": processor_name(), "mpi": self.place.mpi}
+        table = decision_table.document(
+            tuning.rules(self.outcomes, self.place), " ".join(command_line), **provenance
+        )
+        files.write_whole(self.output, decision_table.as_text(table))
         self.forget()
 
     def say(self) -> None:
@@ -284,12 +270,7 @@ class _Run:
         console.print(made)
         seconds = sum(outcome.seconds for outcome in self.outcomes)
         looked = sum(outcome.looked for outcome in self.outcomes)
-        every = sum(
-            len(list(tuning.matrix(algorithm, size)))
-            for operation, size in ((o.operation, o.bytes) for o in self.outcomes)
-            for algorithm in tool.algorithms()
-            if algorithm["operation"] == operation
-        )
+        every = sum(self.tuner.settings(outcome.operation, outcome.bytes) for outcome in self.outcomes)
         console.print(
             f"{seconds:.0f} s for {len(self.outcomes)} cells, {looked} settings looked at of {every} that an exhaustive search has"
         )

@@ -13,7 +13,7 @@
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
 #include "entry/tool/machines.h"
-#include "model/predict.h"
+#include "tuning/prediction.h"
 #include "tuning/size_class.h"
 #include "tuning/table_files.h"
 #include "tuning/table_json.h"
@@ -129,17 +129,11 @@ std::vector<Candidate> candidates_of(const TableRules& rules, const Question& qu
 
 // An answer should come at once: of large jobs those that take many steps are not predicted.
 void predict_times(const model::Machine& machine, const Question& question, std::vector<Candidate>* list) {
-  constexpr std::int64_t most_pieces = 1'000'000;
-  model::PredictOptions options{.has_shared_memory = question.has_shared_memory,
-                                .has_single_copy = question.has_single_copy,
-                                .is_blocking = question.is_blocking};
-  options.most_pieces = options.most_pieces_of_node = most_pieces;
+  constexpr std::int64_t most_steps = 1'000'000;
   for (Candidate& candidate : *list) {
     if (!candidate.why_illegal.empty()) continue;
     const model::Candidate asked{candidate.algorithm.algorithm, candidate.algorithm.parameters};
-    const model::Prediction prediction =
-        model::predict(asked, question.problem, question.bytes(), machine, options);
-    if (prediction.problem.empty()) candidate.predicted_us = prediction.us;
+    candidate.predicted_us = tuning::predicted_us(question, asked, machine, most_steps);
   }
 }
 

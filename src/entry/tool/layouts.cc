@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/tool/layouts.h"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "base/files.h"
 namespace unisono::entry {
 namespace {
 
@@ -33,9 +32,8 @@ void hang_on(const Topology& topology, const std::string& text, Layout* layout) 
 
 Topology topology_from(const std::string& text) {
   patterns::ReadTopology read;
-  if (std::ifstream stream(text); !patterns::is_synthetic(text) && stream) {
-    const std::string lines((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-    read = patterns::topology_from_lines(lines, text);
+  if (const auto lines = file_text(text); !patterns::is_synthetic(text) && lines) {
+    read = patterns::topology_from_lines(*lines, text);
   } else {
     read = patterns::synthetic_topology(text);
     if (!patterns::is_synthetic(text)) read.problem += ", or the name of a file that can be read";

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/tool/machines.h"
 
-#include <fstream>
-#include <iterator>
-
+#include "base/files.h"
 #include "entry/tool/arguments.h"
 
 namespace unisono::entry {
 
 model::Machine chosen_machine(const std::string& text) {
   if (const model::Machine* known = model::find_built_in(text)) return *known;
-  std::ifstream stream(text);
-  if (!stream) {
+  const std::optional<std::string> lines = file_text(text);
+  if (!lines) {
     std::string known;
     for (const model::Machine& machine : model::built_in_machines()) {
       known += (known.empty() ? "" : ", ") + machine.name;
@@ -19,8 +17,7 @@ model::Machine chosen_machine(const std::string& text) {
     throw UsageError("--machine " + text + ": there is no such file, and no such machine built in (" + known +
                      ")");
   }
-  const std::string lines((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  model::ReadMachine read = model::machine_from_json(lines);
+  model::ReadMachine read = model::machine_from_json(*lines);
   if (!read.machine) throw UsageError("--machine " + text + ": " + read.problem);
   return *std::move(read.machine);
 }

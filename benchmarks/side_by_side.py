@@ -19,8 +19,10 @@ from unisono import bench  # noqa: E402
 from unisono.machine import usable_cores  # noqa: E402
 
 
-def words(mpi: Mpi, ranks: int, options: Sequence[str], layout: Layout | None = None) -> list[str]:
-    """The command line of the benchmark program under this MPI; with `layout` on the nodes of a cluster."""
+def words(
+    mpi: Mpi, ranks: int, options: Sequence[str], layout: Layout | None = None, name: str = "collectives.c"
+) -> list[str]:
+    """The command line of a benchmark program under this MPI and Unisono; with `layout` on the nodes of a cluster."""
     # The nodes share this machine's cores: there every MPI yields.
     is_spinning = layout is not None and not mpi.is_yielding
     settings = {"LD_PRELOAD": str(build_yield_preload())} if is_spinning else {}
@@ -28,7 +30,7 @@ def words(mpi: Mpi, ranks: int, options: Sequence[str], layout: Layout | None = 
     os.environ.setdefault("UNISONO_HOME", str(ROOT / "build/release"))
     home = {"UNISONO_HOME": os.environ["UNISONO_HOME"]}
     with environment(mpis.launcher_environment(mpi) | home):
-        return bench.command_line(line, {"UNISONO_LOG": "quiet"}, options, mpi.compilers["c"])
+        return bench.command_line(line, {"UNISONO_LOG": "quiet"}, options, mpi.compilers["c"], name)
 
 
 def measure(

@@ -187,10 +187,11 @@ def command_line(
     settings: Mapping[str, str],
     program_options: Sequence[str],
     compiler: Path | None = None,
+    name: str = "collectives.c",
 ) -> list[str]:
-    """The launcher's words with the benchmark program behind them, in each of its sections, under Unisono."""
+    """The launcher's words with a benchmark program behind them, in each of its sections, under Unisono."""
     shim = Shim(places.require("shim"), places.require("library"), settings)
-    return rewrite(plain_command_line(launcher, "collectives.c", program_options, compiler), shim).words
+    return rewrite(plain_command_line(launcher, name, program_options, compiler), shim).words
 
 
 def plain_command_line(

@@ -40,6 +40,21 @@ struct StageProgress {
   std::int64_t pieces = 1;
   std::int64_t window = 1;
   shm::Slice::Use use;
+
+  // As cut(): where piece `piece` of `length` elements begins. Lengths of references differ little within a
+  // stage, so that there is seldom anything to divide.
+  std::int64_t piece_start(std::int64_t piece, std::int64_t length) {
+    if (length != last_length || pieces != last_pieces) {
+      last_length = length;
+      last_pieces = pieces;
+      quotient = divide(length, pieces);
+      remainder = length - quotient * pieces;
+    }
+    return piece * quotient + (remainder == 0 ? 0 : divide(piece * remainder, pieces));
+  }
+
+ private:
+  std::int64_t last_length = 0, last_pieces = 1, quotient = 0, remainder = 0;
 };
 
 struct Executor::State {
@@ -91,9 +106,16 @@ struct Executor::State {
   }
   // Address of a piece in memory that this process sees, and its length in elements.
   char* address(const CompiledRef& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length) {
-    if (!ref.is_plain || !is_whole) return address_of_piece(ref, step, piece, length);
+    if (!ref.is_plain) return address_of_piece(ref, step, piece, length);
     *length = (ref.last - ref.first) * data.elements;
-    return own_address(ref, ref.first * data.elements);
+    std::int64_t first = ref.first * data.elements;
+    if (!is_whole) {
+      StageProgress& stage = stages[step.stage];
+      const std::int64_t start = stage.piece_start(piece, *length);
+      *length = stage.piece_start(piece + 1, *length) - start;
+      first += start;
+    }
+    return own_address(ref, first);
   }
   char* address_of_piece(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length);
   // Copies `length` elements from `first_element` of the piece on out of another rank's memory.

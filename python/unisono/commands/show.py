@@ -74,9 +74,9 @@ def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
 )
 @click.option(
     "--count",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Bytes that the call moves; in pieces, they are drawn in time as well.",
+    metavar="BYTES",
+    callback=_in_bytes,
+    help="Bytes that the call moves, 1M for instance; in pieces, they are drawn in time as well.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write .svg, .txt or .json to this file."

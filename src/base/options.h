@@ -15,6 +15,7 @@ struct Options {
   bool is_enabled = true;
   std::string algorithm;  // "allreduce:ring(segment=64K),bcast:native"
   bool is_reproducible = false;
+  std::int64_t set_up_after = 128;     // small calls on a communicator
   std::string learn = "off";           // off, star, auto
   std::int64_t learn_iterations = 10;  // looks at each candidate
   double learn_tolerance = 10;         // percent

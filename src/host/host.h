@@ -68,6 +68,8 @@ class Host {
   virtual std::string comm_name(Comm comm) = 0;
   // The info key unisono_reproducible, as the program set it on `comm`. Local.
   virtual Hint reproducible_hint(Comm comm) = 0;
+  // Has the program ever given `comm`, or what it was duplicated from, an info object? The same on all ranks.
+  virtual bool has_hints(Comm comm) = 0;
 
   // --- Messages of bytes (on communicators that the core made by comm_split) ---
   virtual int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,

@@ -107,9 +107,12 @@ struct Communicator {
   int rank = 0;
   int size = 1;
   std::string name;
-  // Set where every call goes to the host, for the communicator's life.
+  // Set where every call goes to the host: for the communicator's life, but for few_calls.
   NativeReason native_reason = NativeReason::none;
   std::uint64_t native_calls[operation_count] = {};
+  // Before it was set up (option set_up_after): calls, and what they count for.
+  std::uint64_t early_calls[operation_count] = {};
+  std::int64_t early_weight = 0;
 
   std::shared_ptr<const patterns::Layout> layout;
   std::vector<int> rank_in_world;  // rank -> rank in the private world

@@ -127,8 +127,11 @@ Outcome Job::collective(const Call& call, int* error) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
   Communicator* c = find(call.comm);
   if (c->native_reason != NativeReason::none) {
-    ++c->native_calls[static_cast<int>(call.operation)];
-    return Outcome::native;
+    if (c->native_reason != NativeReason::few_calls) {
+      ++c->native_calls[static_cast<int>(call.operation)];
+      return Outcome::native;
+    }
+    if (!is_set_up_now(*c, call)) return Outcome::native;
   }
   if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) [[unlikely]]
     drain(*c);

@@ -67,6 +67,9 @@ class Job {
   void choose_progress();
   Communicator* set_up(host::Comm handle);
   NativeReason set_up_members(Communicator& c);
+  bool may_wait_with_set_up(host::Comm handle);
+  bool is_set_up_now(Communicator& c, const Call& call);
+  std::int64_t early_weight(const Call& call, const Communicator& c);
   NativeReason agree_on_identifier(Communicator& c, bool is_translated);
   bool wants_one_order(const Communicator& c) const;
   void say_who_decides_order(const Communicator& c, NativeReason reason) const;
@@ -197,6 +200,7 @@ class Job {
   std::atomic<std::uint64_t> region_{0};  // the innermost one
   std::mutex decide_mutex_;
   tuning::Decider decider_;
+  std::atomic<bool> is_told_algorithm_{false};           // has the program ever forced one?
   std::set<const algorithms::Descriptor*> quarantined_;  // by this rank, on any communicator
   std::vector<std::string> warnings_;
   bool is_pool_full_said_ = false;

@@ -36,6 +36,7 @@ bool Job::set_algorithm(const std::string& text) {
     if (world_rank_ == 0) log::warning(problem);
   }
   if (!problems.empty()) return false;
+  is_told_algorithm_.store(true, std::memory_order_relaxed);
   {
     const std::lock_guard lock(decide_mutex_);
     decider_.set_forced(std::move(forced));

@@ -191,6 +191,8 @@ Communicator* Job::set_up(host::Comm handle) {
     c.native_reason = NativeReason::intercommunicator;
   } else if (c.size == 1) {
     c.native_reason = NativeReason::one_rank;
+  } else if (may_wait_with_set_up(handle)) {
+    c.native_reason = NativeReason::few_calls;
   } else {
     c.native_reason = set_up_members(c);
   }
@@ -209,6 +211,36 @@ Communicator* Job::set_up(host::Comm handle) {
     log::warning_once("a communicator's end cannot be watched; its memory is kept until the program ends");
   }
   return &c;
+}
+
+bool Job::may_wait_with_set_up(host::Comm handle) {
+  const bool wants_all_calls = options_.set_up_after == 0 || options_.is_reproducible ||
+                               options_.verify != "off" || !options_.algorithm.empty() ||
+                               is_told_algorithm_.load(std::memory_order_relaxed);
+  return !wants_all_calls && handle != host_.world() && !host_.has_hints(handle);
+}
+
+// Another call on a communicator that had few. What it counts for is the same on all ranks, and so is where
+// the set-up takes place.
+bool Job::is_set_up_now(Communicator& c, const Call& call) {
+  c.early_weight += early_weight(call, c);
+  if (c.early_weight < options_.set_up_after && may_wait_with_set_up(c.handle)) {
+    ++c.early_calls[static_cast<std::size_t>(call.operation)];
+    return false;
+  }
+  c.native_reason = set_up_members(c);
+  if (c.native_reason == NativeReason::none) return true;
+  ++c.native_calls[static_cast<std::size_t>(call.operation)];
+  return false;
+}
+
+// Long messages gain more. Of uneven blocks ranks may know their own alone.
+std::int64_t Job::early_weight(const Call& call, const Communicator& c) {
+  constexpr std::int64_t bytes_per_call = 4096;
+  if (call.operation == Operation::barrier || has_uneven_blocks(call.operation)) return 1;
+  int error = host::success;
+  const Arguments arguments = read_arguments(host_, call, c.rank, c.size, &error);
+  return error == host::success ? 1 + arguments.extent.bytes() / bytes_per_call : 1;
 }
 
 void Job::on_freed(void* token) {

@@ -15,6 +15,7 @@ enum class NativeReason : std::uint8_t {
   outside_world,
   no_identifier,
   set_up_failed,
+  few_calls,
   not_set_up,
   operator_aside
 };
@@ -35,8 +36,10 @@ constexpr std::string_view describe(NativeReason reason) {
       return "too many communicators are in use at once";
     case NativeReason::set_up_failed:
       return "the set-up of the communicator failed on a rank";
+    case NativeReason::few_calls:
+      return "the communicator's first calls: a set-up does not pay yet (option 'set_up_after')";
     case NativeReason::not_set_up:
-      return "non-blocking calls before the communicator's first blocking one, which sets it up";
+      return "non-blocking calls before the communicator was set up, which blocking ones do";
     case NativeReason::operator_aside:
       return "non-blocking calls with an operator of the program's own, without MPI_THREAD_MULTIPLE";
   }

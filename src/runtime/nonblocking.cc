@@ -66,6 +66,8 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
 Outcome Job::prepare(const Call& call) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
   Communicator* c = find(call.comm);
+  // What is made to be repeated pays for a set-up.
+  if (c->native_reason == NativeReason::few_calls) c->native_reason = set_up_members(*c);
   if (c->native_reason != NativeReason::none) return Outcome::native;
   const std::lock_guard lock(progress_mutex_);
   StartedCall* started = nullptr;
@@ -76,7 +78,7 @@ Outcome Job::start(const Call& call, const Completion& completion) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
   Communicator* c = find_set_up(call.comm);
   std::unique_lock lock(progress_mutex_);
-  if (c == nullptr) {
+  if (c == nullptr || c->native_reason == NativeReason::few_calls) {
     ++starts_left_[NativeReason::not_set_up][static_cast<std::size_t>(call.operation)];
     return Outcome::native;
   }

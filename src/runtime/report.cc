@@ -147,7 +147,8 @@ void Records::absorb(const Communicator& c) {
   for (int op = 0; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);
     add_native(operation, c.native_reason, c.native_calls[op]);
-    calls += c.native_calls[op];
+    add_native(operation, NativeReason::few_calls, c.early_calls[op]);
+    calls += c.native_calls[op] + c.early_calls[op];
     absorb_tables(c.classes, operation, true);
     for (const auto& [region, tables] : c.region_classes) absorb_tables(tables, operation, true);
     if (c.queue) absorb_tables(c.queue->classes, operation, false);

@@ -198,6 +198,8 @@ class Runner:
         assert SHIM.exists(), f"{SHIM} is missing: build first (make build)"
         # What this machine's user has learned must not decide.
         alone = {"UNISONO_CACHE": "", "UNISONO_SITE_TABLE": "", **(environment or {})}
+        # Tests make few calls, and each is to be Unisono's.
+        alone.setdefault("UNISONO_SET_UP_AFTER", "0")
         return self.run(mpi, ranks, [SHIM, *command], alone, **settings)
 
     def python(self, mpi: Mpi, environment: Mapping[str, str] | None = None) -> dict[str, str]:

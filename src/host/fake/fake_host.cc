@@ -55,6 +55,7 @@ void FakeHost::set_comm_name(Comm comm, const std::string& name) {
 void FakeHost::set_reproducible_hint(Comm comm, Hint hint) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).hints[rank_] = hint;
+  state_->comm(comm).has_hints = true;
 }
 
 void FakeHost::declare_intercommunicator(Comm comm) {
@@ -165,6 +166,11 @@ std::string FakeHost::comm_name(Comm comm) {
 Hint FakeHost::reproducible_hint(Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).hints[rank_];
+}
+
+bool FakeHost::has_hints(Comm comm) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->comm(comm).has_hints;
 }
 
 int FakeHost::isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,

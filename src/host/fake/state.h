@@ -66,6 +66,7 @@ struct CommState {
   int freed = 0;
   std::map<int, std::string> names;  // by world rank, as the others
   std::map<int, Hint> hints;
+  bool has_hints = false;
   std::map<int, bool> inter;
   std::map<int, std::vector<std::pair<void (*)(void*), void*>>> callbacks;
   // The meeting of a collective: all bring bytes, all take all bytes.

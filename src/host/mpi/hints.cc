@@ -10,7 +10,7 @@
 namespace unisono::host::mpi {
 namespace {
 
-// The attribute's value is a Hint as a number in a pointer.
+// The attribute's value is a Hint as a number in a pointer. It is there wherever an info object was given.
 int keyval = MPI_KEYVAL_INVALID;
 
 int inherit(MPI_Comm, int, void*, void* value, void* copy, int* is_copied) {
@@ -41,9 +41,20 @@ Hint read_hint(MPI_Info info) {
 }
 
 void keep_hint(MPI_Comm comm, Hint hint) {
-  if (keyval == MPI_KEYVAL_INVALID || reproducible_hint(comm) == hint) return;
+  if (keyval == MPI_KEYVAL_INVALID) return;
+  const bool is_new = reproducible_hint(comm) != hint;
   pmpi.Comm_set_attr(comm, keyval, reinterpret_cast<void*>(static_cast<std::uintptr_t>(hint)));
-  runtime::hints_changed(widen<Comm>(comm));
+  if (is_new) runtime::hints_changed(widen<Comm>(comm));
+}
+
+// The attribute's value, if there is one.
+bool look_up(MPI_Comm comm, Hint* hint) {
+  void* value = nullptr;
+  int is_set = 0;
+  if (keyval == MPI_KEYVAL_INVALID) return false;
+  if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return false;
+  *hint = static_cast<Hint>(reinterpret_cast<std::uintptr_t>(value));
+  return is_set != 0;
 }
 
 }  // namespace
@@ -55,13 +66,13 @@ void begin_hints() {
 }
 
 Hint reproducible_hint(MPI_Comm comm) {
-  void* value = nullptr;
-  int is_set = 0;
-  if (keyval == MPI_KEYVAL_INVALID) return Hint::none;
-  if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS || is_set == 0) {
-    return Hint::none;
-  }
-  return static_cast<Hint>(reinterpret_cast<std::uintptr_t>(value));
+  Hint hint = Hint::none;
+  return look_up(comm, &hint) ? hint : Hint::none;
+}
+
+bool has_hints(MPI_Comm comm) {
+  Hint hint = Hint::none;
+  return look_up(comm, &hint);
 }
 
 int comm_set_info(MPI_Comm comm, MPI_Info info) {
@@ -70,7 +81,7 @@ int comm_set_info(MPI_Comm comm, MPI_Info info) {
   const Nested nested;
   // Keys that are not given keep their values.
   const Hint hint = read_hint(info);
-  if (hint != Hint::none) keep_hint(comm, hint);
+  keep_hint(comm, hint != Hint::none ? hint : reproducible_hint(comm));
   return result;
 }
 

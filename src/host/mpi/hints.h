@@ -12,6 +12,9 @@ namespace unisono::host::mpi {
 void begin_hints();
 
 Hint reproducible_hint(MPI_Comm comm);
+// Was an info object ever given to it, or to what it was duplicated from? The calls that do so are
+// collective.
+bool has_hints(MPI_Comm comm);
 
 // The wrappers of MPI_Comm_set_info and MPI_Comm_dup_with_info.
 int comm_set_info(MPI_Comm comm, MPI_Info info);

@@ -171,6 +171,10 @@ Hint MpiHost::reproducible_hint(Comm comm) {
   return mpi::reproducible_hint(native(comm));
 }
 
+bool MpiHost::has_hints(Comm comm) {
+  return mpi::has_hints(native(comm));
+}
+
 // The barrier is for Intel MPI: what its Allreduce of half a KiB writes (2021.18, more than a few ranks)
 // overwrites a Bcast before it on the same communicator that slow ranks have not read yet. The program's own
 // calls in that order go wrong without Unisono; ours must not make others do so.

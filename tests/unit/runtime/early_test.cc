@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators with few calls are not set up (option set_up_after): which call is the first that Unisono
+// takes, the same on all ranks. A job hangs where ranks differ.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::Comm;
+using host::fake::FakeHost;
+using host::fake::World;
+
+constexpr int ranks = 4;
+
+struct Taken {
+  int first = -1;  // number of the first call that Unisono took; -1: none
+  int count = 0;
+};
+
+class EarlyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    clear_options();
+    ::setenv("UNISONO_SET_UP_AFTER", "8", 1);
+  }
+  void TearDown() override { clear_options(); }
+
+  static Taken allreduces(FakeHost& host, Job& job, Comm comm, int calls, std::size_t elements) {
+    Taken taken;
+    std::vector<std::int32_t> in(elements, 3), out(in.size());
+    for (int i = 0; i < calls; ++i) {
+      const Call call{.operation = Operation::allreduce,
+                      .comm = comm,
+                      .send_buffer = in.data(),
+                      .recv_buffer = out.data(),
+                      .send_count = elements,
+                      .recv_count = elements,
+                      .send_type = host::fake::datatype(ElementType::int32),
+                      .recv_type = host::fake::datatype(ElementType::int32),
+                      .op = host::fake::op(ReduceOp::sum)};
+      int error = 0;
+      if (job.collective(call, &error) == Outcome::native) {
+        // What the program's own call would do.
+        std::uint64_t sum = 3;
+        host.agree(&sum, 1, host::AgreeOp::sum, comm);
+        EXPECT_EQ(sum, 3u * ranks);
+        continue;
+      }
+      EXPECT_EQ(error, 0);
+      EXPECT_EQ(out, std::vector<std::int32_t>(in.size(), 3 * ranks));
+      if (taken.count++ == 0) taken.first = i;
+    }
+    return taken;
+  }
+
+  // On a duplicate of the world, after `prepare` had it.
+  template <class Prepare>
+  static void expect_first(int first, int calls, std::size_t elements, Prepare prepare) {
+    World world(ranks);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      Comm comm{};
+      ASSERT_EQ(host.comm_split(host.world(), 0, rank, &comm), host::success);
+      prepare(host, job, comm, rank);
+      const Taken taken = allreduces(host, job, comm, calls, elements);
+      EXPECT_EQ(taken.first, first) << "rank " << rank;
+      EXPECT_EQ(taken.count, first < 0 ? 0 : calls - first) << "rank " << rank;
+      host.comm_free(&comm);
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+  }
+  static void nothing(FakeHost&, Job&, Comm, int) {}
+};
+
+TEST_F(EarlyTest, TheWorldIsTakenFromTheFirstCallOn) {
+  World world(ranks);
+  world.run([&](FakeHost& host, int) {
+    Job job(host);
+    EXPECT_EQ(allreduces(host, job, host.world(), 3, 4).first, 0);
+    job.finish();
+  });
+}
+
+TEST_F(EarlyTest, OthersAfterSoManySmallCalls) {
+  expect_first(7, 12, 4, nothing);
+}
+
+TEST_F(EarlyTest, LongCallsCountForMore) {
+  expect_first(1, 5, 4096, nothing);   // 16 KiB: 1 + 4
+  expect_first(0, 5, 65536, nothing);  // 256 KiB
+}
+
+TEST_F(EarlyTest, CommunicatorsThatEndBeforeAreNeverSetUp) {
+  expect_first(-1, 7, 4, nothing);
+}
+
+TEST_F(EarlyTest, AtOnceWhereEveryCallMatters) {
+  for (const char* setting :
+       {"UNISONO_REPRODUCIBLE=1", "UNISONO_SET_UP_AFTER=0", "UNISONO_ALGORITHM=allreduce:ring"}) {
+    SCOPED_TRACE(setting);
+    SetUp();
+    const std::string text(setting);
+    const std::size_t equals = text.find('=');
+    ::setenv(text.substr(0, equals).c_str(), text.c_str() + equals + 1, 1);
+    expect_first(0, 3, 4, nothing);
+  }
+}
+
+TEST_F(EarlyTest, AtOnceWhereTheProgramForcesAnAlgorithm) {
+  expect_first(0, 3, 4,
+               [](FakeHost&, Job& job, Comm, int) { EXPECT_TRUE(job.set_algorithm("allreduce:ring")); });
+}
+
+// One rank's info key is enough; the others know that there was one.
+TEST_F(EarlyTest, AtOnceWhereTheCommunicatorHasHints) {
+  expect_first(0, 3, 4, [](FakeHost& host, Job&, Comm comm, int rank) {
+    host.set_reproducible_hint(comm, rank == 1 ? host::Hint::yes : host::Hint::none);
+    std::uint64_t one = 1;
+    host.agree(&one, 1, host::AgreeOp::sum, comm);
+  });
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -13,7 +13,7 @@ from unisono import __version__
 # name: (module, one line for the list of commands)
 COMMANDS = {
     "run": ("run", "Run an MPI program under Unisono."),
-    "report": ("report", "Print the report of a run."),
+    "report": ("report", "Print the report of a run, or make a page of reports and tunings."),
     "explain": ("explain", "Say which algorithm serves a call, why, and what else could."),
     "tune": ("tune", "Find the fastest algorithms by measuring, and write a table."),
     "bench": ("bench", "Measure native collectives and Unisono's side by side."),

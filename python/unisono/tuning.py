@@ -7,6 +7,7 @@ filters of section 4.6. What is left is measured in turn with the MPI's own coll
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -333,6 +334,17 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         "origin": "measured",
         "note": f"at {outcome.bytes} bytes" if outcome.operation != "barrier" else "",
     }
+
+
+def measured_bytes(rule: Mapping[str, Any]) -> int | None:
+    """The message size at which the times of a rule were measured; None: it does not say one size."""
+    if rule["operation"] == "barrier":
+        return 0
+    noted = re.fullmatch(r"at (\d+) bytes", rule.get("note", ""))
+    if noted:
+        return int(noted[1])
+    low, high = rule.get("bytes", (0, None))
+    return high if high is not None and low > high // 2 else None  # one size class, as learning writes it
 
 
 def _rule_for_all_sizes(of: Sequence[Outcome], place: Place) -> dict[str, Any]:

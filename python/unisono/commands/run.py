@@ -156,18 +156,25 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
 
     Where the launcher is one that Unisono does not know, write `unisono-exec` before each program yourself.
 
-    `--report -` prints the report on standard error when the job has ended.
+    `--report -` prints the report on standard error when the job has ended; `--report page.html` makes a page of it.
     """
     settings = settings_for_ranks(ctx, os.environ)
-    is_shown = settings.get(REPORT) == "-"
-    if is_shown and not dry_run:
+    wanted = settings.get(REPORT, "")
+    if wanted == "-" and not dry_run:
         with tempfile.TemporaryDirectory(prefix="unisono-") as directory:
             report = Path(directory) / "report.json"
             status = process.supervise(_prepare(list(words), {**settings, REPORT: str(report)}, verbose))
             _show_report(report)
         ctx.exit(status)
-    if settings.get(REPORT) and not Path(settings[REPORT]).parent.is_dir():
-        raise UsageError(f"--report {settings[REPORT]}: there is no folder {Path(settings[REPORT]).parent}")
+    if wanted and not Path(wanted).parent.is_dir():
+        raise UsageError(f"--report {wanted}: there is no folder {Path(wanted).parent}")
+    if wanted.endswith(".html") and not dry_run:
+        # Beside the page: all hosts see that folder if they see any of the user's.
+        report = Path(wanted).with_name(f".{Path(wanted).name}.json")
+        report.unlink(missing_ok=True)
+        status = process.supervise(_prepare(list(words), {**settings, REPORT: str(report)}, verbose))
+        _write_page(report, Path(wanted))
+        ctx.exit(status)
     command_line = _prepare(list(words), settings, verbose)
     if dry_run:
         click.echo(shlex.join(command_line))
@@ -185,21 +192,43 @@ def _prepare(words: list[str], settings: Mapping[str, str], is_verbose: bool) ->
     return rewritten.words
 
 
-def _show_report(file: Path) -> None:
-    from unisono import report, tables
-
+def _is_written(file: Path) -> bool:
+    """Whether the job has left its report; says what may be the reason where it has not."""
     if not file.is_file():
         click.echo(
             "unisono: no report was written. Either no program came to its MPI_Finalize, or rank 0 ran on "
-            f"another host, where {file.parent.parent} is another folder; then use --report with a file that "
+            f"another host, where {file.parent} is another folder; then use --report with a file that "
             "all hosts see.",
             err=True,
         )
+    return file.is_file()
+
+
+def _show_report(file: Path) -> None:
+    from unisono import report, tables
+
+    if not _is_written(file):
         return
     try:
         content = report.load(file)
         if isinstance(content.get("options"), dict):
             content["options"]["report"] = "-"  # as it was asked for
         report.render(content, tables.console(sys.stderr))
+    except UnisonoError as error:
+        error.show()
+
+
+def _write_page(file: Path, page: Path) -> None:
+    from unisono import report
+    from unisono.page import build, sources
+
+    if not _is_written(file):
+        return
+    try:
+        content = report.load(file)
+        if isinstance(content.get("options"), dict):
+            content["options"]["report"] = str(page)
+        build.write(page, [sources.Run(page.stem, content)])
+        file.unlink()
     except UnisonoError as error:
         error.show()

@@ -20,6 +20,7 @@ from unisono.commands.run import settings_from_environment
 from unisono.errors import UnisonoError
 from unisono.machine import processor_name
 from unisono.measuring import JobError, Measurer, Place
+from unisono.page import build, sources
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
 _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
@@ -64,6 +65,13 @@ def budget_in_seconds(text: str) -> float:
     metavar="NAME|FILE",
     help="Leave out what `unisono predict` expects to take three times as long as the fastest on this machine.",
 )
+@click.option(
+    "--report",
+    "page",
+    metavar="PAGE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write what was measured and decided as one HTML page, which needs no network.",
+)
 @click.option("--restart", is_flag=True, help="Forget what an interrupted run has left.")
 @click.option(
     "--mpicc",
@@ -78,6 +86,7 @@ def command(
     sizes: str,
     exhaustive: bool,
     machine: str | None,
+    page: Path | None,
     restart: bool,
     mpicc: Path | None,
     launcher: tuple[str, ...],
@@ -96,6 +105,8 @@ def command(
     algorithms; the last of them in turn with the MPI's own collective, which stays wherever nothing is faster. What is done is
     kept beside the table: the same command goes on where it was interrupted.
     """
+    if page is not None:
+        build.require_name(page)
     plan = _plan(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
     words = bench.command_line(
         launcher,
@@ -108,6 +119,8 @@ def command(
         run.forget()
     run.go()
     run.write_table(["unisono", "tune", *launcher])
+    if page is not None:
+        run.write_page(page)
     run.say()
 
 
@@ -246,6 +259,13 @@ class _Run:
         )
         files.write_whole(self.output, decision_table.as_text(table))
         self.forget()
+
+    def write_page(self, page: Path) -> None:
+        (table,) = decision_table.require((str(self.output),))
+        cells = [outcome.cell for outcome in self.outcomes]
+        source = sources.Table(str(self.output), self.output.stem, table, cells)
+        build.write(page, [source], self.machine or build.STANDARD_MACHINE)
+        click.echo(f"page: {page}")
 
     def say(self) -> None:
         assert self.place is not None

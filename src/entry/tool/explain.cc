@@ -172,7 +172,7 @@ int explain_decision(const std::vector<std::string>& words) {
                             {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table",
                              "cache", "algorithm", "mpi", "region", "machine"},
                             {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory",
-                             "no-single-copy", "no-environment"});
+                             "no-single-copy", "no-environment", "no-predictions"});
   Question question = question_from(arguments);
   const std::string region = arguments.text("region", "");
   question.region = region;
@@ -193,7 +193,7 @@ int explain_decision(const std::vector<std::string>& words) {
   }
   const model::Machine machine = chosen_machine(arguments.text("machine", standard_machine));
   std::vector<Candidate> list = candidates_of(rules, question);
-  predict_times(machine, question, &list);
+  if (!arguments.has("no-predictions")) predict_times(machine, question, &list);
   for (const Candidate& candidate : list) candidates.push_back(to_json(candidate));
   for (const tuning::TableText& text : texts)
     tables.push_back({{"file", text.file}, {"source", text.source}});

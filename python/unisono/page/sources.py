@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a page is made of: reports of runs, tables, and cells that were measured, told apart by what the files say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unisono import bench, decision_table, report
+from unisono.errors import UnisonoError
+
+_WHAT_FILES = "a run's report (`unisono run --report`), a table (`unisono tune`) or measured cells (`unisono bench --json`)"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The report of a run."""
+
+    name: str
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of decisions. `cells` is what was measured for it, where that is known better than the table tells."""
+
+    file: str
+    name: str
+    table: decision_table.DecisionTable
+    cells: Sequence[bench.Cell] = ()
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What `unisono bench --json` has printed. `layout` is that of its ranks."""
+
+    name: str
+    cells: Sequence[bench.Cell]
+    layout: str
+
+
+Source = Run | Table | Cells
+
+
+def load(file: Path, layout: str | None = None) -> Source:
+    """What the file holds; ends the command where it is nothing that a page shows. `layout` is that of measured cells, whose
+    files do not say it; by itself one node."""
+    read = _json_of(file)
+    if isinstance(read, list):
+        return _cells(file, read, layout)
+    schema = read.get("schema") if isinstance(read, dict) else None
+    if schema == report.SCHEMA:
+        return Run(file.stem, report.load(file))
+    if schema == decision_table.SCHEMA:
+        (table,) = decision_table.require((str(file),))
+        return Table(str(file), file.stem, table)
+    raise UnisonoError(f"{file} is not {_WHAT_FILES}: its 'schema' says {schema!r}")
+
+
+def _json_of(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text())
+    except OSError as error:
+        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise UnisonoError(f"{file} is not {_WHAT_FILES}: {error}") from error
+
+
+def _cells(file: Path, rows: list[Any], layout: str | None) -> Cells:
+    try:
+        cells = [bench.from_row(row) for row in rows]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise UnisonoError(
+            f"{file} is not {_WHAT_FILES}: its rows are no cells of `unisono bench` ({error})"
+        ) from error
+    if not cells:
+        raise UnisonoError(f"{file} holds no measured cell")
+    return Cells(file.stem, cells, layout or str(cells[0].ranks))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 conformance figures repository overlap help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 conformance figures repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -75,6 +75,9 @@ repository: build-test ## each operation's best algorithm against native, as tab
 
 overlap: build-test ## none, part and all of segments overlapped between two levels, into reports/overlap.md (root)
 	@$(PYTHON) benchmarks/overlap.py $(OVERLAP)
+
+page-images: build-test ## a page of a tuning and of a run that learns, and its pictures into docs/images (two minutes)
+	@$(PYTHON) benchmarks/report_images.py $(PAGE_IMAGES)
 
 # Not a part of .ci/run: all of it takes hours on two cores; tests/integration/test_suites.py runs some.
 conformance: build-test ## others' test suites natively and under Unisono, into docs/conformance.md (CONFORMANCE=--help)

@@ -23,6 +23,7 @@ try:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
     from unisono import files, places, report, tables
     from unisono.errors import UnisonoError
+    from unisono.page import build, sources
 except ImportError as missing:
     sys.exit(
         f"demo: {missing}; run it with the project's Python: `make setup`, then .venv/bin/python examples/demo.py"
@@ -218,7 +219,11 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
     summary = options.reports / "demo.md"
     when = time.strftime("%Y-%m-%d %H:%M")
     files.write_whole(summary, presentation.markdown(setting, findings, failures, when))
-    for file in [*(finding.report_file for finding in findings if finding.report_file), summary]:
+    reports = [finding.report_file for finding in findings if finding.report_file]
+    pages = [options.reports / "demo.html"] if reports else []
+    for page in pages:
+        build.write(page, [sources.load(file) for file in reports])
+    for file in [*reports, summary, *pages]:
         console.print(f"report: {escape(shown(file))}")
     if failures or not all(finding.is_good for finding in findings):
         return EXIT_FAILED

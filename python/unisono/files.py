@@ -14,7 +14,7 @@ def write_whole(file: Path, text: str) -> None:
     try:
         descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
         try:
-            with os.fdopen(descriptor, "w") as stream:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                 stream.write(text)
             Path(name).chmod(0o666 & ~_umask())
             Path(name).replace(file)

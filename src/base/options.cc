@@ -218,7 +218,8 @@ std::vector<OptionSpec> make_option_list() {
            "rank; empty for none.",
            &Options::verify_inputs),
       text("report", "UNISONO_REPORT", "file", "general",
-           "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error.",
+           "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error. "
+           "`unisono run` makes a page of it where the name ends in .html.",
            &Options::report),
       choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
              &Options::log),

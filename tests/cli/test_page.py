@@ -48,7 +48,8 @@ RULES = [
         "ranks_per_node": [4, 4],
         "algorithm": "fused",
         "time_us": 2.0,
-        "others": [{"algorithm": "native", "time_us": 5.0}],
+        "interval_us": [1.9, 2.2],
+        "others": [{"algorithm": "shared", "time_us": 2.5}, {"algorithm": "native", "time_us": 5.0}],
         "note": "at 64 bytes",
     },
     {"operation": "allreduce", "bytes": [1025, None], "algorithm": "shared"},
@@ -183,7 +184,16 @@ class TestSpeedups:
     def test_a_table_shows_its_times(self, tmp_path: Path) -> None:
         (found,) = speedups.of_sources([sources.load(table_file(tmp_path))])
         ((_, shown),) = found.grid.rows[0].spans
-        assert shown is not None and shown.text == "2.50" and "rule 1, at 64 bytes" in shown.tip
+        assert shown is not None and shown.text == "2.50"
+        assert shown.tip.splitlines() == [
+            "allreduce, 1 B to 1 KiB",
+            "fused: 2 µs",
+            "native: 5 µs",
+            "2.5 times as fast",
+            "runner-up: shared: 2.5 µs",
+            "95 % interval of its time 1.9 µs to 2.2 µs",
+            "rule 1, at 64 bytes",
+        ]
 
 
 class TestDecisions:
@@ -324,6 +334,10 @@ class TestPage:
         made = build.page([run()])
         data = made.split('<script type="application/json" id="data">')[1].split("</script>")[0]
         assert json.loads(data) == [{"name": "a run", "report": REPORT}]
+
+    def test_names_that_are_no_text(self, tmp_path: Path) -> None:
+        build.write(tmp_path / "page.html", [run(warnings=["half a letter: \ud800"])])
+        assert "half a letter: ?" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
     def test_nothing_happened(self) -> None:
         nothing = {name: [] for name in ("classes", "native", "learning", "warnings", "communicators")}

@@ -135,6 +135,7 @@ def test_demo_finds_the_same_results_and_reports(mpi: Mpi, python: str, tmp_path
         for row in report["classes"]:
             assert row["algorithm"] in finished.output
             assert row["algorithm"] in summary
+    assert "demo-nbody, demo-heat" in (tmp_path / "demo.html").read_text()
 
 
 def fake_mpi(folder: Path, mpi: Mpi, rule: str) -> Path:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,8 +14,9 @@ from typing import Any
 import harness
 import mpis
 import pytest
+from browser import chromium
 from harness import HEADER, Runner, compile_program
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page
 
 HOSTILE = "</script><script>window.harmed=1</script><img src=x onerror=window.harmed=1>\" 'onfocus=alert(1)"
 
@@ -94,15 +93,8 @@ def with_hostile_names(report: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.fail("chromium is not installed: run tools/setup.sh test")
-    # Root may not use the browser's own sandbox.
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=options)
-        yield browser
-        browser.close()
+    with chromium() as started:
+        yield started
 
 
 Open = Callable[..., Page]

@@ -65,7 +65,9 @@ def write(
 ) -> None:
     """Writes the page of the sources. `machine` is what predictions are made for, `layouts` what tables are asked about."""
     require_name(file)
-    files.write_whole(file, page(sources, machine, layouts))
+    made = page(sources, machine, layouts)
+    # Half a letter, which JSON can hold, cannot be written.
+    files.write_whole(file, made.encode("utf-8", "replace").decode("utf-8"))
 
 
 def page(sources: Sequence[Source], machine: str = STANDARD_MACHINE, layouts: Sequence[str] = ()) -> str:
@@ -80,6 +82,7 @@ def page(sources: Sequence[Source], machine: str = STANDARD_MACHINE, layouts: Se
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}  # and not sorted, as by itself
     environment.filters |= {
         "seconds": text.seconds,
         "times": text.times,

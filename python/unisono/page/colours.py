@@ -3,7 +3,7 @@
 
 Speed-ups: blue above 1, red below (ColorBrewer's RdBu; darker steps in the middle on a dark page), in steps of a quarter of a
 doubling. Algorithms: Paul Tol's light scheme, made for cells with dark text; from the ninth algorithm on the colours come again
-with stripes."""
+with stripes, each time in another direction."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ _DARK = (
     "#bfe0f7",
 )
 _ALGORITHMS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#bbcc33", "#99ddff", "#aaaa00")
+_STRIPES = ("45deg", "-45deg", "0deg")  # over the colours, each time they come again
+_LOOKS = len(_ALGORITHMS) * (1 + len(_STRIPES))
 
 
 def speedup_class(speedup: float) -> str:
@@ -62,7 +64,7 @@ class Algorithms:
     def css_class(self, name: str) -> str:
         if name == "native" or name not in self._numbers:
             return "an"
-        return f"a{self._numbers[name] % (2 * len(_ALGORITHMS))}"
+        return f"a{self._numbers[name] % _LOOKS}"
 
     def legend(self, shown: Iterable[str]) -> list[tuple[str, str]]:
         """Names with their classes, native last."""
@@ -81,7 +83,9 @@ def css() -> str:
         )
     for number, colour in enumerate(_ALGORITHMS):
         lines.append(f".a{number}{{--fill:{colour}}}")
-        lines.append(f".a{number + len(_ALGORITHMS)}{{--fill:{colour};--stripes:#0003}}")
+        for times, angle in enumerate(_STRIPES, 1):
+            stripes = f"repeating-linear-gradient({angle},transparent 0 5px,#0002 5px 8px)"
+            lines.append(f".a{number + times * len(_ALGORITHMS)}{{--fill:{colour};--pattern:{stripes}}}")
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unisono import explanation, tables
+from unisono import bench, explanation, tables
 from unisono.page import text
 from unisono.page.colours import Algorithms
 from unisono.page.grid import SIZELESS, Entry, Grid, grid
@@ -92,7 +92,7 @@ def _recorded(run: Run) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:
         shapes.setdefault((row["shape"], row["layout"]), {}).setdefault(key, []).append(row)
     for (shape, layout), classes in shapes.items():
         decisions = []
-        for (operation, form, low, high), rows in sorted(classes.items()):
+        for (operation, form, low, high), rows in sorted(classes.items(), key=_order):
             most, *others = sorted(rows, key=lambda row: -row["calls"])
             calls = text.plural(most["calls"], "call")
             also = ", ".join(f"{row['algorithm']} {tables.count_text(row['calls'])}" for row in others)
@@ -110,6 +110,11 @@ def _recorded(run: Run) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:
             )
         note = "what served most calls of each size"
         yield f"{run.name}: {shape}", note, Mark(None, layout), decisions
+
+
+def _order(entry: tuple[tuple[str, str, int, int], Any]) -> tuple[int, str, int]:
+    operation, form, low, _ = entry[0]
+    return bench.OPERATIONS.index(operation), form, low
 
 
 def _asked(source: Table, layouts: Sequence[str]) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:

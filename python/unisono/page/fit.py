@@ -10,7 +10,7 @@ from typing import Any
 from unisono import model_fit, tables, tool, tuning
 from unisono.page import axes, text
 from unisono.page.marks import Mark
-from unisono.page.sources import Cells, Run, Source, Table
+from unisono.page.sources import Cells, Run, Source, Table, layout_of_rule
 
 WIDTH, HEIGHT = 660, 460  # of the plot itself
 _MOST_STEPS = "1000000"  # of large jobs those algorithms that take more are left out: a page should come soon
@@ -90,20 +90,11 @@ def _of_run(run: Run) -> Iterator[Measured]:
 
 def _of_table(source: Table) -> Iterator[Measured]:
     for _, rule in source.table.rules:
-        layout, size = _layout_of(rule), tuning.measured_bytes(rule)
+        layout, size = layout_of_rule(rule), tuning.measured_bytes(rule)
         timed = [one for one in (rule, *rule.get("others", [])) if one.get("time_us")]
         if layout is not None and size is not None and timed:
             times = {one["algorithm"]: one["time_us"] * 1e-6 for one in timed}
             yield Measured(source.name, layout, rule["operation"], size, times)
-
-
-def _layout_of(rule: dict[str, Any]) -> str | None:
-    """The one layout that a rule is for."""
-    low_high = [rule.get(name, (None, None)) for name in ("nodes", "ranks_per_node")]
-    if any(low is None or low != high for low, high in low_high):
-        return None
-    nodes, per_node = (low for low, _ in low_high)
-    return f"{nodes}x{per_node}" if nodes > 1 else str(per_node)
 
 
 def of_measured(listed: Sequence[Measured], machine: str, machine_name: str) -> ModelFit | None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def load(file: Path, layout: str | None = None) -> Source:
 
 def _json_of(file: Path) -> Any:
     try:
-        return json.loads(file.read_text())
+        return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
     except ValueError as error:
@@ -79,3 +79,12 @@ def _cells(file: Path, rows: list[Any], layout: str | None) -> Cells:
     if not cells:
         raise UnisonoError(f"{file} holds no measured cell")
     return Cells(file.stem, cells, layout or str(cells[0].ranks))
+
+
+def layout_of_rule(rule: Mapping[str, Any]) -> str | None:
+    """The one layout that a table's rule is for; None: it is for several."""
+    limits = [rule.get(name, (None, None)) for name in ("nodes", "ranks_per_node")]
+    if any(low is None or low != high for low, high in limits):
+        return None
+    nodes, ranks_per_node = (low for low, _ in limits)
+    return f"{nodes}x{ranks_per_node}" if nodes > 1 else str(ranks_per_node)

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unisono import bench, decision_table
+from unisono import bench, decision_table, report
 from unisono.page import text
 from unisono.page.colours import speedup_class
 from unisono.page.grid import SIZELESS, Entry, Grid, grid
 from unisono.page.marks import Mark
-from unisono.page.sources import Cells, Run, Source, Table
+from unisono.page.sources import Cells, Run, Source, Table, layout_of_rule
 
 
 @dataclass(frozen=True)
@@ -182,13 +182,12 @@ def _fastest(cell: bench.Cell) -> _Measured:
 
 
 def _of_table(source: Table) -> Iterator[SpeedupMap]:
-    places: dict[str, list[_Measured]] = {}
+    places: dict[tuple[str, str | None], list[_Measured]] = {}
     for number, rule in source.table.rules:
         native = decision_table.native_of(rule)
         if native is None or "time_us" not in rule:
             continue
         low, high = rule.get("bytes", (0, None))
-        remark = f"rule {number}" + (f", {rule['note']}" if rule.get("note") else "")
         measured = _Measured(
             operation=rule["operation"],
             low=low,
@@ -197,10 +196,31 @@ def _of_table(source: Table) -> Iterator[SpeedupMap]:
             time_s=rule["time_us"] * 1e-6,
             native_s=native["time_us"] * 1e-6,
             samples=rule.get("samples"),
-            remark=remark,
+            remark=_remark(number, rule),
         )
-        calls = {name: value for name, value in rule.items() if name != "operator"}
-        places.setdefault(decision_table.where_text(calls), []).append(measured)
-    for where, measured_there in places.items():
+        places.setdefault(_place_of(rule), []).append(measured)
+    for (where, layout), there in places.items():
         note = "the table's choice, as it was measured"
-        yield _map(f"{source.name}: {where} (nodes x ranks per node)", note, measured_there)
+        yield _map(f"{source.name}: {where}", note, there, Mark(None, layout))
+
+
+def _remark(number: int, rule: Mapping[str, Any]) -> str:
+    lines = [f"rule {number}" + (f", {rule['note']}" if rule.get("note") else "")]
+    if "interval_us" in rule:
+        low, high = (text.seconds(bound * 1e-6) for bound in rule["interval_us"])
+        lines.insert(0, f"95 % interval of its time {low} to {high}")
+    runner_up = decision_table.runner_up_of(dict(rule))
+    if runner_up is not None and runner_up["algorithm"] != "native":
+        lines.insert(0, f"runner-up: {runner_up['algorithm']}: {text.seconds(runner_up['time_us'] * 1e-6)}")
+    return "\n".join(lines)
+
+
+def _place_of(rule: Mapping[str, Any]) -> tuple[str, str | None]:
+    """What a rule is for beside operation, size and operator, in words; and its layout, where it is one."""
+    layout = layout_of_rule(rule)
+    if layout is None:
+        return decision_table.where_text({k: v for k, v in rule.items() if k != "operator"}), None
+    nodes = [{"ranks": rule["ranks_per_node"][0]}] * rule["nodes"][0]
+    rest = {k: v for k, v in rule.items() if k not in ("nodes", "ranks_per_node", "operator")}
+    words = decision_table.where_text(rest)
+    return report.layout_text(nodes) + ("" if words == "everywhere" else f", {words}"), layout

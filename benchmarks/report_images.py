@@ -11,6 +11,7 @@ What reports/page holds already is not measured again without --again: pictures 
 from __future__ import annotations
 
 import argparse
+import io
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from side_by_side import ROOT
 import mpis
 from browser import chromium
 from harness import BUILD, Runner, build_yield_preload
+from PIL import Image
 from playwright.sync_api import Browser
 
 WIDTH = 1150  # of the window; pictures are sharper than that
@@ -33,7 +35,7 @@ PICTURES = {
     "report_time": ("#time", []),
     "report_speedup": ("#speedup", [".panel:not(:has(b:text-matches('^tuned')))"]),
     "report_decisions": ("#decisions", [".panel:not(:has(b:text-matches('^tuned')))"]),
-    "report_learning": ("#learning", ["details:nth-of-type(n+2)"]),
+    "report_learning": ("#learning", ["details:not([open])"]),
     "report_models": ("#models", []),
 }
 
@@ -84,7 +86,7 @@ def photograph(browser: Browser, page_file: Path, folder: Path) -> None:
     )
     page = context.new_page()
     page.goto(page_file.as_uri())
-    page.locator("#learning details").first.evaluate("one => { one.open = true; }")
+    page.locator("#learning details").last.evaluate("one => { one.open = true; }")
     # What stays at the window's upper edge would cover what is photographed.
     page.add_style_tag(content=".top { position: static !important; } section { padding: 0.8rem; }")
     for name, (selector, left_out) in PICTURES.items():
@@ -93,7 +95,10 @@ def photograph(browser: Browser, page_file: Path, folder: Path) -> None:
             section.locator(part).evaluate_all("all => all.forEach(one => { one.style.display = 'none'; })")
         box = section.bounding_box()
         assert box is not None, f"{selector} is not to be seen"
-        page.screenshot(path=folder / f"{name}.png", full_page=True, clip=box)
+        picture = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=box)))
+        picture.quantize(256, dither=Image.Dither.NONE).save(
+            folder / f"{name}.png", optimize=True
+        )  # a third of the bytes
         print(folder / f"{name}.png")
     context.close()
 

@@ -163,9 +163,10 @@ def test_all_sections_are_there(pages: Pages, show: Open):
 
 @pytest.mark.parametrize("width", [1280, 420])
 def test_nothing_is_wider_than_the_window(pages: Pages, show: Open, width: int):
-    page = show(pages.everything)
-    page.set_viewport_size({"width": width, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for file in (pages.everything, pages.hostile):
+        page = show(file)
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, file
 
 
 def test_filters(pages: Pages, show: Open):
@@ -175,6 +176,7 @@ def test_filters(pages: Pages, show: Open):
     page.select_option("#by-operation", "bcast")
     for section in ("time", "speedup", "decisions", "learning", "models"):
         assert operations(page, section) == {"bcast"}, section
+    assert all("bcast" in names.split() for names in operations(page, "reasons"))
     page.select_option("#by-operation", "")
     page.select_option("#by-region", "region/second")
     regions = {lane.get_attribute("data-region") for lane in visible(page, ".lanes [data-region]").all()}

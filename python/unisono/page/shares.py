@@ -59,7 +59,7 @@ class Reason:
 
     source: str
     reason: str
-    operations: str
+    operations: Sequence[str]
     algorithms: str
     calls: int
     time_s: float
@@ -181,7 +181,7 @@ def _reasons(rows: Sequence[dict[str, Any]]) -> list[Reason]:
         Reason(
             source,
             reason,
-            ", ".join(sorted({row["operation"] for row in of})),
+            sorted({row["operation"] for row in of}),
             ", ".join(sorted({row["algorithm"] for row in of})),
             sum(row["calls"] for row in of),
             sum(row["time_s"] for row in of),

@@ -17,7 +17,7 @@ function chosen(name) {
 function isShown(row) {
   const { operation, layout, communicator, region } = row.dataset;
   const by = { operation: chosen("operation"), place: chosen("place"), region: chosen("region") };
-  if (by.operation && operation && operation !== by.operation.value) return false;
+  if (by.operation && operation && !operation.split(" ").includes(by.operation.value)) return false;
   if (by.region && region !== undefined && `region/${region}` !== by.region.value) return false;
   if (!by.place) return true;
   const isOne = by.place.value.startsWith("communicator/");
@@ -95,7 +95,11 @@ function takeTitles() {
     element.dataset.tip = element.title;
     element.removeAttribute("title");
   }
-  for (const title of all("main svg title")) title.remove();
+  for (const title of all("main svg title")) {
+    title.parentElement.dataset.tip = title.textContent;
+    title.parentElement.setAttribute("aria-label", title.textContent);
+    title.remove();
+  }
 }
 
 // --- The keyboard: one stop for each chart, arrows from there to the nearest neighbour. ---

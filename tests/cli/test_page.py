@@ -16,7 +16,7 @@ from conftest import BUILD, FIXTURES, needs_build
 from unisono import bench, tuning
 from unisono.errors import UnisonoError
 from unisono.main import cli
-from unisono.page import axes, build, colours, decisions, grid, sources, speedups, text, timelines
+from unisono.page import asking, axes, build, colours, decisions, grid, sources, speedups, text, timelines
 from unisono.page.marks import Mark
 
 REPORT = json.loads((FIXTURES / "report.json").read_text())
@@ -57,9 +57,9 @@ RULES = [
 ]
 
 
-def table_file(folder: Path) -> Path:
+def table_file(folder: Path, rules: list[dict[str, Any]] = RULES) -> Path:
     file = folder / "site.json"
-    file.write_text(json.dumps({"schema": "unisono-table", "version": 1, "provenance": {}, "rules": RULES}))
+    file.write_text(json.dumps({"schema": "unisono-table", "version": 1, "provenance": {}, "rules": rules}))
     return file
 
 
@@ -223,6 +223,53 @@ class TestDecisions:
         source = sources.load(table_file(tmp_path))
         titles = [title for title, *_ in decisions.of_sources([source], ["2x4", "16"])]
         assert titles == ["site: 8 ranks on 2 nodes (4 ranks each)", "site: 16 ranks on 1 node"]
+
+
+class TestAsking:
+    LEARNED = (
+        {"operation": "bcast", "oversubscribed": True, "region": "solve", "ranks_per_node": [4, 4]},
+        {"operation": "reduce", "oversubscribed": True, "operator": "ordered", "nodes": [2, 3]},
+        {"operation": "barrier", "oversubscribed": True, "form": "non-blocking"},
+        {"operation": "gather"},
+    )
+
+    def test_circumstances_of_rules(self) -> None:
+        texts = [asking.of_rule(rule).text() for rule in self.LEARNED]
+        assert texts == [
+            ", cores shared, region solve",
+            ", cores shared, ordered operators",
+            ", cores shared, non-blocking",
+            "",
+        ]
+
+    @pytest.mark.parametrize(
+        ("circumstances", "operations"),
+        [
+            (asking.Circumstances(True, region="solve"), ["bcast", "gather"]),
+            (asking.Circumstances(True, is_ordered=True), ["reduce", "gather"]),
+            (asking.Circumstances(), ["gather"]),
+        ],
+    )
+    def test_rules_that_may_hold(self, circumstances: asking.Circumstances, operations: list[str]) -> None:
+        assert [r["operation"] for r in self.LEARNED if circumstances.holds(r)] == operations
+
+    @needs_build
+    def test_each_is_asked_about(self, tmp_path: Path) -> None:
+        rules = [rule | {"algorithm": "native"} for rule in self.LEARNED]
+        source = sources.load(table_file(tmp_path, rules))
+        found = {(one.layout, one.circumstances.text()): one.answers for one in asking.ask(source, [])}
+        assert set(found) == {
+            ("4", ", cores shared, region solve"),
+            ("2x8", ", cores shared, ordered operators"),
+            ("3x8", ", cores shared, ordered operators"),
+            ("8", ", cores shared, non-blocking"),
+            ("8", ""),
+        }
+        assert all(
+            answer["choice"]["source"] == "application table"
+            for answers in found.values()
+            for _, _, answer in answers
+        )
 
 
 class TestTimelines:

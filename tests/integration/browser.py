@@ -20,8 +20,8 @@ def chromium() -> Iterator[Browser]:
     found = shutil.which("chromium")
     if found is None:
         raise NoBrowserError("chromium is not installed: run tools/setup.sh test")
-    # Root may not use the browser's own sandbox.
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # Root may not use the browser's own sandbox, and containers have little shared memory.
+    options = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=options)
         yield browser

@@ -19,7 +19,7 @@ import jinja2
 from unisono import __version__, bench, decision_table, files, machines, tables
 from unisono.errors import UnisonoError
 from unisono.page import colours, decisions, fit, shares, speedups, text, timelines
-from unisono.page.sources import Cells, Run, Source
+from unisono.page.sources import Cells, Run, Source, Table
 
 STANDARD_MACHINE = "typical"
 _SUFFIXES = (".html", ".htm")
@@ -127,8 +127,8 @@ def _values(sources: Sequence[Source], machine: str, layouts: Sequence[str]) -> 
         "fit_width": fit.WIDTH,
         "fit_height": fit.HEIGHT,
         "operations": _operations(sources),
-        "places": _places(runs),
-        "regions": sorted({row["region"] for run in runs for row in run.report["learning"]}),
+        "places": _places(runs, [mark.layout for _, _, mark, _ in decided]),
+        "regions": _regions(sources),
         "data": [_data(source) for source in sources],
     }
 
@@ -155,13 +155,28 @@ def _operations(sources: Iterable[Source]) -> list[str]:
     return [name for name in bench.OPERATIONS if name in found]
 
 
-def _places(runs: Iterable[Run]) -> list[Place]:
-    """Shapes of communicators, then single communicators that learned: what they learned is known for each."""
+def _regions(sources: Iterable[Source]) -> list[str]:
+    """All that learning or a rule names; empty: outside of all."""
+    found: set[str] = set()
+    for source in sources:
+        if isinstance(source, Run):
+            found |= {row["region"] for row in source.report["learning"]}
+        elif isinstance(source, Table):
+            found |= {rule.get("region", "") for _, rule in source.table.rules}
+    return sorted(found)
+
+
+def _places(runs: Iterable[Run], layouts: Iterable[str | None]) -> list[Place]:
+    """Shapes of communicators, also those that tables decide for, then single communicators that learned: what they learned
+    is known for each."""
     found: dict[str, Place] = {}
     for run in runs:
         for row in (*run.report["classes"], *run.report["learning"]):
             value = f"layout/{row['layout']}"
             found.setdefault(value, Place(value, row["shape"], row["layout"]))
+    for layout in filter(None, layouts):
+        value = f"layout/{layout}"
+        found.setdefault(value, Place(value, f"layout {layout}", layout))
     for run in runs:
         names = {row["id"]: row["name"] for row in run.report["communicators"]}
         for row in run.report["learning"]:

@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unisono import bench, explanation, tables
-from unisono.page import text
+from unisono import bench, tables
+from unisono.page import asking, text
 from unisono.page.colours import Algorithms
 from unisono.page.grid import SIZELESS, Entry, Grid, grid
 from unisono.page.marks import Mark
 from unisono.page.sources import Run, Source, Table
-
-_MOST_LAYOUTS = 6
-_STANDARD_RANKS = 8
-_LEAST_LARGEST = 4 << 20  # bytes up to which it is asked at least
-_AT_ONCE = 4  # questions: each is a process of a few milliseconds
 
 
 @dataclass(frozen=True)
@@ -118,32 +112,17 @@ def _order(entry: tuple[tuple[str, str, int, int], Any]) -> tuple[int, str, int]
 
 
 def _asked(source: Table, layouts: Sequence[str]) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:
-    operations = list(dict.fromkeys(rule["operation"] for _, rule in source.table.rules))
-    sizes = _sizes(source)
-    chosen = list(layouts) or _layouts(source)
-    questions = [
-        (layout, operation, size)
-        for layout in chosen
-        for operation in operations
-        for size in ([0] if operation in SIZELESS else sizes)
-    ]
-
-    def ask(question: tuple[str, str, int]) -> dict[str, Any]:
-        layout, operation, size = question
-        words = ["--operation", operation, "--bytes", str(size), "--layout", layout, "--table", source.file]
-        return explanation.ask([*words, "--no-environment", "--no-predictions"]).answer
-
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
-        answers = list(zip(questions, threads.map(ask, questions), strict=True))
-    for layout in chosen:
+    has_regions = any(rule.get("region") for _, rule in source.table.rules)
+    for found in asking.ask(source, layouts):
         decisions: list[_Decision] = []
-        shape = layout
-        for (at, operation, size), answer in answers:
-            if at == layout:
-                shape = answer["question"]["shape"]
-                _append(decisions, operation, size, answer)
+        shape = found.layout
+        for operation, size, answer in found.answers:
+            shape = answer["question"]["shape"]
+            _append(decisions, operation, size, answer)
+        where = found.circumstances
+        mark = Mark(None, found.layout, None, where.region if has_regions else None)
         note = "as a job decides with this table; built-in rules where it says nothing"
-        yield f"{source.name}: {shape}", note, Mark(None, layout), decisions
+        yield f"{source.name}: {shape}{where.text()}", note, mark, decisions
 
 
 def _append(decisions: list[_Decision], operation: str, size: int, answer: dict[str, Any]) -> None:
@@ -168,26 +147,3 @@ def _append(decisions: list[_Decision], operation: str, size: int, answer: dict[
     else:
         reasons = tuple(dict.fromkeys(before.reasons + decision.reasons))
         decisions[-1] = replace(before, high=decision.high, reasons=reasons)
-
-
-def _sizes(source: Table) -> list[int]:
-    """The size classes' upper ends, to one class beyond the largest that a rule names."""
-    named = [bound for _, rule in source.table.rules for bound in rule.get("bytes", ()) if bound is not None]
-    largest = max([_LEAST_LARGEST, *named])
-    return [1 << i for i in range(largest.bit_length() + 1)]
-
-
-def _layouts(source: Table) -> list[str]:
-    """The layouts that rules are for: where they name ranges, the smallest and the largest. Rules for all layouts are shown at
-    those of the others."""
-    found: dict[str, None] = {}
-    for _, rule in source.table.rules:
-        nodes, per_node = (
-            {bound for bound in rule.get(name, ()) if bound} for name in ("nodes", "ranks_per_node")
-        )
-        if not nodes and not per_node:
-            continue
-        for count in sorted(nodes or {1}):
-            for ranks in sorted(per_node or {_STANDARD_RANKS}):
-                found[f"{count}x{ranks}" if count > 1 else str(ranks)] = None
-    return list(found)[:_MOST_LAYOUTS] or [str(_STANDARD_RANKS)]

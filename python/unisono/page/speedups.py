@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unisono import bench, decision_table, report
-from unisono.page import text
+from unisono.page import asking, text
 from unisono.page.colours import speedup_class
 from unisono.page.grid import SIZELESS, Entry, Grid, grid
 from unisono.page.marks import Mark
@@ -182,7 +182,7 @@ def _fastest(cell: bench.Cell) -> _Measured:
 
 
 def _of_table(source: Table) -> Iterator[SpeedupMap]:
-    places: dict[tuple[str, str | None], list[_Measured]] = {}
+    places: dict[tuple[str, str | None, str], list[_Measured]] = {}
     for number, rule in source.table.rules:
         native = decision_table.native_of(rule)
         if native is None or "time_us" not in rule:
@@ -199,9 +199,11 @@ def _of_table(source: Table) -> Iterator[SpeedupMap]:
             remark=_remark(number, rule),
         )
         places.setdefault(_place_of(rule), []).append(measured)
-    for (where, layout), there in places.items():
+    has_regions = any(rule.get("region") for _, rule in source.table.rules)
+    for (where, layout, region), there in places.items():
         note = "the table's choice, as it was measured"
-        yield _map(f"{source.name}: {where}", note, there, Mark(None, layout))
+        mark = Mark(None, layout, None, region if has_regions else None)
+        yield _map(f"{source.name}: {where}", note, there, mark)
 
 
 def _remark(number: int, rule: Mapping[str, Any]) -> str:
@@ -215,12 +217,11 @@ def _remark(number: int, rule: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _place_of(rule: Mapping[str, Any]) -> tuple[str, str | None]:
-    """What a rule is for beside operation, size and operator, in words; and its layout, where it is one."""
-    layout = layout_of_rule(rule)
+def _place_of(rule: Mapping[str, Any]) -> tuple[str, str | None, str]:
+    """What a rule is for beside operation, size and operator, in words; its layout, where it is one; its region."""
+    region, layout = rule.get("region", ""), layout_of_rule(rule)
     if layout is None:
-        return decision_table.where_text({k: v for k, v in rule.items() if k != "operator"}), None
+        others = {k: v for k, v in rule.items() if k != "operator"}
+        return decision_table.where_text(others), None, region
     nodes = [{"ranks": rule["ranks_per_node"][0]}] * rule["nodes"][0]
-    rest = {k: v for k, v in rule.items() if k not in ("nodes", "ranks_per_node", "operator")}
-    words = decision_table.where_text(rest)
-    return report.layout_text(nodes) + ("" if words == "everywhere" else f", {words}"), layout
+    return report.layout_text(nodes) + asking.of_rule(rule).text(), layout, region

@@ -170,7 +170,10 @@ takeTitles();
 all("table.sortable").forEach(makeSortable);
 for (const selector of Object.values(filters)) document.querySelector(selector)?.addEventListener("change", filter);
 tools.addEventListener("submit", (event) => event.preventDefault());
-tools.addEventListener("reset", () => setTimeout(filter));
+document.getElementById("show-all").addEventListener("click", () => {
+  tools.reset();
+  filter();
+});
 document.getElementById("theme").addEventListener("click", changeTheme);
 document.getElementById("save").addEventListener("click", save);
 document.addEventListener("mouseover", (event) => explain(event.target.closest("[data-tip]")));

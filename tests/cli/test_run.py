@@ -171,10 +171,19 @@ class TestReport:
         assert "two_level_ring" in answer.stderr
 
     def test_no_report_came(self, stage: Stage) -> None:
-        answer = stage.unisono("run", "--report", "-", "mpirun", "./a", environment={"FAKE_DO": "exit 4"})
-        assert answer.returncode == 4
-        assert "no report was written" in answer.stderr
-        assert "another host" in answer.stderr
+        for report in ("-", "page.html"):
+            answer = stage.unisono(
+                "run", "--report", report, "mpirun", "./a", environment={"FAKE_DO": "exit 4"}
+            )
+            assert answer.returncode == 4
+            assert "no report was written" in answer.stderr
+            assert "another host" in answer.stderr
+        assert not (stage.work / "page.html").exists()
+
+    def test_no_folder_for_the_page(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--report", "nowhere/page.html", "mpirun", "./a")
+        assert answer.returncode == 2
+        assert "there is no folder" in answer.stderr
 
     def test_damaged_report(self, stage: Stage) -> None:
         program = "import os; open(os.environ['UNISONO_REPORT'], 'w').write('{')"

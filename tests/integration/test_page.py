@@ -56,8 +56,9 @@ def pages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     )
     program = compile_program(mpi, "learning.c", flags=[HEADER])
     learning = ["--learn", "auto", "--learn-iterations", "2", "--learn-budget", "50"]
-    unisono(folder, "run", *learning, "--report", "run.json", "--", *launcher, program)
-    unisono(folder, "run", "--report", "program.html", "--", *launcher, program)
+    unisono(folder, "run", *learning, "--report", "program.html", "--", *launcher, program)
+    report = report_in(folder / "program.html")
+    (folder / "run.json").write_text(json.dumps(report))
     tuning = [
         "--budget",
         "2s",
@@ -71,13 +72,18 @@ def pages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     compiler = ["--mpicc", mpi.compilers["c"]]
     unisono(folder, "tune", *tuning, *compiler, "--report", "tuning.html", "--", *launcher)
     unisono(folder, "report", "run.json", "table.json", "--html", "everything.html")
-    (folder / "hostile.json").write_text(
-        json.dumps(with_hostile_names(json.loads((folder / "run.json").read_text())))
-    )
+    (folder / "hostile.json").write_text(json.dumps(with_hostile_names(report)))
     unisono(folder, "report", "hostile.json", "--html", "hostile.html")
     assert not list(folder.glob(".*.json")), "what a page is made of is not left behind"
     names = ("everything", "tuning", "program", "hostile")
     return Pages(folder / "run.json", **{name: folder / f"{name}.html" for name in names})
+
+
+def report_in(page: Path) -> dict[str, Any]:
+    """What a page of one run was made of."""
+    _, _, data = page.read_text().partition('<script type="application/json" id="data">')
+    report: dict[str, Any] = json.loads(data.partition("</script>")[0])[0]["report"]
+    return report
 
 
 def with_hostile_names(report: dict[str, Any]) -> dict[str, Any]:
@@ -319,7 +325,8 @@ def test_data_is_saved(pages: Pages, show: Open):
 def test_a_run_writes_its_page(pages: Pages, show: Open):
     page = show(pages.program)
     assert operations(page, "time") >= {"allreduce", "bcast", "barrier"}
-    assert page.locator("#learning").count() == 0, "it did not learn"
+    assert visible(page, "#learning .lanes tbody tr").count() > 0
+    assert page.locator(".overviews dd", has_text="program.html").count() == 1, "as it was asked for"
 
 
 def test_hostile_names_are_text(pages: Pages, show: Open):

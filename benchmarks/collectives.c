@@ -3,6 +3,9 @@
 // `unisono bench` compiles and starts it.
 //
 //   collectives [--operations a,b] [--sizes 8,1024] [--samples N] [--seconds S] [--skip-verify]
+//               [--comm world|split:N|strided:N|node|reversed] [--start barrier|window] [--skew US] [--seed
+//               N]
+//               [--cold]
 //               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]] [--serve]
 //
 // A sample is a batch of calls, timed as a whole, divided by their number: the time of the longest rank.
@@ -13,43 +16,44 @@
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)","is_same",
 // "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out. The
 // first line says what is measured on:
-// {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive",
-// "is_active"}: whether under Unisono.
+// {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive","cores": that the ranks of a node may
+// use, "is_active"}: whether under Unisono.
 //
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
 // tabs: "look OPERATION BYTES SECONDS CANDIDATES" tries candidates for so long, "compare ..." lets native,
-// Unisono's choice and all candidates (at most 8) alternate. Each is answered by one such line; "end"
-// ends the job.
+// Unisono's choice and all candidates (at most 8) alternate. Each is answered by one such line. "cost WHAT
+// BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory (costs.h):
+// {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "operations.h"
 
 enum { max_samples = 10000, max_sizes = 64, max_candidates = 4096, max_finalists = 8 };
 enum { large_bytes = 16384 };  // from here on a batch is one call, of data that has just been written
-enum { lead_in = 2, tries = 3 };
+enum { lead_in = 2, tries = 3, most_windows = 100 };
+static const double most_slack_s = 10e-3;
 
+static int world_rank, world_size;
 static int (*set_enabled)(int);
 static int (*set_algorithm)(const char*);
-static int (*decision)(const char*, long long, char*, size_t);
+static int (*decision_on)(const void*, const char*, long long, char*, size_t);
 static double* expected;
-
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // What serves a batch: the host MPI, Unisono as it decides itself, or an algorithm ("bcast:chain").
 static const char native[] = "native", own_choice[] = "";
 static const char* candidates[max_candidates];
 static int candidate_count;
+
+static int decide(const char* operation, long long bytes, char* text, size_t text_bytes) {
+  return decision_on == NULL ? -1 : decision_on(&comm, operation, bytes, text, text_bytes);
+}
 
 static void enable(int is_enabled) {
   if (set_enabled != NULL) set_enabled(is_enabled);
@@ -68,6 +72,8 @@ static void fill(double* data, size_t bytes, int seed) {
   for (size_t i = 0; i < (bytes + 7) / 8; ++i) data[i] = (double)((i * 7 + (size_t)seed * 13) % 1000);
 }
 
+#include "start.h"
+
 // Programs send what they have just computed. A buffer that never changes would stay in its readers' caches,
 // and a copy straight out of it would cost next to nothing.
 static void write_anew(const struct Operation* op, int bytes) {
@@ -77,26 +83,51 @@ static void write_anew(const struct Operation* op, int bytes) {
   if (op->run == run_bcast && rank == 0) fill(output, (size_t)bytes, seed);
 }
 
-// The time of one call of a batch, of the longest rank (valid on all ranks).
+// The time of one call of a batch, of the longest rank (valid on all ranks); less than 0 where a rank came
+// too late for the window.
 static double time_batch(const struct Operation* op, int bytes, int batch, const char* server) {
   if (bytes >= large_bytes) write_anew(op, bytes);
   // What is around a batch is the same for all, and such as gives cores away where ranks share them: while
   // some spin in a barrier before it, or in what follows it, others get no core for milliseconds.
   enable(1);
   if (select_server(server)) op->run(bytes);  // decides, and makes its schedule
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (start_of.is_cold) purge_caches();
+  double start = begin_together(world_rank);
   enable(server != native);
   // Ranks that share cores leave the barrier one after the other, which takes as long as many calls. What
   // synchronises itself begins in step after a call or two; the others need the barrier.
-  if (op->is_synchronising && bytes < large_bytes) {
+  if (op->is_synchronising && bytes < large_bytes && !is_call_by_call() && !start_of.is_window) {
     for (int i = 0; i < lead_in; ++i) op->run(bytes);
   }
-  const double start = now_s();
-  for (int i = 0; i < batch; ++i) op->run(bytes);
-  double mine = (now_s() - start) / batch, longest;
+  const int is_late = start == 0;
+  if (!start_of.is_window || is_late) start = now_s();
+  double mine;
+  if (start_of.skew_s > 0) {
+    mine = time_skewed_call(op, bytes, start);
+  } else {
+    for (int i = 0; i < batch; ++i) op->run(bytes);
+    mine = (now_s() - start) / batch;
+  }
   enable(1);
-  MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return longest;
+  double told[2] = {mine, is_late}, longest[2];
+  MPI_Allreduce(told, longest, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  if (longest[1] == 0) return longest[0];
+  // All ranks see it, and give the next window more time.
+  if (start_of.slack_s < most_slack_s) start_of.slack_s *= 2;
+  return -1;
+}
+
+// The same with as many windows as it takes.
+static double time_in_time(const struct Operation* op, int bytes, int batch, const char* server) {
+  for (int i = 0; i < most_windows; ++i) {
+    const double taken = time_batch(op, bytes, batch, server);
+    if (taken >= 0) return taken;
+  }
+  if (world_rank == 0) {
+    fprintf(stderr, "collectives: ranks come too late for every window; use --start barrier\n");
+  }
+  MPI_Abort(MPI_COMM_WORLD, 4);
+  return -1;
 }
 
 // Does `server` give what the host MPI gives? Small whole numbers: sums are exact in any order.
@@ -116,6 +147,8 @@ static int is_same(const struct Operation* op, int bytes, const char* server) {
   return all;
 }
 
+#include "costs.h"
+
 static void print_samples(const char* key, const double* samples, int count) {
   printf(", \"%s\": [", key);
   for (int i = 0; i < count; ++i) printf("%s%.4g", i ? ", " : "", samples[i]);
@@ -129,9 +162,10 @@ static int calls_in_batch(const struct Operation* op, int bytes) {
   const char* both[] = {native, own_choice};
   int batch = 1;
   double once = 0;
+  if (is_call_by_call()) return 1;
   for (int i = 0; i < 2; ++i) {
-    time_batch(op, bytes, 2, both[i]);
-    const double t = time_batch(op, bytes, 4, both[i]);
+    time_in_time(op, bytes, 2, both[i]);
+    const double t = time_in_time(op, bytes, 4, both[i]);
     if (t > once) once = t;
   }
   while (bytes < large_bytes && batch < 4096 &&
@@ -164,7 +198,7 @@ static int may_run(const struct Operation* op, int bytes, const char* candidate)
   const size_t name_length = strcspn(name, "(");
   char decided[256] = "";
   select_server(candidate);
-  if (decision == NULL || decision(op->name, bytes, decided, sizeof decided) < 0) return 0;
+  if (decide(op->name, bytes, decided, sizeof decided) < 0) return 0;
   return strncmp(decided, name, name_length) == 0 &&
          (decided[name_length] == 0 || decided[name_length] == '(');
 }
@@ -184,11 +218,11 @@ static int try_candidates(const struct Operation* op, int bytes, int batch, doub
     if (is_over) break;
     if (!may_run(op, bytes, candidates[c])) continue;
     double times[tries];
-    times[0] = time_batch(op, bytes, 1, candidates[c]);
+    times[0] = time_in_time(op, bytes, 1, candidates[c]);
     const int calls = times[0] > 3 * best + apart_s ? 1 : batch;
     int made = 0;
     while (made < tries) {
-      times[made++] = time_batch(op, bytes, calls, candidates[c]);
+      times[made++] = time_in_time(op, bytes, calls, candidates[c]);
       if (times[made - 1] > 3 * best) break;
     }
     for (int i = 1; i < made; ++i) {
@@ -230,15 +264,15 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
     // Which goes first changes, so that none always finds the same one's caches.
     for (int i = 0; i < server_count; ++i) {
       const int s = (i + count) % server_count;
-      times[s][count] = time_batch(op, bytes, batch, servers[s]);
+      times[s][count] = time_in_time(op, bytes, batch, servers[s]);
     }
     go = now_s() - start < settings->seconds || count + 1 < 5;
     MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   char decided[256] = "";
   select_server(own_choice);
-  if (decision != NULL) decision(op->name, bytes, decided, sizeof decided);
-  if (rank == 0) {
+  decide(op->name, bytes, decided, sizeof decided);
+  if (world_rank == 0) {
     printf("{\"operation\": \"%s\", \"bytes\": %d, \"ranks\": %d, \"batch\": %d, \"is_same\": %s", op->name,
            bytes, size, batch, same ? "true" : "false");
     print_samples("native_s", times[0], count);
@@ -257,6 +291,7 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
 }
 
 static int measure(const struct Operation* op, int bytes, const struct Settings* settings) {
+  if (start_of.is_window) synchronise_clocks(world_rank, world_size);
   const int batch = calls_in_batch(op, bytes);
   const int tried_count = try_candidates(op, bytes, batch, settings->most_trying_s, tried);
   return compare(op, bytes, batch, tried_count, settings);
@@ -265,7 +300,7 @@ static int measure(const struct Operation* op, int bytes, const struct Settings*
 // --- Requests ---
 
 static void print_candidates(const struct Operation* op, int bytes, int batch, int count) {
-  if (rank != 0) return;
+  if (world_rank != 0) return;
   printf("{\"operation\": \"%s\", \"bytes\": %d, \"batch\": %d, \"looked\": [", op->name, bytes, batch);
   for (int i = 0; i < count; ++i) {
     printf("%s{\"name\": \"%s\", \"tried_s\": %.4g}", i ? ", " : "", strchr(tried[i].name, ':') + 1,
@@ -297,6 +332,10 @@ static int answer(char* request, int largest, struct Settings* settings, int* is
     at = i < 4 ? strchr(at, '\t') : NULL;
     if (at != NULL) *at++ = 0;
   }
+  if (strcmp(words[0], "cost") == 0) {
+    if (atol(words[2]) < 0 || atol(words[2]) > largest) return 0;
+    return answer_cost(words[1], (int)atol(words[2]), atof(words[3]), (char*)words[4]);
+  }
   const struct Operation* op = find_operation(words[1]);
   const long bytes = atol(words[2]);
   if (op == NULL || bytes < 0 || bytes > largest || (op->is_reduction && bytes % 8 != 0)) return 0;
@@ -322,15 +361,16 @@ static int answer(char* request, int largest, struct Settings* settings, int* is
 
 static int serve(int largest, struct Settings* settings) {
   int is_all_same = 1;
+  make_cost_buffers(largest);
   for (;;) {
     char* line = NULL;
     size_t room = 0;
-    int length = rank == 0 ? (int)getline(&line, &room, stdin) : 0;
+    int length = world_rank == 0 ? (int)getline(&line, &room, stdin) : 0;
     // Nothing is measured meanwhile: the MPI's own way to wait does.
     enable(0);
     MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (length <= 0) return is_all_same;
-    if (rank != 0) line = malloc((size_t)length + 1);
+    if (world_rank != 0) line = malloc((size_t)length + 1);
     if (line == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
     MPI_Bcast(line, length, MPI_CHAR, 0, MPI_COMM_WORLD);
     line[length] = 0;
@@ -338,41 +378,12 @@ static int serve(int largest, struct Settings* settings) {
     // Not every launcher tells rank 0 that its input has ended.
     if (strcmp(line, "end") == 0) return is_all_same;
     if (!answer(line, largest, settings, &is_all_same)) {
-      if (rank == 0) fprintf(stderr, "collectives: no request: %s\n", line);
+      if (world_rank == 0) fprintf(stderr, "collectives: no request: %s\n", line);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
     select_server(own_choice);
     free(line);
   }
-}
-
-static void print_place(void) {
-  MPI_Comm node;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int on_node, ends[2] = {rank, -rank}, local[2], is_first, nodes, least, most, all_consecutive;
-  MPI_Comm_size(node, &on_node);
-  MPI_Allreduce(ends, local, 2, MPI_INT, MPI_MAX, node);
-  int is_consecutive = local[0] + local[1] + 1 == on_node;
-  is_first = -local[1] == rank;
-  MPI_Allreduce(&is_first, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(&on_node, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Allreduce(&on_node, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(&is_consecutive, &all_consecutive, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Comm_free(&node);
-  char library[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length;
-  MPI_Get_library_version(library, &length);
-  library[strcspn(library, ",\n\"\\")] = 0;
-  for (char* c = library; *c != 0; ++c) {
-    if (*c == '\t') *c = ' ';
-  }
-  if (rank != 0) return;
-  printf(
-      "{\"mpi\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"ranks_per_node\": [%d, %d], \"is_consecutive\": "
-      "%s, \"is_active\": %s}\n",
-      library, size, nodes, least, most, all_consecutive ? "true" : "false",
-      set_algorithm != NULL ? "true" : "false");
-  fflush(stdout);
 }
 
 static int is_listed(const char* list, const char* name) {
@@ -385,10 +396,10 @@ static int is_listed(const char* list, const char* name) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > most_ranks) MPI_Abort(MPI_COMM_WORLD, 2);
-  const char *names = "", *sizes = "8,1024,65536,1048576";
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  if (world_size > most_ranks) MPI_Abort(MPI_COMM_WORLD, 2);
+  const char *names = "", *sizes = "8,1024,65536,1048576", *layout_name = "world";
   char* listed = NULL;
   int is_serving = 0;
   struct Settings settings = {
@@ -401,6 +412,17 @@ int main(int argc, char** argv) {
     } else if (strcmp(argv[i], "--serve") == 0) {
       is_serving = 1;
       continue;
+    } else if (strcmp(argv[i], "--cold") == 0) {
+      start_of.is_cold = 1;
+      continue;
+    } else if (strcmp(argv[i], "--comm") == 0) {
+      layout_name = value;
+    } else if (strcmp(argv[i], "--start") == 0) {
+      start_of.is_window = strcmp(value, "window") == 0;
+    } else if (strcmp(argv[i], "--skew") == 0) {
+      start_of.skew_s = atof(value) * 1e-6;
+    } else if (strcmp(argv[i], "--seed") == 0) {
+      start_of.seed = strtoull(value, NULL, 10);
     } else if (strcmp(argv[i], "--operations") == 0) {
       names = value;
     } else if (strcmp(argv[i], "--sizes") == 0) {
@@ -414,11 +436,19 @@ int main(int argc, char** argv) {
     } else if (strcmp(argv[i], "--finalists") == 0) {
       settings.finalists = atoi(value);
     } else {
-      if (rank == 0) fprintf(stderr, "collectives: unknown option %s\n", argv[i]);
+      if (world_rank == 0) fprintf(stderr, "collectives: unknown option %s\n", argv[i]);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
     ++i;
   }
+  comm = communicator_named(layout_name, world_rank, world_size);
+  if (comm == MPI_COMM_NULL) {
+    if (world_rank == 0)
+      fprintf(stderr, "collectives: no communicator %s of %d ranks\n", layout_name, world_size);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
   if (settings.samples < 5) settings.samples = 5;
   if (settings.samples > max_samples) settings.samples = max_samples;
   if (settings.finalists > max_finalists) settings.finalists = max_finalists;
@@ -443,7 +473,10 @@ int main(int argc, char** argv) {
   memset(input, 0, room), memset(output, 0, room), memset(expected, 0, room);
   set_enabled = (int (*)(int))dlsym(RTLD_DEFAULT, "unisono_set_enabled");
   set_algorithm = (int (*)(const char*))dlsym(RTLD_DEFAULT, "unisono_set_algorithm");
-  decision = (int (*)(const char*, long long, char*, size_t))dlsym(RTLD_DEFAULT, "unisono_decision");
+  decision_on =
+      (int (*)(const void*, const char*, long long, char*, size_t))dlsym(RTLD_DEFAULT, "unisono_decision_on");
+  operation_time = (OperationTime*)dlsym(RTLD_DEFAULT, "unisono_operation_time");
+  MPI_Barrier(comm);  // sets the communicator up
   enable(0);
   print_place();
   int is_all_same = is_serving ? serve(largest, &settings) : 1;

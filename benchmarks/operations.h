@@ -1,48 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collectives that benchmark programs measure, each as one call on MPI_COMM_WORLD from `input` to
-// `output`. Sizes are of the vector (bcast, reduce, allreduce, scan, exscan), of one rank's block (gather,
-// scatter, allgather, alltoall, reduce_scatter_block), or of the mean block where they differ.
+// The collectives that benchmark programs measure, each as one call on `comm` from `input` to `output`. Sizes
+// are of the vector (bcast, reduce, allreduce, scan, exscan), of one rank's block (gather, scatter,
+// allgather, alltoall, reduce_scatter_block), or of the mean block where they differ.
 #pragma once
 
 #include <mpi.h>
 
+static MPI_Comm comm = MPI_COMM_WORLD;  // in which `rank` and `size` count
 static int rank, size;
 static double *input, *output;
 
 typedef void (*Run)(int bytes);
 static void run_barrier(int bytes) {
-  (void)bytes, MPI_Barrier(MPI_COMM_WORLD);
+  (void)bytes, MPI_Barrier(comm);
 }
 static void run_bcast(int bytes) {
-  MPI_Bcast(output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(output, bytes, MPI_BYTE, 0, comm);
 }
 static void run_reduce(int bytes) {
-  MPI_Reduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Reduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, comm);
 }
 static void run_allreduce(int bytes) {
-  MPI_Allreduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void run_gather(int bytes) {
-  MPI_Gather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Gather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, comm);
 }
 static void run_scatter(int bytes) {
-  MPI_Scatter(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Scatter(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, comm);
 }
 static void run_allgather(int bytes) {
-  MPI_Allgather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Allgather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, comm);
 }
 static void run_alltoall(int bytes) {
-  MPI_Alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, comm);
 }
 
 static void run_reduce_scatter_block(int bytes) {
-  MPI_Reduce_scatter_block(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce_scatter_block(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void run_scan(int bytes) {
-  MPI_Scan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Scan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void run_exscan(int bytes) {
-  MPI_Exscan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Exscan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
 }
 
 // Uneven blocks: rank r's is (r % 2 ? 3 : 1) / 2 of the size, so that neighbours differ and the mean is the
@@ -73,32 +74,28 @@ static void set_counts(int count) {
 }
 static void run_allgatherv(int bytes) {
   set_counts(bytes);
-  MPI_Allgatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE,
-                 MPI_COMM_WORLD);
+  MPI_Allgatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, comm);
 }
 static void run_reduce_scatter(int bytes) {
   set_counts(bytes / 8);
-  MPI_Reduce_scatter(input, output, uneven_counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce_scatter(input, output, uneven_counts, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void run_alltoallv(int bytes) {
   set_counts(bytes);
-  MPI_Alltoallv(input, even_counts, even_places, MPI_BYTE, output, even_counts, even_places, MPI_BYTE,
-                MPI_COMM_WORLD);
+  MPI_Alltoallv(input, even_counts, even_places, MPI_BYTE, output, even_counts, even_places, MPI_BYTE, comm);
 }
 static void run_alltoallw(int bytes) {
   set_counts(bytes);
   MPI_Alltoallw(input, even_counts, even_places, byte_types, output, even_counts, even_places, byte_types,
-                MPI_COMM_WORLD);
+                comm);
 }
 static void run_gatherv(int bytes) {
   set_counts(bytes);
-  MPI_Gatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, 0,
-              MPI_COMM_WORLD);
+  MPI_Gatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, 0, comm);
 }
 static void run_scatterv(int bytes) {
   set_counts(bytes);
-  MPI_Scatterv(input, uneven_counts, uneven_places, MPI_BYTE, output, uneven_counts[rank], MPI_BYTE, 0,
-               MPI_COMM_WORLD);
+  MPI_Scatterv(input, uneven_counts, uneven_places, MPI_BYTE, output, uneven_counts[rank], MPI_BYTE, 0, comm);
 }
 
 static const struct Operation {

@@ -47,6 +47,20 @@ UNISONO_API int unisono_set_algorithm(const char* text);
  * such operation or Unisono does not take the calls. Local. */
 UNISONO_API int unisono_decision(const char* operation, long long bytes, char* text, size_t text_bytes);
 
+/* The same on another communicator, to an MPI_Comm of which `comm` points: -1 also before its first blocking
+ * collective, which is when Unisono gets to know it. */
+UNISONO_API int unisono_decision_on(const void* comm, const char* operation, long long bytes, char* text,
+                                    size_t text_bytes);
+
+/* What an operation on the shared memory of a node costs this rank, seconds, the mean of so many repetitions;
+ * less than 0 where it has no part in it, or nothing is measured. `comm` points to an MPI_Comm, all of whose
+ * ranks call it alike, with no call under way on it; `what` is put, get, pipeline, pair_sync, group_sync,
+ * group_seg_put, group_seg_get, signal, await, copy, copy_by_all, combine, single_copy, barrier, bcast or
+ * allreduce (docs/models.md), of `bytes` bytes, through so many buffers; `wait` is how ranks wait meanwhile,
+ * a value of option `wait`, or empty. `unisono tune --only measure` describes machines by it. Blocks. */
+UNISONO_API double unisono_operation_time(const void* comm, const char* what, long long bytes, int buffers,
+                                          const char* wait, int repetitions);
+
 /* A region of the program, by name: where Unisono learns while the program runs (UNISONO_LEARN), calls of one
  * kind in two regions are learned apart. Regions may stand in each other; the innermost one counts. Of the
  * whole process, between MPI_Init and MPI_Finalize (elsewhere nothing happens). All ranks of a communicator

@@ -62,8 +62,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Cell:
-    """One operation at one size: medians in seconds a call (longest rank), and how many times faster Unisono is, with
-    the 95 % interval of the ratio of medians. `algorithm` is what Unisono chose by itself; `candidates` are sorted, the
+    """One operation at one size: medians in seconds a call (longest rank) with their 95 % intervals, and how many times faster
+    Unisono is, with the interval of the ratio of medians. `algorithm` is what Unisono chose by itself; `candidates` are sorted, the
     fastest first."""
 
     operation: str
@@ -79,6 +79,10 @@ class Cell:
     is_same: bool
     algorithm: str = ""
     candidates: tuple[Candidate, ...] = ()
+    native_low_s: float = 0.0
+    native_high_s: float = 0.0
+    unisono_low_s: float = 0.0
+    unisono_high_s: float = 0.0
 
     @property
     def best(self) -> Candidate | None:
@@ -102,7 +106,13 @@ def cell(measured: Mapping[str, object], random: np.random.Generator) -> Cell:
     native = np.asarray(measured["native_s"], dtype=float)
     unisono = np.asarray(measured["unisono_s"], dtype=float)
     low, high = ratio_interval(native, unisono, random)
+    native_low, native_high = median_interval(native, random)
+    unisono_low, unisono_high = median_interval(unisono, random)
     return Cell(
+        native_low_s=native_low,
+        native_high_s=native_high,
+        unisono_low_s=unisono_low,
+        unisono_high_s=unisono_high,
         operation=str(measured["operation"]),
         bytes=int(measured["bytes"]),  # type: ignore[call-overload]
         ranks=int(measured["ranks"]),  # type: ignore[call-overload]
@@ -134,6 +144,14 @@ def ratio_interval(
     return float(low), float(high)
 
 
+def median_interval(samples: np.ndarray, random: np.random.Generator) -> tuple[float, float]:
+    """Bootstrap interval of the median."""
+    drawn = random.integers(0, len(samples), size=(_RESAMPLINGS, len(samples)))
+    tail = (1 - _CONFIDENCE) / 2
+    low, high = np.quantile(np.median(samples[drawn], axis=1), [tail, 1 - tail])
+    return float(low), float(high)
+
+
 def geometric_mean(cells: Sequence[Cell]) -> float:
     return float(np.exp(np.mean([np.log(c.speedup) for c in cells])))
 
@@ -162,7 +180,9 @@ def compiler_beside(launcher: str) -> Path:
 
 def compile_program(compiler: Path, cache: Path | None = None, name: str = "collectives.c") -> Path:
     """A benchmark program for this MPI, from the user's cache directory where it was compiled before."""
-    code = b"".join(file.read_bytes() for file in (source(name), source("operations.h")))
+    code = b"".join(
+        source(part).read_bytes() for part in (name, "operations.h", "start.h", "place.h", "costs.h")
+    )
     folder = cache or places.cache() / "bench"
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
     program = folder / key.hexdigest()[:16] / Path(name).stem

@@ -3,9 +3,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import socket
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from unisono import places
+from unisono import files, places
+from unisono.errors import UnisonoError
+from unisono.machine import processor_name
+from unisono.measuring import Place
 
 
 def folder() -> Path:
@@ -19,3 +27,35 @@ def resolve(text: str) -> str:
         return text
     kept = folder() / f"{text}.json"
     return str(kept) if "/" not in text and kept.is_file() else text
+
+
+def own_name() -> str:
+    """What this machine's file is called where nobody names it: the host's name without its domain."""
+    return re.sub(r"[^\w.-]", "_", socket.gethostname().split(".")[0]) or "machine"
+
+
+def write(document: Mapping[str, Any], file: Path | None = None) -> Path:
+    """Into `file`, or by its name into the user's folder, where --machine NAME finds it."""
+    target = file or folder() / f"{document['name']}.json"
+    if file is None:
+        try:
+            folder().mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UnisonoError(f"cannot make {folder()}: {error.strerror}") from error
+    files.write_whole(target, json.dumps(document, indent=1) + "\n")
+    return target
+
+
+def measured_for(place: Place) -> Path | None:
+    """The file that was measured on this machine with this MPI, and with messages between nodes where the job has several;
+    None: there is none."""
+    kept = folder() / f"{own_name()}.json"
+    try:
+        facts = json.loads(kept.read_text()).get("measured", {})
+    except (OSError, ValueError, AttributeError):
+        return None
+    if facts.get("processor") != processor_name() or facts.get("mpi") != place.mpi:
+        return None
+    needed = ["node"] if place.ranks_per_node[1] > 1 else []
+    needed += ["network"] if place.nodes > 1 else []
+    return None if set(needed) & set(facts.get("not_measured", ())) else kept

@@ -35,6 +35,7 @@ class Place:
     nodes: int
     ranks_per_node: tuple[int, int]
     is_consecutive: bool
+    cores: int = 0  # that the ranks of a node may use; 0: not known
 
     @property
     def layout(self) -> str:
@@ -81,6 +82,7 @@ class Measurer:
             first["nodes"],
             (first["ranks_per_node"][0], first["ranks_per_node"][1]),
             first["is_consecutive"],
+            first.get("cores", 0),
         )
 
     def __enter__(self) -> Measurer:
@@ -102,6 +104,16 @@ class Measurer:
         """Native, Unisono's choice and the candidates (at most 8) in turn."""
         return bench.cell(self._ask("compare", operation, size, candidates, seconds), self._random)
 
+    def cost(
+        self, what: str, size: int, group: str, buffers: int, wait: str, seconds: float
+    ) -> dict[str, np.ndarray]:
+        """Samples of a message or an operation on shared memory, in seconds, by their names (benchmarks/costs.h); none where
+        the group of ranks is not to be had."""
+        answer = self._request(
+            ["cost", what, str(size), f"{seconds:.3f}", f"{group},{buffers},{wait}"], seconds, ()
+        )
+        return {name: np.asarray(samples, dtype=float) for name, samples in answer["series"].items()}
+
     @property
     def _output(self) -> IO[bytes]:
         assert self._process.stdout is not None
@@ -117,6 +129,9 @@ class Measurer:
             f"{seconds:.3f}",
             ";".join(f"{operation}:{c}" for c in candidates),
         ]
+        return self._request(words, seconds, candidates)
+
+    def _request(self, words: Sequence[str], seconds: float, candidates: Sequence[str]) -> dict[str, Any]:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(("\t".join(words) + "\n").encode())

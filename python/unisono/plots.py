@@ -19,6 +19,7 @@ matplotlib.rcParams["svg.hashsalt"] = "unisono"  # the same picture twice is the
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import TwoSlopeNorm  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.image import AxesImage  # noqa: E402
 
 MOST_TIMES = 8.0  # speed-ups beyond this have one colour
@@ -49,6 +50,11 @@ def speedup_maps(panels: Mapping[str, Sequence[Cell]], path: Path, title: str) -
         )
         bar.ax.set_yticklabels([f"{2.0**t:g}" for t in _ticks()])
     figure.suptitle(title, fontsize=11)
+    _save(figure, path)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """Whole, and then by its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
     figure.savefig(temporary, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
@@ -115,8 +121,119 @@ def predicted_times(answers: Sequence[Mapping[str, Any]], path: Path) -> None:
     )
     axes.grid(True, alpha=0.3)
     axes.legend(fontsize="small")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
-    figure.savefig(temporary, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
-    pyplot.close(figure)
-    temporary.replace(path)
+    _save(figure, path)
+
+
+def native_and_unisono(cells: Sequence[Cell], path: Path, conditions: str) -> None:
+    """Times over sizes, a panel for each operation, with bands for 95 % intervals. The suffix of
+    `path` says what is written."""
+    operations = list(dict.fromkeys(c.operation for c in cells))
+    columns = min(3, len(operations))
+    rows = -(-len(operations) // columns)
+    figure, axes = pyplot.subplots(
+        rows, columns, squeeze=False, figsize=(4.4 * columns, 3.4 * rows + 0.4), layout="constrained"
+    )
+    for panel in axes.flat[len(operations) :]:
+        panel.set_visible(False)
+    for panel, operation in zip(axes.flat, operations, strict=False):
+        some = sorted((c for c in cells if c.operation == operation), key=lambda c: c.bytes)
+        sizes = [c.bytes for c in some]
+        for name, label in (("native", "native"), ("unisono", "Unisono")):
+            middle, low, high = (
+                np.array([getattr(c, f"{name}{part}_s") for c in some]) * 1e6
+                for part in ("", "_low", "_high")
+            )
+            errors = np.maximum(0, [middle - low, high - middle])
+            panel.errorbar(sizes, middle, yerr=errors, fmt="o-", markersize=3, capsize=2, label=label)
+        panel.set_xscale("symlog", base=2)
+        panel.set_xticks(sizes, [tables.bytes_text(size) for size in sizes], fontsize="small")
+        panel.set_yscale("log")
+        panel.set_ylabel("time (us)")
+        panel.set_title(operation, fontsize=10)
+        panel.grid(True, alpha=0.3)
+        panel.legend(fontsize="small")
+    figure.suptitle(f"{cells[0].ranks} ranks; {conditions}", fontsize=10)
+    _save(figure, path)
+
+
+_MESSAGE_CURVES = {
+    "whole_us": "half a round trip",
+    "g_us": "gap g(m)",
+    "os_us": "sending os(m)",
+    "or_us": "receiving or(m)",
+}
+_MEMORY_CURVES = {
+    "put_us": "put",
+    "get_us": "get",
+    "copy_us": "copy",
+    "combine_us": "combine",
+    "single_copy_us": "single copy",
+}
+
+
+def machine_curves(machine: Mapping[str, Any], path: Path) -> None:
+    """What a measured machine's file holds: messages inside and between nodes with Hockney's line, shared memory, and rates over
+    the total of a pipeline's buffers. Bands are 95 % intervals. The suffix of `path` says what is written."""
+    not_measured = machine["measured"]["not_measured"]
+    links = [level for level in ("node", "network") if level not in not_measured]
+    has_memory = "node" not in not_measured
+    count = len(links) + 2 * has_memory
+    figure, axes = pyplot.subplots(1, count, squeeze=False, figsize=(4.6 * count, 4.2), layout="constrained")
+    panels = list(axes[0])
+    titles = {"node": "messages inside a node", "network": "messages between nodes"}
+    for level in links:
+        _curves(panels[0], machine[level]["plogp"], _MESSAGE_CURVES, titles[level])
+        _hockney_line(panels.pop(0), machine[level])
+    if has_memory:
+        _curves(panels[0], machine["shared_memory"], _MEMORY_CURVES, "operations on shared memory")
+        _buffer_rates(panels[1], machine["findings"]["buffers"])
+    figure.suptitle(f"{machine['name']}: {machine['note']}", fontsize=10)
+    _save(figure, path)
+
+
+def _curves(axes: Axes, of: Mapping[str, Any], names: Mapping[str, str], title: str) -> None:
+    for key, name in names.items():
+        points = of.get(key, {"bytes": []})
+        if not points["bytes"]:
+            continue
+        line = axes.plot(points["bytes"], points["us"], "o-", markersize=3, label=name)[0]
+        if "low" in points:
+            axes.fill_between(
+                points["bytes"], points["low"], points["high"], alpha=0.25, color=line.get_color()
+            )
+    _logarithmic(axes, title, "bytes", "time (us)")
+
+
+def _hockney_line(axes: Axes, link: Mapping[str, Any]) -> None:
+    sizes = np.array(link["plogp"]["g_us"]["bytes"], dtype=float)
+    alpha, beta = (link["hockney"][key]["value"] for key in ("alpha_us", "beta_us_per_byte"))
+    axes.plot(sizes, alpha + beta * sizes, "k--", linewidth=1, label="Hockney")
+    axes.legend(fontsize="small")
+
+
+def _buffer_rates(axes: Axes, buffers: Sequence[Mapping[str, Any]]) -> None:
+    for count in sorted({one["buffers"] for one in buffers}):
+        some = sorted((one for one in buffers if one["buffers"] == count), key=lambda one: one["piece_bytes"])
+        totals = [one["piece_bytes"] * count for one in some]
+        axes.plot(
+            totals,
+            [one["piece_bytes"] / one["us"]["value"] / 1e3 for one in some],
+            "o-",
+            markersize=3,
+            label=f"{count} buffers",
+        )
+    _logarithmic(axes, "pipeline through shared memory", "bytes of all buffers", "GB/s")
+    axes.set_yscale("linear")
+    axes.set_ylim(bottom=0)
+
+
+def _logarithmic(axes: Axes, title: str, x: str, y: str) -> None:
+    axes.set_xscale("symlog", base=2, linthresh=64)
+    axes.set_yscale("log")
+    ticks = [0, 1 << 10, 1 << 14, 1 << 18, 1 << 22]
+    axes.set_xticks(ticks, [tables.bytes_text(size) for size in ticks], fontsize="small")
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_title(title, fontsize=10)
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize="small")

@@ -24,6 +24,9 @@ struct UnisonoAdapter {
   int (*is_active)(void);
   int (*set_algorithm)(const char* text);
   int (*decision)(const char* operation, long long bytes, char* text, size_t text_bytes);
+  int (*decision_on)(const void* comm, const char* operation, long long bytes, char* text, size_t text_bytes);
+  double (*operation_time)(const void* comm, const char* what, long long bytes, int buffers, const char* wait,
+                           int repetitions);
   void (*region_begin)(const char* name);
   void (*region_end)(void);
 };

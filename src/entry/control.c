@@ -34,6 +34,20 @@ int unisono_decision(const char* operation, long long bytes, char* text, size_t 
   return adapter == NULL || operation == NULL ? -1 : adapter->decision(operation, bytes, text, text_bytes);
 }
 
+int unisono_decision_on(const void* comm, const char* operation, long long bytes, char* text,
+                        size_t text_bytes) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  if (adapter == NULL || comm == NULL || operation == NULL) return -1;
+  return adapter->decision_on(comm, operation, bytes, text, text_bytes);
+}
+
+double unisono_operation_time(const void* comm, const char* what, long long bytes, int buffers,
+                              const char* wait, int repetitions) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  if (adapter == NULL || comm == NULL || what == NULL || wait == NULL) return -1;
+  return adapter->operation_time(comm, what, bytes, buffers, wait, repetitions);
+}
+
 void unisono_region_begin(const char* name) {
   const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
   if (adapter != NULL && name != NULL) adapter->region_begin(name);

@@ -75,12 +75,15 @@ MessageCost Link::message(MessageModel model, std::int64_t bytes) const {
     case MessageModel::plogp:
       break;
   }
-  // Figure 4.4: L + g(m) for m bytes, overheads included.
-  const double gap = plogp.gap_us.at(bytes);
+  // Figure 4.4: L + g(m) for m bytes, overheads included. L is a constant there, which it is not where the
+  // MPI changes its protocol on the way up: what was measured of a message by itself is nearer.
+  double gap = plogp.gap_us.at(bytes);
+  const double whole = plogp.whole_us.empty() ? plogp.latency_us + gap : plogp.whole_us.at(bytes);
+  gap = std::min(gap, whole);
   const double receive = std::min(plogp.receive_us.at(bytes), gap);
-  return {.send_us = plogp.send_us.at(bytes),
+  return {.send_us = std::min(plogp.send_us.at(bytes), whole - receive),
           .occupancy_us = gap,
-          .transit_us = plogp.latency_us + gap - receive,
+          .transit_us = whole - receive,
           .receive_us = receive};
 }
 

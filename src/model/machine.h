@@ -70,6 +70,7 @@ struct PLogP {
   Curve send_us;     // os(m)
   Curve receive_us;  // or(m)
   Curve gap_us;      // g(m)
+  Curve whole_us;    // a message by itself, as measured: then it stands for L + g(m); may be empty
   bool operator==(const PLogP&) const = default;
 };
 
@@ -126,9 +127,11 @@ struct Machine {
   std::string name;
   std::string note;  // where the numbers come from
   int cores_per_node = 1;
-  Value switch_us;  // a core changes from one rank to another
-  Link node;        // messages of the host inside a node
-  Link network;     // and between nodes
+  Value call_us = 0;  // a collective call that runs a schedule, beside its steps
+  Value step_us = 0;  // each step of a schedule, beside what it does
+  Value switch_us;    // a core changes from one rank to another
+  Link node;          // messages of the host inside a node
+  Link network;       // and between nodes
   NetworkCard card;
   SharedMemory shared;
   Curve overlap_penalty_us;  // ovp(m), section 4.5: what copying m bytes costs messages that are under way

@@ -38,6 +38,7 @@ class Reader {
   Value value(const char* key, const Value& otherwise) const {
     return json_.contains(key) ? value(key) : otherwise;
   }
+  Curve curve_if_any(const char* key) const { return json_.contains(key) ? curve(key) : Curve(); }
   Curve curve(const char* key) const {
     const Reader columns = inner(key);
     const auto bytes = columns.numbers("bytes");
@@ -102,7 +103,8 @@ Link link_from(const Reader& reader) {
                 loggp.value("word_bytes", LogGp().word_bytes)};
   if (link.loggp.word_bytes < 1) refuse("loggp.word_bytes", "is less than 1");
   const Reader plogp = reader.inner("plogp");
-  link.plogp = {plogp.value("L_us"), plogp.curve("os_us"), plogp.curve("or_us"), plogp.curve("g_us")};
+  link.plogp = {plogp.value("L_us"), plogp.curve("os_us"), plogp.curve("or_us"), plogp.curve("g_us"),
+                plogp.curve_if_any("whole_us")};
   return link;
 }
 
@@ -133,6 +135,8 @@ Machine machine_from(const ordered_json& json) {
   machine.note = reader.text("note");
   machine.cores_per_node = static_cast<int>(reader.value("cores_per_node"));
   if (machine.cores_per_node < 1) refuse("cores_per_node", "is less than 1");
+  machine.call_us = reader.value("call_us", 0);
+  machine.step_us = reader.value("step_us", 0);
   machine.switch_us = reader.value("switch_us");
   machine.node = link_from(reader.inner("node"));
   machine.network = link_from(reader.inner("network"));
@@ -164,20 +168,22 @@ ordered_json json_of(const Curve& curve) {
 }
 
 ordered_json json_of(const Link& link) {
-  return {{"hockney",
-           {{"alpha_us", json_of(link.hockney.alpha_us)},
-            {"beta_us_per_byte", json_of(link.hockney.beta_us_per_byte)}}},
-          {"loggp",
-           {{"L_us", json_of(link.loggp.latency_us)},
-            {"o_us", json_of(link.loggp.overhead_us)},
-            {"g_us", json_of(link.loggp.gap_us)},
-            {"G_us_per_byte", json_of(link.loggp.gap_us_per_byte)},
-            {"word_bytes", json_of(link.loggp.word_bytes)}}},
-          {"plogp",
-           {{"L_us", json_of(link.plogp.latency_us)},
-            {"os_us", json_of(link.plogp.send_us)},
-            {"or_us", json_of(link.plogp.receive_us)},
-            {"g_us", json_of(link.plogp.gap_us)}}}};
+  ordered_json json = {{"hockney",
+                        {{"alpha_us", json_of(link.hockney.alpha_us)},
+                         {"beta_us_per_byte", json_of(link.hockney.beta_us_per_byte)}}},
+                       {"loggp",
+                        {{"L_us", json_of(link.loggp.latency_us)},
+                         {"o_us", json_of(link.loggp.overhead_us)},
+                         {"g_us", json_of(link.loggp.gap_us)},
+                         {"G_us_per_byte", json_of(link.loggp.gap_us_per_byte)},
+                         {"word_bytes", json_of(link.loggp.word_bytes)}}},
+                       {"plogp",
+                        {{"L_us", json_of(link.plogp.latency_us)},
+                         {"os_us", json_of(link.plogp.send_us)},
+                         {"or_us", json_of(link.plogp.receive_us)},
+                         {"g_us", json_of(link.plogp.gap_us)}}}};
+  if (!link.plogp.whole_us.empty()) json["plogp"]["whole_us"] = json_of(link.plogp.whole_us);
+  return json;
 }
 
 ordered_json json_of(const SharedMemory& shared) {
@@ -213,6 +219,8 @@ std::string to_json(const Machine& machine) {
                              {"name", machine.name},
                              {"note", machine.note},
                              {"cores_per_node", machine.cores_per_node},
+                             {"call_us", json_of(machine.call_us)},
+                             {"step_us", json_of(machine.step_us)},
                              {"switch_us", json_of(machine.switch_us)},
                              {"node", json_of(machine.node)},
                              {"network", json_of(machine.network)},

@@ -134,7 +134,7 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const std::int64_t written = is_for_all ? bytes * locals_of(index) : bytes;
   const SharedMemory& shared = machine_.shared;
   const double cost = shared.fused_us + (is_writing ? line_time(written, shared.put_us, shared) : 0.0);
-  const double done = take_core(index, us, cost) + cost;
+  const double done = take_core_alone(index, us, cost) + cost;
 
   NodeState& node = node_of(index);
   const std::int32_t operation = ranks_[static_cast<std::size_t>(index)].fused++;
@@ -185,7 +185,7 @@ void VirtualRun::read_fused(int index, std::int32_t number, double us) {
   if (step.kind == StepKind::node_reduce || step.kind == StepKind::node_allreduce) {
     cost += sources * machine_.shared.combine_us.at(bytes);
   }
-  push_finish(index, number, 0, take_core(index, us, cost) + cost);
+  push_finish(index, number, 0, take_core_alone(index, us, cost) + cost);
 }
 
 }  // namespace unisono::model

@@ -64,6 +64,7 @@ class VirtualRun {
     double core_free_us = 0;  // the rank's own work is done
     double out_free_us = 0, in_free_us = 0;
     std::int32_t fused = 0;  // operations that it came to
+    bool has_begun = false;
     bool is_finished = false;
   };
   struct Await {
@@ -116,8 +117,11 @@ class VirtualRun {
   void consider(int index, std::int32_t number, double us);
   bool has_start_wait(const LiveSteps& steps, std::int32_t number, std::int32_t other) const;
   void finish(int index, std::int32_t number, std::int32_t piece);
-  // When the rank begins with work that may begin at `us`.
-  double take_core(int index, double us, double work_us);
+  // When the rank begins with work that may begin at `us`. A step of the executor costs by itself too.
+  double take_core(int index, double us, double work_us) {
+    return take_core_alone(index, us, machine_.step_us + work_us) + machine_.step_us;
+  }
+  double take_core_alone(int index, double us, double work_us);
   void start(int index, std::int32_t number, std::int32_t piece, double us);
 
   static bool is_empty_message(const LiveStep& step, std::int64_t elements);

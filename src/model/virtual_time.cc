@@ -167,7 +167,7 @@ void VirtualRun::finish(int index, std::int32_t number, std::int32_t piece) {
 
 // A core: of the rank alone, or shared. Who waited until now gets it only when all others that share it have
 // had a turn: depth x ranks / cores x switch time.
-double VirtualRun::take_core(int index, double us, double work_us) {
+double VirtualRun::take_core_alone(int index, double us, double work_us) {
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
   NodeState& node = node_of(index);
   double start = std::max(us, rank.core_free_us);
@@ -186,6 +186,12 @@ double VirtualRun::take_core(int index, double us, double work_us) {
 
 void VirtualRun::start(int index, std::int32_t number, std::int32_t piece, double us) {
   LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  RankState& rank = ranks_[static_cast<std::size_t>(index)];
+  if (!rank.has_begun) {
+    // A call that is one fused step goes a shorter way, which its own cost contains.
+    rank.has_begun = true;
+    if (!is_fused(step.kind)) rank.core_free_us += machine_.call_us;
+  }
   switch (step.kind) {
     case StepKind::send:
       send(index, number, piece, us);

@@ -25,6 +25,7 @@
 #include "runtime/report.h"
 #include "runtime/runtime.h"
 #include "runtime/transfer.h"
+#include "shm/costs.h"
 #include "shm/pool.h"
 #include "tuning/candidates.h"
 #include "tuning/decision.h"
@@ -56,7 +57,10 @@ class Job {
   void finish();  // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
   bool set_algorithm(const std::string& text);
-  std::optional<tuning::Choice> decision(Operation operation, std::int64_t bytes);
+  std::optional<tuning::Choice> decision(Operation operation, std::int64_t bytes,
+                                         std::optional<host::Comm> handle = {});
+  double operation_time(host::Comm handle, const shm::Measurement& measurement,
+                        std::optional<shm::WaitPolicy> wait);
 
  private:
   // job_setup.cc

@@ -55,8 +55,9 @@ bool Job::set_algorithm(const std::string& text) {
   return true;
 }
 
-std::optional<tuning::Choice> Job::decision(Operation operation, std::int64_t bytes) {
-  Communicator* c = find_set_up(host_.world());
+std::optional<tuning::Choice> Job::decision(Operation operation, std::int64_t bytes,
+                                            std::optional<host::Comm> handle) {
+  Communicator* c = find_set_up(handle.value_or(host_.world()));
   if (c == nullptr || c->native_reason != NativeReason::none) return std::nullopt;
   const Call call{.operation = operation, .comm = c->handle};
   const bool is_known_to_all = !has_uneven_blocks(operation) || has_known_blocks(operation);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/runtime.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "runtime/job.h"
@@ -82,11 +83,23 @@ bool set_algorithm(const char* text) {
   return job != nullptr && job->set_algorithm(text);
 }
 
-std::string decision(const char* operation, std::int64_t bytes) {
+std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm> comm) {
   const auto known = operation_from_name(operation);
   if (job == nullptr || !known) return {};
-  const auto choice = job->decision(*known, bytes);
+  const auto choice = job->decision(*known, bytes, comm);
   return choice ? choice->text() : std::string();
+}
+
+double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
+                      int repetitions) {
+  const auto known = shm::measured_from_name(what);
+  const auto policy = shm::wait_policy_from_name(wait);
+  if (job == nullptr || !known || (*wait != 0 && !policy)) return -1;
+  const shm::Measurement measurement{.what = *known,
+                                     .bytes = static_cast<std::size_t>(std::max<std::int64_t>(0, bytes)),
+                                     .buffers = buffers,
+                                     .repetitions = repetitions};
+  return job->operation_time(comm, measurement, policy);
 }
 
 void finish() {

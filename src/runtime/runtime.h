@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/types.h"
@@ -127,9 +128,14 @@ void set_enabled(bool is_enabled);
 // ranks alike, with no collective under way. False where the text is wrong: then nothing changes.
 bool set_algorithm(const char* text);
 
-// What serves blocking calls of an operation by its name with so many bytes on the world communicator:
+// What serves blocking calls of an operation by its name with so many bytes on a communicator, or the world:
 // "algorithm(parameters)". Empty where there is no such operation, or where nothing is decided here.
-std::string decision(const char* operation, std::int64_t bytes);
+std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm> comm = {});
+
+// What an operation on the shared memory of a communicator's node costs this rank, seconds; less than 0: that
+// was not measured (shm/costs.h). `wait` names how ranks wait meanwhile, empty: as they do. Collective.
+double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
+                      int repetitions);
 
 // Before the host's MPI_Finalize (or from COMM_SELF's delete callback, whichever comes first). Collective
 // over the world: gathers the records, writes the report on rank 0, frees what the core holds.

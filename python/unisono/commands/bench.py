@@ -33,6 +33,14 @@ def listed(value: str, allowed: Sequence[str]) -> list[str]:
     return names
 
 
+def communicator(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    name, _, number = value.partition(":")
+    is_grouped = name in ("split", "strided") and number.isdigit() and int(number) > 0
+    if value not in ("world", "node", "reversed") and not is_grouped:
+        raise click.BadParameter(f"'{value}' is no layout; write world, split:2, strided:2, node or reversed")
+    return value
+
+
 @click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
 @click.option(
     "--operation", "operations", default=",".join(bench.OPERATIONS), help="Operations, separated by commas."
@@ -60,6 +68,36 @@ def listed(value: str, allowed: Sequence[str]) -> list[str]:
     type=click.Path(exists=True, path_type=Path),
     help="The MPI's C compiler, where it is not beside the launcher.",
 )
+@click.option(
+    "--start",
+    type=click.Choice(["barrier", "window"]),
+    default="barrier",
+    show_default=True,
+    help="What lets ranks begin together: a barrier, or a time agreed on by synchronised clocks.",
+)
+@click.option(
+    "--skew",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="US",
+    help="Ranks arrive at each call at random within so many microseconds; times count from the last arrival.",
+)
+@click.option("--seed", default=1, show_default=True, help="Of the random arrivals.")
+@click.option("--cold", is_flag=True, help="Purge the caches before each call.")
+@click.option(
+    "--comm",
+    default="world",
+    show_default=True,
+    metavar="LAYOUT",
+    callback=communicator,
+    help="The communicators: world; split:N, N groups of neighbouring ranks; strided:N, N groups, ranks dealt out in "
+    "turn; node, the ranks of each node; reversed, the world from the last rank to the first. All groups at the same time.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw native and Unisono with their intervals over sizes into this .svg or .png file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the cells as JSON.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Also write the cells to this file.")
 @click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -73,6 +111,12 @@ def command(
     finalists: int,
     skip_verify: bool,
     mpicc: Path | None,
+    start: str,
+    skew: float,
+    seed: int,
+    cold: bool,
+    comm: str,
+    plot: Path | None,
     as_json: bool,
     csv_file: Path | None,
     launcher: tuple[str, ...],
@@ -88,6 +132,13 @@ def command(
     A sample is a batch of calls; its time is the longest rank's, divided by the calls. Batches of the MPI's own collectives and of
     Unisono's alternate, their results are compared, and the table gives medians and the 95 % interval of their ratio. Ends with status 1 where results
     differ.
+
+    Small messages are measured in batches with warm caches, behind a barrier; large ones call by call, their data written
+    anew. With --skew or --cold every call is measured by itself:
+
+    \b
+      unisono bench --skew 50 --seed 7 --operation bcast,allreduce -- mpirun -n 4
+      unisono bench --cold --start window --size 64K,1M --plot cold.svg -- mpirun -n 4
     """
     names = listed(operations, bench.OPERATIONS)
     byte_counts = [size_in_bytes(text) for text in sizes.split(",")]
@@ -99,6 +150,9 @@ def command(
         str(seconds),
         *(["--skip-verify"] if skip_verify else []),
     ]
+    options += ["--comm", comm, "--start", start, *(["--cold"] if cold else [])]
+    if skew > 0:
+        options += ["--skew", f"{skew:g}", "--seed", str(seed)]
     wanted = _candidates(tried, names)
     if wanted:
         options += ["--candidates", ";".join(wanted), "--finalists", str(finalists)]
@@ -118,13 +172,26 @@ def command(
         cells, status = bench.measure(words, advance)
     if csv_file and cells:
         _write_csv(csv_file, cells)
+    if plot and cells:
+        from unisono.plots import native_and_unisono
+
+        native_and_unisono(cells, plot, _conditions(start, skew, seed, cold, comm))
     if as_json:
         tables.print_json(bench.as_rows(cells))
     elif cells:
         _print_table(cells)
+        click.echo(_conditions(start, skew, seed, cold, comm))
     if status != 0 or not cells:
         click.echo(f"unisono: the benchmark ended with status {status}", err=True)
     click.get_current_context().exit(status if cells or status else 1)
+
+
+def _conditions(start: str, skew: float, seed: int, cold: bool, comm: str) -> str:
+    """How calls began, in words."""
+    parts = [f"communicator: {comm}", f"start: {start}", f"caches: {'cold' if cold else 'warm'}"]
+    if skew > 0:
+        parts.append(f"ranks arrive within {skew:g} us at random (seed {seed})")
+    return "; ".join(parts)
 
 
 def _candidates(tried: str, operations: Sequence[str]) -> list[str]:

@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 from rich.progress import Progress, TaskID
 
-from unisono import bench, decision_table, files, machines, tables, tool, tuning
+from unisono import bench, decision_table, files, machine_measuring, machines, tables, tool, tuning
+from unisono.commands import tune_machine
 from unisono.commands.bench import listed, size_in_bytes
 from unisono.commands.run import settings_from_environment
 from unisono.errors import UnisonoError
@@ -26,6 +27,7 @@ _SIZES = "8,64,512,4K,32K,256K,2M"
 _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
 _LEAST_CELL_S = 0.1
 _MOST_FAILURES = 5
+_NO_MACHINE = "none"
 
 
 def budget_in_seconds(text: str) -> float:
@@ -46,10 +48,15 @@ def budget_in_seconds(text: str) -> float:
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("unisono-table.json"),
-    show_default=True,
-    help="The table to write.",
+    help="The table to write  [default: unisono-table.json], or the machine's file  [default: NAME.json in the user's "
+    "cache directory].",
 )
+@click.option(
+    "--only",
+    type=click.Choice(["measure"]),
+    help="measure: find what messages and shared memory cost here, and write a machine's file in the place of a table.",
+)
+@click.option("--name", help="With --only measure: the machine's name  [default: the host's].")
 @click.option("--budget", default="5m", show_default=True, help="Time for all of it: 90s, 5m, 1h.")
 @click.option(
     "--operation", "operations", default=",".join(bench.OPERATIONS), help="Operations, separated by commas."
@@ -63,7 +70,17 @@ def budget_in_seconds(text: str) -> float:
 @click.option(
     "--machine",
     metavar="NAME|FILE",
-    help="Leave out what `unisono predict` expects to take three times as long as the fastest on this machine.",
+    help="Leave out what `unisono predict` expects to take three times as long as the fastest on this machine  "
+    "[default: the one that --only measure has left here; `none`: no prediction]. With --only measure: where what is not "
+    "measured comes from  [default: typical].",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --only measure: draw the curves into this .svg or .png file.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="With --only measure: print the machine's file as JSON."
 )
 @click.option(
     "--report",
@@ -80,13 +97,17 @@ def budget_in_seconds(text: str) -> float:
 )
 @click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
-    output: Path,
+    output: Path | None,
+    only: str | None,
+    name: str | None,
     budget: str,
     operations: str,
     sizes: str,
     exhaustive: bool,
     machine: str | None,
     page: Path | None,
+    plot: Path | None,
+    as_json: bool,
     restart: bool,
     mpicc: Path | None,
     launcher: tuple[str, ...],
@@ -104,17 +125,46 @@ def command(
     Few algorithms are measured long: representatives of each group first, then the best groups, then the parameters of the best
     algorithms; the last of them in turn with the MPI's own collective, which stays wherever nothing is faster. What is done is
     kept beside the table: the same command goes on where it was interrupted.
+
+    With --only measure no collective is tuned: messages inside and between nodes and the operations on shared memory are
+    measured one by one, and a file that describes this machine is written, for predictions, learning, and later tuning:
+
+    \b
+      unisono tune --only measure --plot machine.svg -- mpirun -n 8
+      unisono predict allreduce --layout 64x8 --machine $(hostname -s)
     """
+    settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet"}
+    if only is not None:
+        if page is not None:
+            raise click.UsageError("--report is of a tuning, not of --only measure: see --plot")
+        tune_machine.command(
+            bench.command_line(
+                launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
+            ),
+            launcher,
+            budget_in_seconds(budget),
+            machine or "typical",
+            name,
+            output,
+            plot,
+            as_json,
+        )
+        return
+    for given, option in ((name, "--name"), (plot, "--plot"), (as_json, "--json")):
+        if given:
+            raise click.UsageError(f"{option} goes with --only measure")
     if page is not None:
         build.require_name(page)
     plan = _plan(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
     words = bench.command_line(
         launcher,
-        settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet"},
+        settings,
         ["--serve", "--sizes", ",".join(str(size) for _, size in plan)],
         mpicc,
     )
-    run = _Run(output, words, plan, budget_in_seconds(budget), exhaustive, machine)
+    run = _Run(
+        output or Path("unisono-table.json"), words, plan, budget_in_seconds(budget), exhaustive, machine
+    )
     if restart:
         run.forget()
     run.go()
@@ -196,8 +246,11 @@ class _Run:
         self.place = place
         self._read_kept()
         least, most = place.ranks_per_node
-        if self.machine is not None and least == most:
-            self.tuner.expected = partial(_predicted_us, machines.resolve(self.machine), place.layout)
+        machine = machines.resolve(self.machine) if self.machine else machines.measured_for(place)
+        if machine is not None and machine != _NO_MACHINE and least == most:
+            self.tuner.expected = partial(_predicted_us, str(machine), place.layout)
+            if self.machine is None:
+                click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
 
     def _note(self, error: JobError) -> None:
         """Candidates that the job died of are not tried again."""

@@ -28,6 +28,8 @@ UnisonoAdapter make_adapter() {
   adapter.is_active = is_active;
   adapter.set_algorithm = set_algorithm;
   adapter.decision = decision;
+  adapter.decision_on = decision_on;
+  adapter.operation_time = operation_time;
   adapter.region_begin = region_begin;
   adapter.region_end = region_end;
   UnisonoFunction* functions = adapter.functions;

@@ -109,6 +109,22 @@ int decision(const char* operation, long long bytes, char* text, std::size_t tex
   return std::snprintf(text, text_bytes, "%s", found.c_str());
 }
 
+int decision_on(const void* comm, const char* operation, long long bytes, char* text,
+                std::size_t text_bytes) {
+  const Comm asked = widen<Comm>(*static_cast<const MPI_Comm*>(comm));
+  const std::string found = bytes < 0 ? std::string() : runtime::decision(operation, bytes, asked);
+  if (found.empty()) return -1;
+  return std::snprintf(text, text_bytes, "%s", found.c_str());
+}
+
+double operation_time(const void* comm, const char* what, long long bytes, int buffers, const char* wait,
+                      int repetitions) {
+  if (!is_begun || is_ended || !runtime::is_running()) return -1;
+  const Nested nested;
+  return runtime::operation_time(widen<Comm>(*static_cast<const MPI_Comm*>(comm)), what, bytes, buffers, wait,
+                                 repetitions);
+}
+
 void region_begin(const char* name) {
   if (is_open) runtime::begin_region(name);
 }

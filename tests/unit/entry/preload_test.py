@@ -45,6 +45,8 @@ class Exports(unittest.TestCase):
             "unisono_is_active",
             "unisono_set_algorithm",
             "unisono_decision",
+            "unisono_decision_on",
+            "unisono_operation_time",
             "unisono_version",
             "unisono_region_begin",
             "unisono_region_end",

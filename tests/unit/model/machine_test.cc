@@ -39,6 +39,12 @@ TEST(Link, CostsAreThoseOfTheFigures) {
   EXPECT_DOUBLE_EQ(cost.occupancy_us, 4.0);
   EXPECT_DOUBLE_EQ(cost.send_us, 1.5);
   EXPECT_DOUBLE_EQ(cost.receive_us, 2.0);
+  // What was measured of a message by itself holds, and nothing takes longer than that.
+  link.plogp.whole_us = Curve({{0, 1.5}, {10, 3.5}});
+  const MessageCost measured = link.message(MessageModel::plogp, 5);
+  EXPECT_DOUBLE_EQ(measured.whole_us(), 2.5);
+  EXPECT_DOUBLE_EQ(measured.occupancy_us, 2.5);
+  EXPECT_LE(measured.send_us + measured.receive_us, 2.5);
 }
 
 TEST(Machine, BuiltInOnesAreConsistent) {
@@ -73,6 +79,9 @@ TEST(Machine, GoesThroughItsFile) {
     point.us.high = point.us.value * 2;
   }
   machine.shared.put_us = Curve(points);
+  machine.network.plogp.whole_us = machine.network.plogp.gap_us;
+  machine.call_us = Value(0.25);
+  machine.step_us = 0.0625;
   const ReadMachine read = machine_from_json(to_json(machine));
   ASSERT_TRUE(read.machine) << read.problem;
   EXPECT_EQ(*read.machine, machine);

@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
   Dl_info own;
   dladdr((void*)open, &own);
   int bad = adapter->slot_count != unisono_slot_count || adapter->set_enabled == NULL ||
-            adapter->is_active == NULL || adapter->set_algorithm == NULL || adapter->decision == NULL;
+            adapter->is_active == NULL || adapter->set_algorithm == NULL || adapter->decision == NULL ||
+            adapter->decision_on == NULL || adapter->operation_time == NULL;
   for (int slot = 0; slot < unisono_slot_count; ++slot) {
     Dl_info info;
     const UnisonoFunction function = adapter->functions[slot];

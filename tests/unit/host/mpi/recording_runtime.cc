@@ -85,8 +85,13 @@ bool set_algorithm(const char* text) {
   return *text != 'x';
 }
 
-std::string decision(const char* operation, std::int64_t bytes) {
+std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm>) {
   return *operation == 'x' ? std::string() : operation + std::to_string(bytes);
+}
+
+double operation_time(host::Comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
+                      int repetitions) {
+  return *what == 'x' || *wait != 0 ? -1.0 : static_cast<double>(bytes * buffers * repetitions);
 }
 
 void begin_region(const char* name) {

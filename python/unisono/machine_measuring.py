@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A job that measures, and the description of the machine that comes of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from unisono import machine_costs, machine_fit, machines, tool
+from unisono.machine import processor_name, usable_cores
+from unisono.machine_costs import Question
+from unisono.measuring import Measurer, Place
+
+# What the measuring program is told, and what the job needs for it.
+PROGRAM_OPTIONS = ["--serve", "--sizes", str(max(*machine_costs.LINK_SIZES, *machine_costs.COPY_SIZES))]
+SETTINGS = {"UNISONO_CHANNEL_BYTES": str(machine_costs.CHANNEL_BYTES)}
+
+
+def cores_of(place: Place) -> int:
+    """That the ranks of a node may use; of this machine no more than the control group allows."""
+    cores = place.cores or usable_cores()
+    return min(cores, usable_cores()) if place.nodes == 1 else cores
+
+
+def questions_for(place: Place) -> list[Question]:
+    return machine_costs.plan(place, cores_of(place))
+
+
+def describe(
+    job: Measurer,
+    base: Mapping[str, Any],
+    budget_s: float,
+    facts: Mapping[str, Any],
+    on_question: Callable[[Question], None],
+) -> dict[str, Any]:
+    """The machine's file, without its name; what is not measured is as in `base`."""
+    place = job.place
+    costs = machine_costs.measure(job, questions_for(place), budget_s, on_question)
+    all_facts = {
+        "processor": processor_name(),
+        "mpi": place.mpi,
+        "layout": place.layout,
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "base": base["name"],
+    }
+    document = machine_fit.machine(
+        costs, place, cores_of(place), base, _channel_bytes(base), all_facts | dict(facts)
+    )
+    document["note"] = f"measured with {place.mpi} on {processor_name()}, {place.layout}"
+    return document | machine_fit.calls(costs, _predicted_calls(document))
+
+
+def _channel_bytes(base: Mapping[str, Any]) -> int:
+    """The product's own, not what measuring needs."""
+    given = base["shared_memory"]["channel_bytes"]
+    return int(given["value"] if isinstance(given, dict) else given)
+
+
+def _predicted_calls(document: Mapping[str, Any]) -> dict[tuple[str, int], tuple[float, float]]:
+    """Microseconds, and steps of a rank, of the collectives that machine_costs.CALLS names between two ranks."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = machines.write(document, Path(folder) / "machine.json")
+        for name, size in machine_costs.CALLS:
+            words = ["--operation", name, "--layout", "1x2", "--bytes", str(size), "--machine", str(file)]
+            answer = tool.ask("predict", *words, "--algorithm", "shared")
+            [one] = answer["predictions"]
+            if one["us"] is not None:
+                found[name, size] = (float(one["us"]), one["steps"] / answer["ranks"])
+    return found
+
+
+def read_base(name: str) -> dict[str, Any]:
+    """The machine whose parameters stand for those that are not measured."""
+    resolved = machines.resolve(name)
+    known: dict[str, Any] = tool.ask("machine", "--machine", resolved)
+    if not Path(resolved).is_file():
+        return known
+    kept: dict[str, Any] = json.loads(Path(resolved).read_text())
+    return {key: what for key, what in kept.items() if key not in ("measured", "findings")}

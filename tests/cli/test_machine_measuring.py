@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono tune --only measure`: from made-up costs back to the parameters that they were made of, and the command on a job of
+the test's own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import BUILD, ROOT, needs_build
+from test_bench import scripted_mpi
+from unisono import machine_costs, machine_fit, machines, places
+from unisono.machine import processor_name
+from unisono.machine_costs import Costs, Question
+from unisono.main import cli
+from unisono.measuring import Place
+
+SCHEMA = json.loads((ROOT / "python/unisono/schema/machine.schema.json").read_text())
+ONE_NODE = Place("Test MPI 1.0", 2, 1, (2, 2), True, 2)
+TWO_NODES = Place("Test MPI 1.0", 8, 2, (4, 4), True, 2)
+ALPHA, BETA = 2.0, 1e-3  # microseconds, a byte
+
+
+def time_us(question: Question, name: str) -> float:
+    """A machine by formulas."""
+    message = ALPHA + BETA * question.bytes
+    times = {
+        "half": message,
+        "os": 0.5,
+        "or": 0.25,
+        "gap": 1.0 + BETA * question.bytes * (4 if question.group == "nets" else 1),
+        "alone": message,
+        "beside": message + 3,
+        "copy": message / 2,
+        "switch": 1.5,
+    }
+    shared = {
+        "signal": 0.01,
+        "await": 0.02,
+        "pair_sync": 0.1,
+        "group_sync": {"spin": 0.3, "pause": 0.2, "yield": 2.0, "futex": 3.0}.get(question.wait, 0),
+        "allreduce": 0.1 + 0.04 * {8: 2, 280: 10}.get(question.bytes, 100),
+        machine_costs.FUSED_CALL: 0.1 + 0.07 + 2 * 0.04,
+        "pipeline": question.bytes * (1e-4 if question.bytes * question.buffers <= 256 << 10 else 2e-4),
+    }
+    return times[name] if name in times else shared.get(question.what, 0.05 + 1e-4 * question.bytes)
+
+
+SERIES = {
+    "ping_pong": ("half",),
+    "overheads": ("os", "or"),
+    "gap": ("gap",),
+    "overlap": ("alone", "beside", "copy"),
+    "switch": ("switch",),
+}
+
+
+def answer(question: Question) -> dict[str, np.ndarray]:
+    """Samples around the formula's time."""
+    spread = np.linspace(0.97, 1.03, 21)
+    return {name: time_us(question, name) * 1e-6 * spread for name in SERIES.get(question.what, ("time",))}
+
+
+class FormulaJob:
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    def cost(
+        self, what: str, size: int, group: str, buffers: int, wait: str, seconds: float
+    ) -> dict[str, np.ndarray]:
+        question = Question(what, group, size, buffers, wait)
+        self.asked.append(question)
+        return answer(question)
+
+
+def costs_of(place: Place, cores: int = 4) -> Costs:
+    job = FormulaJob()
+    return machine_costs.measure(job, machine_costs.plan(place, cores), 1000, lambda _: None)
+
+
+@pytest.fixture
+def base() -> dict[str, Any]:
+    link = {"hockney": {"alpha_us": 7, "beta_us_per_byte": 7}}
+    return {
+        "schema": "unisono-machine",
+        "version": 1,
+        "name": "other",
+        "cores_per_node": 48,
+        "switch_us": 9,
+        "node": link,
+        "network": link,
+        "network_card": {"message_us": 7, "us_per_byte": 7},
+        "shared_memory": {"channel_bytes": 1 << 22, "put_us": {"bytes": [0], "us": [0.1]}},
+        "overlap_penalty_us": {"bytes": [0], "us": [0]},
+    }
+
+
+def close(of: Any, expected: float) -> bool:
+    """The interval holds the value, and the value is near what it was made of."""
+    is_inside = of["low"] <= of["value"] <= of["high"]
+    return bool(is_inside and of["value"] == pytest.approx(expected, rel=0.02, abs=1e-6))
+
+
+def test_parameters_of_messages() -> None:
+    link = machine_fit.link(costs_of(TWO_NODES), "net")
+    assert link is not None
+    assert close(link["hockney"]["alpha_us"], ALPHA) and close(link["hockney"]["beta_us_per_byte"], BETA)
+    loggp = link["loggp"]
+    assert close(loggp["o_us"], (0.5 + 0.25) / 2) and close(loggp["L_us"], ALPHA - 0.75)
+    assert close(loggp["g_us"], 1.0) and close(loggp["G_us_per_byte"], BETA)
+    assert close(link["plogp"]["L_us"], ALPHA - 1.0)
+    assert machine_fit.at(link["plogp"]["whole_us"], 3000) == pytest.approx(ALPHA + 3000 * BETA, rel=1e-3)
+    assert machine_fit.switch_point(link) == pytest.approx(ALPHA / BETA, rel=0.02)
+    # 1 us + m ns costs at most twice m ns from 1000 bytes on, and at most 1.1 times from 10 000 on.
+    assert machine_fit.segment_range(link) == (1024, 16384)
+
+
+def test_parameters_of_shared_memory() -> None:
+    shared = machine_fit.shared_memory(costs_of(ONE_NODE), ONE_NODE, 1 << 22)
+    assert close(shared["signal_us"], 0.01) and close(shared["flag_us"], 0.07)
+    assert close(shared["line_us"], 0.04) and close(shared["fused_us"], 0.1)
+    assert machine_fit.at(shared["put_us"], 4096) == pytest.approx(0.05 + 0.4096, rel=1e-3)
+    assert close(shared["memory_us_per_byte"], 1e-4 / 2)
+
+
+def test_a_call_and_its_steps_are_told_apart() -> None:
+    """0.3 us a call and 0.05 us a step, on top of what the model says."""
+    predicted = {call: (1.0 + i, 2.0 + 3 * i) for i, call in enumerate(machine_costs.CALLS)}
+    costs = Costs()
+    for (name, size), (us, steps) in predicted.items():
+        samples = (us + 0.3 + 0.05 * steps) * 1e-6 * np.linspace(0.999, 1.001, 11)
+        costs.add(Question(f"call {name}:shared", "pair", size), {"time": samples})
+    found = machine_fit.calls(costs, predicted)
+    assert close(found["call_us"], 0.3) and close(found["step_us"], 0.05)
+    assert machine_fit.calls(Costs(), predicted) == {}
+
+
+def test_several_pairs_share_a_card(base: dict[str, Any]) -> None:
+    card = machine_fit.network_card(costs_of(TWO_NODES), TWO_NODES)
+    assert card is not None and close(card["us_per_byte"], BETA) and close(card["message_us"], 0.25)
+    alone = Place("Test MPI 1.0", 2, 2, (1, 1), True, 2)
+    made = machine_fit.machine(costs_of(alone), alone, 2, base, 1 << 22, {})
+    assert made["network_card"]["message_us"] == 0, "one rank has the card for itself"
+    assert "node" in made["measured"]["not_measured"] and made["node"] == base["node"]
+
+
+def test_what_is_not_measured_is_said(base: dict[str, Any]) -> None:
+    made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {"base": "other"})
+    assert made["network"] == base["network"] and made["cores_per_node"] == 2
+    assert set(made["measured"]["not_measured"]) == {"network", "network_card", "overlap_penalty_us"}
+    assert "network_segment_bytes" not in made["findings"]
+    assert (
+        made["findings"]["buffers"][0]["piece_bytes"] * made["findings"]["buffers"][0]["buffers"] <= 256 << 10
+    )
+    assert set(made["findings"]["operations"]) == {
+        "sender_put",
+        "receiver_get",
+        "pair_sync",
+        "group_get",
+        "group_seg_get",
+        "group_seg_put",
+        "group_sync",
+    }
+
+
+def test_between_nodes_overlap_is_measured(base: dict[str, Any]) -> None:
+    made = machine_fit.machine(costs_of(TWO_NODES), TWO_NODES, 4, base, 1 << 22, {})
+    assert made["measured"]["not_measured"] == []
+    assert made["overlap_penalty_us"]["us"] == pytest.approx([3.0] * 4, rel=0.02)
+    pairs = made["findings"]["overlap"]
+    assert pairs and all(o["overlap"][0] <= o["overlap"][1] <= o["segment"] for o in pairs)
+
+
+def test_questions_go_with_the_layout() -> None:
+    waits = {q.wait for q in machine_costs.plan(Place("", 8, 1, (8, 8), True), 2) if q.what == "group_sync"}
+    assert waits == {"yield", "futex"}, "who keeps a shared core waits for ticks"
+    assert {q.group for q in machine_costs.plan(Place("", 2, 2, (1, 1), True), 2)} == {"net"}
+    totals = {q.bytes * q.buffers for q in machine_costs.plan(ONE_NODE, 2) if q.what == "pipeline"}
+    assert (min(totals), max(totals)) == (8 << 10, 8 << 20)
+    assert machine_costs.plan(Place("", 1, 1, (1, 1), True), 2) == []
+
+
+def test_a_change_of_protocol_is_looked_for() -> None:
+    """From 3000 bytes on a message takes 5 us more."""
+    costs = Costs()
+    steps = []
+
+    def add(size: int) -> None:
+        us = 0.2 + size * 1e-4 + (5 if size >= 3000 else 0)
+        costs.add(Question("ping_pong", "net", size), {"half": np.full(9, us * 1e-6)})
+
+    for size in (0, 1024, 2048, 4096, 8192):
+        add(size)
+    while (between := machine_costs.jump(costs, "net")) is not None and len(steps) < 10:
+        steps.append(between)
+        add(between)
+    assert steps[:2] == [3072, 2560]
+    assert all(2048 < step < 4096 for step in steps) and len(steps) < 10
+
+
+def test_more_is_asked_where_samples_scatter() -> None:
+    class Noisy(FormulaJob):
+        def cost(self, what: str, *of: Any) -> dict[str, np.ndarray]:
+            super().cost(what, *of)
+            random = np.random.default_rng(len(self.asked))
+            return {"time": random.uniform(1, 2 if what == "signal" else 1.001, 10)}
+
+    job = Noisy()
+    machine_costs.measure(job, [Question("await", "pair"), Question("signal", "pair")], 1000, lambda _: None)
+    counts = [sum(q.what == what for q in job.asked) for what in ("await", "signal")]
+    assert counts[0] == 1 and counts[1] > 1
+
+
+def test_a_machine_is_taken_where_it_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert machines.measured_for(ONE_NODE) is None
+    measured = {"processor": processor_name(), "mpi": ONE_NODE.mpi, "not_measured": ["network"]}
+    kept = machines.write({"name": machines.own_name(), "measured": measured})
+    assert kept.parent == places.cache() / "machines"
+    assert machines.measured_for(ONE_NODE) == kept
+    assert machines.measured_for(TWO_NODES) is None, "it knows no messages between nodes"
+    other = Place("Other MPI", 2, 1, (2, 2), True)
+    assert machines.measured_for(other) is None
+
+
+JOB = """
+import json, sys
+sys.path[:0] = [{tests!r}, {python!r}]
+from test_machine_measuring import answer
+from unisono.machine_costs import Question
+print(json.dumps({{"mpi": "Test MPI 1.0", "ranks": 2, "nodes": 1, "ranks_per_node": [2, 2], "is_consecutive": True, "cores": 2,
+    "is_active": True}}), flush=True)
+for line in sys.stdin:
+    verb, what, size, *rest = line.rstrip("\\n").split("\\t")
+    if verb == "cost":
+        group, buffers, wait = rest[1].split(",")
+        series = answer(Question(what, group, int(size), int(buffers), wait))
+        print(json.dumps({{"cost": what, "series": {{name: list(s) for name, s in series.items()}}}}), flush=True)
+    if verb == "compare":
+        names = [item.split(":", 1)[1] for item in rest[1].split(";")]
+        print(json.dumps({{"operation": what, "bytes": int(size), "ranks": 2, "batch": 1, "is_same": True,
+            "native_s": [2e-6] * 5, "unisono_s": [1e-6] * 5, "unisono": "shared",
+            "candidates": [{{"name": n, "tried_s": 0, "samples_s": [1e-6] * 5}} for n in names]}}), flush=True)
+"""
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """mpicc makes the job above; the tool is the compiled one."""
+    script = tmp_path / "job.py"
+    script.write_text(JOB.format(tests=str(Path(__file__).parent), python=str(ROOT / "python")))
+    mpicc = (
+        '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
+        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n'
+    )
+    folder = scripted_mpi(tmp_path, monkeypatch, mpicc)
+    tool = tmp_path / "home/bin/unisono-tool"
+    tool.unlink()
+    tool.symlink_to(BUILD / "bin/unisono-tool")
+    monkeypatch.chdir(tmp_path)
+    return ["--budget", "5s", "--", str(folder / "mpirun"), "-n", "2"]
+
+
+@needs_build
+def test_the_command_leaves_a_machine(launcher: list[str]) -> None:
+    words = ["tune", "--only", "measure", "--name", "mine", "--plot", "curves.svg", *launcher]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    assert "Not measured: messages between nodes (the job had one node)" in done.output
+    assert "those of machine 'typical'" in done.output
+    assert "Hockney: alpha" in done.output and "sender_put" in done.output
+    machine = json.loads((places.cache() / "machines/mine.json").read_text())
+    jsonschema.validate(machine, SCHEMA)
+    assert machine["measured"]["mpi"] == "Test MPI 1.0" and machine["measured"]["host"]
+    assert "</svg>" in Path("curves.svg").read_text()
+    asked = CliRunner().invoke(cli, ["predict", "bcast", "--ranks", "2", "--machine", "mine", "--json"])
+    assert asked.exit_code == 0, asked.output
+    assert json.loads(asked.stdout)[0]["machine"] == "mine"
+
+
+@needs_build
+def test_the_file_goes_where_it_is_asked_for(launcher: list[str]) -> None:
+    words = ["tune", "--only", "measure", "-o", "here.json", "--machine", "ethernet", "--json", *launcher]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    written = json.loads(Path("here.json").read_text())
+    assert json.loads(done.stdout) == written
+    assert written["measured"]["base"] == "ethernet"
+    assert written["network"]["hockney"]["alpha_us"] == 50
+
+
+def test_options_of_measuring_alone_are_refused(launcher: list[str]) -> None:
+    done = CliRunner().invoke(cli, ["tune", "--name", "mine", *launcher])
+    assert done.exit_code == 2 and "--name goes with --only measure" in done.output

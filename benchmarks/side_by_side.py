@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,9 +20,15 @@ from unisono.machine import usable_cores  # noqa: E402
 
 
 def words(
-    mpi: Mpi, ranks: int, options: Sequence[str], layout: Layout | None = None, name: str = "collectives.c"
+    mpi: Mpi,
+    ranks: int,
+    options: Sequence[str],
+    layout: Layout | None = None,
+    more: Mapping[str, str] | None = None,
+    name: str = "collectives.c",
 ) -> list[str]:
-    """The command line of a benchmark program under this MPI and Unisono; with `layout` on the nodes of a cluster."""
+    """The command line of a benchmark program under this MPI and Unisono, with settings of Unisono's where there are `more`;
+    with `layout` on the nodes of a cluster."""
     # The nodes share this machine's cores: there every MPI yields.
     is_spinning = layout is not None and not mpi.is_yielding
     settings = {"LD_PRELOAD": str(build_yield_preload())} if is_spinning else {}
@@ -30,7 +36,8 @@ def words(
     os.environ.setdefault("UNISONO_HOME", str(ROOT / "build/release"))
     home = {"UNISONO_HOME": os.environ["UNISONO_HOME"]}
     with environment(mpis.launcher_environment(mpi) | home):
-        return bench.command_line(line, {"UNISONO_LOG": "quiet"}, options, mpi.compilers["c"], name)
+        settings = {"UNISONO_LOG": "quiet", **(more or {})}
+        return bench.command_line(line, settings, options, mpi.compilers["c"], name)
 
 
 def measure(

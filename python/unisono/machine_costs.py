@@ -37,6 +37,10 @@ _HALVINGS = 3
 _ROUND_S = 0.06
 _NARROW = 0.05  # half an interval, as a part of the value: no more samples are taken
 _MOST_ROUNDS = 8
+_MARKER_S = 0.004
+_ALIKE = 1.5  # times as long, or as short, as at first
+_PAUSE_S, _PATIENCE_S = 0.1, 1.0  # until a change counts as one that stays
+_MOST_BEGINNINGS = 3
 _RESAMPLINGS = 400
 _CONFIDENCE = 0.95
 
@@ -136,6 +140,7 @@ class Costs:
 
     series: dict[tuple[Question, str], np.ndarray] = field(default_factory=dict)
     seed: int = 0
+    is_steady: bool = True  # the machine stayed what it was
 
     def add(self, question: Question, answer: dict[str, np.ndarray]) -> None:
         for name, samples in answer.items():
@@ -164,31 +169,84 @@ class Costs:
         return sum(len(samples) for samples in self.series.values())
 
 
+class ChangedError(Exception):
+    """The machine is not what it was when the first question was asked."""
+
+
+class Marker:
+    """Says whether the machine is as it was at first, by the way of a flag between two ranks: virtual machines move their cores,
+    and what was measured before and after that does not go together."""
+
+    def __init__(self, job: Job, is_there: bool = True, expected_s: float | None = None) -> None:
+        self._job = job
+        self._first_s = expected_s or (self.now_s() if is_there else None)
+
+    def now_s(self) -> float | None:
+        answer = self._job.cost("pair_sync", 0, "pair", 1, "", _MARKER_S)
+        return float(np.median(answer["time"])) if "time" in answer else None
+
+    def is_same(self) -> bool:
+        if self._first_s is None:
+            return True
+        now_s = self.now_s()
+        return now_s is None or self._first_s / _ALIKE <= now_s <= self._first_s * _ALIKE
+
+
 def measure(
     job: Job, questions: Sequence[Question], budget_s: float, on_question: Callable[[Question], None]
 ) -> Costs:
-    """Ask each question until its intervals are narrow, at most for its share of the time (A11)."""
-    costs = Costs()
+    """Ask each question until its intervals are narrow, at most for its share of the time (A11). Where the machine changes
+    meanwhile all begins anew, as often as there is time for."""
     end = time.monotonic() + budget_s
+    for _ in range(_MOST_BEGINNINGS):
+        costs = Costs()
+        try:
+            _ask_all(job, costs, questions, end, on_question, has_choice=True)
+            return costs
+        except ChangedError:
+            continue
+    costs = Costs(is_steady=False)
+    _ask_all(job, costs, questions, end, on_question, has_choice=False)
+    return costs
+
+
+def _ask_all(
+    job: Job,
+    costs: Costs,
+    questions: Sequence[Question],
+    end: float,
+    on_question: Callable[[Question], None],
+    has_choice: bool,
+) -> None:
+    marker = Marker(job, has_choice and any(q.group == "pair" for q in questions))
     for number, question in enumerate(questions):
         on_question(question)
-        _ask(job, costs, question, (end - time.monotonic()) / (len(questions) - number))
+        _ask(job, costs, question, marker, (end - time.monotonic()) / (len(questions) - number))
     for group in ("pair", "net"):
         for _ in range(_HALVINGS):
             between = jump(costs, group)
             if between is None:
                 break
             for what in LINK_KINDS:
-                _ask(job, costs, Question(what, group, between), 2 * _ROUND_S)
-    return costs
+                _ask(job, costs, Question(what, group, between), marker, 2 * _ROUND_S)
 
 
-def _ask(job: Job, costs: Costs, question: Question, seconds: float) -> None:
+def _ask(job: Job, costs: Costs, question: Question, marker: Marker, seconds: float) -> None:
+    """Samples that count are those after which the machine is still the same."""
     end = time.monotonic() + seconds
+    patience_s = _PATIENCE_S
     for _ in range(_MOST_ROUNDS):
         answer = job.cost(
             question.what, question.bytes, question.group, question.buffers, question.wait, _ROUND_S
         )
+        while not marker.is_same():
+            if patience_s <= 0:
+                raise ChangedError
+            time.sleep(_PAUSE_S)
+            patience_s -= _PAUSE_S
+            answer = job.cost(
+                question.what, question.bytes, question.group, question.buffers, question.wait, _ROUND_S
+            )
         costs.add(question, answer)
         if not answer or costs.is_known_well(question) or time.monotonic() > end:
             break

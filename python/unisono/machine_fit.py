@@ -388,7 +388,11 @@ def machine(
     shared = shared_memory(costs, place, channel_bytes)
     taken += [f"shared_memory.{key}" for key in made["shared_memory"] if key not in shared]
     made["shared_memory"] |= shared
-    made["measured"] = dict(facts) | {"samples": costs.count, "not_measured": taken}
+    made["measured"] = dict(facts) | {
+        "samples": costs.count,
+        "is_steady": costs.is_steady,
+        "not_measured": taken,
+    }
     made["findings"] = findings(costs, made, inside, between)
     return made
 

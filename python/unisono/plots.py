@@ -12,6 +12,7 @@ import numpy as np
 
 from unisono import tables
 from unisono.bench import Cell
+from unisono.model_fit import Fit
 
 matplotlib.use("Agg")
 matplotlib.rcParams["svg.hashsalt"] = "unisono"  # the same picture twice is the same file
@@ -153,6 +154,38 @@ def native_and_unisono(cells: Sequence[Cell], path: Path, conditions: str) -> No
         panel.grid(True, alpha=0.3)
         panel.legend(fontsize="small")
     figure.suptitle(f"{cells[0].ranks} ranks; {conditions}", fontsize=10)
+    _save(figure, path)
+
+
+def prediction_errors(fits: Sequence[Fit], path: Path, title: str) -> None:
+    """Predicted over measured times, and how the sizes of errors are distributed, by operation. The suffix of `path` says what is
+    written."""
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
+    for operation in dict.fromkeys(fit.operation for fit in fits):
+        some = [fit for fit in fits if fit.operation == operation]
+        measured = [fit.measured_s * 1e6 for fit in some]
+        left.plot(
+            measured, [fit.predicted_s * 1e6 for fit in some], "o", markersize=3, alpha=0.6, label=operation
+        )
+        sizes = np.sort(np.abs([fit.error for fit in some]))
+        right.plot(100 * sizes, np.linspace(0, 100, len(sizes)), label=operation)
+    times = [fit.measured_s * 1e6 for fit in fits]
+    ends = np.array([min(times), max(times)])
+    left.plot(ends, ends, "k-", linewidth=1)
+    for factor in (0.8, 1.2):
+        left.plot(ends, factor * ends, "k:", linewidth=1)
+    left.set_xscale("log")
+    left.set_yscale("log")
+    left.set_xlabel("measured (us)")
+    left.set_ylabel("predicted (us)")
+    right.axvline(20, color="k", linestyle=":", linewidth=1)
+    right.set_xlim(0, 150)
+    right.set_xlabel("size of the error (%)")
+    right.set_ylabel("of the times (%)")
+    for axes in (left, right):
+        axes.grid(True, alpha=0.3)
+    figure.suptitle(title, fontsize=10)
+    left.legend(fontsize="small")
     _save(figure, path)
 
 

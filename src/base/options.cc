@@ -167,8 +167,8 @@ std::vector<OptionSpec> learning_options() {
              1, 1000, &Options::learn_sizes),
       text("machine", "UNISONO_MACHINE", "text", "learning",
            "The machine, for learning to try first what is predicted to be fast, and nothing that is "
-           "predicted "
-           "to take three times as long as the MPI: a file that rank 0 reads, or the name of a built-in one "
+           "predicted to take three times as long as the MPI: a file that rank 0 reads, or the name of one "
+           "that `unisono tune --only measure` has left in the cache directory, or of a built-in one "
            "(docs/models.md).",
            &Options::machine),
   };

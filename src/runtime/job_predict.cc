@@ -13,6 +13,14 @@ namespace {
 constexpr std::int64_t most_steps = 200'000;
 constexpr double us = 1e-6;
 
+// A file, or one that `unisono tune --only measure` has left in the cache directory under that name.
+std::string text_of_machine(const std::string& name, const std::string& cache) {
+  if (const auto text = file_text(name)) return *text;
+  const bool is_plain_name = name.find('/') == std::string::npos;
+  if (cache.empty() || !is_plain_name) return {};
+  return file_text(cache + "/machines/" + name + ".json").value_or("");
+}
+
 }  // namespace
 
 void Job::find_machine() {
@@ -21,8 +29,9 @@ void Job::find_machine() {
   if (const model::Machine* known = model::find_built_in(options_.machine)) {
     read.machine = *known;
   } else {
+    const std::string cache = tuning::cache_directory(options_.cache);
     read = model::machine_from_json(
-        as_rank_0_has_it(world_rank_ == 0 ? file_text(options_.machine).value_or("") : ""));
+        as_rank_0_has_it(world_rank_ == 0 ? text_of_machine(options_.machine, cache) : ""));
   }
   if (!read.machine) {
     warnings_.push_back("option machine '" + options_.machine + "' is not used: " + read.problem);

@@ -111,6 +111,45 @@ def test_json_and_csv_hold_the_cells(mpi: Path, monkeypatch: pytest.MonkeyPatch,
     assert (tmp_path / "cells.csv").read_text().startswith("operation,bytes,")
 
 
+def test_conditions_go_to_the_program_and_are_said(
+    mpi: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The program writes down its options before it prints its lines.
+    monkeypatch.setenv("BENCH_LINES", line())
+    words = bench.command_line([str(mpi / "mpirun"), "-n", "2"], {}, [])
+    program = Path(words[-1])
+    said = tmp_path / "options"
+    executable(program, f'#!/bin/sh\necho "$@" > {said}\nprintf "%s\\n" "$BENCH_LINES"\n')
+    result = run(mpi, "--skew", "20", "--seed", "7", "--cold", "--start", "window", "--comm", "split:2")
+    assert result.exit_code == 0, result.output
+    options = said.read_text().split()
+    for wanted in (["--skew", "20"], ["--seed", "7"], ["--start", "window"], ["--comm", "split:2"]):
+        at = options.index(wanted[0])
+        assert options[at : at + 2] == wanted
+    assert "--cold" in options and "--skip-verify" not in options, (
+        "results are compared unless told otherwise"
+    )
+    assert "within 20 us at random (seed 7)" in result.output
+    assert "communicator: split:2; start: window; caches: cold" in result.output
+    assert run(mpi).exit_code == 0
+    assert "--skew" not in said.read_text() and "--cold" not in said.read_text()
+
+
+def test_plot(mpi: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENCH_LINES", "\n".join([line(), line(bytes=1024), line(operation="bcast")]))
+    result = run(mpi, "--plot", str(tmp_path / "cells.svg"))
+    assert result.exit_code == 0, result.output
+    assert "</svg>" in (tmp_path / "cells.svg").read_text()
+
+
+def test_intervals_of_the_medians_are_in_the_cells(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_LINES", line())
+    (cell,) = json.loads(run(mpi, "--json").stdout)
+    for name in ("native", "unisono"):
+        assert cell[f"{name}_low_s"] <= cell[f"{name}_s"] <= cell[f"{name}_high_s"]
+    assert cell["native_low_s"] >= 1.8e-6 and cell["native_high_s"] <= 2.2e-6
+
+
 def test_different_results_fail(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_LINES", line(is_same=False))
     monkeypatch.setenv("BENCH_STATUS", "1")
@@ -138,7 +177,19 @@ def test_a_compiler_that_fails_is_quoted(mpi: Path, monkeypatch: pytest.MonkeyPa
     assert "broken" in result.output
 
 
-@pytest.mark.parametrize("options", [("--operation", "allreduce,nosuch"), ("--size", "8,x")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--operation", "allreduce,nosuch"),
+        ("--size", "8,x"),
+        ("--comm", "split:0"),
+        ("--comm", "split"),
+        ("--comm", "moon"),
+        ("--start", "whistle"),
+        ("--skew", "-1"),
+        ("--plot", "cells.txt"),
+    ],
+)
 def test_wrong_words_are_usage_errors(mpi: Path, options: tuple[str, ...]) -> None:
     assert run(mpi, *options).exit_code == 2
 

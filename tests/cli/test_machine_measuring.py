@@ -84,6 +84,11 @@ def costs_of(place: Place, cores: int = 4) -> Costs:
     return machine_costs.measure(job, machine_costs.plan(place, cores), 1000, lambda _: None)
 
 
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_costs, "_PATIENCE_S", 0.0)
+
+
 @pytest.fixture
 def base() -> dict[str, Any]:
     link = {"hockney": {"alpha_us": 7, "beta_us_per_byte": 7}}
@@ -215,6 +220,30 @@ def test_more_is_asked_where_samples_scatter() -> None:
     machine_costs.measure(job, [Question("await", "pair"), Question("signal", "pair")], 1000, lambda _: None)
     counts = [sum(q.what == what for q in job.asked) for what in ("await", "signal")]
     assert counts[0] == 1 and counts[1] > 1
+
+
+def test_what_was_measured_on_two_machines_is_not_put_together() -> None:
+    """The machine becomes another one at the fifth question, and another one again and again."""
+
+    class Moving(FormulaJob):
+        def __init__(self, moves_at: set[int]) -> None:
+            super().__init__()
+            self.factor, self.moves_at, self.real = 1.0, moves_at, 0
+
+        def cost(self, what: str, size: int, group: str, *of: Any) -> dict[str, np.ndarray]:
+            found = super().cost(what, size, group, *of)
+            if what != "pair_sync":
+                self.real += 1
+                self.factor *= 2 if self.real in self.moves_at else 1
+            return {name: samples * self.factor for name, samples in found.items()}
+
+    questions = [Question("put", "pair", size) for size in (8, 64, 512, 4096, 8192, 16384)]
+    once = machine_costs.measure(Moving({5}), questions, 1000, lambda _: None)
+    assert once.is_steady
+    times = [float(np.median(once.series[q, "time"])) for q in questions]
+    assert times == pytest.approx([2e-6 * time_us(q, "time") for q in questions]), "all of the second one"
+    often = machine_costs.measure(Moving(set(range(0, 200, 5))), questions, 1000, lambda _: None)
+    assert not often.is_steady and len(often.series) == len(questions)
 
 
 def test_a_machine_is_taken_where_it_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

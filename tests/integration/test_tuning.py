@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import mpis
 import pytest
@@ -59,3 +60,63 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     )
     rules = json.loads(table.read_text())["rules"]
     assert all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2] for rule in rules)
+
+
+def described(
+    runner: Runner, mpi: Mpi, launcher: list[str], cluster: Cluster | None = None
+) -> dict[str, Any]:
+    file = Path(runner.scratch) / "machine.json"
+    environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
+    words = [sys.executable, "-m", "unisono", "tune", "--only", "measure", "--budget", "1s"]
+    words += ["-o", str(file), "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
+    words = cluster.on_head(words) if cluster else words
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert "Hockney: alpha" in done.stdout
+    machine: dict[str, Any] = json.loads(file.read_text())
+    return machine
+
+
+def test_a_machine_is_described(mpi: Mpi, runner: Runner):
+    """Times are the machine's business; that longer messages take longer is not."""
+    machine = described(runner, mpi, mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None)))
+    assert (
+        "node" not in machine["measured"]["not_measured"] and "network" in machine["measured"]["not_measured"]
+    )
+    for curve in (machine["node"]["plogp"]["whole_us"], machine["shared_memory"]["copy_us"]):
+        assert curve["us"][0] < curve["us"][-1]
+    assert len(machine["findings"]["operations"]) == 7 and machine["call_us"]["value"] >= 0
+
+
+@pytest.mark.cluster
+def test_messages_between_nodes_are_measured(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
+    settings = runner.environment_for_ranks(cluster_mpi, 4, None)
+    machine = described(runner, cluster_mpi, cluster_mpi.launch(4, [], settings, Layout((2, 2))), cluster)
+    assert machine["measured"]["not_measured"] == []
+    whole = [machine[level]["plogp"]["whole_us"]["us"][0] for level in ("node", "network")]
+    assert whole[0] < whole[1]
+
+
+def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
+    """Random arrivals, cold caches, windows, and two communicators at once; results are compared."""
+    environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
+    launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
+    for conditions in (["--skew", "30", "--cold"], ["--start", "window", "--comm", "reversed"]):
+        words = [
+            sys.executable,
+            "-m",
+            "unisono",
+            "bench",
+            "--operation",
+            "bcast,allreduce",
+            "--size",
+            "8,32K",
+        ]
+        words += ["--seconds", "0.05", "--json", "--mpicc", str(mpi.compilers["c"]), *conditions, "--"]
+        done = subprocess.run(
+            [*words, *launcher], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        cells = json.loads(done.stdout)
+        assert len(cells) == 4 and all(cell["is_same"] and cell["native_s"] > 0 for cell in cells)
+        assert all(cell["batch"] == 1 for cell in cells) == ("--cold" in conditions)

@@ -33,6 +33,12 @@ def listed(value: str, allowed: Sequence[str]) -> list[str]:
     return names
 
 
+def picture_name(plot: Path | None) -> None:
+    """The suffix says what is drawn."""
+    if plot is not None and plot.suffix not in (".svg", ".png"):
+        raise click.BadParameter(f"'{plot}': the name must end in .svg or .png, which says what to draw")
+
+
 def communicator(context: click.Context, parameter: click.Parameter, value: str) -> str:
     name, _, number = value.partition(":")
     is_grouped = name in ("split", "strided") and number.isdigit() and int(number) > 0
@@ -140,6 +146,7 @@ def command(
       unisono bench --skew 50 --seed 7 --operation bcast,allreduce -- mpirun -n 4
       unisono bench --cold --start window --size 64K,1M --plot cold.svg -- mpirun -n 4
     """
+    picture_name(plot)
     names = listed(operations, bench.OPERATIONS)
     byte_counts = [size_in_bytes(text) for text in sizes.split(",")]
     options = ["--operations", ",".join(names), "--sizes", ",".join(map(str, byte_counts))]

@@ -119,7 +119,12 @@ def command(
         if value is not None:
             question += [name, str(value)]
     if measured is not None:
-        _print_fit(_fits(question, measured, operation), as_json)
+        fits = _fits(question, measured, operation)
+        _print_fit(fits, as_json)
+        if plot is not None:
+            from unisono.plots import prediction_errors
+
+            prediction_errors(fits, plot, f"{measured.name} on {machine}")
         return
     byte_counts = [size_in_bytes(text) for text in sizes.split(",")] if operation != "barrier" else [0]
     for text in candidates.split(algorithms or ""):

@@ -16,7 +16,7 @@ from rich.progress import Progress, TaskID
 
 from unisono import bench, decision_table, files, machine_measuring, machines, tables, tool, tuning
 from unisono.commands import tune_machine
-from unisono.commands.bench import listed, size_in_bytes
+from unisono.commands.bench import listed, picture_name, size_in_bytes
 from unisono.commands.run import settings_from_environment
 from unisono.errors import UnisonoError
 from unisono.machine import processor_name
@@ -134,6 +134,7 @@ def command(
       unisono predict allreduce --layout 64x8 --machine $(hostname -s)
     """
     settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet"}
+    picture_name(plot)
     if only is not None:
         if page is not None:
             raise click.UsageError("--report is of a tuning, not of --only measure: see --plot")

@@ -44,7 +44,8 @@ def command(
 
         def show(question: machine_costs.Question) -> None:
             size = tables.bytes_text(question.bytes)
-            progress.update(task, advance=1, description=f"{question.group}: {question.what} {size}")
+            done = questions.index(question) + 1
+            progress.update(task, completed=done, description=f"{question.group}: {question.what} {size}")
 
         share = 1 - _SHARE_OF_COLLECTIVES if place.nodes == 1 else 1.0
         facts = {
@@ -153,6 +154,11 @@ def _say(document: Mapping[str, Any], place: Place) -> None:
     others = [key for key in not_measured if key.startswith("shared_memory.")]
     if others and "node" not in not_measured:
         console.print(f"Not measured, and taken from '{measured['base']}': {', '.join(others)}")
+    if not measured["is_steady"]:
+        console.print(
+            "The machine changed while it was measured (a flag between two ranks took other times than at first, again and "
+            "again): parts of this do not go together. Virtual machines do that; measure again."
+        )
     console.print(f"{measured['samples']} samples in {measured['seconds']} s")
 
 

@@ -13,6 +13,7 @@
 #include "../seed.h"
 #include "host/fake/fake_host.h"
 #include "job_options.h"
+#include "model/machine.h"
 #include "runtime/job.h"
 #include "start_and_wait.h"
 
@@ -148,6 +149,25 @@ TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
   }
   EXPECT_EQ(tried["typical"], 1u) << "the host's alone";
   EXPECT_GT(tried[""], 1u);
+}
+
+TEST_F(LearningTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
+  constexpr int size = 4;
+  std::filesystem::create_directory(directory_ + "/machines");
+  std::ofstream(directory_ + "/machines/kept.json") << model::to_json(model::default_machine());
+  set("UNISONO_LEARN", "auto");
+  set("UNISONO_LEARN_BUDGET", "100");
+  set("UNISONO_CACHE", directory_);
+  set("UNISONO_MACHINE", "kept");
+  World world(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, size};
+    for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-12);
+    job.finish();
+  });
+  EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
+  EXPECT_EQ(report()["learning"][0]["candidates"].size(), 1u) << "the host's alone";
 }
 
 TEST_F(LearningTest, AMachineThatIsNoneIsSaid) {

@@ -34,10 +34,11 @@ CALLS = (("barrier", 0), ("allgather", 8), ("alltoall", 8), ("allreduce", 8), ("
 FUSED_CALL = "call barrier:fused"
 _JUMP = 1.15  # from one size to the next, beyond what bytes account for: the MPI changes its protocol between
 _HALVINGS = 3
-_ROUND_S = 0.06
+_ROUND_S, _LEAST_ROUND_S = 0.06, 0.002
 _NARROW = 0.05  # half an interval, as a part of the value: no more samples are taken
 _MOST_ROUNDS = 8
 _MARKER_S = 0.004
+_MARKS = (("pair_sync", "time"), ("ping_pong", "half"))
 _ALIKE = 1.5  # times as long, or as short, as at first
 _PAUSE_S, _PATIENCE_S = 0.1, 1.0  # until a change counts as one that stays
 _MOST_BEGINNINGS = 3
@@ -174,22 +175,22 @@ class ChangedError(Exception):
 
 
 class Marker:
-    """Says whether the machine is as it was at first, by the way of a flag between two ranks: virtual machines move their cores,
-    and what was measured before and after that does not go together."""
+    """Says whether the machine is as it was at first, by a flag and by an empty message between two ranks: virtual machines move
+    their cores and share them with others, and what was measured before and after that does not go together. `expected`:
+    both in seconds, where they are known from before."""
 
-    def __init__(self, job: Job, is_there: bool = True, expected_s: float | None = None) -> None:
+    def __init__(self, job: Job, is_there: bool = True, expected: Sequence[float] | None = None) -> None:
         self._job = job
-        self._first_s = expected_s or (self.now_s() if is_there else None)
+        self._first = expected or (self.now() if is_there else [])
 
-    def now_s(self) -> float | None:
-        answer = self._job.cost("pair_sync", 0, "pair", 1, "", _MARKER_S)
-        return float(np.median(answer["time"])) if "time" in answer else None
+    def now(self) -> list[float]:
+        answers = [(self._job.cost(what, 0, "pair", 1, "", _MARKER_S), name) for what, name in _MARKS]
+        return [float(np.median(answer[name])) for answer, name in answers if name in answer]
 
     def is_same(self) -> bool:
-        if self._first_s is None:
+        if not self._first:
             return True
-        now_s = self.now_s()
-        return now_s is None or self._first_s / _ALIKE <= now_s <= self._first_s * _ALIKE
+        return all(a / _ALIKE <= b <= a * _ALIKE for a, b in zip(self._first, self.now(), strict=False))
 
 
 def measure(
@@ -204,7 +205,8 @@ def measure(
             _ask_all(job, costs, questions, end, on_question, has_choice=True)
             return costs
         except ChangedError:
-            continue
+            if time.monotonic() > end:
+                break
     costs = Costs(is_steady=False)
     _ask_all(job, costs, questions, end, on_question, has_choice=False)
     return costs
@@ -219,6 +221,7 @@ def _ask_all(
     has_choice: bool,
 ) -> None:
     marker = Marker(job, has_choice and any(q.group == "pair" for q in questions))
+    share_s = (end - time.monotonic()) / len(questions)
     for number, question in enumerate(questions):
         on_question(question)
         _ask(job, costs, question, marker, (end - time.monotonic()) / (len(questions) - number))
@@ -228,25 +231,23 @@ def _ask_all(
             if between is None:
                 break
             for what in LINK_KINDS:
-                _ask(job, costs, Question(what, group, between), marker, 2 * _ROUND_S)
+                _ask(job, costs, Question(what, group, between), marker, share_s)
 
 
 def _ask(job: Job, costs: Costs, question: Question, marker: Marker, seconds: float) -> None:
     """Samples that count are those after which the machine is still the same."""
     end = time.monotonic() + seconds
-    patience_s = _PATIENCE_S
+    patience_s = min(_PATIENCE_S, 10 * seconds)
+    round_s = min(_ROUND_S, max(_LEAST_ROUND_S, seconds / 2))
+    asked = (question.what, question.bytes, question.group, question.buffers, question.wait)
     for _ in range(_MOST_ROUNDS):
-        answer = job.cost(
-            question.what, question.bytes, question.group, question.buffers, question.wait, _ROUND_S
-        )
+        answer = job.cost(*asked, round_s)
         while not marker.is_same():
             if patience_s <= 0:
                 raise ChangedError
             time.sleep(_PAUSE_S)
             patience_s -= _PAUSE_S
-            answer = job.cost(
-                question.what, question.bytes, question.group, question.buffers, question.wait, _ROUND_S
-            )
+            answer = job.cost(*asked, round_s)
         costs.add(question, answer)
         if not answer or costs.is_known_well(question) or time.monotonic() > end:
             break

@@ -131,7 +131,9 @@ class Measuring {
       const std::uint64_t done = use.base_tick + static_cast<std::uint64_t>(piece) + 1;
       char* slot = slice_.slot(use, piece, 0, 0);
       if (rank_ == 0) {
-        const std::uint64_t space = Slice::space_tick(use, piece);
+        // By themselves put and get take turns; copies that go on at the same time slow each other.
+        const std::uint64_t space =
+            m_.what == Measured::pipeline ? Slice::space_tick(use, piece) : std::max(done - 1, use.base_tick);
         wait_until(slice_, [&] { return slice_.all_reached(channel, space); });
         copies.start();
         slice_.put(slot, own_.next(), m_.bytes, 0);

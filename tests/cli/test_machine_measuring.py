@@ -232,7 +232,7 @@ def test_what_was_measured_on_two_machines_is_not_put_together() -> None:
 
         def cost(self, what: str, size: int, group: str, *of: Any) -> dict[str, np.ndarray]:
             found = super().cost(what, size, group, *of)
-            if what != "pair_sync":
+            if what == "put":
                 self.real += 1
                 self.factor *= 2 if self.real in self.moves_at else 1
             return {name: samples * self.factor for name, samples in found.items()}

@@ -98,25 +98,13 @@ def test_messages_between_nodes_are_measured(cluster_mpi: Mpi, runner: Runner, c
 
 
 def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
-    """Random arrivals, cold caches, windows, and two communicators at once; results are compared."""
+    """Random arrivals in a window, cold caches, another communicator; results are compared."""
     environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
-    for conditions in (["--skew", "30", "--cold"], ["--start", "window", "--comm", "reversed"]):
-        words = [
-            sys.executable,
-            "-m",
-            "unisono",
-            "bench",
-            "--operation",
-            "bcast,allreduce",
-            "--size",
-            "8,32K",
-        ]
-        words += ["--seconds", "0.05", "--json", "--mpicc", str(mpi.compilers["c"]), *conditions, "--"]
-        done = subprocess.run(
-            [*words, *launcher], env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        cells = json.loads(done.stdout)
-        assert len(cells) == 4 and all(cell["is_same"] and cell["native_s"] > 0 for cell in cells)
-        assert all(cell["batch"] == 1 for cell in cells) == ("--cold" in conditions)
+    words = [sys.executable, "-m", "unisono", "bench", "--operation", "bcast,allreduce", "--size", "8,32K"]
+    words += ["--skew", "30", "--cold", "--start", "window", "--comm", "reversed"]
+    words += ["--seconds", "0.05", "--json", "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    cells = json.loads(done.stdout)
+    assert len(cells) == 4 and all(cell["is_same"] and cell["batch"] == 1 for cell in cells)

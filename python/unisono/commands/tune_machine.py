@@ -87,7 +87,7 @@ def _collectives(job: Measurer, place: Place, seconds: float) -> list[dict[str, 
     ]
     end = time.monotonic() + max(0.0, seconds)
     for number, (name, size) in enumerate(cells):
-        share = max(0.05, (end - time.monotonic()) / (len(cells) - number))
+        share = max(0.01, (end - time.monotonic()) / (len(cells) - number))
         cell = job.compare(
             name, size, [a for a in _BY_SHARED_MEMORY if name != "barrier" or a != "single_copy"], share
         )
@@ -156,8 +156,8 @@ def _say(document: Mapping[str, Any], place: Place) -> None:
         console.print(f"Not measured, and taken from '{measured['base']}': {', '.join(others)}")
     if not measured["is_steady"]:
         console.print(
-            "The machine changed while it was measured (a flag between two ranks took other times than at first, again and "
-            "again): parts of this do not go together. Virtual machines do that; measure again."
+            "The machine changed while it was measured (a flag or a message between two ranks took other times than "
+            "at first, again and again): parts of this do not go together. Virtual machines do that; measure again."
         )
     console.print(f"{measured['samples']} samples in {measured['seconds']} s")
 

@@ -107,6 +107,20 @@ TEST(VirtualTime, SharedBroadcast) {
       4 + 1 + 6 * 6);
 }
 
+// On every rank the call costs once, and each step; a call that is one fused step has a cost of its own.
+TEST(VirtualTime, CallsAndStepsCostBesideWhatTheyDo) {
+  Machine machine = messages_alone();
+  machine.call_us = 100;
+  machine.step_us = 1;
+  // The sender's call and step, the message, the receiver's step.
+  EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "flat", "2x1", 100, machine), 100 + 1 + 11 + 1);
+  machine.shared.flag_us = 2;
+  machine.shared.fused_us = 3;
+  // Raised, seen, looked at.
+  EXPECT_DOUBLE_EQ(predicted(Operation::barrier, "shared", "4", 0, machine), 100 + 1 + 2 + 1);
+  EXPECT_DOUBLE_EQ(predicted(Operation::barrier, "fused", "4", 0, machine), 3 + 2);
+}
+
 // All copies of a node share its memory: 3 readers of 1000 bytes at 0.01 us each byte.
 TEST(VirtualTime, CopiesShareTheNodesMemory) {
   Machine machine = messages_alone();

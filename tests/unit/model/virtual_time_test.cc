@@ -116,8 +116,8 @@ TEST(VirtualTime, CallsAndStepsCostBesideWhatTheyDo) {
   EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "flat", "2x1", 100, machine), 100 + 1 + 11 + 1);
   machine.shared.flag_us = 2;
   machine.shared.fused_us = 3;
-  // Raised, seen, looked at.
-  EXPECT_DOUBLE_EQ(predicted(Operation::barrier, "shared", "4", 0, machine), 100 + 1 + 2 + 1);
+  // Raised, seen, looked at; and raised once more, since the channel is left at the stage's last tick.
+  EXPECT_DOUBLE_EQ(predicted(Operation::barrier, "shared", "4", 0, machine), 100 + 1 + 2 + 1 + 1);
   EXPECT_DOUBLE_EQ(predicted(Operation::barrier, "fused", "4", 0, machine), 3 + 2);
 }
 

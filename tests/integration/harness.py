@@ -119,6 +119,10 @@ class Cluster:
         """Run a command on one node and return what it prints."""
         return self._command("exec", str(node), *command)
 
+    def set_rate(self, rate: str) -> None:
+        """Let the links have another rate, as in 100mbit. Only of clusters that have one, without latency."""
+        self._command("rate", rate)
+
     def kill(self, node: int) -> None:
         """Let a node fail: everything on it ends at once."""
         self._command("kill", str(node))

@@ -5,6 +5,7 @@
 #   cluster.sh up DIR --nodes N [--rate RATE] [--latency MICROSECONDS] [--owner PID]
 #   cluster.sh head DIR COMMAND...       run a command on the head (mpirun, mpiexec), with agent.sh as launch agent
 #   cluster.sh exec DIR NODE COMMAND...  run a command on node number NODE
+#   cluster.sh rate DIR RATE             from now on the links have another rate (of a cluster with one, on a bridge)
 #   cluster.sh kill DIR NODE             a node fails: everything on it is killed at once
 #   cluster.sh down DIR                  end the cluster, with everything that runs on it
 #
@@ -23,7 +24,7 @@ subnet=10.77.0
 head_address=$subnet.254
 
 die() { echo "cluster: $*" >&2; exit 1; }
-usage() { sed -n '3,13s/^# \{0,1\}//p' "$self" >&2; exit 2; }
+usage() { sed -n '3,14s/^# \{0,1\}//p' "$self" >&2; exit 2; }
 
 # "PID START": the start time makes a recorded process recognisable after its number was used again.
 identity() { echo "$1 $(sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f20)"; }
@@ -80,12 +81,13 @@ plug() { # plug FABRIC PID NAME ADDRESS RATE
   nsenter -t "$fabric" -n tc qdisc add dev "$port" root tbf rate "$rate" burst 256kb latency 50ms
 }
 
-join_bridge() { # join_bridge RATE PID... (the nodes in order; the head is this shell)
-  local rate=$1 fabric i=0 pid
-  shift
+join_bridge() { # join_bridge DIR RATE PID... (the nodes in order; the head is this shell)
+  local directory=$1 rate=$2 fabric i=0 pid
+  shift 2
   unshare --net sleep infinity &
   fabric=$!
   until [ "$(readlink /proc/$fabric/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+  [ -z "$rate" ] || echo "$fabric" >"$directory/fabric.pid"
   nsenter -t "$fabric" -n ip link add bridge type bridge
   nsenter -t "$fabric" -n ip link set bridge up
   plug "$fabric" $$ head "$head_address" ""
@@ -127,10 +129,20 @@ run_head() { # run_head DIR NODES RATE LATENCY (first process of the head)
   if [ -n "$latency" ]; then
     join_switch "$directory" "$latency" "${rate:-0}" "${pids[@]}"
   else
-    join_bridge "$rate" "${pids[@]}"
+    join_bridge "$directory" "$rate" "${pids[@]}"
   fi
   touch "$directory/ready"
   stay
+}
+
+set_rate() { # set_rate DIR RATE (on the head)
+  local directory=$1 rate=$2 fabric i=0
+  fabric=$(cat "$directory/fabric.pid" 2>/dev/null) || die "the links of $directory have no rate that could be changed (up --rate, without --latency)"
+  for ((i = 0; ; i++)); do
+    [ -e "$directory/node$i.pid" ] || break
+    nsenter -t "$(cat "$directory/node$i.pid")" -n tc qdisc change dev eth0 root tbf rate "$rate" burst 256kb latency 50ms
+    nsenter -t "$fabric" -n tc qdisc change dev "to-node$i" root tbf rate "$rate" burst 256kb latency 50ms
+  done
 }
 
 # The rate in Mbit/s that the switch takes, from tc's notation.
@@ -225,11 +237,17 @@ case $command in
   up) up "$directory" "$@" ;;
   head) [ $# -ge 1 ] || usage; enter_head "$(readlink -m "$directory")" "$@" ;;
   exec) [ $# -ge 2 ] || usage; enter_head "$(readlink -m "$directory")" "$self" run-on "$(readlink -m "$directory")" "$@" ;;
+  rate)
+    [ $# = 1 ] || usage
+    megabits "$1" >/dev/null
+    enter_head "$(readlink -m "$directory")" "$self" set-rate "$(readlink -m "$directory")" "$1"
+    ;;
   kill) [ $# = 1 ] || usage; enter_head "$(readlink -m "$directory")" kill -9 "$(cat "$directory/node$1.pid")" ;;
   down) down "$(readlink -m "$directory")" ;;
   guard) tail --pid="$1" -f /dev/null; down "$directory" ;; # this and the following are the script's own
   run-head) run_head "$directory" "$@" ;;
   run-node) run_node "$directory" "$@" ;;
+  set-rate) set_rate "$directory" "$@" ;;
   run-on) enter_node "$directory" "$@" ;;
   *) usage ;;
 esac

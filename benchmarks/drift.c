@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A program that makes one kind of calls again and again, and says when each began and how long it took:
+//   drift OPERATION BYTES CALLS
+// Rank 0 prints "half" when half of the calls are made, at the end a JSON object: `begin_s` by the machine's
+// steady clock, and `seconds` on the slowest rank.
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "operations.h"
+
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void print(const char* key, const char* format, const double* values, int count) {
+  printf("\"%s\": [", key);
+  for (int i = 0; i < count; ++i) {
+    if (i != 0) printf(", ");
+    printf(format, values[i]);
+  }
+  printf("]");
+}
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const int bytes = atoi(argv[2]), calls = atoi(argv[3]);
+  const struct Operation* op = operations;
+  const struct Operation* end = operations + sizeof operations / sizeof *operations;
+  while (op != end && strcmp(op->name, argv[1]) != 0) ++op;
+  if (op == end || calls < 1) return 2;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const size_t room = ((size_t)bytes * 3 / 2 + 8) * (size_t)size;
+  input = calloc(room, 1);
+  output = calloc(room, 1);
+  double* begins = calloc((size_t)calls, sizeof *begins);
+  double* seconds = calloc((size_t)calls, sizeof *seconds);
+  double* slowest = calloc((size_t)calls, sizeof *slowest);
+  for (int i = 0; i < calls; ++i) {
+    if (rank == 0 && i == calls / 2) {
+      puts("half");
+      fflush(stdout);
+    }
+    begins[i] = now_s();
+    op->run(bytes);
+    seconds[i] = now_s() - begins[i];
+  }
+  MPI_Reduce(seconds, slowest, calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (rank == 0) {
+    printf("{");
+    print("begin_s", "%.6f", begins, calls);
+    printf(", ");
+    print("seconds", "%.4g", slowest, calls);
+    printf("}\n");
+  }
+  free(input);
+  free(output);
+  free(begins);
+  free(seconds);
+  free(slowest);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,50 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that makes one kind of calls again and again, as the source's figure 4 does:
-//   learning OPERATION BYTES CALLS
-// Rank 0 prints a JSON object: seconds of all calls, and of the last quarter of them, on the slowest rank.
+// A program that makes one kind of calls again and again, as the source's figure 4 does, in turns with and
+// without Unisono:
+//   learning OPERATION BYTES CALLS TURNS
+// CALLS calls under Unisono in TURNS turns, each beside as many calls of the MPI's own, which see the same
+// machine at the same time. A barrier begins each turn. Rank 0 prints a JSON object: seconds of each turn on
+// its slowest rank.
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *in, *out;
-static int bytes, size;
+#include "operations.h"
 
-static void call(const char* operation) {
-  if (strcmp(operation, "allreduce") == 0) {
-    MPI_Allreduce(in, out, bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  } else if (strcmp(operation, "alltoall") == 0) {
-    MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
-  } else if (strcmp(operation, "allgather") == 0) {
-    MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
-  } else {
-    MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-  }
+enum { most_turns = 1000 };
+static double seconds[2][most_turns], slowest[2][most_turns];
+
+static double timed(Run run, int bytes, int calls) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  for (int i = 0; i < calls; ++i) run(bytes);
+  return MPI_Wtime() - start;
+}
+
+static void print(const char* key, const double* times, int count, const char* end) {
+  printf("\"%s\": [", key);
+  for (int i = 0; i < count; ++i) printf("%s%.4g", i ? ", " : "", times[i]);
+  printf("]%s", end);
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
+  const int bytes = atoi(argv[2]), calls = atoi(argv[3]), turns = atoi(argv[4]);
+  const struct Operation* op = operations;
+  const struct Operation* end = operations + sizeof operations / sizeof *operations;
+  while (op != end && strcmp(op->name, argv[1]) != 0) ++op;
+  if (op == end || turns < 1 || turns > most_turns) return 2;
+  int (*set_enabled)(int) = (int (*)(int))dlsym(RTLD_DEFAULT, "unisono_set_enabled");
   MPI_Init(&argc, &argv);
-  int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  bytes = atoi(argv[2]);
-  const int calls = atoi(argv[3]);
-  in = calloc((size_t)bytes * (size_t)size + 8, 1);
-  out = calloc((size_t)bytes * (size_t)size + 8, 1);
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  double last = start;
-  for (int i = 0; i < calls; ++i) {
-    if (i == calls - calls / 4) last = MPI_Wtime();
-    call(argv[1]);
+  const size_t room = ((size_t)bytes * 3 / 2 + 8) * (size_t)size;
+  input = calloc(room, 1);
+  output = calloc(room, 1);
+  // The memory's first touch is nobody's.
+  memset(input, 1, room);
+  memset(output, 1, room);
+  for (int turn = 0; turn < turns; ++turn) {
+    // Who comes first changes: what is left behind in caches serves both alike.
+    for (int i = 0; i < 2; ++i) {
+      const int is_native = (i + turn) % 2;
+      if (set_enabled != NULL) set_enabled(!is_native);
+      seconds[is_native][turn] = timed(op->run, bytes, calls / turns);
+    }
   }
-  const double end = MPI_Wtime();
-  double seconds[2] = {end - start, end - last}, slowest[2];
-  MPI_Reduce(seconds, slowest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("{\"all_s\": %.9f, \"last_s\": %.9f}\n", slowest[0], slowest[1]);
-  free(in);
-  free(out);
+  if (set_enabled != NULL) set_enabled(1);
+  for (int kind = 0; kind < 2; ++kind)
+    MPI_Reduce(seconds[kind], slowest[kind], turns, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (rank == 0) {
+    printf("{");
+    print("unisono_s", slowest[0], turns, ", ");
+    print("native_s", slowest[1], turns, "}\n");
+  }
+  free(input);
+  free(output);
   MPI_Finalize();
   return 0;
 }

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What learning while a program runs finds, and what it costs (S7, S8, the source's tables 1 and 7), by one command:
 
-    .venv/bin/python benchmarks/learning.py [--mpi openmpi5] [--ranks 2] [--nodes 2x4] [--runs 3]
+    .venv/bin/python benchmarks/learning.py [--mpi openmpi5] [--ranks 2] [--nodes 2x4] [--runs 5] [--modes auto,star]
 
-The same program runs natively, with the rules' decisions and with each way of learning, in turns; figures are medians over the
-runs. `trials`: calls in which candidates were measured. `loss`: by how much longer these took than with the best candidate.
-`bookkeeping` and `monitoring`: agreeing, aligning and keeping times, as a share of the time in calls, while candidates were
-measured and afterwards.
+A program makes the same calls again and again, in turns under Unisono and without it. `all, of native`: all calls under Unisono,
+trials and whatever else learning costs included, against as many of the MPI's own; the median over the runs, and the 95 % interval
+of that (bootstrap over the runs). `slower` marks where the whole interval is above 1.02. `trials`: calls in which candidates were
+measured. `loss`: by how much longer these took than with the best candidate. `bookkeeping` and `monitoring`: agreeing, aligning
+and keeping times, as a share of the time in calls, while candidates were measured and afterwards. The way `left` leaves all calls
+to the MPI, which tells what standing before it costs.
 """
 
 from __future__ import annotations
@@ -20,34 +22,37 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
 
 import job  # noqa: E402
 import mpis  # noqa: E402
-from harness import COMPILED, SHIM  # noqa: E402
+from harness import COMPILED, SHIM, is_outdated  # noqa: E402
 from unisono import tables  # noqa: E402
 
-SOURCE = ROOT / "benchmarks/learning.c"
+SOURCES = [ROOT / "benchmarks/learning.c", ROOT / "benchmarks/operations.h"]
 MODES: dict[str, dict[str, str]] = {
-    "native": {"UNISONO_ENABLE": "0"},
+    "left": {"UNISONO_LEARN": "off", "UNISONO_ALGORITHM": "all:native"},
     "off": {"UNISONO_LEARN": "off"},
     "auto": {"UNISONO_LEARN": "auto"},
     "star": {"UNISONO_LEARN": "star"},
-    "star, groups": {"UNISONO_LEARN": "star", "UNISONO_LEARN_GROUPS": "1"},
+    "groups": {"UNISONO_LEARN": "star", "UNISONO_LEARN_GROUPS": "1"},
 }
-CELLS = [
-    (operation, size, calls)
-    for operation in ("allreduce", "alltoall", "allgather", "bcast")
-    for size, calls in ((8, 100_000), (16 << 10, 20_000), (256 << 10, 4_000))
-]
+OPERATIONS = ("allreduce", "alltoall", "allgather", "bcast")
+SIZES = ((8, 100_000), (16 << 10, 20_000), (256 << 10, 4_000))
+TURNS = 50
+TOLERATED = 1.02
+RESAMPLINGS = 2000
 
 
 def compiled(mpi: mpis.Mpi) -> Path:
     target = COMPILED / mpi.name / "benchmark-learning"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    command = [mpi.compilers["c"], "-O2", SOURCE, "-o", target, *mpi.link_flags]
-    job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
+    if is_outdated(target, SOURCES):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        command = [mpi.compilers["c"], "-O2", SOURCES[0], "-o", target, "-ldl", *mpi.link_flags]
+        job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
     return target
 
 
@@ -61,7 +66,7 @@ def run(
         environment = {"UNISONO_CACHE": "", "UNISONO_REPORT": str(report), **MODES[mode]}
         if arguments.nodes:
             environment["UNISONO_NODES"] = arguments.nodes
-        program = [SHIM, compiled(mpi), operation, str(size), str(calls // arguments.divide)]
+        program = [SHIM, compiled(mpi), operation, str(size), str(calls), str(min(TURNS, calls))]
         line = mpi.launch(arguments.ranks, program, environment)
         result = job.run(line, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()
         times = json.loads(result.output.strip().splitlines()[-1])
@@ -70,24 +75,64 @@ def run(
     return {**times, "learned": max(rows, key=lambda row: row["calls"]) if rows else None}
 
 
-def costs(runs: list[dict[str, Any]]) -> list[str]:
-    """Chosen algorithm, trials, loss and overheads, as text."""
+def summary(cell: tuple[str, int, int], mode: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the runs of one way of learning say together."""
+    operation, size, calls = cell
+    ratios = np.array([sum(one["unisono_s"]) / sum(one["native_s"]) for one in runs])
+    random = np.random.default_rng(1)
+    drawn = np.median(ratios[random.integers(0, len(ratios), (RESAMPLINGS, len(ratios)))], axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    turn_calls = calls // min(TURNS, calls)
+    last = -max(1, len(runs[0]["unisono_s"]) // 4)
+
+    def call_s(key: str) -> float:
+        return statistics.median(statistics.median(one[key][last:]) for one in runs) / turn_calls
+
+    made: dict[str, Any] = {
+        "operation": operation,
+        "bytes": size,
+        "calls": calls,
+        "mode": mode,
+        "native_call_s": call_s("native_s"),
+        "call_s": call_s("unisono_s"),
+        "ratio": float(np.median(ratios)),
+        "low": float(low),
+        "high": float(high),
+        "is_slower": bool(low > TOLERATED),
+        "ratios": [float(ratio) for ratio in ratios],
+    }
     rows = [one["learned"] for one in runs if one["learned"]]
-    if not rows:
-        return ["", "", "", "", ""]
-    trials = [sum(candidate["measured_calls"] for candidate in row["candidates"]) for row in rows]
+    if rows:
+        trials = [sum(candidate["measured_calls"] for candidate in row["candidates"]) for row in rows]
+        seconds = statistics.median(sum(one["unisono_s"]) for one in runs)
+        made["chosen"] = [row["chosen"] for row in rows]
+        made["trials"] = statistics.median(trials)
+        made["loss_s"] = statistics.median(row["trial_loss_s"] for row in rows)
+        for name in ("measuring", "monitoring"):
+            made[f"{name}_share"] = statistics.median(row[f"{name}_overhead_s"] for row in rows) / seconds
+    return made
 
-    def median(name: str) -> float:
-        return statistics.median(row[name] for row in rows)
 
-    seconds = statistics.median(one["all_s"] for one in runs)
-    return [
-        statistics.mode(row["chosen"] for row in rows),
-        f"{statistics.median(trials):.0f}",
-        tables.seconds_text(median("trial_loss_s")),
-        f"{median('measuring_overhead_s') / seconds:.2%}",
-        f"{median('monitoring_overhead_s') / seconds:.2%}",
+def line(row: dict[str, Any]) -> str:
+    words = [
+        f"{row['calls']} {row['operation']} of {tables.bytes_text(row['bytes'])}",
+        row["mode"],
+        tables.seconds_text(row["native_call_s"]),
+        tables.seconds_text(row["call_s"]),
+        f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f}){' slower' if row['is_slower'] else ''}",
     ]
+    if "chosen" in row:
+        chosen = statistics.mode(row["chosen"])
+        words += [
+            f"{chosen} ({row['chosen'].count(chosen)} of {len(row['chosen'])})",
+            f"{row['trials']:.0f}",
+            tables.seconds_text(row["loss_s"]),
+            f"{row['measuring_share']:.2%}",
+            f"{row['monitoring_share']:.2%}",
+        ]
+    else:
+        words += [""] * 5
+    return "| " + " | ".join(words) + " |"
 
 
 def main() -> None:
@@ -97,39 +142,38 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi5", choices=[mpi.name for mpi in mpis.ALL])
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--nodes", default="", help="pretended nodes, as in UNISONO_NODES")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--divide", type=int, default=1, help="make so many times fewer calls")
+    parser.add_argument("--modes", default=",".join(MODES), help="ways of learning, separated by commas")
     parser.add_argument(
-        "--cells", default="", help="only operations, or OPERATION:BYTES, separated by commas"
+        "--cells",
+        default=",".join(OPERATIONS),
+        help="operations, or OPERATION:BYTES, separated by commas",
     )
+    parser.add_argument("--json", type=Path, help="write all figures into this file")
     parser.add_argument("--timeout", type=float, default=120)
     arguments = parser.parse_args()
     mpi = mpis.BY_NAME[arguments.mpi]
-    wanted = [word for word in arguments.cells.split(",") if word]
     print(
-        "| calls | mode | per call at the end | all, of native | chosen | trials | loss | bookkeeping | monitoring |"
+        "| calls | way | native call | call at the end | all, of native | chosen | trials | loss | bookkeeping | monitoring |"
     )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for cell in CELLS:
-        operation, size, calls = cell
-        if wanted and operation not in wanted and f"{operation}:{size}" not in wanted:
-            continue
-        runs: dict[str, list[dict[str, Any]]] = {mode: [] for mode in MODES}
-        for _ in range(arguments.runs):
-            for mode in MODES:
-                runs[mode].append(run(mpi, mode, cell, arguments))
-        native_s = statistics.median(one["all_s"] for one in runs["native"])
-        made = calls // arguments.divide
-        for mode, of_mode in runs.items():
-            last_s = statistics.median(one["last_s"] for one in of_mode) / (made // 4)
-            share = statistics.median(one["all_s"] for one in of_mode) / native_s
-            words = [
-                f"{made} {operation} of {tables.bytes_text(size)}",
-                mode,
-                tables.seconds_text(last_s),
-                f"{share:.2f}",
-            ]
-            print("| " + " | ".join([*words, *costs(of_mode)]) + " |", flush=True)
+    print("| --- " * 10 + "|")
+    rows = []
+    for word in arguments.cells.split(","):
+        operation, _, wanted = word.partition(":")
+        for size, calls in SIZES:
+            if wanted and int(wanted) != size:
+                continue
+            cell = (operation, size, calls // arguments.divide)
+            runs: dict[str, list[dict[str, Any]]] = {mode: [] for mode in arguments.modes.split(",")}
+            for _ in range(arguments.runs):
+                for mode, of_mode in runs.items():
+                    of_mode.append(run(mpi, mode, cell, arguments))
+            for mode, of_mode in runs.items():
+                rows.append(summary(cell, mode, of_mode))
+                print(line(rows[-1]), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"mpi": mpi.name, "ranks": arguments.ranks, "rows": rows}))
 
 
 if __name__ == "__main__":

@@ -166,11 +166,20 @@ std::vector<OptionSpec> learning_options() {
              "learned.",
              1, 1000, &Options::learn_sizes),
       text("machine", "UNISONO_MACHINE", "text", "learning",
-           "The machine, for learning to try first what is predicted to be fast, and nothing that is "
+           "The machine, for learning (auto) to try first what is predicted to be fast, and nothing that is "
            "predicted to take three times as long as the MPI: a file that rank 0 reads, or the name of one "
            "that `unisono tune --only measure` has left in the cache directory, or of a built-in one "
-           "(docs/models.md).",
+           "(docs/models.md). Nothing: the one of this host, else a usual machine; none: no predictions.",
            &Options::machine),
+      number("startup_test", "UNISONO_STARTUP_TEST", "integer", "learning",
+             "Without learning, where a table decides that was not tuned for just this layout and size: test "
+             "for at most so many seconds which algorithm is the fastest, once for each kind of calls, and "
+             "keep "
+             "that for the next job; 0: never.",
+             0, 3600, &Options::startup_test),
+      number("startup_after", "UNISONO_STARTUP_AFTER", "integer", "learning",
+             "Such tests begin when the job has run for so many seconds: what is over soon is not held up.",
+             0, 1'000'000, &Options::startup_after),
   };
 }
 

@@ -23,8 +23,10 @@ struct Options {
   bool learn_groups = false;
   double learn_budget = 1;  // percent
   std::int64_t learn_sizes = 16;
-  std::string machine;         // a built-in one's name, or a file; empty: nothing is predicted
-  std::string verify = "off";  // off, sample, sample:N, all
+  std::string machine;                             // a built-in one's name, or a file; empty: found out; none
+  std::int64_t startup_test = 2;                   // seconds; 0: none
+  std::int64_t startup_after = 20;                 // seconds of the job
+  std::string verify = "off";                      // off, sample, sample:N, all
   std::string verify_inputs = "unisono-mismatch";  // beginning of file names, empty for none
   std::string report;                              // file, "-" for standard error, empty for none
   std::string log = "warning";                     // quiet, warning, info

@@ -50,8 +50,20 @@ struct CallClass {
   // belong.
   std::shared_ptr<LearnedClass> learned;
   LearnedClass* learner = nullptr;
+  bool is_to_be_tested = false;  // at one of its first calls (A10)
+  int plain_looks = 0;           // so many timed calls change nothing, and take the short way
 
   bool is_next_timed() const { return (calls & sample_mask) == 0; }
+  // Timed, and something may follow from it: the ranks agree, or another candidate comes, or a test.
+  bool is_next_to_be_looked_at() const {
+    return is_next_timed() && ((learner != nullptr && plain_looks == 0) || is_next_test_due());
+  }
+  // Less and less often: ranks agree at each of these whether the job has run for long enough. They are timed
+  // on all ranks.
+  bool is_next_test_due() const {
+    constexpr std::uint64_t first = 64;
+    return is_to_be_tested && calls >= first && (calls & (calls - 1)) == 0;
+  }
   double estimated_s() const {
     return samples == 0 ? 0 : sampled_s / static_cast<double>(samples) * static_cast<double>(calls);
   }

@@ -47,9 +47,15 @@ FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
   return {static_cast<std::size_t>(extent.elements), static_cast<std::size_t>(extent.bytes()), combine};
 }
 
+const std::vector<int>& local_ranks(const Communicator& c) {
+  return c.layout->ranks_of[static_cast<std::size_t>(c.layout->node_of[c.rank])];
+}
+
+}  // namespace
+
 // A fused operation on one node, where local ranks are the communicator's ranks.
-void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
-               const FusedSize& size) {
+void Job::run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
+                    const FusedSize& size) {
   shm::Slice& slice = *c.slice;
   const void* from = is_in_place ? output : input;
   const std::size_t own = size.bytes * static_cast<std::size_t>(c.rank);
@@ -93,12 +99,6 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
   }
 }
 
-const std::vector<int>& local_ranks(const Communicator& c) {
-  return c.layout->ranks_of[static_cast<std::size_t>(c.layout->node_of[c.rank])];
-}
-
-}  // namespace
-
 Communicator* Job::find(host::Comm handle) {
   const auto key = static_cast<std::uintptr_t>(handle);
   LastHit& hit = last_hit;
@@ -138,7 +138,7 @@ Outcome Job::collective(const Call& call, int* error) {
   *error = host::success;
   ++c->calls;
   const CallMemo& memo = c->memos[static_cast<int>(call.operation)];
-  if (memo.holds(call) && !(memo.entry->is_next_timed() && memo.entry->learner != nullptr)) [[likely]] {
+  if (memo.holds(call) && !memo.entry->is_next_to_be_looked_at()) [[likely]] {
     CallClass& entry = *memo.entry;
     const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
     entry.bytes += memo.size.bytes;
@@ -149,7 +149,7 @@ Outcome Job::collective(const Call& call, int* error) {
     }
     const double start_s = is_timed ? now_s() : 0;
     run_fused(*c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
-    if (is_timed) record_time(entry, now_s() - start_s);
+    if (is_timed) keep_time(entry, now_s() - start_s, true);
     return Outcome::done;
   }
   if (has_uneven_blocks(call.operation)) return collective_of_blocks(*c, call, error);
@@ -242,6 +242,11 @@ void Job::native_finished(const Call&, double seconds) {
 void Job::keep_time(CallClass& entry, double seconds, bool is_well) {
   record_time(entry, seconds);
   if (entry.learner == nullptr) return;
+  if (entry.plain_looks > 0) {
+    --entry.plain_looks;
+    entry.learner->look_plainly(is_well ? seconds : -1);
+    return;
+  }
   const double start_s = now_s();
   entry.learner->look(is_well ? seconds : -1);
   entry.learner->overhead_s += now_s() - start_s;
@@ -294,6 +299,7 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
   entry.choice = std::make_unique<tuning::Choice>(is_learned ? *learned : choose(asked));
   entry.kind = kind_of(c, *entry.choice, asked.problem);
   if (is_blocking && is_learning()) learn(c, entry, asked);
+  if (is_blocking && !is_learning()) entry.is_to_be_tested = is_worth_a_test(c, call, *entry.choice);
 }
 
 CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice,

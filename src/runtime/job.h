@@ -122,6 +122,8 @@ class Job {
   static CallClass::Kind kind_of(const Communicator& c, const tuning::Choice& choice,
                                  const schedule::Problem& what);
   static void keep_time(CallClass& entry, double seconds, bool is_well);
+  static void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
+                        const FusedSize& size);
 
   // job_learn.cc
   bool is_learning() const { return learn_mode_ != LearnMode::off; }
@@ -139,6 +141,19 @@ class Job {
   void keep_learned(const std::vector<std::string>& texts);  // of all ranks; rank 0 calls it
   void add_known_times(const tuning::Question& question, tuning::CandidateList* list);
   std::string_view region_name(std::uint64_t region);  // as long as the job lives
+
+  // job_startup_test.cc
+  bool is_worth_a_test(const Communicator& c, const Call& call, const tuning::Choice& choice) const;
+  void test_at_start(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                     std::int64_t bytes);
+  struct Tested;
+  std::vector<Tested> candidates_of_test(Communicator& c, const CallClass& entry,
+                                         const tuning::Question& asked);
+  void run_test(Communicator& c, CallClass& entry, Operation operation, bool is_commutative,
+                std::int64_t bytes, void* input, void* output);
+  std::vector<double> agree_on_longest(Communicator& c, const std::vector<double>& seconds);
+  void keep_test(const tuning::Question& asked, const std::vector<Tested>& list, std::size_t best);
+  void keep_tested();
 
   // job_decisions.cc
   // Classes of the operation, of blocking calls and others, begin anew, where what was decided asks for it.
@@ -197,6 +212,7 @@ class Job {
   enum class LearnMode : std::uint8_t { off, star, guarded } learn_mode_ = LearnMode::off;
   tuning::LearnSettings learn_settings_;
   std::optional<tuning::TableRules> learned_rules_;  // where learning is on
+  std::vector<tuning::Rule> tested_rules_;           // of this rank's communicators
   tuning::Predict predict_;                          // empty: nothing is predicted
   std::mutex region_mutex_;
   std::vector<std::uint64_t> region_stack_;

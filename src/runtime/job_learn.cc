@@ -49,6 +49,8 @@ CallClass& Job::class_of(Communicator& c, const Call& call, bool is_commutative,
     CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.regions.agreed(c.calls - 1));
     if (entry.kind == CallClass::Kind::undecided) [[unlikely]]
       decide(c, entry, call, is_commutative, bytes);
+    if (entry.is_next_test_due()) [[unlikely]]
+      test_at_start(c, entry, call, is_commutative, bytes);
     if (entry.kind != CallClass::Kind::learned) return entry;
     LearnedClass& learned = *entry.learned;
     if (!learned.learner.is_due() || !learned.now().is_next_timed()) return learned.now();
@@ -70,10 +72,14 @@ void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& quest
     if (choice.source != "native" && choice.source != decided.source) choice.source = "learned";
     if (choice.reason.empty()) choice.reason = "tried while the program ran (option 'learn')";
   }
+  // That the first operations meet memory that nobody has touched is no fault of what comes first.
+  if (c.slice != nullptr) c.slice->touch_rings();
+  tuning::LearnSettings settings = learn_settings_;
+  settings.trusts_least_times = synchronises(operation) && !c.is_oversubscribed;
   auto policy = learn_mode_ == LearnMode::star
-                    ? tuning::make_star_policy(list.candidates, learn_settings_)
-                    : tuning::make_guarded_policy(list.candidates, learn_settings_, &c.budget);
-  tuning::Learner learner(count, learn_settings_, std::move(policy), !synchronises(operation));
+                    ? tuning::make_star_policy(list.candidates, settings)
+                    : tuning::make_guarded_policy(list.candidates, settings, &c.budget);
+  tuning::Learner learner(count, settings, std::move(policy), !synchronises(operation));
   entry.learned = std::make_shared<LearnedClass>(&c, std::string(question.region), list, std::move(learner));
   entry.learned->region_number = region;
   entry.learned->is_commutative = question.problem.is_commutative;
@@ -127,7 +133,7 @@ int Job::agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t cou
 // Where ranks do not wait for each other, who comes late would have the shortest time: such calls are looked
 // at from a common beginning.
 void Job::align(Communicator& c, LearnedClass& learned, const Call& call) {
-  if (!learned.learner.is_aligned()) return;
+  if (!learned.learner.is_next_aligned()) return;
   const double start_s = now_s();
   if (c.slice != nullptr && c.layout->nodes() == 1) {
     c.slice->barrier();

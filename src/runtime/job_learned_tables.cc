@@ -104,12 +104,15 @@ void Job::add_known_times(const tuning::Question& question, tuning::CandidateLis
   known.push_back(found->rule->chosen);
   for (std::size_t k = 0; k < list->choices.size(); ++k) {
     const tuning::Choice& choice = list->choices[k];
-    for (const tuning::Timed& timed : known) {
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      const tuning::Timed& timed = known[i];
       const bool is_same =
           timed.algorithm.algorithm == choice.algorithm &&
           (choice.algorithm == nullptr ||
            algorithms::with_standards(*choice.algorithm, timed.algorithm.parameters) == choice.parameters);
-      if (is_same) list->candidates[k].known_s = timed.time_us / us_a_second;
+      if (!is_same) continue;
+      list->candidates[k].known_s = timed.time_us / us_a_second;
+      list->candidates[k].was_chosen = i + 1 == known.size();
     }
   }
 }

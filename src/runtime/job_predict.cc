@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What learning expects of algorithms before it has tried them: the model's times on the machine that option
-// 'machine' describes (A7). All ranks must expect the same, so rank 0's file holds for all.
+// 'machine' describes (A7), else on the one that was measured here, else on a usual one. All ranks must
+// expect the same, so rank 0's file holds for all.
+#include <unistd.h>
+
+#include <cctype>
+
 #include "base/files.h"
 #include "base/log.h"
 #include "runtime/job.h"
 #include "tuning/prediction.h"
+#include "tuning/table_store.h"
 
 namespace unisono::runtime {
 namespace {
 
-// A prediction is made when a class of calls is first met: it must not take longer than many calls.
-constexpr std::int64_t most_steps = 200'000;
+// Predictions are made while the program waits: they must not take longer than many calls.
+constexpr std::int64_t most_steps = 20'000;
 constexpr double us = 1e-6;
 
 // A file, or one that `unisono tune --only measure` has left in the cache directory under that name.
@@ -21,23 +27,41 @@ std::string text_of_machine(const std::string& name, const std::string& cache) {
   return file_text(cache + "/machines/" + name + ".json").value_or("");
 }
 
+// Where `unisono tune --only measure` keeps what it found here: the host's name without its domain.
+std::string measured_file(const std::string& cache) {
+  char host[256] = "";
+  if (cache.empty() || ::gethostname(host, sizeof host - 1) != 0) return "";
+  std::string name = std::string(host).substr(0, std::string(host).find('.'));
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-') c = '_';
+  }
+  return cache + "/machines/" + (name.empty() ? "machine" : name) + ".json";
+}
+
 }  // namespace
 
 void Job::find_machine() {
-  if (!is_learning() || options_.machine.empty()) return;
+  const bool is_tested = !is_learning() && options_.startup_test > 0;
+  if ((learn_mode_ != LearnMode::guarded && !is_tested) || options_.machine == "none") return;
+  const bool is_given = !options_.machine.empty();
   model::ReadMachine read;
   if (const model::Machine* known = model::find_built_in(options_.machine)) {
     read.machine = *known;
   } else {
     const std::string cache = tuning::cache_directory(options_.cache);
-    read = model::machine_from_json(
-        as_rank_0_has_it(world_rank_ == 0 ? text_of_machine(options_.machine, cache) : ""));
+    const std::string text = as_rank_0_has_it(world_rank_ != 0 ? ""
+                                              : is_given ? text_of_machine(options_.machine, cache)
+                                                         : file_text(measured_file(cache)).value_or(""));
+    if (is_given || !text.empty()) read = model::machine_from_json(text);
+    if (!read.machine && !read.problem.empty()) {
+      warnings_.push_back((is_given ? "option machine '" + options_.machine + "'" : "the machine's file") +
+                          " is not used: " + read.problem);
+      if (world_rank_ == 0) log::warning(warnings_.back());
+      if (is_given) return;
+    }
   }
-  if (!read.machine) {
-    warnings_.push_back("option machine '" + options_.machine + "' is not used: " + read.problem);
-    if (world_rank_ == 0) log::warning(warnings_.back());
-    return;
-  }
+  const bool has_network = patterns::Layout::from_labels(node_labels_).nodes() > 1;
+  if (!read.machine) read.machine = *model::find_built_in(has_network ? "ethernet" : "typical");
   predict_ = [machine = *std::move(read.machine)](const tuning::Question& question,
                                                   const tuning::Choice& choice) {
     const model::Candidate asked{choice.algorithm, choice.parameters};

@@ -304,6 +304,7 @@ void Job::finish() {
     for (int op = 0; op < operation_count; ++op)
       records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);
   }
+  keep_tested();
   if (!options_.report.empty() || is_learning()) {
     const std::vector<std::string> texts = gather_texts(host_, world_, records_.to_text());
     if (world_rank_ == 0 && is_learning()) keep_learned(texts);

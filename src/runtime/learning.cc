@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace unisono::runtime {
+namespace {
+
+// Two looks at the clock; to find out how long they take would take as long again.
+constexpr double plain_look_s = 50e-9;
+
+}  // namespace
 
 LearnedClass::LearnedClass(Communicator* of, std::string region_name, const tuning::CandidateList& list,
                            tuning::Learner made)
@@ -27,13 +33,18 @@ std::uint64_t LearnedClass::calls() const {
 
 void LearnedClass::settle() {
   now().sample_mask = learner.interval() - 1;
+  now().plain_looks = learner.plain_looks();
 }
 
 // A call in a region of this rank's own says nothing about the region that all ranks have agreed on.
 void LearnedClass::look(double seconds) {
-  const int before = learner.candidate();
   learner.look(communicator->regions.own() == region_number ? seconds : -1, calls());
-  if (learner.candidate() != before) settle();
+  settle();
+}
+
+void LearnedClass::look_plainly(double seconds) {
+  learner.look_plainly(communicator->regions.own() == region_number ? seconds : -1);
+  overhead_s += plain_look_s;
 }
 
 bool may_use(const CallClass& entry, const algorithms::Descriptor& algorithm) {

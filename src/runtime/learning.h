@@ -21,8 +21,9 @@ struct LearnedClass {
 
   CallClass& now() { return blocking[static_cast<std::size_t>(learner.candidate())]; }
   std::uint64_t calls() const;
-  // A call of this rank was timed.
+  // A call of this rank was timed; by the second one of which nothing can follow yet.
   void look(double seconds);
+  void look_plainly(double seconds);
   // After the learner may have moved on.
   void settle();
 

@@ -132,6 +132,8 @@ class Slice {
   // Largest message that one rank writes, bytes: bcast, reduce, allreduce, a block of allgather and gather,
   // all blocks of scatter and alltoall.
   std::size_t fused_max_bytes() const;
+  // Maps the rings' memory, which their first operations would do bit by bit. Local.
+  void touch_rings() const;
   void barrier();
   void bcast(void* data, std::size_t bytes, int local_root);
   void reduce(void* into, const void* from, std::size_t count, const Combine& combine, int local_root);

@@ -31,7 +31,8 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
   const auto add = [&](Choice choice) {
     Candidate candidate{.group =
                             choice.algorithm == nullptr ? "native" : std::string(choice.algorithm->group)};
-    if (predict && choice.algorithm != nullptr) candidate.predicted_s = predict(question, choice);
+    if (predict && choice.algorithm != nullptr)
+      candidate.predict_s = [=] { return predict(question, choice); };
     list.candidates.push_back(std::move(candidate));
     list.choices.push_back(std::move(choice));
   };

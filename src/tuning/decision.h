@@ -41,6 +41,7 @@ struct Choice {
   std::string reason;                                 // for people: one clause
   // "forced", "application table", "learned", "site table", "rule", "native"
   std::string_view source = "native";
+  bool is_exact = false;      // by a table, of just this layout and size class
   bool is_asked_for = false;  // by a table, for just this case: who wrote it is told why it is refused
 
   std::string_view name() const {

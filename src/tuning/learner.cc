@@ -15,11 +15,17 @@ constexpr double most_ticks = 1e18;
 
 // Two looks at the clock take 46 ns, and what is done with them as much again: that shall be little of a
 // call.
-constexpr double quick_call_s = 5e-6, middle_call_s = 50e-6;
+constexpr double quick_call_s = 5e-6, middle_call_s = 50e-6, long_call_s = 1e-3;
 constexpr std::uint32_t interval_of_quick = 64, interval_of_middle = 16;
 // A barrier before a call costs a good part of a call.
 constexpr std::uint32_t aligned_interval_of_quick = 256, aligned_interval_of_middle = 128,
                         aligned_interval = 32;
+// From the beginning of a batch to that of the next one, in calls.
+constexpr std::uint32_t batch_interval_of_quick = 1024, batch_interval_of_middle = 256, batch_interval = 64;
+
+// A call that takes so many times as long as the quickest one of its batch was disturbed: one interrupt takes
+// as long as a whole batch of quick calls.
+constexpr double disturbed_ratio = 16;
 
 constexpr std::size_t most_events = 200;
 
@@ -37,10 +43,11 @@ double time_of(std::uint64_t number, bool is_longest) {
 }
 
 Learner::Learner(int candidates, const LearnSettings& settings, std::unique_ptr<Policy> policy,
-                 bool is_aligned)
+                 bool is_longest)
     : settings_(settings),
       policy_(std::move(policy)),
-      is_aligned_(is_aligned),
+      is_longest_(is_longest),
+      is_of_single_calls_(policy_->looks_at_single_calls()),
       measured_(static_cast<std::size_t>(candidates)) {
   begin(policy_->start(), 0);
 }
@@ -50,8 +57,8 @@ void Learner::begin(Task task, std::uint64_t call) {
   position_ = 0;
   looks_ = 0;
   is_due_ = false;
-  block_s_ = unknown_s;
-  blocks_s_.clear();
+  block_ = {};
+  blocks_.clear();
   agreed_at_ = call;
   note(call);
 }
@@ -70,26 +77,54 @@ std::uint32_t Learner::interval() const {
   const auto by_time = [time_s](std::uint32_t quick, std::uint32_t middle, std::uint32_t other) {
     return time_s < quick_call_s ? quick : time_s < middle_call_s ? middle : other;
   };
-  return is_aligned_ ? by_time(aligned_interval_of_quick, aligned_interval_of_middle, aligned_interval)
+  if (!is_of_single_calls_) {
+    const bool is_in_batch = looks_ % settings_.iterations != 0;
+    if (is_in_batch || time_s >= long_call_s) return 1;
+    return by_time(batch_interval_of_quick, batch_interval_of_middle, batch_interval);
+  }
+  return is_longest_ ? by_time(aligned_interval_of_quick, aligned_interval_of_middle, aligned_interval)
                      : by_time(interval_of_quick, interval_of_middle, 1);
 }
 
-// The least of a block: skew and disturbances only ever add to a call's time.
+// A batch begins in step where the longest rank's time counts: of those that run ahead of each other the last
+// one would bring along what it has to catch up with. What is watched goes on as it does.
+bool Learner::is_next_aligned() const {
+  return is_longest_ && (is_of_single_calls_ || (!task_.is_monitoring && looks_ == 0));
+}
+
 void Learner::close_block() {
-  blocks_s_.push_back(block_s_);
-  block_s_ = unknown_s;
+  blocks_.push_back(block_);
+  block_ = {};
+}
+
+int Learner::plain_looks() const {
+  const bool may_skip = !is_of_single_calls_ && !is_due_ && looks_ > 0;
+  if (!may_skip) return 0;
+  const int to_the_end = task_.looks - looks_;
+  if (!task_.is_monitoring) return to_the_end - 1;
+  const int of_block = looks_ % settings_.iterations;
+  return of_block == 0 ? 0 : std::min(settings_.iterations - of_block, to_the_end) - 1;
+}
+
+void Learner::look_plainly(double seconds) {
+  if (seconds >= 0 && looks_ >= task_.lead_in) {
+    block_.least_s = std::min(block_.least_s, seconds);
+    // Where ranks run ahead of each other, a long call may be what the short ones before it have saved.
+    block_.sum_s += is_longest_ ? seconds : std::min(seconds, disturbed_ratio * block_.least_s);
+    ++block_.looks;
+  }
+  ++looks_;
+  if (!task_.is_monitoring) ++measured_[static_cast<std::size_t>(candidate())];
 }
 
 void Learner::look(double seconds, std::uint64_t call) {
   if (is_due_) return;
-  if (seconds >= 0) block_s_ = std::min(block_s_, seconds);
-  ++looks_;
+  look_plainly(seconds);
   if (task_.is_monitoring) {
     if (looks_ % settings_.iterations == 0 || looks_ == task_.looks) close_block();
     is_due_ = looks_ == task_.looks;
     return;
   }
-  ++measured_[static_cast<std::size_t>(candidate())];
   if (looks_ != task_.looks) return;
   close_block();
   looks_ = 0;
@@ -104,26 +139,39 @@ void Learner::look(double seconds, std::uint64_t call) {
 
 std::vector<std::uint64_t> Learner::numbers(double overhead_s) const {
   std::vector<std::uint64_t> numbers = {time_number(overhead_s, false)};
+  const auto add = [&](double seconds) { numbers.push_back(time_number(seconds, is_longest_)); };
   if (!task_.is_monitoring) {
-    for (const double time_s : blocks_s_) numbers.push_back(time_number(time_s, is_aligned_));
+    for (const Block& block : blocks_) {
+      add(block.mean_s());
+      add(block.least_s);
+    }
     return numbers;
   }
   double sum_s = 0;
   int known = 0;
-  for (const double time_s : blocks_s_) {
-    if (time_s == unknown_s) continue;
-    sum_s += time_s;
+  for (const Block& block : blocks_) {
+    if (block.looks == 0) continue;
+    sum_s += time_s(block);
     ++known;
   }
-  numbers.push_back(time_number(known == 0 ? unknown_s : sum_s / known, is_aligned_));
-  numbers.push_back(time_number(blocks_s_.back(), is_aligned_));
+  add(known == 0 ? unknown_s : sum_s / known);
+  add(time_s(blocks_.back()));
   return numbers;
 }
 
 void Learner::agree(const std::uint64_t* numbers, std::uint64_t call, bool is_soon) {
   Seen seen{.calls = call - agreed_at_, .overhead_s = time_of(numbers[0], false)};
-  const std::size_t count = task_.is_monitoring ? 2 : task_.candidates.size();
-  for (std::size_t i = 0; i < count; ++i) seen.times_s.push_back(time_of(numbers[1 + i], is_aligned_));
+  const std::uint64_t* number = numbers + 1;
+  const auto take = [&] { return time_of(*number++, is_longest_); };
+  if (task_.is_monitoring) {
+    seen.whole_s = take();
+    seen.recent_s = take();
+  } else {
+    for (std::size_t i = 0; i < task_.candidates.size(); ++i) {
+      seen.means_s.push_back(take());
+      seen.leasts_s.push_back(take());
+    }
+  }
   ++agreements_;
   if (seen.overhead_s == unknown_s) seen.overhead_s = 0;
   (task_.is_monitoring ? monitoring_overhead_s_ : measuring_overhead_s_) += seen.overhead_s;

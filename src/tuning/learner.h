@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -18,30 +19,38 @@ inline constexpr double unknown_s = std::numeric_limits<double>::infinity();
 inline constexpr int first_factor = 2;  // of delta (S3)
 
 struct Candidate {
-  std::string group;       // of the repository (S4)
-  double predicted_s = 0;  // by the model; 0: it was not asked
-  double known_s = 0;      // learned by an earlier job; 0: nothing
+  std::string group;  // of the repository (S4)
+  // By the model, which takes its time and is asked late; 0: it cannot say. Empty: there is none.
+  std::function<double()> predict_s;
+  double known_s = 0;       // learned by an earlier job; 0: nothing
+  bool was_chosen = false;  // by that job
 };
 
 struct LearnSettings {
-  int iterations = 10;         // ITER: looks at a candidate
+  int iterations = 10;         // ITER: looks at a candidate; the guarded way looks at more of quick calls
   double tolerance = 0.10;     // epsilon
   int most_factor = 64;        // of delta
   bool has_groups = false;     // in the mode `star`
   double budget_share = 0.01;  // of the time in collectives, for trials
+  // Of calls in which no rank leaves before all have come: does the least time say something where ranks wait
+  // for each other? Not where they share cores.
+  bool trusts_least_times = false;
 };
 
 // What the calls that are looked at do until the ranks next agree.
 struct Task {
   std::vector<int> candidates;  // one after the other; monitoring has one
   int looks = 0;                // at each
+  int lead_in = 0;              // so many of these, the first ones at each, do not count
   bool is_monitoring = false;
 };
 
 // What all ranks have agreed on at the end of a task.
 struct Seen {
-  // Measuring: the time of each of the task's candidates. Monitoring: over the whole time, and at its end.
-  std::vector<double> times_s;
+  // Measuring: of the looks at each of the task's candidates.
+  std::vector<double> means_s, leasts_s;
+  // Monitoring: over the whole time, and at its end.
+  double whole_s = unknown_s, recent_s = unknown_s;
   std::uint64_t calls = 0;  // of this kind, since the ranks agreed before
   double overhead_s = 0;    // spent on learning itself since then
 };
@@ -56,6 +65,9 @@ class Policy {
   virtual int chosen() const = 0;
   // What is known of a candidate; unknown_s: nothing.
   virtual double time_s(int candidate) const = 0;
+  // Are calls looked at one by one, as in the source, of which the least time counts? Otherwise in batches of
+  // calls as the program makes them, of which the mean counts.
+  virtual bool looks_at_single_calls() const = 0;
   // Why the last task is what it is, for people.
   const std::string& why() const { return why_; }
 
@@ -96,19 +108,24 @@ struct Event {
 
 class Learner {
  public:
-  // `is_aligned`: calls that are looked at begin at the same time on all ranks, and the longest rank's time
-  // counts; otherwise the shortest one's.
-  Learner(int candidates, const LearnSettings& settings, std::unique_ptr<Policy> policy, bool is_aligned);
+  // `is_longest`: the longest rank's time counts, where ranks may leave before all have come; otherwise the
+  // shortest one's, which has not waited for others.
+  Learner(int candidates, const LearnSettings& settings, std::unique_ptr<Policy> policy, bool is_longest);
 
   // The candidate that the calls use from now on.
   int candidate() const { return task_.candidates[position_]; }
   // One call in `interval()` is to be looked at, a power of two.
   std::uint32_t interval() const;
-  bool is_aligned() const { return is_aligned_; }
+  // Must the next call that is looked at begin at the same time on all ranks?
+  bool is_next_aligned() const;
+  bool is_longest() const { return is_longest_; }
   bool is_monitoring() const { return task_.is_monitoring; }
   // This rank's time of a call that was looked at; negative: it says nothing. `call`: of this kind, that
   // comes next.
   void look(double seconds, std::uint64_t call);
+  // The same for one of the next `plain_looks()`, after which the same candidate goes on and nothing is due.
+  int plain_looks() const;
+  void look_plainly(double seconds);
   // Must the ranks agree before the next call that is looked at?
   bool is_due() const { return is_due_; }
 
@@ -131,20 +148,26 @@ class Learner {
   double trial_loss_s() const;
 
  private:
+  // Of the looks of one block: this rank's.
+  struct Block {
+    double sum_s = 0, least_s = unknown_s;
+    int looks = 0;
+    double mean_s() const { return looks == 0 ? unknown_s : sum_s / looks; }
+  };
   void begin(Task task, std::uint64_t call);
   void note(std::uint64_t call);
   void close_block();
+  double time_s(const Block& block) const { return is_of_single_calls_ ? block.least_s : block.mean_s(); }
 
   LearnSettings settings_;
   std::unique_ptr<Policy> policy_;
-  bool is_aligned_;
+  bool is_longest_, is_of_single_calls_;
   bool is_due_ = false;
   Task task_;
   std::size_t position_ = 0;  // in the task
   int looks_ = 0;             // at the position
-  // This rank's: the least time of the looks of a block, and the blocks' so far.
-  double block_s_ = unknown_s;
-  std::vector<double> blocks_s_;
+  Block block_;
+  std::vector<Block> blocks_;    // those that are over
   std::uint64_t agreed_at_ = 0;  // call
   std::uint64_t agreements_ = 0;
   double measuring_overhead_s_ = 0, monitoring_overhead_s_ = 0;

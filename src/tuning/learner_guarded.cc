@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "tuning/comparison.h"
 #include "tuning/learner.h"
 
 namespace unisono::tuning {
@@ -15,13 +16,10 @@ constexpr double most_slowdown = 3;
 // After its first calls a trial goes on where it may still win. First calls meet memory that was never
 // touched, which is much of a quick call.
 constexpr double hopeless_ratio = 1.25, hopeless_ratio_of_quick = 2;
-constexpr double quick_call_s = 100e-6;
-// What would be used without learning is trusted: it is given so many times as many calls, in which all slots
-// of the shared memory come round.
+// What would be used without learning is trusted: where its first calls were slow it is given so many times
+// as many calls, in which all slots of the shared memory come round.
 constexpr int usual_looks_ratio = 2;
 constexpr double hopeless_ratio_of_usual = 10;
-// A choice is changed for more than what measuring the same twice gives.
-constexpr double least_gain = 0.03;
 // Slower or faster than it was by so much: the program or the machine is another now, and old times say
 // nothing.
 constexpr double drift_ratio = 1.5;
@@ -30,6 +28,16 @@ constexpr double retrial_ratio = 2;
 // A first call makes its schedule; of long calls that is little, and each one counts.
 constexpr double long_call_s = 1e-3;
 constexpr int looks_at_long_calls = 3;
+// A period of watching need not be longer than so much time in calls: the ranks agree quickly against that.
+constexpr double long_period_s = 1;
+
+// Quick calls are disturbed by what costs little to long ones: more of them make a batch.
+struct BatchKind {
+  double below_s;
+  int looks_of_iterations, lead_in;
+};
+constexpr BatchKind batch_kinds[] = {{5e-6, 8, 16}, {20e-6, 4, 8}, {50e-6, 2, 4}, {long_call_s, 1, 2}};
+constexpr double quick_call_s = 100e-6;
 
 std::string ratio_text(const char* before, double ratio, const char* after) {
   char text[120];
@@ -37,51 +45,58 @@ std::string ratio_text(const char* before, double ratio, const char* after) {
   return text;
 }
 
+constexpr int confirming_factor = 4;
+// The model is believed to be wrong by so many times at most.
+constexpr double most_off = 5;
+constexpr int most_vain_rounds = 3;
+
 // What all is compared with, and what would be used without learning.
 constexpr int reference = 0, usual = 1;
 
 class GuardedPolicy : public Policy {
  public:
   GuardedPolicy(std::vector<Candidate> candidates, const LearnSettings& settings, Budget* budget)
-      : candidates_(std::move(candidates)), settings_(settings), budget_(budget), of_(candidates_.size()) {
-    for (std::size_t k = 0; k < of_.size(); ++k) of_[k].hint_s = candidates_[k].predicted_s;
-  }
+      : candidates_(std::move(candidates)), settings_(settings), budget_(budget), of_(candidates_.size()) {}
 
   Task start() override {
-    int least = -1;
+    int before = -1;
     for (int k = 0; k < count(); ++k) {
-      const double known_s = candidates_[static_cast<std::size_t>(k)].known_s;
-      if (known_s <= 0) continue;
-      store(k, known_s);
-      if (least < 0 || known_s < time_s(least)) least = k;
+      const Candidate& candidate = candidates_[static_cast<std::size_t>(k)];
+      if (candidate.known_s <= 0) continue;
+      store(k, candidate.known_s, candidate.known_s);
+      if (candidate.was_chosen) before = k;
     }
-    if (least < 0 || at(reference).time_s == unknown_s)
+    if (before < 0 || at(reference).time_s == unknown_s)
       return measure_reference("the reference, measured first");
-    choose(least, "learned by an earlier job");
+    choose(before, "learned by an earlier job");
     return monitor();
   }
 
   Task next(const Task& ended, const Seen& seen) override {
     account(ended, seen);
-    if (ended.is_monitoring) return adapt(seen.times_s[0], seen.times_s[1]);
-    const int k = ended.candidates.front();
-    if (is_trial_) return judge(k, ended.looks, seen.times_s.front());
-    store(k, seen.times_s.front());
-    int best = k;
-    for (int other = 0; other < count(); ++other) {
-      if (time_s(other) < (1 - least_gain) * time_s(best)) best = other;
+    if (ended.is_monitoring) return adapt(seen.whole_s, seen.recent_s);
+    switch (stage_) {
+      case Stage::probe:
+        return judge_probe(ended, seen.leasts_s.front());
+      case Stage::duel:
+        return judge_round(ended, seen);
+      case Stage::reference:
+        break;
     }
-    if (best != k) choose(best, "still faster than the reference");
+    store(reference, seen.means_s.front(), seen.leasts_s.front());
     return proceed();
   }
 
+  bool looks_at_single_calls() const override { return false; }
   int chosen() const override { return chosen_; }
   double time_s(int candidate) const override { return of_[static_cast<std::size_t>(candidate)].time_s; }
 
  private:
+  enum class Stage : std::uint8_t { reference, probe, duel };
   struct State {
-    double time_s = unknown_s;
-    double hint_s = 0;  // predicted, or seen before the program changed; 0: none
+    double time_s = unknown_s;   // the mean of a batch, as of the last ones that it was in
+    double least_s = unknown_s;  // of single calls
+    double hint_s = 0;           // predicted, or seen before the program changed; 0: none
     bool is_hint_seen = false;
     bool is_tried = false;
     std::uint64_t tried_at = 0;  // in trials
@@ -91,8 +106,9 @@ class GuardedPolicy : public Policy {
   int count() const { return static_cast<int>(of_.size()); }
   const std::string& group(int k) const { return candidates_[static_cast<std::size_t>(k)].group; }
 
-  void store(int k, double time) {
+  void store(int k, double time, double least) {
     at(k).time_s = time;
+    at(k).least_s = least;
     at(k).is_tried = true;
     at(k).tried_at = ++trials_;
   }
@@ -100,17 +116,21 @@ class GuardedPolicy : public Policy {
   // What the calls since then have earned, and what they have cost.
   void account(const Task& ended, const Seen& seen) {
     const auto calls = static_cast<double>(seen.calls);
-    const double best_s = time_s(chosen_);
-    double took_s = seen.times_s.front();
+    double best_s = time_s(chosen_);
     budget_->spend(seen.overhead_s);
-    if (!is_trial_) {
-      if (took_s == unknown_s) took_s = best_s;
-      if (took_s != unknown_s) budget_->accrue(settings_.budget_share * calls * took_s);
+    if (ended.is_monitoring) {
+      if (seen.whole_s != unknown_s) best_s = seen.whole_s;
+      if (best_s != unknown_s) budget_->accrue(settings_.budget_share * calls * best_s);
       return;
     }
-    if (took_s == unknown_s) took_s = most_slowdown * best_s;
-    budget_->accrue(settings_.budget_share * calls * std::min(took_s, best_s));
-    budget_->spend(std::max(took_s - best_s, 0.0) * static_cast<double>(ended.looks));
+    for (const double mean_s : seen.means_s) best_s = std::min(best_s, mean_s);
+    if (best_s == unknown_s) return;
+    budget_->accrue(settings_.budget_share * calls * best_s);
+    for (std::size_t i = 0; i < ended.candidates.size(); ++i) {
+      const double took_s = seen.means_s[i] == unknown_s ? most_slowdown * best_s : seen.means_s[i];
+      if (ended.candidates[i] != chosen_)
+        budget_->spend(std::max(took_s - best_s, 0.0) * static_cast<double>(ended.looks));
+    }
   }
 
   void choose(int k, std::string why) {
@@ -118,65 +138,104 @@ class GuardedPolicy : public Policy {
     why_chosen_ = std::move(why);
   }
 
-  Task measure_reference(std::string why) {
-    is_trial_ = false;
+  Task measure_reference(const char* why) {
+    stage_ = Stage::reference;
     choose(reference, "the reference");
-    why_ = std::move(why);
-    return {.candidates = {reference}, .looks = settings_.iterations};
+    why_ = why;
+    // To know what calls cost at all: comparisons measure it again.
+    return {.candidates = {reference}, .looks = looks_at_long_calls + 1, .lead_in = 1};
   }
 
   Task monitor() {
-    is_trial_ = false;
     why_ = why_chosen_;
-    return {.candidates = {chosen_}, .looks = factor_ * settings_.iterations, .is_monitoring = true};
+    const double most_periods = long_period_s / (time_s(chosen_) * settings_.iterations);
+    const int periods = std::clamp(static_cast<int>(std::min<double>(most_periods, factor_)), first_factor,
+                                   std::max(factor_, first_factor));
+    return {.candidates = {chosen_}, .looks = periods * settings_.iterations, .is_monitoring = true};
   }
 
   // The next trial, where there is something to be tried that can be paid for. What would be used without
-  // learning is tried on credit: the program would be worse off if it had to be earned first.
+  // learning is tried on credit: the program would be worse off if it had to be earned first. So is what to
+  // fall back on, where the choice has turned bad.
   Task proceed() {
     const int next = next_untried();
-    const bool is_on_credit = next == usual && !at(usual).is_hint_seen;
+    const bool is_on_credit =
+        next == usual ? !at(usual).is_hint_seen : next == reference && std::exchange(has_credit_, false);
     const int k = budget_->balance_s() > 0 || is_on_credit ? next : -1;
     return k >= 0 ? probe(k, "on trial") : monitor();
   }
 
   bool is_long() const { return time_s(chosen_) > long_call_s; }
-  int probe_looks() const { return is_long() ? 1 : 2; }
-
-  Task probe(int k, const char* why) {
-    is_trial_ = true;
-    trial_s_ = unknown_s;
-    trial_looks_ = 0;
-    why_ = why;
-    return {.candidates = {k}, .looks = std::min(probe_looks(), settings_.iterations)};
+  int probe_looks() const {
+    return is_long() ? 1 : time_s(chosen_) < batch_kinds[0].below_s ? settings_.iterations : 2;
   }
 
-  Task judge(int k, int looks, double time) {
-    trial_s_ = std::min(trial_s_, time);
-    trial_looks_ += looks;
-    const double best_s = time_s(chosen_);
-    const double hopeless = k == usual              ? (is_long() ? most_slowdown : hopeless_ratio_of_usual)
-                            : best_s < quick_call_s ? hopeless_ratio_of_quick
-                                                    : hopeless_ratio;
-    const int wanted =
-        (k == usual ? usual_looks_ratio : 1) *
-        (is_long() ? std::min(looks_at_long_calls, settings_.iterations) : settings_.iterations);
-    if (trial_s_ <= hopeless * best_s && trial_looks_ < wanted) {
-      why_ = "on trial";
-      return {.candidates = {k}, .looks = wanted - trial_looks_};
+  Task probe(int k, const char* why) {
+    stage_ = Stage::probe;
+    trial_ = {.candidate = k};
+    why_ = why;
+    return {.candidates = {k}, .looks = probe_looks()};
+  }
+
+  // First calls, to see whether it is worth a comparison: like is compared with like, the least of few calls
+  // with the least of some.
+  Task judge_probe(const Task& ended, double least) {
+    const int k = trial_.candidate;
+    trial_.least_s = std::min(trial_.least_s, least);
+    trial_.looks += ended.looks;
+    const double best_s = std::min(at(chosen_).least_s, time_s(chosen_));
+    const double hopeless = best_s < quick_call_s ? hopeless_ratio_of_quick : hopeless_ratio;
+    if (trial_.least_s <= hopeless * best_s) return round();
+    const double hopeless_usual = is_long() ? most_slowdown : hopeless_ratio_of_usual;
+    const int wanted = usual_looks_ratio * (is_long() ? looks_at_long_calls : settings_.iterations);
+    if (k == usual && trial_.least_s <= hopeless_usual * best_s && trial_.looks < wanted)
+      return {.candidates = {k}, .looks = wanted - trial_.looks};
+    store(k, trial_.least_s, trial_.least_s);
+    return proceed();
+  }
+
+  // A round of the comparison: a batch of what is used and one of what is on trial, the other way round in
+  // every second one, so that what changes by and by favours neither.
+  Task round() {
+    stage_ = Stage::duel;
+    Task task{.looks = looks_at_long_calls + 1, .lead_in = 1};
+    for (const BatchKind& kind : batch_kinds) {
+      if (time_s(chosen_) >= kind.below_s) continue;
+      task.lead_in = kind.lead_in;
+      task.looks = kind.looks_of_iterations * settings_.iterations + kind.lead_in;
+      break;
     }
-    store(k, trial_s_);
-    is_trial_ = false;
-    // Between equals what would be used without learning wins against the reference.
-    const bool wins_ties = k == usual && chosen_ == reference;
-    if (trial_s_ < (wins_ties ? 1 + least_gain : 1 - least_gain) * best_s) {
-      choose(k, ratio_text("", best_s / trial_s_, " times as fast as what was the best before"));
+    task.candidates = {chosen_, trial_.candidate};
+    if (trial_.rounds.size() % 2 != 0) std::swap(task.candidates[0], task.candidates[1]);
+    return task;
+  }
+
+  Task judge_round(const Task& ended, const Seen& seen) {
+    const std::size_t at_best = ended.candidates[0] == chosen_ ? 0 : 1, at_other = 1 - at_best;
+    // Calls of a region that is not the agreed one say nothing.
+    if (seen.means_s[at_best] == unknown_s || seen.means_s[at_other] == unknown_s) {
+      if (++trial_.vain_rounds < most_vain_rounds) return round();
+      store(trial_.candidate, trial_.least_s, trial_.least_s);
+      return proceed();
+    }
+    trial_.rounds.push_back({.best_s = seen.means_s[at_best],
+                             .best_least_s = seen.leasts_s[at_best],
+                             .other_s = seen.means_s[at_other],
+                             .other_least_s = seen.leasts_s[at_other]});
+    const Verdict verdict = verdict_of(trial_.rounds, settings_.trusts_least_times);
+    if (verdict == Verdict::open) return round();
+    const int other = trial_.candidate;
+    store(chosen_, median_of(trial_.rounds, &Round::best_s), median_of(trial_.rounds, &Round::best_least_s));
+    store(other, median_of(trial_.rounds, &Round::other_s), median_of(trial_.rounds, &Round::other_least_s));
+    if (verdict == Verdict::won) {
+      choose(other, ratio_text("", 1 / median_ratio_of(trial_.rounds), " times as fast as what ran before"));
       factor_ = first_factor;
+      is_confirmed_ = false;
     }
     return proceed();
   }
 
-  // S3, with the reference to fall back on.
+  // S3. What was chosen is not given up for a time that another one had long ago: the two are compared again.
   Task adapt(double whole_s, double recent_s) {
     if (whole_s == unknown_s || recent_s == unknown_s) return monitor();
     const double second_s = second_best_s();
@@ -187,21 +246,28 @@ class GuardedPolicy : public Policy {
         (whole_s >= slower_s && recent_s >= slower_s) || (whole_s <= faster_s && recent_s <= faster_s);
     if (!is_bad && !has_drifted) return stay();
     const double before_s = std::exchange(at(chosen_).time_s, whole_s);
-    factor_ = first_factor;
+    at(chosen_).least_s = whole_s;
     forget_others();
     at(chosen_).hint_s = before_s;
     at(chosen_).is_hint_seen = true;
-    if (!is_bad || chosen_ == reference) return proceed();
-    return measure_reference(ratio_text("what ran before takes ", whole_s / before_s,
-                                        " times as long as it did; the reference again"));
+    // A program whose times go up and down must not be stopped by each of these.
+    factor_ = has_credit_ ? first_factor : std::min(2 * factor_, settings_.most_factor);
+    return proceed();
   }
 
   Task stay() {
-    if (budget_->balance_s() > 0 && next_untried() >= 0) return proceed();
     const bool is_calm = factor_ >= settings_.most_factor;
     factor_ = std::min(2 * factor_, settings_.most_factor);
-    const int k = is_calm ? stalest() : -1;
-    if (k < 0 || retrial_cost_s(k) >= budget_->balance_s()) return monitor();
+    has_credit_ = has_credit_ || is_calm;
+    // What was found soon after the beginning, where much is cold, has to be found once more: of the
+    // reference and what would be used without learning.
+    const bool is_to_confirm = !is_confirmed_ && factor_ >= confirming_factor && count() > usual;
+    if (!is_to_confirm && budget_->balance_s() > 0 && next_untried() >= 0) return proceed();
+    const int k = is_to_confirm ? (chosen_ == reference ? usual : reference) : is_calm ? stalest() : -1;
+    const double most_cost_s = budget_->balance_s();
+    if (k < 0 || (at(k).time_s != unknown_s && retrial_cost_s(k) >= most_cost_s) || most_cost_s <= 0)
+      return monitor();
+    is_confirmed_ = is_confirmed_ || is_to_confirm;
     return probe(k, "tried again, to see whether it is still slower");
   }
 
@@ -211,7 +277,7 @@ class GuardedPolicy : public Policy {
       if (k == chosen_) continue;
       State& other = at(k);
       if (other.time_s != unknown_s) other.hint_s = other.time_s, other.is_hint_seen = true;
-      other.time_s = unknown_s;
+      other.time_s = other.least_s = unknown_s;
       other.is_tried = false;
     }
   }
@@ -232,9 +298,13 @@ class GuardedPolicy : public Policy {
 
   // First what all is compared with, and what would be used without learning; then what is expected to be
   // fast; then, of what nothing is expected, one of each group, and the rest of a group that has done well.
-  int next_untried() const {
+  int next_untried() {
     if (may_try(reference)) return reference;
     if (count() > usual && may_try(usual) && !at(usual).is_hint_seen) return usual;
+    if (!is_model_asked_) {
+      if (budget_->balance_s() <= 0) return -1;
+      ask_model();
+    }
     double least_hint_s = unknown_s;
     for (int k = 0; k < count(); ++k) {
       if (at(k).is_hint_seen) least_hint_s = std::min(least_hint_s, at(k).hint_s);
@@ -252,6 +322,21 @@ class GuardedPolicy : public Policy {
       if (may_try(k) && at(k).hint_s == 0 && is_promising(group(k))) found = k;
     }
     return found;
+  }
+
+  // What the model expects, on a machine on which what would be used without learning takes as long as it
+  // did: what it says of machines that nobody has measured holds in proportion at best.
+  void ask_model() {
+    is_model_asked_ = true;
+    std::vector<double> predicted_s(of_.size());
+    for (std::size_t k = 0; k < of_.size(); ++k)
+      predicted_s[k] = candidates_[k].predict_s ? candidates_[k].predict_s() : 0;
+    double scale = 1;
+    if (count() > usual && predicted_s[usual] > 0 && time_s(usual) != unknown_s)
+      scale = std::clamp(time_s(usual) / predicted_s[usual], 1 / most_off, most_off);
+    for (std::size_t k = 0; k < of_.size(); ++k) {
+      if (!of_[k].is_hint_seen) of_[k].hint_s = scale * predicted_s[k];
+    }
   }
 
   bool is_represented(const std::string& name) const {
@@ -286,10 +371,19 @@ class GuardedPolicy : public Policy {
   int chosen_ = 0;
   std::string why_chosen_;
   int factor_ = first_factor;
+  bool is_confirmed_ = false;  // the choice, once more
+  bool is_model_asked_ = false;
+  bool has_credit_ = true;  // for the next alarm
   std::uint64_t trials_ = 0;
-  bool is_trial_ = false;
-  double trial_s_ = unknown_s;
-  int trial_looks_ = 0;
+  Stage stage_ = Stage::reference;
+  struct Trial {
+    int candidate = 0;
+    double least_s = unknown_s;  // of its first calls
+    int looks = 0;
+    int vain_rounds = 0;
+    std::vector<Round> rounds;
+  };
+  Trial trial_;
 };
 
 }  // namespace

@@ -19,15 +19,16 @@ class StarPolicy : public Policy {
   Task start() override { return measure_or_monitor(); }
 
   Task next(const Task& ended, const Seen& seen) override {
-    if (ended.is_monitoring) return adapt(seen.times_s[0], seen.times_s[1]);
+    if (ended.is_monitoring) return adapt(seen.whole_s, seen.recent_s);
     for (std::size_t i = 0; i < ended.candidates.size(); ++i) {
       const auto k = static_cast<std::size_t>(ended.candidates[i]);
-      times_s_[k] = seen.times_s[i];
+      times_s_[k] = seen.leasts_s[i];
       is_measured_[k] = true;
     }
     return measure_or_monitor();
   }
 
+  bool looks_at_single_calls() const override { return true; }
   int chosen() const override { return chosen_; }
   double time_s(int candidate) const override { return times_s_[static_cast<std::size_t>(candidate)]; }
 

@@ -125,6 +125,14 @@ std::string times_text(const Rule& rule, const Timed& timed) {
   return text;
 }
 
+// Of one layout and one size class, and not a neighbour of these.
+bool is_exact(const TableRules::Match& match) {
+  const Conditions& when = match.rule->when;
+  const Classes classes = classes_of(when.bytes);
+  return !match.is_near && when.nodes.first == when.nodes.last &&
+         when.ranks_per_node.first == when.ranks_per_node.last && classes.first == classes.last;
+}
+
 class TableChooser : public Chooser {
  public:
   explicit TableChooser(std::vector<SourcedTable> tables) : rules_(std::move(tables)) {}
@@ -138,7 +146,8 @@ class TableChooser : public Chooser {
         list.push_back({.algorithm = timed.algorithm.algorithm,
                         .parameters = timed.algorithm.parameters,
                         .reason = where + what + times_text(rule, timed),
-                        .source = match.table->source});
+                        .source = match.table->source,
+                        .is_exact = is_exact(match)});
       };
       add(rule.chosen, "");
       list.back().is_asked_for = !match.is_near;

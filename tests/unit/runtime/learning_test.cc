@@ -128,27 +128,41 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
   }
 }
 
+// A machine on which everything takes ten million times as long as is usual.
+Json slowed(const Json& value) {
+  if (value.is_number()) return value.get<double>() * 1e7;
+  Json made = value;
+  if (value.is_structured()) {
+    for (auto& [key, part] : made.items()) {
+      if (key != "bytes" && key != "channel_bytes") part = slowed(part);
+    }
+  }
+  return made;
+}
+
 TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
   constexpr int size = 4;
+  Json machine = Json::parse(model::to_json(model::default_machine()));
+  for (const char* part : {"node", "network", "shared_memory"}) machine[part] = slowed(machine.at(part));
+  std::ofstream(directory_ + "/slow.json") << machine;
   set("UNISONO_LEARN", "auto");
   set("UNISONO_LEARN_BUDGET", "100");
   std::map<std::string, std::size_t> tried;
-  for (const char* machine : {"", "typical"}) {
-    set("UNISONO_MACHINE", machine);
+  for (const std::string& name : {std::string("none"), directory_ + "/slow.json"}) {
+    set("UNISONO_MACHINE", name);
     World world(size);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, size};
-      // The host takes a millionth of what any algorithm can be expected to take.
-      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-12);
+      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
       job.finish();
     });
-    const Json learned = report()["learning"][0];
-    EXPECT_EQ(learned["chosen"], "native") << learned.dump(1);
-    tried[machine] = learned["candidates"].size();
+    tried[name] = report()["learning"][0]["candidates"].size();
+    EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
   }
-  EXPECT_EQ(tried["typical"], 1u) << "the host's alone";
-  EXPECT_GT(tried[""], 1u);
+  EXPECT_EQ(tried[directory_ + "/slow.json"], 2u)
+      << "the host's, and what would be used without learning: " << report()["learning"][0].dump(1);
+  EXPECT_GT(tried["none"], 2u);
 }
 
 TEST_F(LearningTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
@@ -209,7 +223,7 @@ TEST_F(LearningTest, StarTriesAllAndTheGuardBeginsWithTheHosts) {
       for (const Json& candidate : learned["candidates"]) EXPECT_EQ(candidate["measured_calls"], 10);
     } else {
       EXPECT_FALSE(learned["untried"].empty());
-      EXPECT_EQ(learned["candidates"][0]["measured_calls"], 10);
+      EXPECT_GT(learned["candidates"][0]["measured_calls"], 0);
     }
   }
 }
@@ -230,7 +244,8 @@ TEST_F(LearningTest, TheHostIsLeftWhereItIsSlow) {
     EXPECT_EQ(me.call(Operation::allreduce, 3, false), Outcome::done);
     job.finish();
   });
-  EXPECT_EQ(left, (std::array<int, size>{10, 10, 10}));
+  // To begin with, and in both rounds of the comparison.
+  EXPECT_EQ(left, (std::array<int, size>{12, 12, 12}));
   EXPECT_NE(report()["learning"][0]["chosen"], "native");
 }
 

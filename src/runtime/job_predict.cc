@@ -49,9 +49,12 @@ void Job::find_machine() {
     read.machine = *known;
   } else {
     const std::string cache = tuning::cache_directory(options_.cache);
-    const std::string text = as_rank_0_has_it(world_rank_ != 0 ? ""
-                                              : is_given ? text_of_machine(options_.machine, cache)
-                                                         : file_text(measured_file(cache)).value_or(""));
+    std::string text;
+    if (world_rank_ == 0) {
+      text =
+          is_given ? text_of_machine(options_.machine, cache) : file_text(measured_file(cache)).value_or("");
+    }
+    text = as_rank_0_has_it(text);
     if (is_given || !text.empty()) read = model::machine_from_json(text);
     if (!read.machine && !read.problem.empty()) {
       warnings_.push_back((is_given ? "option machine '" + options_.machine + "'" : "the machine's file") +

@@ -31,7 +31,8 @@ NOTES = {
     ),
     ("lammps", "min/in.min"): (
         "A minimisation, printed to eight digits: sums of eight ranks are added in another order than natively, and the iteration "
-        "enlarges the last bit. `--reproducible` gives the same digits at each run, though not the MPI's."
+        "enlarges the last bit. With `--reproducible`, and with allreduce and reduce left to the MPI, all digits are the native ones; each run "
+        "of either repeats its own."
     ),
 }
 FORCED_TEXT = "\n".join(
@@ -136,9 +137,11 @@ class Document:
                 )
                 yield f"- {title}, {self._mpi(place)}, {place.ranks} ranks, {WORDS[variant]}: {listed}"
                 yield ""
-        for case in sorted(comparison.new_failures):
-            if note := NOTES.get((place.suite, case)):
-                yield f"  `{case}`: {note}"
+        new = sorted(comparison.new_failures)
+        # Of a case, or of the part that it belongs to.
+        for known in dict.fromkeys(name for case in new for name in (case, case.split(" ")[0])):
+            if note := NOTES.get((place.suite, known)):
+                yield f"  `{known}`: {note}"
                 yield ""
 
     def _how(self, place: Place, variant: str, case: str) -> str:

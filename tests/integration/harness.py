@@ -162,7 +162,8 @@ class Runner:
         self, mpi: Mpi, ranks: int, environment: Mapping[str, str] | None
     ) -> dict[str, str]:
         """Return the ranks' environment; where an MPI cannot share cores it gets the yielding preload."""
-        own = {"UNISONO_CACHE": "", **(environment or {})}  # nothing of what jobs before have learned
+        # Nothing of what jobs before have learned; tests make few calls, and each is to be Unisono's.
+        own = {"UNISONO_CACHE": "", "UNISONO_SET_UP_AFTER": "0", **(environment or {})}
         if ranks > (os.cpu_count() or 1) and not mpi.is_yielding:
             own["LD_PRELOAD"] = ":".join(filter(None, [own.get("LD_PRELOAD"), str(self._yield_preload)]))
         return own
@@ -202,8 +203,6 @@ class Runner:
         assert SHIM.exists(), f"{SHIM} is missing: build first (make build)"
         # What this machine's user has learned must not decide.
         alone = {"UNISONO_CACHE": "", "UNISONO_SITE_TABLE": "", **(environment or {})}
-        # Tests make few calls, and each is to be Unisono's.
-        alone.setdefault("UNISONO_SET_UP_AFTER", "0")
         return self.run(mpi, ranks, [SHIM, *command], alone, **settings)
 
     def python(self, mpi: Mpi, environment: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -41,13 +41,13 @@ import job  # noqa: E402
 import mpis  # noqa: E402
 from demonstration.programs import COMPILER_FLAGS  # noqa: E402
 from harness import COMPILED, SHIM, Cluster, is_outdated  # noqa: E402
+from unisono import bench  # noqa: E402
 
 PROGRAMS = ROOT / "benchmarks/applications"
 NBODY = ROOT / "examples/nbody"
 PEPTIDE = Path("/usr/share/lammps/examples/peptide")
 OPERATIONS = "allgather,allgatherv,allreduce,alltoall,bcast"
 WAYS = ("native", "auto", "again", "static")
-RESAMPLINGS = 2000
 
 
 def nbody(mpi: mpis.Mpi) -> Path:
@@ -132,17 +132,15 @@ def compared(times: dict[str, list[float]]) -> dict[str, dict[str, float]]:
     """Of each way: the median, and the ratio to native with its interval."""
     random = np.random.default_rng(1)
     native = np.array(times["native"])
-    drawn = random.integers(0, len(native), (RESAMPLINGS, len(native)))
     outcome = {}
     for way, seconds in times.items():
         own = np.array(seconds)
-        ratios = np.median(own[drawn], axis=1) / np.median(native[drawn], axis=1)
-        low, high = np.quantile(ratios, [0.025, 0.975])
+        low, high = bench.ratio_interval(own, native, random)
         outcome[way] = {
             "median_s": float(np.median(own)),
             "ratio": float(np.median(own) / np.median(native)),
-            "low": float(low),
-            "high": float(high),
+            "low": low,
+            "high": high,
         }
     return outcome
 

@@ -25,12 +25,6 @@ static int (*set_algorithm)(const char*);
 static int (*decision)(const char*, long long, char*, size_t);
 static double* scratch;
 
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int least(int a, int b) {
   return a < b ? a : b;
 }
@@ -166,10 +160,6 @@ static double time_batch(const struct Pair* pair, int bytes, int segment, int ba
   set_enabled(0);
   MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return longest;
-}
-
-static void fill(double* data, size_t bytes, int seed) {
-  for (size_t i = 0; i < (bytes + 7) / 8; ++i) data[i] = (double)((i * 7 + (size_t)seed * 13) % 1000);
 }
 
 static int is_same(const struct Pair* pair, int bytes, int segment, size_t room) {

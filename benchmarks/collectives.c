@@ -68,10 +68,6 @@ static int select_server(const char* server) {
   return 1;
 }
 
-static void fill(double* data, size_t bytes, int seed) {
-  for (size_t i = 0; i < (bytes + 7) / 8; ++i) data[i] = (double)((i * 7 + (size_t)seed * 13) % 1000);
-}
-
 #include "start.h"
 
 // Programs send what they have just computed. A buffer that never changes would stay in its readers' caches,
@@ -308,13 +304,6 @@ static void print_candidates(const struct Operation* op, int bytes, int batch, i
   }
   printf("]}\n");
   fflush(stdout);
-}
-
-static const struct Operation* find_operation(const char* name) {
-  for (size_t o = 0; o < sizeof operations / sizeof *operations; ++o) {
-    if (strcmp(operations[o].name, name) == 0) return &operations[o];
-  }
-  return NULL;
 }
 
 static void list_candidates(char* text) {

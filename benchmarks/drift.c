@@ -12,12 +12,6 @@
 
 #include "operations.h"
 
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void print(const char* key, const char* format, const double* values, int count) {
   printf("\"%s\": [", key);
   for (int i = 0; i < count; ++i) {
@@ -30,10 +24,8 @@ static void print(const char* key, const char* format, const double* values, int
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const int bytes = atoi(argv[2]), calls = atoi(argv[3]);
-  const struct Operation* op = operations;
-  const struct Operation* end = operations + sizeof operations / sizeof *operations;
-  while (op != end && strcmp(op->name, argv[1]) != 0) ++op;
-  if (op == end || calls < 1) return 2;
+  const struct Operation* op = find_operation(argv[1]);
+  if (op == NULL || calls < 1) return 2;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -33,10 +33,8 @@ static void print(const char* key, const double* times, int count, const char* e
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const int bytes = atoi(argv[2]), calls = atoi(argv[3]), turns = atoi(argv[4]);
-  const struct Operation* op = operations;
-  const struct Operation* end = operations + sizeof operations / sizeof *operations;
-  while (op != end && strcmp(op->name, argv[1]) != 0) ++op;
-  if (op == end || turns < 1 || turns > most_turns) return 2;
+  const struct Operation* op = find_operation(argv[1]);
+  if (op == NULL || turns < 1 || turns > most_turns) return 2;
   int (*set_enabled)(int) = (int (*)(int))dlsym(RTLD_DEFAULT, "unisono_set_enabled");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <mpi.h>
+#include <string.h>
+#include <time.h>
 
 static MPI_Comm comm = MPI_COMM_WORLD;  // in which `rank` and `size` count
 static int rank, size;
@@ -121,3 +123,21 @@ static const struct Operation {
     {"gatherv", run_gatherv, 0, 1, 0, 0, 0},
     {"scatterv", run_scatterv, 0, 1, 0, 0, 0},
 };
+
+// What benchmark programs have in common.
+static inline const struct Operation* find_operation(const char* name) {
+  for (size_t o = 0; o < sizeof operations / sizeof *operations; ++o) {
+    if (strcmp(operations[o].name, name) == 0) return &operations[o];
+  }
+  return NULL;
+}
+
+static inline double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline void fill(double* data, size_t bytes, int seed) {
+  for (size_t i = 0; i < (bytes + 7) / 8; ++i) data[i] = (double)((i * 7 + (size_t)seed * 13) % 1000);
+}

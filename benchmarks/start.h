@@ -13,12 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static struct {
   double skew_s;         // ranks arrive at random within so long
   uint64_t seed;         // of that: the same seed, the same arrivals

@@ -128,7 +128,6 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
   }
 }
 
-// A machine on which everything takes ten million times as long as is usual.
 Json slowed(const Json& value) {
   if (value.is_number()) return value.get<double>() * 1e7;
   Json made = value;
@@ -140,11 +139,16 @@ Json slowed(const Json& value) {
   return made;
 }
 
-TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
-  constexpr int size = 4;
+// A machine on which everything takes ten million times as long as is usual.
+Json slow_machine() {
   Json machine = Json::parse(model::to_json(model::default_machine()));
   for (const char* part : {"node", "network", "shared_memory"}) machine[part] = slowed(machine.at(part));
-  std::ofstream(directory_ + "/slow.json") << machine;
+  return machine;
+}
+
+TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
+  constexpr int size = 4;
+  std::ofstream(directory_ + "/slow.json") << slow_machine();
   set("UNISONO_LEARN", "auto");
   set("UNISONO_LEARN_BUDGET", "100");
   std::map<std::string, std::size_t> tried;
@@ -168,9 +172,7 @@ TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
 TEST_F(LearningTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
   constexpr int size = 4;
   std::filesystem::create_directory(directory_ + "/machines");
-  Json machine = Json::parse(model::to_json(model::default_machine()));
-  for (const char* part : {"node", "network", "shared_memory"}) machine[part] = slowed(machine.at(part));
-  std::ofstream(directory_ + "/machines/kept.json") << machine;
+  std::ofstream(directory_ + "/machines/kept.json") << slow_machine();
   set("UNISONO_LEARN", "auto");
   set("UNISONO_LEARN_BUDGET", "100");
   set("UNISONO_CACHE", directory_);

@@ -184,7 +184,7 @@ def _plan(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, in
     ]
 
 
-def _predicted_us(
+def predicted_us(
     machine: str, layout: str, operation: str, size: int, candidates: Sequence[tuning.Candidate]
 ) -> list[float | None]:
     """What the candidates should take on the described machine; None: not known."""
@@ -249,7 +249,7 @@ class _Run:
         least, most = place.ranks_per_node
         machine = machines.resolve(self.machine) if self.machine else machines.measured_for(place)
         if machine is not None and machine != _NO_MACHINE and least == most:
-            self.tuner.expected = partial(_predicted_us, str(machine), place.layout)
+            self.tuner.expected = partial(predicted_us, str(machine), place.layout)
             if self.machine is None:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
 

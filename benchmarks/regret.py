@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What decisions lose against the best algorithm of an exhaustive search, and what tuning takes (A8, B2): rules, model, tuned table.
+
+    .venv/bin/python benchmarks/regret.py --mpi openmpi5                       every layout, into reports/regret.md, .json
+    .venv/bin/python benchmarks/regret.py --layout 2 --layout 4x4 --operation bcast,allreduce
+
+Layouts: 2 ranks, 8 ranks on this machine's cores, and emulated nodes of 1 Gbit/s (4x2, 4x4, 3+5+8; they need root). In each the machine is
+measured (`unisono tune --only measure`), then every cell is tuned as `unisono tune` does it and searched exhaustively. In a further
+job, which runs by the tuned table, these take turns: native, what the table decides (as a program gets it, looking it up included), the search's winner, what the
+model predicts to be fastest, and what the rules choose without a table. Losses are against the search's winner in that alternation,
+which may be beaten; `slower` are cells in which the tuned decision takes more than 1.02 times as long as native with the whole 95 %
+interval. Layouts that are not measured again are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import side_by_side
+from side_by_side import ROOT
+
+# isort: split
+import mpis
+from harness import Cluster
+from mpis import Layout, Mpi
+from rich.progress import Progress
+from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
+from unisono.commands.tune import predicted_us
+from unisono.measuring import JobError, Measurer, Place
+from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, rules
+
+KIB, MIB = 1 << 10, 1 << 20
+SIZES = (64, 4 * KIB, 64 * KIB, MIB)
+OPERATIONS = "barrier,bcast,reduce,allreduce,gather,scatter,allgather,alltoall,reduce_scatter_block,scan"
+LAYOUTS = {"2": Layout((2,)), "8": Layout((8,))} | {
+    text: Layout(ranks) for text, ranks in (("4x2", (2,) * 4), ("4x4", (4,) * 4), ("3+5+8", (3, 5, 8)))
+}
+RATE = "1gbit"
+# What ranks hold of all blocks together, at most; larger cells are left out.
+MOST_BYTES, MOST_BYTES_BETWEEN_NODES = 16 * MIB, 2 * MIB
+CELL_S = 1.0  # what tuning may take for a cell; the search takes what it needs
+LATER = 3  # attempts at a cell whose job died
+KINDS = ("tuned", "model", "rules")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One cell. `times`: seconds a call of each decision, in turn; None: nothing was chosen, or it did not run."""
+
+    operation: str
+    bytes: int
+    choices: Mapping[str, str | None]
+    times: Mapping[str, float | None]
+    slowdown: tuple[float, float, float]  # the tuned decision over native, and the 95 % interval
+    took_s: tuple[float, float]  # tuning, and the search
+    looked: tuple[int, int]
+
+    def loss(self, kind: str) -> float | None:
+        """Against the search's winner; negative where that one was luck."""
+        time_s, best_s = self.times[kind], self.times["search"]
+        return time_s / best_s - 1 if time_s and best_s else None
+
+    @property
+    def is_slower(self) -> bool:
+        return self.slowdown[1] > TIE
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One layout. `machine_s`: seconds for measuring the machine."""
+
+    layout: str
+    mpi: str
+    date: str
+    machine_s: float
+    cells: list[Compared]
+    troubles: list[str]
+
+
+class Site:
+    """One layout of one MPI, where jobs are started."""
+
+    def __init__(self, mpi: Mpi, layout: str, folder: Path) -> None:
+        self.mpi, self.layout, self.folder = mpi, LAYOUTS[layout], folder
+        nodes = len(self.layout.ranks_per_node)
+        self.cluster = Cluster(folder / "cluster", nodes, rate=RATE) if nodes > 1 else None
+
+    def job(self, options: Sequence[str], settings: Mapping[str, str]) -> Measurer:
+        layout = self.layout if self.cluster else None
+        words = side_by_side.words(self.mpi, self.layout.ranks, options, layout, settings)
+        return Measurer([*(self.cluster.on_head([]) if self.cluster else []), *words])
+
+    def down(self) -> None:
+        if self.cluster:
+            self.cluster.down()
+
+    def plan(self, operations: Sequence[str]) -> list[tuple[str, int]]:
+        most = MOST_BYTES_BETWEEN_NODES if self.cluster else MOST_BYTES
+        return [
+            (operation, size)
+            for operation in operations
+            for size in (SIZES if operation != "barrier" else (0,))
+            if operation not in REDUCTIONS or size % 8 == 0
+            if size * (1 if operation in bench.ON_ONE_VECTOR else self.layout.ranks) <= most
+        ]
+
+
+def found(
+    site: Site, plan: Sequence[tuple[str, int]], machine: Path, progress: Progress, troubles: list[str]
+) -> tuple[list[tuple[Outcome, Outcome]], Place]:
+    """Tune and search each cell: pairs of outcomes, and the place. A candidate that the job dies of is left out."""
+    predicted = partial(predicted_us, str(machine))
+    algorithms = tool.algorithms()
+    tuner, search = Tuner(algorithms), Tuner(algorithms, is_exhaustive=True)
+    task = progress.add_task("tuning and searching", total=len(plan))
+    outcomes: list[tuple[Outcome, Outcome]] = []
+    attempts = 0
+    place: Place | None = None
+    options = ["--serve", "--sizes", ",".join(str(size) for _, size in plan)]
+    while len(outcomes) < len(plan):
+        try:
+            with site.job(options, {}) as job:
+                place = job.place
+                tuner.expected = partial(predicted, in_words(site.layout))
+                for operation, size in plan[len(outcomes) :]:
+                    progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
+                    tuned = tuner.tune(job, operation, size, CELL_S)
+                    outcomes.append((tuned, search.tune(job, operation, size, CELL_S)))
+                    progress.advance(task)
+                    attempts = 0
+        except JobError as error:
+            attempts += 1
+            if attempts == LATER or not error.candidates:
+                raise
+            operation, size = plan[len(outcomes)]
+            bad = {(operation, name) for name in error.candidates}
+            tuner.failed |= bad
+            search.failed |= bad
+            troubles.append(f"{operation}, {tables.bytes_text(size)}: {error}; left out: {len(bad)} settings")
+    assert place is not None
+    return outcomes, place
+
+
+def in_words(layout: Layout) -> str:
+    """As `unisono predict` takes it."""
+    counts = layout.ranks_per_node
+    return f"{len(counts)}x{counts[0]}" if len(set(counts)) == 1 else ",".join(map(str, counts))
+
+
+def model_choice(machine: Path, layout: str, operation: str, size: int) -> str | None:
+    """What is predicted to be the fastest of all algorithms, with several values of their parameters."""
+    names = [name.split(":", 1)[1] for name in candidates.varied(tool.algorithms(), [operation])]
+    words = [word for name in names for word in ("--algorithm", name)]
+    question = ["--operation", operation, "--layout", layout, "--bytes", str(size), "--machine", str(machine)]
+    answer = tool.ask("predict", *question, *words)
+    timed = [(entry["us"], entry["asked"]) for entry in answer["predictions"] if entry["us"] is not None]
+    return min(timed)[1] if timed else None
+
+
+def in_turn(job: Measurer, tuned: Outcome, searched: Outcome, model: str | None, seconds: float) -> Compared:
+    choices = {
+        "tuned": tuned.winner(),
+        "search": searched.winner(),
+        "model": model,
+        "rules": tuned.cell.algorithm,
+    }
+    listed = [choices["search"], choices["model"], choices["rules"]]
+    names = [name for name in dict.fromkeys(listed) if name and name != "native"]
+    cell = job.compare(tuned.operation, tuned.bytes, names, seconds)
+    times = {"native": cell.native_s} | {c.name: c.seconds for c in cell.candidates}
+    by_kind = {kind: times.get(name) for kind, name in choices.items() if name and kind != "tuned"}
+    return Compared(
+        tuned.operation,
+        tuned.bytes,
+        choices | {"served": cell.algorithm},
+        {"native": cell.native_s, "tuned": cell.unisono_s, "model": None, **by_kind},
+        (1 / cell.speedup, 1 / cell.speedup_high, 1 / cell.speedup_low),
+        (tuned.seconds, searched.seconds),
+        (tuned.looked, searched.looked),
+    )
+
+
+def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Progress) -> Measured:
+    troubles: list[str] = []
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
+        site = Site(mpi, layout, folder)
+        stack.callback(site.down)
+        stack.enter_context(side_by_side.environment(mpis.launcher_environment(mpi)))
+        date, start = time.strftime("%Y-%m-%d %H:%M"), time.monotonic()
+        with site.job(machine_measuring.PROGRAM_OPTIONS, machine_measuring.SETTINGS) as job:
+            document = machine_measuring.describe(
+                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None
+            )
+        machine = machines.write(document | {"name": "measured"}, folder / "machine.json")
+        machine_s = time.monotonic() - start
+        plan = site.plan([o for o in arguments.operation.split(",") if o not in WITHOUT_SIZE])
+        outcomes, place = found(site, plan, machine, progress, troubles)
+        table = decision_table.document(
+            rules([tuned for tuned, _ in outcomes], place), "benchmarks/regret.py"
+        )
+        file = folder / "table.json"
+        files.write_whole(file, decision_table.as_text(table))
+        options = ["--serve", "--sizes", ",".join(str(size) for _, size in plan)]
+        task = progress.add_task("in turn", total=len(outcomes))
+        cells: list[Compared] = []
+        with site.job(options, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:
+            for tuned, searched in outcomes:
+                model = model_choice(machine, in_words(site.layout), tuned.operation, tuned.bytes)
+                cells.append(in_turn(job, tuned, searched, model, arguments.seconds))
+                progress.advance(task)
+        return Measured(layout, place.mpi, date, machine_s, cells, troubles)
+
+
+def geometric(losses: Sequence[float]) -> tuple[float, float, float]:
+    """The mean loss, and its 95 % interval by drawing cells anew."""
+    logs = np.log1p(np.asarray(losses))
+    random = np.random.default_rng(0)
+    means = np.mean(random.choice(logs, (2000, len(logs))), axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(np.expm1(np.mean(logs))), float(np.expm1(low)), float(np.expm1(high))
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def losses(cells: Sequence[Compared], kind: str) -> list[float]:
+    return [loss for loss in (c.loss(kind) for c in cells) if loss is not None]
+
+
+def summary(measured: Sequence[Measured]) -> Iterator[str]:
+    yield "| layout | MPI | cells | tuned | model | rules | slower than native | tuning took | of the search |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    whole = [("all", "", [c for m in measured for c in m.cells])] if len(measured) > 1 else []
+    for layout, mpi, cells in [(m.layout, m.mpi, m.cells) for m in measured] + whole:
+        words = [layout, mpi, str(len(cells))]
+        for kind in KINDS:
+            mean, low, high = geometric(losses(cells, kind))
+            words.append(f"{percent(mean)} ({100 * low:.1f} to {100 * high:.1f})")
+        tuning, search = (sum(c.took_s[i] for c in cells) for i in (0, 1))
+        words += [str(sum(c.is_slower for c in cells)), f"{tuning:.0f} s", percent(tuning / search)]
+        yield f"| {' | '.join(words)} |"
+
+
+def page(measured: Sequence[Measured]) -> Iterator[str]:
+    yield "# Regret"
+    yield ""
+    yield "Made by `benchmarks/regret.py`. Losses against the winner of an exhaustive search, all in turn in one run: geometric means over cells with 95 % intervals (cells drawn anew). `tuned`: what a program gets that runs by the table of"
+    yield "`unisono tune`; `model`: what is predicted to be fastest with the machine measured before; `rules`: the choice without a table. Slower than native: tuned decisions above 1.02 times native with the whole interval."
+    yield ""
+    yield from summary(measured)
+    for m in measured:
+        yield ""
+        yield f"## {m.layout}, {m.mpi}, {m.date}"
+        yield ""
+        looked = [sum(c.looked[i] for c in m.cells) for i in (0, 1)]
+        yield f"Settings looked at: {looked[0]}, by the search {looked[1]}. The machine was measured in {m.machine_s:.0f} s."
+        for trouble in m.troubles:
+            yield f"- {trouble}"
+        yield ""
+        yield "| operation | bytes | native | search | | tuned | | of native | model | | rules | |"
+        yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+        for c in m.cells:
+            words = [c.operation, tables.bytes_text(c.bytes) if c.operation != "barrier" else ""]
+            words += [tables.seconds_text(c.times["native"] or 0)]
+            words += [f"`{c.choices['search']}`", tables.seconds_text(c.times["search"] or np.nan)]
+            ratio, low, high = c.slowdown
+            for kind in KINDS:
+                loss = c.loss(kind)
+                words += [f"`{c.choices[kind]}`", percent(loss) if loss is not None else ""]
+                if kind == "tuned":
+                    words.append(
+                        f"{ratio:.2f} ({low:.2f} to {high:.2f}){' **slower**' if c.is_slower else ''}"
+                    )
+            yield f"| {' | '.join(words)} |"
+
+
+def kept(path: Path) -> list[Measured]:
+    """What an earlier run has left."""
+    if not path.exists():
+        return []
+    return [
+        Measured(**entry | {"cells": [Compared(**cell) for cell in entry["cells"]]})
+        for entry in json.loads(path.read_text())
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--mpi", choices=[m.name for m in mpis.ALL], default="openmpi5")
+    parser.add_argument("--layout", action="append", choices=list(LAYOUTS), help="default: all")
+    parser.add_argument("--operation", default=OPERATIONS, help=f"default: {OPERATIONS}")
+    parser.add_argument(
+        "--seconds", type=float, default=0.6, help="for each comparison in turn (default 0.6)"
+    )
+    parser.add_argument(
+        "--budget", type=float, default=20, help="seconds for measuring the machine (default 20)"
+    )
+    parser.add_argument("--output", type=Path, default=ROOT / "reports/regret.md", help="the page")
+    arguments = parser.parse_args()
+    for operation in arguments.operation.split(","):
+        if operation not in bench.OPERATIONS:
+            parser.error(f"{operation} is not one of {', '.join(bench.OPERATIONS)}")
+    measured = kept(arguments.output.with_suffix(".json"))
+    console = tables.console(sys.stderr)
+    for layout in arguments.layout or list(LAYOUTS):
+        with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
+            new = measure(mpis.BY_NAME[arguments.mpi], layout, arguments, progress)
+        measured = [m for m in measured if (m.layout, m.mpi) != (new.layout, new.mpi)] + [new]
+        measured.sort(key=lambda m: (list(LAYOUTS).index(m.layout), m.mpi))
+        files.write_whole(
+            arguments.output.with_suffix(".json"), json.dumps([asdict(m) for m in measured], indent=1) + "\n"
+        )
+        files.write_whole(arguments.output, "\n".join(page(measured)) + "\n")
+        print("\n".join(summary([new])))
+    print(f"report: {arguments.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,10 +2,9 @@
 // Collectives of the host MPI and of Unisono side by side, alternating in one run (A11, section 2.6).
 // `unisono bench` compiles and starts it.
 //
-//   collectives [--operations a,b] [--sizes 8,1024] [--samples N] [--seconds S] [--skip-verify]
-//               [--comm world|split:N|strided:N|node|reversed] [--start barrier|window] [--skew US] [--seed
-//               N]
-//               [--cold]
+//   collectives [--operations a,b] [--sizes 8,1024] [--precision PART] [--samples N] [--seconds S]
+//               [--comm world|split:N|strided:N|node|reversed] [--start barrier|window]
+//               [--skew US] [--seed N] [--cold] [--skip-verify]
 //               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]] [--serve]
 //
 // A sample is a batch of calls, timed as a whole, divided by their number: the time of the longest rank.
@@ -33,9 +32,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interval.h"
 #include "operations.h"
 
-enum { max_samples = 10000, max_sizes = 64, max_candidates = 4096, max_finalists = 8 };
+enum { fewest_samples = 5, max_samples = 10000, max_sizes = 64, max_candidates = 4096, max_finalists = 8 };
 enum { large_bytes = 16384 };  // from here on a batch is one call, of data that has just been written
 enum { lead_in = 2, tries = 3, most_windows = 100 };
 static const double most_slack_s = 10e-3;
@@ -239,6 +239,7 @@ static int try_candidates(const struct Operation* op, int bytes, int batch, doub
 struct Settings {
   int samples, finalists, is_verified;
   double seconds, most_trying_s;
+  double precision;  // samples are enough where half of each median's interval is at most this part of it
 };
 
 static struct Tried tried[max_candidates];
@@ -262,7 +263,8 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
       const int s = (i + count) % server_count;
       times[s][count] = time_in_time(op, bytes, batch, servers[s]);
     }
-    go = now_s() - start < settings->seconds || count + 1 < 5;
+    go = now_s() - start < settings->seconds || count + 1 < fewest_samples;
+    if (is_precise(*times, max_samples, server_count, count + 1, settings->precision)) go = 0;
     MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   char decided[256] = "";
@@ -391,8 +393,12 @@ int main(int argc, char** argv) {
   const char *names = "", *sizes = "8,1024,65536,1048576", *layout_name = "world";
   char* listed = NULL;
   int is_serving = 0;
-  struct Settings settings = {
-      .samples = 50, .finalists = 2, .is_verified = 1, .seconds = 1, .most_trying_s = 1e9};
+  struct Settings settings = {.samples = 1000,
+                              .finalists = 2,
+                              .is_verified = 1,
+                              .seconds = 1,
+                              .most_trying_s = 1e9,
+                              .precision = 0.01};
   for (int i = 1; i < argc; ++i) {
     char* value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--skip-verify") == 0) {
@@ -420,6 +426,8 @@ int main(int argc, char** argv) {
       settings.samples = atoi(value);
     } else if (strcmp(argv[i], "--seconds") == 0) {
       settings.seconds = atof(value);
+    } else if (strcmp(argv[i], "--precision") == 0) {
+      settings.precision = atof(value);
     } else if (strcmp(argv[i], "--candidates") == 0) {
       listed = value;
     } else if (strcmp(argv[i], "--finalists") == 0) {
@@ -438,7 +446,7 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  if (settings.samples < 5) settings.samples = 5;
+  if (settings.samples < fewest_samples) settings.samples = fewest_samples;
   if (settings.samples > max_samples) settings.samples = max_samples;
   if (settings.finalists > max_finalists) settings.finalists = max_finalists;
   if (listed != NULL) list_candidates(listed);

@@ -38,7 +38,7 @@ from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
 from unisono.commands.tune import predicted_us
 from unisono.measuring import JobError, Measurer, Place
-from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, rules
+from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, ranges_of, rules
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (64, 4 * KIB, 64 * KIB, MIB)
@@ -133,6 +133,7 @@ def found(
             with site.job(options, {}) as job:
                 place = job.place
                 tuner.expected = partial(predicted, in_words(site.layout))
+                tuner.ranges = ranges_of(machines.findings(machine), place.nodes)
                 for operation, size in plan[len(outcomes) :]:
                     progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
                     tuned = tuner.tune(job, operation, size, CELL_S)

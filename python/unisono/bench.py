@@ -181,7 +181,8 @@ def compiler_beside(launcher: str) -> Path:
 def compile_program(compiler: Path, cache: Path | None = None, name: str = "collectives.c") -> Path:
     """A benchmark program for this MPI, from the user's cache directory where it was compiled before."""
     code = b"".join(
-        source(part).read_bytes() for part in (name, "operations.h", "start.h", "place.h", "costs.h")
+        source(part).read_bytes()
+        for part in (name, "operations.h", "start.h", "place.h", "costs.h", "interval.h")
     )
     folder = cache or places.cache() / "bench"
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
@@ -192,7 +193,8 @@ def compile_program(compiler: Path, cache: Path | None = None, name: str = "coll
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         made = Path(scratch) / program.name
         library = compiler.parent.parent / "lib"
-        command = [str(compiler), "-O2", "-o", str(made), str(source(name)), "-ldl", f"-Wl,-rpath,{library}"]
+        command = [str(compiler), "-O2", "-o", str(made), str(source(name)), "-ldl", "-lm"]
+        command.append(f"-Wl,-rpath,{library}")
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False
         )

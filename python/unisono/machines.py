@@ -29,6 +29,16 @@ def resolve(text: str) -> str:
     return str(kept) if "/" not in text and kept.is_file() else text
 
 
+def findings(resolved: str | Path) -> dict[str, Any]:
+    """What was found beside the models' parameters when the machine was measured: segments and overlaps that are worth a test,
+    and more (docs/models.md). Empty for machines that are built in, and where it was not measured."""
+    try:
+        found: dict[str, Any] = json.loads(Path(resolved).read_text()).get("findings", {})
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return found
+
+
 def own_name() -> str:
     """What this machine's file is called where nobody names it: the host's name without its domain."""
     return re.sub(r"[^\w.-]", "_", socket.gethostname().split(".")[0]) or "machine"

@@ -94,13 +94,45 @@ def choose(speedups: Mapping[str, Sequence[float]], own: str) -> str:
     return next((name for name in (own, "native") if name in level), level[0])
 
 
+@dataclass(frozen=True)
+class Ranges:
+    """What a measured machine says is worth a test (5.3.2 (4), 5.3.3 (2)): segments from `least` to `most` bytes, and of each
+    segment how much may overlap, at most; None: not known."""
+
+    least: int = 0
+    most: int = 1 << 62
+    overlaps: Mapping[int, int] | None = None
+
+    def segments(self, size: int) -> list[int]:
+        """Of those that cut a message of `size` bytes the ones in range, or next to it: they are a factor of 4 apart."""
+        return [s for s in segments(size) if self.least <= 2 * s and s <= 2 * self.most]
+
+    def overlap(self, segment: int) -> int:
+        """The most of it that is worth a test; 0: none is."""
+        if self.overlaps is None:
+            return segment
+        near = [overlap / s for s, overlap in self.overlaps.items() if s // 2 <= segment <= 2 * s]
+        return int(segment * max(near, default=0))
+
+
+def ranges_of(findings: Mapping[str, Any], nodes: int) -> Ranges:
+    """From what `unisono tune --only measure` has found (machines.findings); all, where it has not looked."""
+    level = "network" if nodes > 1 else "node"
+    least, most = findings.get(f"{level}_segment_bytes", (0, 1 << 62))
+    listed = findings.get("overlap")
+    overlaps = None if listed is None else {one["segment"]: one["overlap"][1] for one in listed}
+    return Ranges(least, most, overlaps)
+
+
 @dataclass
 class Tuner:
-    """Tunes cells of one job. `expected` says how long a candidate should take, where somebody knows (a model)."""
+    """Tunes cells of one job. `expected` says how long a candidate should take, where somebody knows (a model); `ranges`, which
+    segments and overlaps are worth a test."""
 
     algorithms: Sequence[Mapping[str, Any]]
     is_exhaustive: bool = False
     expected: Callable[[str, int, Sequence[Candidate]], Sequence[float | None]] | None = None
+    ranges: Ranges = Ranges()
     failed: set[tuple[str, str]] = field(default_factory=set)
 
     def tune(self, job: Measurer, operation: str, size: int, seconds: float) -> Outcome:
@@ -148,7 +180,7 @@ class Tuner:
         looking.at([c for group in by_time[:BEST_GROUPS] for c in groups[group][1:]])
         by_name = {entry["name"]: entry for entry in entries}
         for candidate in looking.best()[:REFINED]:
-            refine(looking, by_name[candidate.algorithm], candidate, size)
+            refine(looking, by_name[candidate.algorithm], candidate, size, self.ranges)
 
     def _promising(self, operation: str, size: int) -> list[Mapping[str, Any]]:
         """Algorithms, those expected to be fast first; without those that are expected to take three times as long as the
@@ -198,12 +230,14 @@ def segments(size: int) -> list[int]:
     return [s for s in (2 * KIB * 4**i for i in range(10)) if s <= size // 2]
 
 
-def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, size: int) -> None:
+def refine(
+    looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, size: int, ranges: Ranges
+) -> None:
     """One parameter after the other, each with the best values found so far."""
     known = {p["name"] for p in algorithm["parameters"]}
     values: dict[str, list[int]] = {
         "degree": [2, 8, 16],
-        "segment": segments(size),
+        "segment": ranges.segments(size),
         "piece": segments(size),
         "buffers": [2, 8, 16],
         "window": [1, 4],
@@ -214,7 +248,7 @@ def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, siz
             continue
         looking.at([best.with_(**{name: value}) for value in list_])
         if name == "segment" and "overlap" in known:
-            filter_overlaps(looking, best, size)
+            filter_overlaps(looking, best, size, ranges)
         family = [c for c in looking.times if c.algorithm == best.algorithm]
         fastest = min(family, key=looking.times.__getitem__)
         if looking.times[fastest] < looking.times[best] * CLEARLY:
@@ -225,12 +259,12 @@ def _is_cut(candidate: Candidate) -> bool:
     return any(name in ("segment", "piece") for name, _ in candidate.parameters)
 
 
-def filter_overlaps(looking: _Looking, best: Candidate, size: int) -> None:
-    """The matrix {segment, overlap} (section 4.6). What is gained without any overlap is the bound that others must beat
-    (filter 2). From the smallest segment on (filter 3): the whole segment overlapped, and only where that is below the bound
+def filter_overlaps(looking: _Looking, best: Candidate, size: int, ranges: Ranges) -> None:
+    """The matrix {segment, overlap} (section 4.6), as far as the machine's ranges go. What is gained without any overlap is the bound that others must beat
+    (filter 2). From the smallest segment on (filter 3): as much overlapped as may be, and only where that is below the bound
     a half and a quarter of it, less being too little to gain anything (filter 1). Where it becomes slower from one segment to
     the next, copies and messages are in each other's way, and larger segments are left."""
-    columns = segments(size)
+    columns = ranges.segments(size)
     looking.at([best.with_(segment=s, overlap=0) for s in columns[:: max(1, len(columns) // 3)]])
     bound = min(
         (
@@ -242,11 +276,15 @@ def filter_overlaps(looking: _Looking, best: Candidate, size: int) -> None:
     )
     before = float("inf")
     for segment in columns:
-        whole = best.with_(segment=segment, overlap=segment)
+        overlap = ranges.overlap(segment)
+        if overlap == 0:
+            continue
+        whole = best.with_(segment=segment, overlap=overlap)
         looking.at([whole])
         now = looking.times.get(whole, float("inf"))
         if now <= bound:
-            looking.at([best.with_(segment=segment, overlap=segment // part) for part in (2, 4)])
+            parts = [segment // part for part in (2, 4) if segment // part < overlap]
+            looking.at([best.with_(segment=segment, overlap=part) for part in parts])
         if now > before / CLEARLY:
             break
         before = now

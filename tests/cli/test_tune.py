@@ -166,6 +166,28 @@ def test_larger_segments_are_left_once_they_lose():
     assert outcome.looked < every / 2
 
 
+def test_what_the_machine_says_is_worth_a_test():
+    """Of segments those in range and next to it, of each no more overlap than the node can copy meanwhile."""
+    found = {
+        "network_segment_bytes": [64 * KIB, 256 * KIB],
+        "node_segment_bytes": [4 * KIB, 8 * KIB],
+        "overlap": [{"segment": 128 * KIB, "overlap": [32 * KIB, 64 * KIB]}],
+    }
+    size = 8 << 20
+    machine = Machine(overlapping(penalty_from=512 * KIB), native_us=1000)
+    tuner = Tuner(ALGORITHMS, ranges=tuning.ranges_of(found, 4))
+    outcome = tuner.tune(machine, "bcast", size, 1)
+    looked = {parameter(c, "segment", 0) for c in machine.looks} - {0}
+    assert looked == {32 * KIB, 128 * KIB, 512 * KIB}
+    overlapped = {(parameter(c, "segment", 0), parameter(c, "overlap", 0)) for c in machine.looks}
+    assert {o for s, o in overlapped if s == 128 * KIB} == {0, 64 * KIB, 32 * KIB}
+    assert not any(o for s, o in overlapped if s in (32 * KIB, 512 * KIB))
+    assert outcome.winner() == "two_level_chain(overlap=65536,segment=131072)"
+    inside = tuning.ranges_of(found, 1)
+    assert inside.segments(size) == [2 * KIB, 8 * KIB]
+    assert tuning.ranges_of({}, 4).segments(size) == tuning.segments(size)
+
+
 def outcome(operation: str, size: int, **speedups: float) -> tuning.Outcome:
     candidates = tuple(
         bench.Candidate(name, 1e-4 / s, 1e-4 / s, s, s, s) for name, s in speedups.items() if name != "own"

@@ -97,14 +97,26 @@ def test_messages_between_nodes_are_measured(cluster_mpi: Mpi, runner: Runner, c
     assert whole[0] < whole[1]
 
 
-def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
-    """Random arrivals in a window, cold caches, another communicator; results are compared."""
+def benchmark(mpi: Mpi, runner: Runner, *options: str) -> list[dict[str, Any]]:
     environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
     words = [sys.executable, "-m", "unisono", "bench", "--operation", "bcast,allreduce", "--size", "8,32K"]
-    words += ["--skew", "30", "--cold", "--start", "window", "--comm", "reversed"]
-    words += ["--seconds", "0.05", "--json", "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
+    words += [*options, "--json", "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    cells = json.loads(done.stdout)
-    assert len(cells) == 4 and all(cell["is_same"] and cell["batch"] == 1 for cell in cells)
+    cells: list[dict[str, Any]] = json.loads(done.stdout)
+    assert len(cells) == 4 and all(cell["is_same"] for cell in cells)
+    return cells
+
+
+def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
+    """Random arrivals in a window, cold caches, another communicator; results are compared."""
+    options = ["--skew", "30", "--cold", "--start", "window", "--comm", "reversed", "--seconds", "0.05"]
+    assert all(cell["batch"] == 1 for cell in benchmark(mpi, runner, *options))
+
+
+def test_bench_takes_as_many_samples_as_precision_needs(mpi: Mpi, runner: Runner):
+    """No median is that uncertain: what is looked at first is enough. Without precision the number decides."""
+    plain = ["--seconds", "20", "--samples", "13", "--precision"]
+    assert {cell["samples"] for cell in benchmark(mpi, runner, *plain, "1000")} == {10}
+    assert {cell["samples"] for cell in benchmark(mpi, runner, *plain, "0")} == {13}

@@ -54,7 +54,15 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
 @click.option(
     "--size", "sizes", default=_DEFAULT_SIZES, show_default=True, help="Message sizes, separated by commas."
 )
-@click.option("--samples", default=50, show_default=True, help="Most samples of each kind for a cell.")
+@click.option(
+    "--precision",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Take samples until half the 95 % interval of each median is at most so much of it; 0: until time or number are reached.",
+)
+@click.option("--samples", default=1000, show_default=True, help="Most samples of each kind for a cell.")
 @click.option("--seconds", default=1.0, show_default=True, help="Most time for a cell.")
 @click.option("--algorithm", default="", help="Force algorithms, as in `unisono run --algorithm`.")
 @click.option(
@@ -110,6 +118,7 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
 def command(
     operations: str,
     sizes: str,
+    precision: float,
     samples: int,
     seconds: float,
     algorithm: str,
@@ -151,6 +160,8 @@ def command(
     byte_counts = [size_in_bytes(text) for text in sizes.split(",")]
     options = ["--operations", ",".join(names), "--sizes", ",".join(map(str, byte_counts))]
     options += [
+        "--precision",
+        f"{precision / 100:g}",
         "--samples",
         str(samples),
         "--seconds",

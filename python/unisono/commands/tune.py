@@ -248,8 +248,10 @@ class _Run:
         self._read_kept()
         least, most = place.ranks_per_node
         machine = machines.resolve(self.machine) if self.machine else machines.measured_for(place)
-        if machine is not None and machine != _NO_MACHINE and least == most:
-            self.tuner.expected = partial(predicted_us, str(machine), place.layout)
+        if machine is not None and machine != _NO_MACHINE:
+            self.tuner.ranges = tuning.ranges_of(machines.findings(machine), place.nodes)
+            if least == most:
+                self.tuner.expected = partial(predicted_us, str(machine), place.layout)
             if self.machine is None:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
 

@@ -20,8 +20,9 @@
 //
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
 // tabs: "look OPERATION BYTES SECONDS CANDIDATES" tries candidates for so long, "compare ..." lets native,
-// Unisono's choice and all candidates (at most 8) alternate. Each is answered by one such line. "cost WHAT
-// BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory (costs.h):
+// Unisono's choice and all candidates (at most 8) alternate until their medians are precise, "decide ..."
+// until it is known which is the least. Each is answered by one such line. "cost WHAT BYTES SECONDS
+// GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory (costs.h):
 // {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -37,7 +38,7 @@
 
 enum { fewest_samples = 5, max_samples = 10000, max_sizes = 64, max_candidates = 4096, max_finalists = 8 };
 enum { large_bytes = 16384 };  // from here on a batch is one call, of data that has just been written
-enum { lead_in = 2, tries = 3, most_windows = 100 };
+enum { lead_in = 2, warming_calls = 16, fewest_tries = 3, most_tries = 9, most_windows = 100 };
 static const double most_slack_s = 10e-3;
 
 static int world_rank, world_size;
@@ -173,7 +174,7 @@ static int calls_in_batch(const struct Operation* op, int bytes) {
 
 struct Tried {
   const char* name;  // with its operation
-  double seconds;    // of a call: the median of the tries; those that fall behind are tried less often
+  double seconds;    // of a call, as look_at() has it
 };
 
 static int by_seconds(const void* left, const void* right) {
@@ -181,15 +182,20 @@ static int by_seconds(const void* left, const void* right) {
   return l < r ? -1 : l > r;
 }
 
+// Does it say how to cut a message, and this one is shorter than that? Then there is another one like it.
+static int cuts_nothing(int bytes, const char* candidate) {
+  static const char* const cutting[] = {"segment=", "piece="};
+  for (int i = 0; i < 2; ++i) {
+    const char* at = strstr(candidate, cutting[i]);
+    if (at != NULL && atoll(at + strlen(cutting[i])) >= bytes) return 1;
+  }
+  return 0;
+}
+
 // Is it a candidate for the operation, and one that may run here?
 static int may_run(const struct Operation* op, int bytes, const char* candidate) {
   const size_t length = strlen(op->name);
   if (strncmp(candidate, op->name, length) != 0 || candidate[length] != ':') return 0;
-  static const char* const cutting[] = {"segment=", "piece="};
-  for (int i = 0; i < 2; ++i) {
-    const char* at = strstr(candidate, cutting[i]);
-    if (at != NULL && atoll(at + strlen(cutting[i])) >= bytes) return 0;  // cuts nothing
-  }
   const char* name = candidate + length + 1;
   const size_t name_length = strcspn(name, "(");
   char decided[256] = "";
@@ -199,10 +205,28 @@ static int may_run(const struct Operation* op, int bytes, const char* candidate)
          (decided[name_length] == 0 || decided[name_length] == '(');
 }
 
-// Tries each candidate that may run; sorts them, the fastest first. One that takes three times as long as the
-// best so far is not tried again; what a single call takes longer than it should, since ranks begin it apart
-// and the clock is read, is no reason.
-static const double apart_s = 20e-6;
+// What a candidate takes, in the median of a few batches. Its first calls meet memory that was never touched
+// (slots that are used in turn), and do not count. Where it takes three times as long as the best so far, one
+// call is enough; what that takes longer than it should, since ranks begin it apart and the clock is read, is
+// no reason.
+static const double apart_s = 20e-6, warm_s = 2e-3, enough_s = 200e-6, tie = 0.02;
+static double look_at(const struct Operation* op, int bytes, int batch, const char* candidate, double best) {
+  double times[most_tries], total = 0;
+  for (int i = 0; i < warming_calls && total < warm_s; ++i) {
+    total += time_in_time(op, bytes, 1, candidate);
+  }
+  const double once = time_in_time(op, bytes, 1, candidate);
+  if (once > 3 * best + apart_s) return once;
+  int made = 0;
+  for (total = 0; made < fewest_tries || (made < most_tries && total < enough_s); ++made) {
+    times[made] = time_in_time(op, bytes, batch, candidate);
+    total += times[made] * batch;
+  }
+  qsort(times, (size_t)made, sizeof *times, by_value);
+  return times[made / 2];
+}
+
+// Looks at each candidate that may run; sorts them, the fastest first.
 static int try_candidates(const struct Operation* op, int bytes, int batch, double most_s,
                           struct Tried* tried) {
   int count = 0;
@@ -212,23 +236,8 @@ static int try_candidates(const struct Operation* op, int bytes, int batch, doub
     int is_over = now_s() - start > most_s;
     MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_over) break;
-    if (!may_run(op, bytes, candidates[c])) continue;
-    double times[tries];
-    times[0] = time_in_time(op, bytes, 1, candidates[c]);
-    const int calls = times[0] > 3 * best + apart_s ? 1 : batch;
-    int made = 0;
-    while (made < tries) {
-      times[made++] = time_in_time(op, bytes, calls, candidates[c]);
-      if (times[made - 1] > 3 * best) break;
-    }
-    for (int i = 1; i < made; ++i) {
-      for (int k = i; k > 0 && times[k] < times[k - 1]; --k) {
-        const double t = times[k];
-        times[k] = times[k - 1], times[k - 1] = t;
-      }
-    }
-    tried[count].name = candidates[c];
-    tried[count].seconds = times[made / 2];
+    if (cuts_nothing(bytes, candidates[c]) || !may_run(op, bytes, candidates[c])) continue;
+    tried[count] = (struct Tried){candidates[c], look_at(op, bytes, batch, candidates[c], best)};
     if (tried[count].seconds < best) best = tried[count].seconds;
     ++count;
   }
@@ -237,9 +246,9 @@ static int try_candidates(const struct Operation* op, int bytes, int batch, doub
 }
 
 struct Settings {
-  int samples, finalists, is_verified;
+  int samples, finalists, is_verified;  // at most so many of both
   double seconds, most_trying_s;
-  double precision;  // samples are enough where half of each median's interval is at most this part of it
+  struct Purpose purpose;
 };
 
 static struct Tried tried[max_candidates];
@@ -264,7 +273,7 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
       times[s][count] = time_in_time(op, bytes, batch, servers[s]);
     }
     go = now_s() - start < settings->seconds || count + 1 < fewest_samples;
-    if (is_precise(*times, max_samples, server_count, count + 1, settings->precision)) go = 0;
+    if (has_enough(*times, max_samples, server_count, count + 1, settings->purpose)) go = 0;
     MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   char decided[256] = "";
@@ -336,7 +345,9 @@ static int answer(char* request, int largest, struct Settings* settings, int* is
   if (strcmp(words[0], "look") == 0) {
     const int count = try_candidates(op, (int)bytes, batch, settings->most_trying_s, tried);
     print_candidates(op, (int)bytes, batch, count);
-  } else if (strcmp(words[0], "compare") == 0) {
+  } else if (strcmp(words[0], "compare") == 0 || strcmp(words[0], "decide") == 0) {
+    settings->purpose.is_for_best = strcmp(words[0], "decide") == 0;
+    if (settings->purpose.is_for_best) settings->purpose.precision = tie;
     settings->finalists = max_finalists;
     settings->most_trying_s = 1e9;
     int count = 0;
@@ -393,12 +404,7 @@ int main(int argc, char** argv) {
   const char *names = "", *sizes = "8,1024,65536,1048576", *layout_name = "world";
   char* listed = NULL;
   int is_serving = 0;
-  struct Settings settings = {.samples = 1000,
-                              .finalists = 2,
-                              .is_verified = 1,
-                              .seconds = 1,
-                              .most_trying_s = 1e9,
-                              .precision = 0.01};
+  struct Settings settings = {1000, 2, 1, 1, 1e9, {.precision = 0.01}};
   for (int i = 1; i < argc; ++i) {
     char* value = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "--skip-verify") == 0) {
@@ -427,7 +433,7 @@ int main(int argc, char** argv) {
     } else if (strcmp(argv[i], "--seconds") == 0) {
       settings.seconds = atof(value);
     } else if (strcmp(argv[i], "--precision") == 0) {
-      settings.precision = atof(value);
+      settings.purpose.precision = atof(value);
     } else if (strcmp(argv[i], "--candidates") == 0) {
       listed = value;
     } else if (strcmp(argv[i], "--finalists") == 0) {

@@ -101,8 +101,12 @@ class Measurer:
         return [(entry["name"], entry["tried_s"]) for entry in answer["looked"]]
 
     def compare(self, operation: str, size: int, candidates: Sequence[str], seconds: float) -> bench.Cell:
-        """Native, Unisono's choice and the candidates (at most 8) in turn."""
+        """Native, Unisono's choice and the candidates (at most 8) in turn, until all medians are known well."""
         return bench.cell(self._ask("compare", operation, size, candidates, seconds), self._random)
+
+    def decide(self, operation: str, size: int, candidates: Sequence[str], seconds: float) -> bench.Cell:
+        """The same until it is known which is the fastest."""
+        return bench.cell(self._ask("decide", operation, size, candidates, seconds), self._random)
 
     def cost(
         self, what: str, size: int, group: str, buffers: int, wait: str, seconds: float

@@ -151,7 +151,7 @@ class Tuner:
             self._look_in_steps(looking, operation, size)
         finalists = [str(c) for c in looking.best()[:FINALISTS]]
         left_s = max(seconds - (time.monotonic() - start), seconds * 0.2)
-        cell = job.compare(operation, size, finalists, left_s)
+        cell = job.decide(operation, size, finalists, left_s)
         return Outcome(operation, size, cell, len(looking.times), time.monotonic() - start)
 
     def _is_usable(self, operation: str, candidate: Candidate) -> bool:
@@ -175,9 +175,16 @@ class Tuner:
             candidate = Candidate(entry["name"])
             if self._is_usable(operation, candidate):
                 groups.setdefault(entry["group"], []).append(candidate)
-        looking.at([members[0] for members in groups.values()])
-        by_time = sorted(groups, key=lambda group: looking.times.get(groups[group][0], float("inf")))
-        looking.at([c for group in by_time[:BEST_GROUPS] for c in groups[group][1:]])
+        # One of each group that may run here.
+        firsts = {group: iter(members) for group, members in groups.items()}
+        times: dict[str, float] = {}
+        while firsts:
+            tried = {group: next(members, None) for group, members in firsts.items()}
+            looking.at([candidate for candidate in tried.values() if candidate])
+            times |= {group: looking.times[c] for group, c in tried.items() if c in looking.times}
+            firsts = {g: members for g, members in firsts.items() if g not in times and tried[g]}
+        by_time = sorted(times, key=times.__getitem__)
+        looking.at([c for group in by_time[:BEST_GROUPS] for c in groups[group]])
         by_name = {entry["name"]: entry for entry in entries}
         for candidate in looking.best()[:REFINED]:
             refine(looking, by_name[candidate.algorithm], candidate, size, self.ranges)

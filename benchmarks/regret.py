@@ -37,6 +37,7 @@ from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
 from unisono.commands.tune import predicted_us
+from unisono.machine import usable_cores
 from unisono.measuring import JobError, Measurer, Place
 from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, ranges_of, rules
 
@@ -95,6 +96,8 @@ class Site:
         self.mpi, self.layout, self.folder = mpi, LAYOUTS[layout], folder
         nodes = len(self.layout.ranks_per_node)
         self.cluster = Cluster(folder / "cluster", nodes, rate=RATE) if nodes > 1 else None
+        # Emulated nodes share this machine's cores.
+        self.cores = max(1, usable_cores() // nodes) if self.cluster else None
 
     def job(self, options: Sequence[str], settings: Mapping[str, str]) -> Measurer:
         layout = self.layout if self.cluster else None
@@ -202,7 +205,7 @@ def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Prog
         date, start = time.strftime("%Y-%m-%d %H:%M"), time.monotonic()
         with site.job(machine_measuring.PROGRAM_OPTIONS, machine_measuring.SETTINGS) as job:
             document = machine_measuring.describe(
-                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None
+                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None, site.cores
             )
         machine = machines.write(document | {"name": "measured"}, folder / "machine.json")
         machine_s = time.monotonic() - start

@@ -36,10 +36,13 @@ def describe(
     budget_s: float,
     facts: Mapping[str, Any],
     on_question: Callable[[Question], None],
+    cores: int | None = None,
 ) -> dict[str, Any]:
-    """The machine's file, without its name; what is not measured is as in `base`."""
+    """The machine's file, without its name; what is not measured is as in `base`. `cores` of a node, where it has fewer to itself
+    than its ranks may use: emulated nodes share those of one machine."""
     place = job.place
-    costs = machine_costs.measure(job, questions_for(place), budget_s, on_question)
+    cores = cores or cores_of(place)
+    costs = machine_costs.measure(job, machine_costs.plan(place, cores), budget_s, on_question)
     all_facts = {
         "processor": processor_name(),
         "mpi": place.mpi,
@@ -47,9 +50,7 @@ def describe(
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "base": base["name"],
     }
-    document = machine_fit.machine(
-        costs, place, cores_of(place), base, _channel_bytes(base), all_facts | dict(facts)
-    )
+    document = machine_fit.machine(costs, place, cores, base, _channel_bytes(base), all_facts | dict(facts))
     document["note"] = f"measured with {place.mpi} on {processor_name()}, {place.layout}"
     return document | machine_fit.calls(costs, _predicted_calls(document))
 

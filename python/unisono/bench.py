@@ -50,7 +50,7 @@ _CONFIDENCE = 0.95
 @dataclass(frozen=True)
 class Candidate:
     """An algorithm that was tried: the median of a few tries, seconds a call. Those that took part in the alternation
-    also have the median of that, and how many times faster than native they are with the 95 % interval."""
+    also have the median of that, and how many times faster than native they are, both with the 95 % interval."""
 
     name: str
     tried_s: float
@@ -58,6 +58,8 @@ class Candidate:
     speedup: float | None = None
     speedup_low: float | None = None
     speedup_high: float | None = None
+    low_s: float | None = None
+    high_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ def candidate(measured: Mapping[str, object], native: np.ndarray, random: np.ran
     samples = np.asarray(measured["samples_s"], dtype=float)
     low, high = ratio_interval(native, samples, random)
     seconds = float(np.median(samples))
-    return Candidate(name, tried_s, seconds, float(np.median(native)) / seconds, low, high)
+    speedup = float(np.median(native)) / seconds
+    return Candidate(name, tried_s, seconds, speedup, low, high, *median_interval(samples, random))
 
 
 def cell(measured: Mapping[str, object], random: np.random.Generator) -> Cell:

@@ -79,6 +79,19 @@ class Outcome:
     def time_s(self, name: str) -> float:
         return self.cell.native_s / self.speedup(name)
 
+    def interval_s(self, name: str) -> tuple[float, float] | None:
+        """The 95 % interval of its median; None: not known."""
+        c = self.cell
+        known: dict[str, tuple[float | None, float | None]] = {
+            t.name: (t.low_s, t.high_s) for t in c.candidates
+        }
+        known |= {
+            c.algorithm: (c.unisono_low_s, c.unisono_high_s),
+            "native": (c.native_low_s, c.native_high_s),
+        }
+        low, high = known.get(name, (None, None))
+        return (low, high) if low and high else None
+
     def winner(self) -> str:
         """The fastest; native where nothing is clearly faster, Unisono's own choice where nothing is faster than it."""
         return choose({name: [self.speedup(name)] for name in self.names()}, self.cell.algorithm)
@@ -369,16 +382,19 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
     winner = outcome.winner()
     others = sorted((name for name in outcome.names() if name != winner), key=outcome.time_s)
     return {
-        "algorithm": winner,
-        "time_us": _rounded(outcome.time_s(winner)),
-        "samples": outcome.cell.samples,
-        "others": [
-            {"algorithm": name, "time_us": _rounded(outcome.time_s(name)), "samples": outcome.cell.samples}
-            for name in others
-        ],
+        **_timed(outcome, winner),
+        "others": [_timed(outcome, name) for name in others],
         "origin": "measured",
         "note": f"at {outcome.bytes} bytes" if outcome.operation != "barrier" else "",
     }
+
+
+def _timed(outcome: Outcome, name: str) -> dict[str, Any]:
+    timed: dict[str, Any] = {"algorithm": name, "time_us": _rounded(outcome.time_s(name))}
+    interval = outcome.interval_s(name)
+    if interval is not None:
+        timed["interval_us"] = [_rounded(bound) for bound in interval]
+    return timed | {"samples": outcome.cell.samples}
 
 
 def measured_bytes(rule: Mapping[str, Any]) -> int | None:

@@ -280,7 +280,7 @@ for line in sys.stdin:
     else:
         print(json.dumps({"operation": operation, "bytes": int(size), "ranks": 4, "batch": 1, "is_same": True, "native_s": [2.5e-6] * 5,
             "unisono_s": [3e-6] * 5, "unisono": "flat",
-            "candidates": [{"name": n, "tried_s": t, "samples_s": [t] * 5} for n, t in times.items()]}), flush=True)
+            "candidates": [{"name": n, "tried_s": t, "samples_s": [0.9 * t, 1.1 * t, t, t, t]} for n, t in times.items()]}), flush=True)
 """
 LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain")])
 
@@ -312,7 +312,11 @@ def test_a_table_is_written(launcher: list[str]):
     assert (table["schema"], table["version"]) == ("unisono-table", 1)
     assert table["provenance"]["mpi"] == "Test MPI 1.0"
     assert [rule["algorithm"] for rule in table["rules"]] == ["chain", "chain"]
-    assert table["rules"][0]["time_us"] == 1.0
+    rule = table["rules"][0]
+    assert rule["time_us"] == 1.0
+    assert 0.9 <= rule["interval_us"][0] <= 1.0 <= rule["interval_us"][1] <= 1.1
+    intervals = {other["algorithm"]: other["interval_us"] for other in rule["others"]}
+    assert intervals["native"] == [2.5, 2.5] and intervals["flat"] == [3.0, 3.0], "own choice and native too"
     assert "settings looked at of" in done.output
     assert not list(Path().glob(".*progress")), "nothing is left behind"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What decisions lose against the best algorithm of an exhaustive search, and what tuning takes (A8, B2): rules, model, tuned table.
 
-    .venv/bin/python benchmarks/regret.py --mpi openmpi5                       every layout, into reports/regret.md, .json
+    .venv/bin/python benchmarks/regret.py --mpi openmpi5                       every layout, into reports/regret.md and .json
     .venv/bin/python benchmarks/regret.py --layout 2 --layout 4x4 --operation bcast,allreduce
 
 Layouts: 2 ranks, 8 ranks on this machine's cores, and emulated nodes of 1 Gbit/s (4x2, 4x4, 3+5+8; they need root). In each the machine is
@@ -51,6 +51,7 @@ RATE = "1gbit"
 # What ranks hold of all blocks together, at most; larger cells are left out.
 MOST_BYTES, MOST_BYTES_BETWEEN_NODES = 16 * MIB, 2 * MIB
 CELL_S = 1.0  # what tuning may take for a cell; the search takes what it needs
+COMPARISON_S = 0.6  # for what takes turns in the end
 LATER = 3  # attempts at a cell whose job died
 KINDS = ("tuned", "model", "rules")
 
@@ -195,8 +196,8 @@ def in_turn(job: Measurer, tuned: Outcome, searched: Outcome, model: str | None,
     )
 
 
-def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Progress) -> Measured:
-    troubles: list[str] = []
+def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Progress) -> Iterator[Measured]:
+    """Each operation as it is done, with those before it."""
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         site = Site(mpi, layout, folder)
@@ -207,24 +208,27 @@ def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Prog
             document = machine_measuring.describe(
                 job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None, site.cores
             )
+            library = job.place.mpi
         machine = machines.write(document | {"name": "measured"}, folder / "machine.json")
-        machine_s = time.monotonic() - start
-        plan = site.plan([o for o in arguments.operation.split(",") if o not in WITHOUT_SIZE])
-        outcomes, place = found(site, plan, machine, progress, troubles)
-        table = decision_table.document(
-            rules([tuned for tuned, _ in outcomes], place), "benchmarks/regret.py"
-        )
-        file = folder / "table.json"
-        files.write_whole(file, decision_table.as_text(table))
-        options = ["--serve", "--sizes", ",".join(str(size) for _, size in plan)]
-        task = progress.add_task("in turn", total=len(outcomes))
-        cells: list[Compared] = []
-        with site.job(options, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:
-            for tuned, searched in outcomes:
-                model = model_choice(machine, in_words(site.layout), tuned.operation, tuned.bytes)
-                cells.append(in_turn(job, tuned, searched, model, arguments.seconds))
-                progress.advance(task)
-        return Measured(layout, place.mpi, date, machine_s, cells, troubles)
+        measured = Measured(layout, library, date, time.monotonic() - start, [], [])
+        for operation in arguments.operation.split(","):
+            if plan := site.plan([operation]):
+                measured.cells.extend(measure_cells(site, plan, machine, progress, measured.troubles))
+                yield measured
+
+
+def measure_cells(
+    site: Site, plan: Sequence[tuple[str, int]], machine: Path, progress: Progress, troubles: list[str]
+) -> Iterator[Compared]:
+    outcomes, place = found(site, plan, machine, progress, troubles)
+    table = decision_table.document(rules([tuned for tuned, _ in outcomes], place), "benchmarks/regret.py")
+    file = site.folder / "table.json"
+    files.write_whole(file, decision_table.as_text(table))
+    options = ["--serve", "--sizes", ",".join(str(size) for _, size in plan)]
+    with site.job(options, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:
+        for tuned, searched in outcomes:
+            model = model_choice(machine, in_words(site.layout), tuned.operation, tuned.bytes)
+            yield in_turn(job, tuned, searched, model, COMPARISON_S)
 
 
 def geometric(losses: Sequence[float]) -> tuple[float, float, float]:
@@ -301,6 +305,22 @@ def kept(path: Path) -> list[Measured]:
     ]
 
 
+def merged(measured: Sequence[Measured], new: Measured) -> list[Measured]:
+    """Cells that were measured again in the place of older ones, all others kept."""
+    before = [m for m in measured if (m.layout, m.mpi) == (new.layout, new.mpi)]
+    again = {(c.operation, c.bytes) for c in new.cells}
+    older = [c for m in before for c in m.cells if (c.operation, c.bytes) not in again]
+    cells = sorted([*older, *new.cells], key=lambda c: (bench.OPERATIONS.index(c.operation), c.bytes))
+    others = [m for m in measured if (m.layout, m.mpi) != (new.layout, new.mpi)]
+    whole = [*others, Measured(new.layout, new.mpi, new.date, new.machine_s, cells, new.troubles)]
+    return sorted(whole, key=lambda m: (list(LAYOUTS).index(m.layout), m.mpi))
+
+
+def write(output: Path, measured: Sequence[Measured]) -> None:
+    files.write_whole(output.with_suffix(".json"), json.dumps([asdict(m) for m in measured], indent=1) + "\n")
+    files.write_whole(output, "\n".join(page(measured)) + "\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -309,28 +329,21 @@ def main() -> int:
     parser.add_argument("--layout", action="append", choices=list(LAYOUTS), help="default: all")
     parser.add_argument("--operation", default=OPERATIONS, help=f"default: {OPERATIONS}")
     parser.add_argument(
-        "--seconds", type=float, default=0.6, help="for each comparison in turn (default 0.6)"
-    )
-    parser.add_argument(
         "--budget", type=float, default=20, help="seconds for measuring the machine (default 20)"
     )
     parser.add_argument("--output", type=Path, default=ROOT / "reports/regret.md", help="the page")
     arguments = parser.parse_args()
     for operation in arguments.operation.split(","):
-        if operation not in bench.OPERATIONS:
-            parser.error(f"{operation} is not one of {', '.join(bench.OPERATIONS)}")
+        if operation not in bench.OPERATIONS or operation in WITHOUT_SIZE:
+            parser.error(f"{operation} is no operation that is tuned by size")
     measured = kept(arguments.output.with_suffix(".json"))
     console = tables.console(sys.stderr)
     for layout in arguments.layout or list(LAYOUTS):
         with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
-            new = measure(mpis.BY_NAME[arguments.mpi], layout, arguments, progress)
-        measured = [m for m in measured if (m.layout, m.mpi) != (new.layout, new.mpi)] + [new]
-        measured.sort(key=lambda m: (list(LAYOUTS).index(m.layout), m.mpi))
-        files.write_whole(
-            arguments.output.with_suffix(".json"), json.dumps([asdict(m) for m in measured], indent=1) + "\n"
-        )
-        files.write_whole(arguments.output, "\n".join(page(measured)) + "\n")
-        print("\n".join(summary([new])))
+            for new in measure(mpis.BY_NAME[arguments.mpi], layout, arguments, progress):
+                write(arguments.output, merged(measured, new))
+        measured = merged(measured, new)
+        print("\n".join(summary([next(m for m in measured if m.layout == layout and m.mpi == new.mpi)])))
     print(f"report: {arguments.output}")
     return 0
 

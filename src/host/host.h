@@ -100,6 +100,7 @@ class Host {
   virtual int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
                      Datatype type) = 0;
   virtual ReduceOp reduce_op(Op op) = 0;
+  virtual Op predefined_op(ReduceOp op) = 0;  // not of ReduceOp::host
   virtual bool is_commutative(Op op) = 0;
   // Does MPI define the operator for elements of the type? If not, the call is an error for the host to
   // report.

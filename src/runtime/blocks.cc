@@ -177,13 +177,17 @@ void BlockTransfer::set_lengths(const std::vector<std::int64_t>& lengths) {
 
 int BlockTransfer::prepare(host::Host& host, const Call& call, const schedule::Compiled& compiled,
                            schedule::Data* data, std::vector<char>* packed_input,
-                           std::vector<char>* packed_output) {
+                           std::vector<char>* packed_output, Packing packing) {
+  is_apart_ = packing == Packing::apart;
+  const auto is_direct = [&](const BlockSide& side, schedule::Place place) {
+    return !is_apart_ && side.is_direct(packing == Packing::for_any || has_runs(compiled, place));
+  };
   data->element_bytes = element_bytes_;
   data->lengths = {starts_.data(), static_cast<std::int64_t>(starts_.size()) - 1};
   data->most = has_known_blocks(call.operation) ? total_ : schedule::unknown_elements;
   is_output_packed_ = false;
   if (input_.blocks() != 0) {
-    if (!has_input_in_output_ && input_.is_direct(has_runs(compiled, schedule::Place::input))) {
+    if (!has_input_in_output_ && is_direct(input_, schedule::Place::input)) {
       data->input = input_.address();
       data->input_places = input_.places();
     } else {
@@ -193,7 +197,7 @@ int BlockTransfer::prepare(host::Host& host, const Call& call, const schedule::C
     }
   }
   if (output_.blocks() == 0) return host::success;
-  if (output_.is_direct(has_runs(compiled, schedule::Place::output))) {
+  if (is_direct(output_, schedule::Place::output)) {
     data->output = const_cast<void*>(output_.address());
     data->output_places = output_.places();
     return host::success;
@@ -206,7 +210,7 @@ int BlockTransfer::prepare(host::Host& host, const Call& call, const schedule::C
 }
 
 int BlockTransfer::deliver(host::Host& host, const std::vector<char>& packed_output) const {
-  return is_output_packed_ ? output_.unpack(host, packed_output) : host::success;
+  return is_output_packed_ && !is_apart_ ? output_.unpack(host, packed_output) : host::success;
 }
 
 }  // namespace unisono::runtime

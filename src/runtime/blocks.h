@@ -70,10 +70,15 @@ class BlockTransfer {
   void learn(Operation operation, const std::vector<int>& local_ranks, const std::vector<std::int64_t>& told);
   bool is_in_place() const { return is_in_place_; }
 
-  // What a schedule works on: packs where it cannot work in the program's memory.
+  // What is packed: where the schedule cannot work in the program's memory; where some other might not; all,
+  // and nothing is delivered.
+  enum class Packing : std::uint8_t { as_needed, for_any, apart };
+  // What a schedule works on.
   int prepare(host::Host& host, const Call& call, const schedule::Compiled& compiled, schedule::Data* data,
-              std::vector<char>* packed_input, std::vector<char>* packed_output);
+              std::vector<char>* packed_input, std::vector<char>* packed_output,
+              Packing packing = Packing::as_needed);
   int deliver(host::Host& host, const std::vector<char>& packed_output) const;
+  bool has_packed_output() const { return is_output_packed_; }
 
  private:
   void find_starts(const Call& call);
@@ -82,6 +87,7 @@ class BlockTransfer {
   BlockSide input_, output_;
   bool is_in_place_ = false;  // as the schedule sees it
   bool is_output_packed_ = false;
+  bool is_apart_ = false;
   bool has_input_in_output_ = false;  // in place, but the schedule gets a copy
   std::size_t element_bytes_ = 1;
   // All blocks together, of operations whose blocks every rank knows; else what this rank sends.

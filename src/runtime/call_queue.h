@@ -6,12 +6,15 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "runtime/communicator.h"
 #include "runtime/runtime.h"
+#include "runtime/started_check.h"
 #include "runtime/transfer.h"
 
 namespace unisono::runtime {
@@ -32,16 +35,40 @@ struct StartedCall {
   // What runs: first the header, where ranks must tell each other of their blocks.
   std::shared_ptr<const schedule::Compiled> header, compiled;
   schedule::Data header_data, data;
-  enum class State : std::uint8_t { waiting, in_header, in_blocks } state = State::waiting;
+  enum class State : std::uint8_t {
+    to_agree,
+    in_agreement,
+    waiting,
+    in_header,
+    in_blocks
+  } state = State::waiting;
   int error = host::success;
+  // Option verify: the check of this call; what ranks tell each other before it (job_verify_started.cc).
+  std::unique_ptr<StartedCheck> check;
+  std::vector<std::uint64_t> findings;
 };
 
 struct CallQueue {
+  // Has a blocking collective something to do or to wait for first?
+  bool comes_before_blocking() const {
+    return under_way.load(std::memory_order_acquire) != 0 || is_to_settle;
+  }
   std::atomic<int> under_way{0};
   OperationTables classes;
   std::deque<std::unique_ptr<StartedCall>> calls;
   // Those that are over, with their memory: a repeated call allocates nothing.
   std::vector<std::unique_ptr<StartedCall>> spare;
+
+  // Option verify (job_verify_started.cc). Calls started since the last one that was checked; was one since
+  // the last blocking collective?
+  std::uint64_t starts_since_check = 0;
+  bool is_to_settle = false;
+  std::map<std::size_t, Finding> findings;  // this rank's, that not all know of
+  std::deque<KeptCheck> kept;
+  // Found wrong by agreement, in the order of the calls; out of use for good at the next blocking collective.
+  std::set<const algorithms::Descriptor*> found;
+  std::set<const algorithms::Descriptor*> doubted;  // what it was said of that nobody can tell
+  std::shared_ptr<const schedule::Compiled> agreeing;
 };
 
 }  // namespace unisono::runtime

@@ -51,7 +51,11 @@ struct CallClass {
   std::shared_ptr<LearnedClass> learned;
   LearnedClass* learner = nullptr;
   bool is_to_be_tested = false;  // at one of its first calls (A10)
-  int plain_looks = 0;           // so many timed calls change nothing, and take the short way
+  // Calls that do not block, with option verify: all that were started, by whose number some are checked; and
+  // what runs instead where the algorithm was found wrong, until a blocking collective lets all decide anew.
+  std::uint64_t starts = 0;
+  std::unique_ptr<CallClass> stand_in;
+  int plain_looks = 0;  // so many timed calls change nothing, and take the short way
 
   bool is_next_timed() const { return (calls & sample_mask) == 0; }
   // Timed, and something may follow from it: the ranks agree, or another candidate comes, or a test.

@@ -133,8 +133,8 @@ Outcome Job::collective(const Call& call, int* error) {
     }
     if (!is_set_up_now(*c, call)) return Outcome::native;
   }
-  if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) [[unlikely]]
-    drain(*c);
+  if (c->queue != nullptr && c->queue->comes_before_blocking()) [[unlikely]]
+    settle(*c);
   *error = host::success;
   ++c->calls;
   const CallMemo& memo = c->memos[static_cast<int>(call.operation)];
@@ -178,7 +178,7 @@ bool Job::leaves_to_host(Operation operation, host::Comm handle) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return true;
   Communicator* c = last_hit.find(this, handle, generation_.load(std::memory_order_acquire));
   if (c == nullptr) return false;
-  if (c->queue != nullptr && c->queue->under_way.load(std::memory_order_acquire) != 0) return false;
+  if (c->queue != nullptr && c->queue->comes_before_blocking()) return false;
   const CallMemo& memo = c->memos[static_cast<int>(operation)];
   if (!memo.is_of_all || (memo.entry->calls & memo.entry->sample_mask) == 0) return false;
   ++memo.entry->calls;

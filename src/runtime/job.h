@@ -43,7 +43,8 @@ class Job {
   Outcome collective(const Call& call, int* error);
   void native_finished(const Call& call, double seconds);
   bool leaves_to_host(Operation operation, host::Comm handle);
-  Outcome start(const Call& call, const Completion& completion);
+  Outcome start(const Call& call, const Completion& completion, HostPart** host = nullptr);
+  void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
   Outcome prepare(const Call& call);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
   bool make_progress();  // true where a call has ended
@@ -166,9 +167,31 @@ class Job {
   void begin_verification(Communicator& c, CallClass& entry, const Call& call);
   std::int64_t first_beyond_bound(Communicator& c, const Call& call, const host::TypeInfo& info,
                                   Verification& v);
-  std::string write_input(const Communicator& c, const Call& call, Verification& v);
+  static std::string doubt_text(const Call& call, const tuning::Choice& choice);
+  bool may_be_written(const std::vector<char>& input) const;
+  std::string write_input(const Communicator& c, Operation operation, std::uint64_t check,
+                          const std::vector<char>& input, const std::vector<char>& own,
+                          const std::vector<char>& hosts) const;
+  // A report: this, inputs_text, closing_text.
+  std::string mismatch_text(const Communicator& c, const Call& call, const tuning::Choice& choice,
+                            const Verification& v, std::int64_t wrong, std::uint64_t check) const;
+  static std::string inputs_text(const std::string& files);
+  std::string closing_text(const Communicator& c, const Call& call, const tuning::Choice& choice) const;
   void report_mismatch(Communicator& c, const Call& call, Verification& v, std::int64_t wrong, int reporting);
   void quarantine(Communicator& c, Operation operation);
+
+  // job_verify_started.cc: calls that do not block.
+  void plan_check(StartedCall* started, bool can_host_start);
+  void look_at_host_parts();
+  void conclude_check(StartedCall* started);
+  const schedule::Compiled* agreeing_aside(Communicator& c);
+  std::vector<std::uint64_t> findings_to_tell(const Communicator& c) const;
+  void start_agreement(StartedCall* started);
+  void take_findings(Communicator& c, const std::vector<std::uint64_t>& told);
+  void say_findings(Communicator& c);
+  tuning::Choice find_stand_in(Communicator& c, const StartedCall& started);
+  void replace_where_found_wrong(StartedCall* started);
+  void settle(Communicator& c);
 
   // job.cc
   const std::shared_ptr<const schedule::Compiled>& compiled(Communicator& c, CallClass& entry,
@@ -234,6 +257,7 @@ class Job {
   std::atomic<int> calls_under_way_{0};
   std::vector<Communicator*> active_;               // with calls under way
   std::vector<std::unique_ptr<StartedCall>> over_;  // but for what the host has to do
+  std::vector<StartedCheck*> open_checks_;          // whose part of the host's is under way
   // May calls go on by the host's functions wherever the program is? Else by shared memory alone.
   bool may_call_host_aside_ = false;
   std::map<NativeReason, std::array<std::uint64_t, operation_count>> starts_left_;  // to the host

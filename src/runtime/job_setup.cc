@@ -286,6 +286,7 @@ void Job::drop(std::uint64_t token) {
                                   [&](const auto& entry) { return entry.second->token == token; });
   if (found == table_.end()) return;
   Communicator& c = *found->second;
+  say_findings(c);
   records_.absorb(c);
   if (c.id >= 0) identifiers_.release(c.id);
   table_.erase(found);
@@ -298,8 +299,13 @@ void Job::finish() {
     const std::lock_guard lock(tokens().mutex);
     std::erase_if(tokens().jobs, [this](const auto& entry) { return entry.second == this; });
   }
+  Communicator* world = find_set_up(host_.world());
+  if (world != nullptr && world->queue != nullptr && world->queue->is_to_settle) settle(*world);
   thread_.reset();
-  for (const auto& [handle, c] : table_) records_.absorb(*c);
+  for (const auto& [handle, c] : table_) {
+    say_findings(*c);
+    records_.absorb(*c);
+  }
   for (const auto& [reason, calls] : starts_left_) {
     for (int op = 0; op < operation_count; ++op)
       records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);

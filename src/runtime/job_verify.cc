@@ -111,10 +111,7 @@ int Job::compare(const Call& call, int host_error) {
   if ((seen & has_failed) == 0 && judgement == Judgement::unknown) {
     if (c.is_reproducible) v.put_own_back();
     if (c.rank == 0) {
-      log::warning_once("option 'verify': " + std::string(name(call.operation)) + " with " +
-                        std::string(name(call.operation)) + ":" + c.verified_class->choice->text() +
-                        " gives other bits than the MPI's own; whether that is right for an operator of the "
-                        "program, or for its type, cannot be told");
+      log::warning_once(doubt_text(call, *c.verified_class->choice));
     }
     return host_error;
   }
@@ -167,21 +164,34 @@ std::int64_t Job::first_beyond_bound(Communicator& c, const Call& call, const ho
   return found;
 }
 
-std::string Job::write_input(const Communicator& c, const Call& call, Verification& v) {
-  const std::vector<char>& input = v.input();
-  if (options_.verify_inputs.empty() || input.size() > most_input_bytes) return {};
-  const std::string stem = options_.verify_inputs + "-" + std::string(name(call.operation)) + "-" +
-                           std::to_string(c.id) + "-" + std::to_string(c.verified_calls) + "-rank";
+std::string Job::doubt_text(const Call& call, const tuning::Choice& choice) {
+  const std::string operation(name(call.operation));
+  return "option 'verify': " + operation + " with " + operation + ":" + choice.text() +
+         " gives other bits than the MPI's own; whether that is right for an operator of the program, or for "
+         "its type, cannot be told";
+}
+
+bool Job::may_be_written(const std::vector<char>& input) const {
+  return !options_.verify_inputs.empty() && input.size() <= most_input_bytes;
+}
+
+// What a rank gave to a check, and both results. Says how the files of all ranks are called.
+std::string Job::write_input(const Communicator& c, Operation operation, std::uint64_t check,
+                             const std::vector<char>& input, const std::vector<char>& own,
+                             const std::vector<char>& hosts) const {
+  if (!may_be_written(input)) return {};
+  const std::string stem = options_.verify_inputs + "-" + std::string(name(operation)) + "-" +
+                           std::to_string(c.id) + "-" + std::to_string(check) + "-rank";
   const std::string path = stem + std::to_string(c.rank) + ".json";
   const std::string partial = path + ".tmp";
   const nlohmann::ordered_json content = {{"schema", "unisono-mismatch"},
                                           {"version", 1},
-                                          {"operation", std::string(name(call.operation))},
+                                          {"operation", std::string(name(operation))},
                                           {"rank", c.rank},
                                           {"ranks", c.size},
                                           {"input", hexadecimal(input)},
-                                          {"unisono", hexadecimal(v.own())},
-                                          {"mpi", hexadecimal(v.hosts())}};
+                                          {"unisono", hexadecimal(own)},
+                                          {"mpi", hexadecimal(hosts)}};
   std::ofstream file(partial);
   file << content.dump(1) << '\n';
   file.close();
@@ -192,56 +202,78 @@ std::string Job::write_input(const Communicator& c, const Call& call, Verificati
   return stem + "*.json";
 }
 
+namespace {
+
+std::string report_line(const std::string& key, const std::string& value) {
+  constexpr std::size_t width = 20;
+  return "  " + key + std::string(std::max(key.size() + 2, width) - key.size(), ' ') + value + "\n";
+}
+
+std::string text_of(const Call& call, const tuning::Choice& choice) {
+  return std::string(name(call.operation)) + ":" + choice.text();
+}
+
+}  // namespace
+
 // Everything that is needed to see it again, from the first rank that saw it.
 void Job::report_mismatch(Communicator& c, const Call& call, Verification& v, std::int64_t wrong,
                           int reporting) {
-  const std::string files = write_input(c, call, v);
+  const std::string files = write_input(c, call.operation, c.verified_calls, v.input(), v.own(), v.hosts());
   const tuning::Choice& choice = *c.verified_class->choice;
-  const std::string forced = std::string(name(call.operation)) + ":" + choice.text();
-  const std::string what = forced + " was wrong on " + c.layout->describe();
   {
     const std::lock_guard lock(decide_mutex_);
-    warnings_.push_back(what + ", and is quarantined (option 'verify')");
+    warnings_.push_back(text_of(call, choice) + " was wrong on " + c.layout->describe() +
+                        ", and is quarantined (option 'verify')");
   }
   if (c.rank != reporting) return;
+  log::warning(mismatch_text(c, call, choice, v, wrong, c.verified_calls) + inputs_text(files) +
+               closing_text(c, call, choice));
+}
+
+std::string Job::mismatch_text(const Communicator& c, const Call& call, const tuning::Choice& choice,
+                               const Verification& v, std::int64_t wrong, std::uint64_t check) const {
   const host::TypeInfo info = element_of(call);
   const std::size_t bytes = info.size_bytes;
   const std::size_t element = static_cast<std::size_t>(wrong) / bytes;
-  std::string text = what + ": its result is not the MPI's\n";
-  const auto line = [&text](const std::string& key, const std::string& value) {
-    text +=
-        "  " + key + std::string(std::max<std::size_t>(key.size(), 18) + 2 - key.size(), ' ') + value + "\n";
-  };
-  line("chosen because", choice.reason);
-  line("communicator", (c.name.empty() ? "number " + std::to_string(c.id) : c.name) + ", " +
-                           c.layout->describe() + ", its check number " + std::to_string(c.verified_calls));
-  line("call",
-       (is_rooted(call.operation) ? "root " + std::to_string(call.root) + ", " : "") +
-           std::to_string(v.hosts().size() / bytes) + " elements of the result here, datatype " +
-           std::string(name(info.element)) + " of " + std::to_string(info.size_bytes) + " bytes" +
-           (is_reduction(call.operation) ? ", operator " + std::string(name(host_.reduce_op(call.op))) : "") +
-           (call.is_in_place ? ", in place" : ""));
+  std::string text =
+      text_of(call, choice) + " was wrong on " + c.layout->describe() + ": its result is not the MPI's\n";
+  text += report_line("chosen because", choice.reason);
+  text +=
+      report_line("communicator", (c.name.empty() ? "number " + std::to_string(c.id) : c.name) + ", " +
+                                      c.layout->describe() + ", its check number " + std::to_string(check));
+  text += report_line(
+      "call",
+      (is_rooted(call.operation) ? "root " + std::to_string(call.root) + ", " : "") +
+          std::to_string(v.hosts().size() / bytes) + " elements of the result here, datatype " +
+          std::string(name(info.element)) + " of " + std::to_string(info.size_bytes) + " bytes" +
+          (is_reduction(call.operation) ? ", operator " + std::string(name(host_.reduce_op(call.op))) : "") +
+          (call.is_in_place ? ", in place" : ""));
   if (v.own_error != host::success) {
-    line("failure",
-         "on rank " + std::to_string(c.rank) + ", with the MPI's error code " + std::to_string(v.own_error));
-  } else {
-    const std::size_t first = element * bytes;
-    const std::size_t shown = std::min(bytes, v.hosts().size() - first);
-    const auto shown_as = [&](const std::vector<char>& data) {
-      return value_text(info.element, data.data() + first, shown);
-    };
-    line("first difference", "on rank " + std::to_string(c.rank) + ", element " + std::to_string(element) +
-                                 ": " + shown_as(v.own()) + ", the MPI has " + shown_as(v.hosts()));
+    return text + report_line("failure", "on rank " + std::to_string(c.rank) +
+                                             ", with the MPI's error code " + std::to_string(v.own_error));
   }
-  line("inputs", files.empty() ? "too long to be written, or option 'verify_inputs' is empty" : files);
-  std::string again = "UNISONO_VERIFY=all UNISONO_ALGORITHM='" + forced + "'";
+  const std::size_t first = element * bytes;
+  const std::size_t shown = std::min(bytes, v.hosts().size() - first);
+  const auto shown_as = [&](const std::vector<char>& data) {
+    return value_text(info.element, data.data() + first, shown);
+  };
+  return text + report_line("first difference", "on rank " + std::to_string(c.rank) + ", element " +
+                                                    std::to_string(element) + ": " + shown_as(v.own()) +
+                                                    ", the MPI has " + shown_as(v.hosts()));
+}
+
+std::string Job::inputs_text(const std::string& files) {
+  return report_line("inputs",
+                     files.empty() ? "too long to be written, or option 'verify_inputs' is empty" : files);
+}
+
+std::string Job::closing_text(const Communicator& c, const Call& call, const tuning::Choice& choice) const {
+  std::string again = "UNISONO_VERIFY=all UNISONO_ALGORITHM='" + text_of(call, choice) + "'";
   if (!options_.nodes.empty()) again += " UNISONO_NODES=" + options_.nodes;
   if (c.is_reproducible) again += " UNISONO_REPRODUCIBLE=1";
-  line("to see it again", again);
-  text +=
-      "  The MPI's result is delivered; the algorithm is not used on this communicator any more, nor on new "
-      "ones.";
-  log::warning(text);
+  return report_line("to see it again", again) +
+         "  The MPI's result is delivered; the algorithm is not used on this communicator any more, nor on "
+         "new ones.";
 }
 
 // On all ranks of the communicator alike: what was decided for the operation is decided anew.

@@ -21,6 +21,11 @@ bool is_place(ElementType element) {
   return element == ElementType::float_int || element == ElementType::double_int;
 }
 
+bool is_single(ElementType element) {
+  return element == ElementType::float32 || element == ElementType::complex64 ||
+         element == ElementType::float_int;
+}
+
 template <typename T>
 T read(const char* data, std::size_t index = 0) {
   T value;
@@ -39,14 +44,20 @@ long double rounding(std::size_t operands, long double each) {
 }
 
 template <typename Real>
-bool sums_agree(const char* one, const char* other, const Operands& operands, std::size_t component) {
-  long double total = 0;
-  for (const char* operand : operands) total += std::fabs(read<Real>(operand, component));
+bool sums_agree(const char* one, const char* other, long double total, std::size_t operands,
+                std::size_t component) {
   // In some order a partial sum overflows; or there is a NaN.
   if (!(total <= std::numeric_limits<Real>::max())) return true;
   const long double difference = static_cast<long double>(read<Real>(one, component)) -
                                  static_cast<long double>(read<Real>(other, component));
-  return std::fabs(difference) <= 2 * rounding<Real>(operands.size(), 1) * total;
+  return std::fabs(difference) <= 2 * rounding<Real>(operands, 1) * total;
+}
+
+template <typename Real>
+bool sums_agree(const char* one, const char* other, const Operands& operands, std::size_t component) {
+  long double total = 0;
+  for (const char* operand : operands) total += std::fabs(read<Real>(operand, component));
+  return sums_agree<Real>(one, other, total, operands.size(), component);
 }
 
 // Magnitudes of all operands; of one that is zero none.
@@ -96,9 +107,7 @@ bool complex_products_agree(const char* one, const char* other, const Operands& 
 }
 
 template <typename Real>
-bool extremes_agree(const char* one, const char* other, const Operands& operands, bool has_place) {
-  if (std::ranges::any_of(operands, [](const char* data) { return std::isnan(read<Real>(data)); }))
-    return true;
+bool extremes_agree(const char* one, const char* other, bool has_place) {
   if (read<Real>(one) != read<Real>(other)) return false;
   return !has_place || std::memcmp(one + sizeof(Real), other + sizeof(Real), sizeof(std::int32_t)) == 0;
 }
@@ -109,9 +118,57 @@ bool agree(ReduceOp op, ElementType element, const char* one, const char* other,
     return sums_agree<Real>(one, other, operands, 0) &&
            (!is_complex(element) || sums_agree<Real>(one, other, operands, 1));
   }
-  if (op != ReduceOp::prod) return extremes_agree<Real>(one, other, operands, is_place(element));
+  if (op != ReduceOp::prod) {
+    const auto is_nan = [](const char* data) { return std::isnan(read<Real>(data)); };
+    return std::ranges::any_of(operands, is_nan) || extremes_agree<Real>(one, other, is_place(element));
+  }
   return is_complex(element) ? complex_products_agree<Real>(one, other, operands)
                              : products_agree<Real>(one, other, operands);
+}
+
+template <typename Real>
+void write(char* data, std::size_t index, long double value) {
+  const auto narrow = static_cast<Real>(value);
+  std::memcpy(data + index * sizeof narrow, &narrow, sizeof narrow);
+}
+
+template <typename Real>
+void make_weight(ReduceOp op, ElementType element, char* data) {
+  const long double first = read<Real>(data);
+  if (op == ReduceOp::sum) {
+    write<Real>(data, 0, std::fabs(first));
+    if (is_complex(element)) write<Real>(data, 1, std::fabs(read<Real>(data, 1)));
+  } else if (op == ReduceOp::prod) {
+    const long double magnitude =
+        is_complex(element) ? std::hypot(first, static_cast<long double>(read<Real>(data, 1))) : first;
+    write<Real>(data, 0, magnitude == 0 ? 0 : std::fabs(std::log2(std::fabs(magnitude))));
+    if (is_complex(element)) write<Real>(data, 1, 0);
+  } else {
+    write<Real>(data, 0, std::isnan(first) ? 1 : 0);
+    if (is_place(element)) std::memset(data + sizeof(Real), 0, sizeof(std::int32_t));
+  }
+}
+
+template <typename Real>
+bool agree(ReduceOp op, ElementType element, const char* one, const char* other, const char* weight,
+           std::size_t operands) {
+  const auto weighs = [&](std::size_t component) {
+    // The weights were rounded as operands are.
+    return read<Real>(weight, component) * (1 + rounding<Real>(operands, 1));
+  };
+  if (op == ReduceOp::sum) {
+    return sums_agree<Real>(one, other, weighs(0), operands, 0) &&
+           (!is_complex(element) || sums_agree<Real>(one, other, weighs(1), operands, 1));
+  }
+  if (op != ReduceOp::prod) return weighs(0) != 0 || extremes_agree<Real>(one, other, is_place(element));
+  constexpr int margin = 4;
+  if (!(weighs(0) < -std::numeric_limits<Real>::min_exponent - margin)) return true;
+  const auto number = [&](const char* data) {
+    return std::complex<long double>(read<Real>(data, 0), is_complex(element) ? read<Real>(data, 1) : 0);
+  };
+  const long double share = rounding<Real>(operands, is_complex(element) ? 4 : 1);
+  const long double most = std::max(std::abs(number(one)), std::abs(number(other)));
+  return std::abs(number(one) - number(other)) <= 2 * share * (1 + share) * most;
 }
 
 template <typename T>
@@ -148,10 +205,27 @@ Judgement judgement_of(Operation operation, ReduceOp op, ElementType element) {
 
 bool may_both_be(ReduceOp op, ElementType element, const char* one, const char* other,
                  const Operands& operands) {
-  const bool is_single = element == ElementType::float32 || element == ElementType::complex64 ||
-                         element == ElementType::float_int;
-  return is_single ? agree<float>(op, element, one, other, operands)
-                   : agree<double>(op, element, one, other, operands);
+  return is_single(element) ? agree<float>(op, element, one, other, operands)
+                            : agree<double>(op, element, one, other, operands);
+}
+
+ReduceOp weight_op(ReduceOp op, ElementType element) {
+  if (op == ReduceOp::sum || op == ReduceOp::prod) return ReduceOp::sum;
+  return is_place(element) ? ReduceOp::maxloc : ReduceOp::max;
+}
+
+void make_weights(ReduceOp op, ElementType element, char* data, std::size_t elements,
+                  std::size_t element_bytes) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    char* one = data + i * element_bytes;
+    is_single(element) ? make_weight<float>(op, element, one) : make_weight<double>(op, element, one);
+  }
+}
+
+bool may_both_be(ReduceOp op, ElementType element, const char* one, const char* other, const char* weight,
+                 std::size_t operands) {
+  return is_single(element) ? agree<float>(op, element, one, other, weight, operands)
+                            : agree<double>(op, element, one, other, weight, operands);
 }
 
 std::string value_text(ElementType element, const char* data, std::size_t bytes) {

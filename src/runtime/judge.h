@@ -25,6 +25,17 @@ Judgement judgement_of(Operation operation, ReduceOp op, ElementType element);
 bool may_both_be(ReduceOp op, ElementType element, const char* one, const char* other,
                  const std::vector<const char*>& operands);
 
+// The same where operands of other ranks are not at hand (calls that do not block): each rank makes a weight
+// of each of its operands, the host joins the weights as it joins operands, by weight_op, and the result
+// judges. It passes a little more: of a product that a zero or another order may have let leave the range.
+ReduceOp weight_op(ReduceOp op, ElementType element);
+// Packed elements become their weights: of sums magnitudes, of products powers of two, of extremes whether it
+// is NaN.
+void make_weights(ReduceOp op, ElementType element, char* data, std::size_t elements,
+                  std::size_t element_bytes);
+bool may_both_be(ReduceOp op, ElementType element, const char* one, const char* other, const char* weight,
+                 std::size_t operands);
+
 // A packed element for people: "1.5", "(1, -2)", or bytes "0x3f80...".
 std::string value_text(ElementType element, const char* data, std::size_t bytes);
 

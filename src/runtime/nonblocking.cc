@@ -74,7 +74,7 @@ Outcome Job::prepare(const Call& call) {
   return look_at(c, call, &started) == Start::native ? Outcome::native : Outcome::done;
 }
 
-Outcome Job::start(const Call& call, const Completion& completion) {
+Outcome Job::start(const Call& call, const Completion& completion, HostPart** host) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
   Communicator* c = find_set_up(call.comm);
   std::unique_lock lock(progress_mutex_);
@@ -100,6 +100,7 @@ Outcome Job::start(const Call& call, const Completion& completion) {
   if (what == Start::native) return Outcome::native;
   started->completion = completion;
   started->start_s = now_s();
+  plan_check(started, host != nullptr);
   started->error = prepare(started);
   if (started->error != host::success) {
     // The others wait for this process, as they do where a blocking call fails on one.
@@ -107,6 +108,12 @@ Outcome Job::start(const Call& call, const Completion& completion) {
     lock.unlock();
     completion.call(completion.context, host_.call_error_handler(call.comm, error));
     return Outcome::done;
+  }
+  const bool is_checked = started->check != nullptr;
+  if (is_checked) {
+    started->check->begin();
+    open_checks_.push_back(started->check.get());
+    *host = &started->check->host_part;
   }
   CallQueue& queue = *c->queue;
   if (queue.calls.empty()) active_.push_back(c);
@@ -117,7 +124,7 @@ Outcome Job::start(const Call& call, const Completion& completion) {
   if (thread_ != nullptr) thread_->add();
   lock.unlock();
   make_progress();
-  return Outcome::done;
+  return is_checked ? Outcome::compared : Outcome::done;
 }
 
 // What decides about the call, bytes, as for blocking ones. Nothing where it moves nothing.
@@ -155,14 +162,18 @@ int Job::prepare(StartedCall* started) {
   started->transfer.reset();
   if (has_uneven_blocks(call.operation)) {
     started->compiled = compiled(c, entry, call, work.blocks.is_in_place(), started->is_commutative);
+    using Packing = BlockTransfer::Packing;
+    const Packing packing = started->check != nullptr ? Packing::apart
+                            : c.verify_interval != 0  ? Packing::for_any
+                                                      : Packing::as_needed;
     const int error = work.blocks.prepare(host_, call, *started->compiled, &started->data, &work.packed_input,
-                                          &work.packed_output);
+                                          &work.packed_output, packing);
     if (error != host::success) return error;
     started->header = header(c, entry, call, false, &work, &started->header_data);
   } else {
     Transfer& transfer = started->transfer.emplace(host_, call, started->arguments, c.rank, c.size,
                                                    &work.packed_input, &work.packed_output);
-    const int error = transfer.prepare();
+    const int error = transfer.prepare(started->check != nullptr);
     if (error != host::success) return error;
     started->compiled = compiled(c, entry, call, transfer.is_in_place(), started->is_commutative);
     started->data = {.input = transfer.input(),
@@ -192,21 +203,29 @@ bool Job::advance(StartedCall* call) {
     call->state = State::in_blocks;
     executor.start(*call->compiled, ground(c), call->data);
   };
-  if (call->state == State::waiting) {
-    if (call->header == nullptr) {
+  for (;;) {
+    if (call->state == State::to_agree) {
+      call->state = State::in_agreement;
+      start_agreement(call);
+    } else if (call->state == State::waiting) {
+      replace_where_found_wrong(call);
+      if (call->header == nullptr) {
+        start_blocks();
+      } else {
+        call->state = State::in_header;
+        executor.start(*call->header, ground(c), call->header_data);
+      }
+    }
+    if (!executor.poll()) return false;
+    call->error = executor.finish();
+    if (call->state == State::in_blocks || call->error != host::success) return true;
+    if (call->state == State::in_header) {
       start_blocks();
     } else {
-      call->state = State::in_header;
-      executor.start(*call->header, ground(c), call->header_data);
+      take_findings(c, call->findings);
+      call->state = State::waiting;
     }
   }
-  if (!executor.poll()) return false;
-  call->error = executor.finish();
-  if (call->state == State::in_blocks || call->error != host::success) return true;
-  start_blocks();
-  if (!executor.poll()) return false;
-  call->error = executor.finish();
-  return true;
 }
 
 // Under the lock: the communicator's calls one after the other. True where one has ended.
@@ -254,7 +273,12 @@ bool Job::make_progress() {
     const std::unique_lock lock(progress_mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     advance_all([](const Communicator&) { return true; });
-    std::swap(over, over_);
+    look_at_host_parts();
+    std::erase_if(over_, [&](std::unique_ptr<StartedCall>& call) {
+      if (call->check != nullptr && !call->check->is_host_over) return false;
+      over.push_back(std::move(call));
+      return true;
+    });
   }
   if (over.empty()) return false;
   conclude(&over);
@@ -269,10 +293,14 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
     };
     if (call->error == schedule::error_single_copy) give_up_single_copy(call->call);
     if (call->op) keep(call->op->error());
-    if (call->error == host::success)
-      keep(call->transfer ? call->transfer->deliver()
-                          : call->work.blocks.deliver(host_, call->work.packed_output));
-    if (call->error != host::success) call->error = host_.call_error_handler(call->call.comm, call->error);
+    if (call->check != nullptr) {
+      conclude_check(call.get());  // where the host's part failed its error handler has spoken
+    } else {
+      if (call->error == host::success)
+        keep(call->transfer ? call->transfer->deliver()
+                            : call->work.blocks.deliver(host_, call->work.packed_output));
+      if (call->error != host::success) call->error = host_.call_error_handler(call->call.comm, call->error);
+    }
     call->completion.call(call->completion.context, call->error);
   }
   const std::lock_guard lock(progress_mutex_);
@@ -281,6 +309,7 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
     entry.sampled_s += now_s() - call->start_s;
     ++entry.samples;
     CallQueue& queue = *call->communicator->queue;
+    call->check.reset();
     queue.spare.push_back(std::move(call));
     queue.under_way.fetch_sub(1, std::memory_order_release);
   }

@@ -106,12 +106,14 @@ std::string summary(const Json& report) {
 std::uint64_t Records::absorb(const Communicator& c, Operation operation, int size_class,
                               const CallClass& entry, bool is_blocking) {
   if (entry.kind == CallClass::Kind::learned) return absorb_learned(c, operation, size_class, *entry.learned);
-  if (entry.calls == 0) return 0;
+  const std::uint64_t by_stand_in =
+      entry.stand_in == nullptr ? 0 : absorb(c, operation, size_class, *entry.stand_in, is_blocking);
+  if (entry.calls == 0) return by_stand_in;
   absorb_class(
       c,
       {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
       entry);
-  return entry.calls;
+  return entry.calls + by_stand_in;
 }
 
 // The candidates are classes as others are. What was learned is the same on all ranks: one tells it.

@@ -31,8 +31,12 @@ bool leaves_to_host(Operation operation, host::Comm comm) {
   return job == nullptr || job->leaves_to_host(operation, comm);
 }
 
-Outcome start_collective(const Call& call, const Completion& completion) {
-  return job == nullptr ? Outcome::native : job->start(call, completion);
+Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {
+  return job == nullptr ? Outcome::native : job->start(call, completion, host);
+}
+
+void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context) {
+  if (job != nullptr) job->host_has_started(host, is_over, context);
 }
 
 Outcome prepare_collective(const Call& call) {

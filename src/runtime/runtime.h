@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/types.h"
 #include "host/host.h"
@@ -64,6 +65,7 @@ enum class Outcome : std::uint8_t {
   done,          // finished; *error is what the MPI function returns
   native,        // not taken: the wrapper calls the host MPI's own collective, on all ranks alike
   compared,      // Unisono's result is kept aside: the wrapper calls the host's own, and then compare()
+                 // (of calls that do not block: see start_collective)
   native_timed,  // the same as native, and the wrapper then says how long it took: native_finished()
 };
 
@@ -89,10 +91,23 @@ struct Completion {
   void* context = nullptr;
 };
 
+// The host's part of a call that does not block and is checked (option verify): what it is to start, in this
+// order. The first one is the program's own; what the others work on belongs to the runtime.
+struct HostPart {
+  std::vector<Call> calls;
+  // Looks whether all of them are over, without waiting; asked until it says so, on threads of the program
+  // alone. *error: of the first one.
+  bool (*is_over)(void* context, int* error) = nullptr;
+  void* context = nullptr;
+};
+
 // Takes one non-blocking collective call, and never waits: it is under way when this returns (or ended), and
 // goes on in make_progress. The calls on one communicator run one after the other, blocking ones after those
-// that are under way. Where the outcome is native, nothing is called.
-Outcome start_collective(const Call& call, const Completion& completion);
+// that are under way. Where the outcome is native, nothing is called. Where it is compared, the call is under
+// way as well, and *host is what the host is to start before the wrapper returns; then host_has_started().
+// Without `host`: the host cannot, on all ranks alike, and the call is not checked.
+Outcome start_collective(const Call& call, const Completion& completion, HostPart** host = nullptr);
+void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
 // Of a persistent call, when it is made, where MPI lets us block: sets its communicator up. Says whether
 // start_collective will take such calls. Collective.
 Outcome prepare_collective(const Call& call);

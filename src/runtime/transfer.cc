@@ -189,10 +189,11 @@ bool Transfer::needs_output_before() const {
   return call_.operation == Operation::bcast ? rank_ == call_.root : call_.is_in_place;
 }
 
-int Transfer::prepare() {
+int Transfer::prepare(bool is_apart) {
+  is_apart_ = is_apart;
   const Side& send = arguments_.send;
   const Side& recv = arguments_.recv;
-  if (send.count != 0 && !send.info.is_contiguous) {
+  if (send.count != 0 && (is_apart || !send.info.is_contiguous)) {
     packed_input_->resize(send.bytes());
     const int error = host_.pack(input_, send.count, send.type, packed_input_->data(), send.bytes());
     if (error != host::success) return error;
@@ -202,7 +203,7 @@ int Transfer::prepare() {
     packed_input_->assign(data, data + send.bytes());
     input_ = packed_input_->data();
   }
-  if (recv.count != 0 && !recv.info.is_contiguous) {
+  if (recv.count != 0 && (is_apart || !recv.info.is_contiguous)) {
     packed_output_->resize(recv.bytes());
     is_output_packed_ = true;
     void* program_output = output_;
@@ -222,7 +223,7 @@ int Transfer::prepare() {
 
 int Transfer::deliver() {
   const bool is_bcast = call_.operation == Operation::bcast;
-  if (!is_output_packed_ || (is_bcast && rank_ == call_.root)) return host::success;
+  if (!is_output_packed_ || is_apart_ || (is_bcast && rank_ == call_.root)) return host::success;
   const Side& recv = arguments_.recv;
   void* program_output = is_bcast ? const_cast<void*>(call_.send_buffer) : call_.recv_buffer;
   return host_.unpack(packed_output_->data(), recv.bytes(), program_output, recv.count, recv.type);

@@ -75,10 +75,12 @@ class Transfer {
  public:
   Transfer(host::Host& host, const Call& call, const Arguments& arguments, int rank, int size,
            std::vector<char>* packed_input, std::vector<char>* packed_output);
-  int prepare();  // packs
+  // Packs. `is_apart`: works on copies alone, whatever the datatypes are, and delivers nothing.
+  int prepare(bool is_apart = false);
   int deliver();  // unpacks
   const void* input() const { return input_; }
   void* output() const { return output_; }
+  bool has_packed_output() const { return is_output_packed_; }
   // Does the schedule see the call as in place?
   bool is_in_place() const { return call_.is_in_place && !needs_copy(); }
 
@@ -94,6 +96,7 @@ class Transfer {
   const void* input_ = nullptr;
   void* output_ = nullptr;
   bool is_output_packed_ = false;
+  bool is_apart_ = false;
 };
 
 }  // namespace unisono::runtime

@@ -22,6 +22,7 @@ class Verification {
   // then this rank has no opinion.
   void save();
   void keep_own();
+  void take_own(std::vector<char>* packed) { own_.swap(*packed); }
   void read_hosts();
   // Unisono's result into the program's memory again.
   void put_own_back();

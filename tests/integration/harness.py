@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,6 +74,11 @@ def compile_program(
     job.run(command, mpis.launcher_environment(mpi), timeout=120, directory=PROGRAMS).check()
     partial.rename(target)
     return target
+
+
+def seed_of_this_run() -> str:
+    """A seed that differs from run to run; TEST_SEED repeats one. What fails names it."""
+    return os.environ.get("TEST_SEED") or str(secrets.randbelow(1_000_000))
 
 
 def build_yield_preload() -> Path:

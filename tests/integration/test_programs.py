@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 import signal
 from pathlib import Path
 
 import pytest
-from harness import HEADER, PROGRAMS, SHIM, Runner, compile_program, installed
+from harness import HEADER, PROGRAMS, SHIM, Runner, compile_program, installed, seed_of_this_run
 from job import run
 from mpis import ALL, BY_NAME, Mpi
 
@@ -29,11 +27,6 @@ def test_threads(mpi: Mpi, runner: Runner):
     if result.output == "SKIP\n":
         pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
     assert result.output == "OK\n", str(result)
-
-
-def seed_of_this_run() -> str:
-    """A seed that differs from run to run; TEST_SEED repeats one. What fails names it."""
-    return os.environ.get("TEST_SEED") or str(secrets.randbelow(1_000_000))
 
 
 @pytest.mark.parametrize(("ranks", "turns"), [(2, 700), (4, 120)])

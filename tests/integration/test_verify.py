@@ -10,7 +10,7 @@ import json
 import re
 
 import pytest
-from harness import BUILD, Runner, compile_program, installed
+from harness import BUILD, Runner, compile_program, installed, seed_of_this_run
 from mpis import BY_NAME, Mpi
 
 FAULTY_SHIM = BUILD / "faulty/bin/unisono-exec"
@@ -60,6 +60,55 @@ def test_wrong_algorithms_are_quarantined(mpi: Mpi, runner: Runner, how: str):
     reasons = [row["reason"] for row in report["classes"] if row["operation"] in SPOILED]
     assert sum("is quarantined" in reason for reason in reasons) >= len(SPOILED)
     assert sum("is quarantined" in warning for warning in report["warnings"]) >= len(SPOILED)
+
+
+# The forms of calls that do not block.
+FORMS = ["started", "persistent"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_right_algorithms_pass_without_blocking(mpi: Mpi, runner: Runner, setting: str, form: str):
+    environment = {"UNISONO_VERIFY": "all", "UNISONO_PROGRESS": "calls", **SETTINGS[setting]}
+    command = [compile_program(mpi, "verify_started.c"), form]
+    result = runner.unisono(mpi, 4, command, environment, timeout=TIMEOUT).check()
+    assert "RIGHT" in result.output and "was wrong" not in result.errors, str(result)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("how", ["all", "sample"])
+def test_wrong_algorithms_are_replaced_without_blocking(mpi: Mpi, runner: Runner, how: str, form: str):
+    """No blocking collective of the program's comes in between: the next call knows, and is right."""
+    environment = {
+        "UNISONO_VERIFY": how,
+        "UNISONO_PROGRESS": "calls",
+        "UNISONO_ALGORITHM": "all:faulty",
+        "UNISONO_REPORT": str(runner.scratch / "report.json"),
+        "UNISONO_VERIFY_INPUTS": str(runner.scratch / "mismatch"),
+    }
+    command = [FAULTY_SHIM, compile_program(mpi, "verify_started.c"), form, "faults"]
+    result = runner.run(mpi, 4, command, environment, timeout=TIMEOUT).check()
+    assert "RIGHT" in result.output, str(result)
+    for operation in SPOILED:
+        assert result.errors.count(f"unisono: {operation}:faulty was wrong on 4 ranks") == 1, str(result)
+        files = sorted(runner.scratch.glob(f"mismatch-{operation}-*.json"))
+        assert len(files) == 4, str(result)
+        contents = [json.loads(file.read_text()) for file in files]
+        assert [content["unisono"] == content["mpi"] for content in contents] == [True, True, True, False]
+    report = json.loads((runner.scratch / "report.json").read_text())
+    rows = [row for row in report["classes"] if row["operation"] in SPOILED and row["form"] != "blocking"]
+    assert sum(row["calls"] for row in rows if row["algorithm"] == "faulty") == len(SPOILED), rows
+    assert sum("is quarantined" in warning for warning in report["warnings"]) >= len(SPOILED)
+
+
+def test_random_calls_that_do_not_block(mpi: Mpi, runner: Runner):
+    """Many under way, with types, operators and communicators freed; each checked, by algorithms right and wrong."""
+    command = [compile_program(mpi, "nonblocking.c"), seed_of_this_run()]
+    result = runner.unisono(mpi, 4, command, {"UNISONO_VERIFY": "all"}, timeout=TIMEOUT).check()
+    assert result.output == "OK\n" and "was wrong" not in result.errors, str(result)
+    environment = {"UNISONO_VERIFY": "all", "UNISONO_ALGORITHM": "all:faulty", "UNISONO_VERIFY_INPUTS": ""}
+    result = runner.run(mpi, 4, [FAULTY_SHIM, *command], environment, timeout=TIMEOUT).check()
+    assert result.output == "OK\n", str(result)
 
 
 def test_the_fault_is_there(request: pytest.FixtureRequest, runner: Runner):

@@ -128,6 +128,7 @@ class FakeHost final : public Host {
   int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
              Datatype type) override;
   ReduceOp reduce_op(Op op) override;
+  Op predefined_op(ReduceOp op) override { return fake::op(op); }
   bool is_commutative(Op op) override;
   bool is_defined(Op op, Datatype type) override;
   int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;

@@ -97,6 +97,10 @@ ReduceOp MpiHost::reduce_op(Op op) {
   return classify(native(op));
 }
 
+Op MpiHost::predefined_op(ReduceOp op) {
+  return widen<Op>(predefined(op));
+}
+
 bool MpiHost::is_commutative(Op op) {
   if (classify(native(op)) != ReduceOp::host) return true;
   int is_commutative = 0;

@@ -239,4 +239,12 @@ ReduceOp classify(MPI_Op op) {
   return ReduceOp::host;
 }
 
+MPI_Op predefined(ReduceOp op) {
+#define UNISONO_CLASSIFY(name, value) \
+  if (op == ReduceOp::value) return MPI_##name;
+  UNISONO_OPERATORS(UNISONO_CLASSIFY)
+#undef UNISONO_CLASSIFY
+  return MPI_OP_NULL;
+}
+
 }  // namespace unisono::host::mpi

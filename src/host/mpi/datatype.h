@@ -27,6 +27,7 @@ int measure(MPI_Datatype type, TypeInfo* info);
 int find_contiguous(MPI_Datatype type, bool* is_contiguous);
 
 ReduceOp classify(MPI_Op op);
+MPI_Op predefined(ReduceOp op);
 
 // Does MPI define the operator for elements of `type`? The predefined ones take some predefined types, the
 // program's own take what they like.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/mpi/datatype.h"
+#include "host/mpi/host_part.h"
 #include "host/mpi/requests.h"
 
 namespace unisono::host::mpi {
@@ -177,20 +178,36 @@ bool look_at_host_calls() {
   return !over.empty();
 }
 
+namespace {
+
+// False where the runtime leaves the call to the host. *error: of the host's part, where it is to make one.
+bool start_taken(const runtime::Call& call, const runtime::Completion& completion, int* error) {
+  runtime::HostPart* host = nullptr;
+  const runtime::Outcome outcome =
+      runtime::start_collective(call, completion, can_start(call) ? &host : nullptr);
+  *error = outcome == runtime::Outcome::compared ? start_host_part(host) : MPI_SUCCESS;
+  return outcome == runtime::Outcome::done || outcome == runtime::Outcome::compared;
+}
+
+}  // namespace
+
 bool start_request(const runtime::Call& call, MPI_Request* request, int* error) {
   const Nested nested;
   Pending* pending = take_pending();
   runtime::Call held = call;
   *error = hold_types(&held, pending);
-  const bool is_taken = *error == MPI_SUCCESS &&
-                        runtime::start_collective(held, {call_has_ended, pending}) == runtime::Outcome::done;
+  const bool is_taken = *error == MPI_SUCCESS && start_taken(held, {call_has_ended, pending}, error);
   if (!is_taken) {
     release_types(pending);
     drop_user(pending);
     drop_user(pending);
     return false;  // the host's error handlers speak
   }
-  *error = make_request(pending, request);
+  if (*error == MPI_SUCCESS) {
+    *error = make_request(pending, request);
+  } else {
+    drop_user(pending);  // there is no request; Unisono's part goes on
+  }
   return true;
 }
 
@@ -257,10 +274,7 @@ int start_persistent(Persistent* call) {
   if (error != MPI_SUCCESS) return error;
   call->users.fetch_add(1, std::memory_order_relaxed);
   const runtime::Completion completion{persistent_has_ended, call};
-  if (call->made->is_for_runtime &&
-      runtime::start_collective(call->made->call, completion) == runtime::Outcome::done) {
-    return MPI_SUCCESS;
-  }
+  if (call->made->is_for_runtime && start_taken(call->made->call, completion, &error)) return error;
   HostCall host_call;
   error = call->made->start(&host_call.request);
   if (error != MPI_SUCCESS) {

@@ -9,37 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "persistent.inc"
+
 enum { most_open = 16, steps = 150, most_count = 6000, most_turns = 3 };
 
-// MPIs before 4.0 have no persistent collectives; under Unisono they have.
-#if MPI_VERSION < 4
-#define OLD __attribute__((weak))
-#define DATA const void*, int, MPI_Datatype, void*, int, MPI_Datatype
-#define REDUCTION const void*, void*, int, MPI_Datatype, MPI_Op
-#define TAIL MPI_Comm, MPI_Info, MPI_Request*
-OLD int MPI_Barrier_init(TAIL);
-OLD int MPI_Bcast_init(void*, int, MPI_Datatype, int, TAIL);
-OLD int MPI_Reduce_init(REDUCTION, int, TAIL);
-OLD int MPI_Allreduce_init(REDUCTION, TAIL);
-OLD int MPI_Gather_init(DATA, int, TAIL);
-OLD int MPI_Scatter_init(DATA, int, TAIL);
-OLD int MPI_Allgather_init(DATA, TAIL);
-OLD int MPI_Alltoall_init(DATA, TAIL);
-OLD int MPI_Reduce_scatter_block_init(REDUCTION, TAIL);
-OLD int MPI_Scan_init(REDUCTION, TAIL);
-OLD int MPI_Exscan_init(REDUCTION, TAIL);
-OLD int MPI_Allgatherv_init(const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
-                            TAIL);
-OLD int MPI_Gatherv_init(const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, int,
-                         TAIL);
-OLD int MPI_Scatterv_init(const void*, const int*, const int*, MPI_Datatype, void*, int, MPI_Datatype, int,
-                          TAIL);
-OLD int MPI_Alltoallv_init(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*,
-                           MPI_Datatype, TAIL);
-OLD int MPI_Alltoallw_init(const void*, const int*, const int*, const MPI_Datatype*, void*, const int*,
-                           const int*, const MPI_Datatype*, TAIL);
-OLD int MPI_Reduce_scatter_init(const void*, void*, const int*, MPI_Datatype, MPI_Op, TAIL);
-#endif
 static int has_persistent;
 
 static int rank, size;
@@ -445,11 +418,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   same_state = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
   own_state = same_state * 7919u + (unsigned)rank;
-#if MPI_VERSION < 4
-  has_persistent = MPI_Barrier_init != NULL;
-#else
-  has_persistent = 1;
-#endif
+  has_persistent = has_persistent_collectives();
   if (size == 1) has_persistent = 0;  // Intel MPI's persistent gather of one rank delivers nothing
   MPI_Comm comms[3] = {MPI_COMM_WORLD};
   MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);

@@ -20,6 +20,29 @@ bool may_be(ReduceOp op, ElementType element, T one, T other, const std::vector<
                      all);
 }
 
+// The same by weights, joined from the left as a host may: no two operands meet.
+template <typename T>
+bool may_be_by_weight(ReduceOp op, ElementType element, T one, T other, std::vector<T> operands) {
+  make_weights(op, element, reinterpret_cast<char*>(operands.data()), operands.size(), sizeof(T));
+  T weight = operands[0];
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    if constexpr (requires { weight += operands[i]; }) {
+      if (weight_op(op, element) == ReduceOp::sum) {
+        weight += operands[i];
+        continue;
+      }
+    }
+    const auto value = [](const T& of) { return *reinterpret_cast<const float*>(&of); };
+    if constexpr (std::is_same_v<T, double>) {
+      weight = std::max(weight, operands[i]);
+    } else if (value(operands[i]) > value(weight)) {
+      weight = operands[i];
+    }
+  }
+  return may_both_be(op, element, reinterpret_cast<const char*>(&one), reinterpret_cast<const char*>(&other),
+                     reinterpret_cast<const char*>(&weight), operands.size());
+}
+
 TEST(JudgeTest, WhatMovesAndIntegersHaveOneResult) {
   EXPECT_EQ(judgement_of(Operation::allgather, ReduceOp::host, ElementType::derived), Judgement::exact);
   EXPECT_EQ(judgement_of(Operation::allreduce, ReduceOp::sum, ElementType::int32), Judgement::exact);
@@ -51,6 +74,10 @@ TEST(JudgeTest, AnyTwoOrdersOfSumsAndProductsPass) {
     EXPECT_TRUE(may_be(ReduceOp::prod, ElementType::float32, products[0], products[1], operands));
     EXPECT_TRUE(may_be(ReduceOp::prod, ElementType::complex64, complex_products[0], complex_products[1],
                        complex_operands));
+    EXPECT_TRUE(may_be_by_weight(ReduceOp::sum, ElementType::float32, sums[0], sums[1], operands));
+    EXPECT_TRUE(may_be_by_weight(ReduceOp::prod, ElementType::float32, products[0], products[1], operands));
+    EXPECT_TRUE(may_be_by_weight(ReduceOp::prod, ElementType::complex64, complex_products[0],
+                                 complex_products[1], complex_operands));
   }
 }
 
@@ -70,6 +97,38 @@ TEST(JudgeTest, WhatNoOrderExplainsFails) {
     std::int32_t index;
   };
   EXPECT_FALSE(may_be(ReduceOp::maxloc, ElementType::float_int, Place{2, 1}, Place{2, 0}, {{1, 0}, {2, 1}}));
+}
+
+TEST(JudgeTest, WeightsFailWhatOperandsFail) {
+  const std::vector<double> operands{1, -2, 3, -4};
+  const double beyond = 1 + 64 * std::numeric_limits<double>::epsilon();
+  EXPECT_FALSE(may_be_by_weight(ReduceOp::sum, ElementType::float64, -2.0, -2.0 * beyond, operands));
+  EXPECT_FALSE(may_be_by_weight(ReduceOp::prod, ElementType::float64, 24.0, 24.0 * beyond, operands));
+  EXPECT_FALSE(may_be_by_weight(ReduceOp::sum, ElementType::float64, 10.0, std::nan(""), operands));
+  EXPECT_FALSE(may_be_by_weight(ReduceOp::max, ElementType::float64, 4.0, 3.0, operands));
+  EXPECT_FALSE(may_be_by_weight(ReduceOp::prod, ElementType::float64, 0.0, 1e-300, {1.0, 0.0}));
+  using Complex = std::complex<double>;
+  EXPECT_FALSE(may_be_by_weight(ReduceOp::sum, ElementType::complex128, Complex(3, 4), Complex(3, 5),
+                                {Complex(1, 2), Complex(2, 2)}));
+  EXPECT_FALSE(may_be_by_weight(ReduceOp::prod, ElementType::complex128, Complex(0, 1), Complex(1, 0),
+                                {Complex(0, 1), Complex(1, 0)}));
+  struct Place {
+    float value;
+    std::int32_t index;
+  };
+  EXPECT_FALSE(
+      may_be_by_weight(ReduceOp::maxloc, ElementType::float_int, Place{2, 1}, Place{2, 0}, {{1, 0}, {2, 1}}));
+}
+
+TEST(JudgeTest, WeightsPassWhereOrdersMayOverflow) {
+  const double most = std::numeric_limits<double>::max();
+  EXPECT_TRUE(may_be_by_weight(ReduceOp::sum, ElementType::float64, std::numeric_limits<double>::infinity(),
+                               1.0, {most, most, -most, -most, 1.0}));
+  EXPECT_TRUE(
+      may_be_by_weight(ReduceOp::prod, ElementType::float64, 0.0, 1.0, {1e-300, 1e300, 1e-300, 1e300}));
+  EXPECT_TRUE(may_be_by_weight(ReduceOp::sum, ElementType::float64, std::nan(""), 1.0, {std::nan(""), 1.0}));
+  EXPECT_TRUE(may_be_by_weight(ReduceOp::min, ElementType::float64, 1.0, 2.0, {std::nan(""), 1.0, 2.0}));
+  EXPECT_TRUE(may_be_by_weight(ReduceOp::min, ElementType::float64, 0.0, -0.0, {-0.0, 0.0}));
 }
 
 TEST(JudgeTest, WhereOrdersMayOverflowAnythingPasses) {

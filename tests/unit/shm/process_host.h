@@ -75,6 +75,7 @@ class ProcessHost final : public host::Host {
   int type_info(host::Datatype, host::TypeInfo*) override { std::abort(); }
   int pack(const void*, std::size_t, host::Datatype, void*, std::size_t) override { std::abort(); }
   int unpack(const void*, std::size_t, void*, std::size_t, host::Datatype) override { std::abort(); }
+  host::Op predefined_op(ReduceOp) override { std::abort(); }
   ReduceOp reduce_op(host::Op) override { std::abort(); }
   bool is_commutative(host::Op) override { std::abort(); }
   bool is_defined(host::Op, host::Datatype) override { std::abort(); }

@@ -40,10 +40,19 @@ bool leaves_to_host(Operation, host::Comm) {
   return recording.leaves_to_host;
 }
 
-Outcome start_collective(const Call& call, const Completion& completion) {
+Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {
   recording.calls.push_back(call);
   recording.completions.push_back(completion);
+  if (recording.outcome == Outcome::compared) {
+    recording.host_part = {.calls = {call}};
+    *host = &recording.host_part;
+  }
   return recording.outcome;
+}
+
+void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context) {
+  host->is_over = is_over;
+  host->context = context;
 }
 
 Outcome prepare_collective(const Call& call) {

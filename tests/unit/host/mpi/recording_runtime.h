@@ -25,6 +25,7 @@ struct Recording {
   std::vector<std::string> regions;  // begun; empty text: one was ended
 
   unisono::runtime::Outcome outcome = unisono::runtime::Outcome::native;
+  unisono::runtime::HostPart host_part;  // of the last call that is compared
   int error = 0;
   std::function<void()> while_called = [] {};
   unisono::host::Host* host = nullptr;

@@ -12,6 +12,7 @@
 namespace unisono::host::mpi {
 namespace {
 
+using runtime::HostPart;
 using runtime::Outcome;
 
 class Requests : public WithRecording {};
@@ -64,6 +65,102 @@ TEST_F(Requests, FreedRequestsAndTypesOfCallsUnderWay) {
   EXPECT_EQ(size, 4);
   EXPECT_EQ(pmpi.Request_free(&request), MPI_SUCCESS);
   recording.completions[0].call(recording.completions[0].context, MPI_SUCCESS);
+}
+
+// The host makes the call too, of what the runtime knows of it. (One process: what comes out is what went
+// in.)
+class CheckedRequests : public Requests {
+ protected:
+  void SetUp() override {
+    Requests::SetUp();
+    recording.outcome = Outcome::compared;
+    // The runtime asks until the host has done, and ends its own part then.
+    recording.while_progressing = [] {
+      HostPart& host = recording.host_part;
+      int error = -1;
+      if (host.is_over == nullptr || !host.is_over(host.context, &error)) return;
+      EXPECT_EQ(error, MPI_SUCCESS);
+      host.is_over = nullptr;
+      recording.completions.back().call(recording.completions.back().context, MPI_SUCCESS);
+    };
+  }
+  void TearDown() override {
+    recording.reset();
+    Requests::TearDown();
+  }
+  void expect_result(int error, MPI_Request* request, int elements = 4) {
+    EXPECT_EQ(error, MPI_SUCCESS);
+    recording.has_calls_under_way = true;
+    EXPECT_EQ(wait(request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    recording.has_calls_under_way = false;
+    for (int i = 0; i < elements; ++i) EXPECT_EQ(out[i], in[i]) << i;
+    for (int& element : out) element = 0;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+TEST_F(CheckedRequests, OfVectorsAndBlocks) {
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const auto run = [&]<class Count>(Count n) {
+    expect_result(reduce(in, out, n, MPI_INT, MPI_SUM, 0, world, &request), &request);
+    expect_result(allreduce(in, out, n, MPI_INT, MPI_SUM, world, &request), &request);
+    expect_result(scan(in, out, n, MPI_INT, MPI_SUM, world, &request), &request);
+    expect_result(reduce_scatter_block(in, out, n, MPI_INT, MPI_SUM, world, &request), &request);
+    expect_result(gather(in, n, MPI_INT, out, n, MPI_INT, 0, world, &request), &request);
+    expect_result(scatter(in, n, MPI_INT, out, n, MPI_INT, 0, world, &request), &request);
+    expect_result(allgather(in, n, MPI_INT, out, n, MPI_INT, world, &request), &request);
+    expect_result(alltoall(in, n, MPI_INT, out, n, MPI_INT, world, &request), &request);
+    expect_result(exscan(in, out, n, MPI_INT, MPI_SUM, world, &request), &request, 0);
+    expect_result(bcast(in, n, MPI_INT, 0, world, &request), &request, 0);
+  };
+  run(4);
+  run(MPI_Count{4});
+}
+
+TEST_F(CheckedRequests, OfUnevenBlocks) {
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const auto run = [&]<class Count>(Count n) {
+    const Count counts[] = {n};
+    const Displacement<Count> places[] = {0};
+    const MPI_Datatype types[] = {MPI_INT};
+    expect_result(allgatherv(in, n, MPI_INT, out, counts, places, MPI_INT, world, &request), &request);
+    expect_result(gatherv(in, n, MPI_INT, out, counts, places, MPI_INT, 0, world, &request), &request);
+    expect_result(scatterv(in, counts, places, MPI_INT, out, n, MPI_INT, 0, world, &request), &request);
+    expect_result(alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, world, &request),
+                  &request);
+    expect_result(alltoallw(in, counts, places, types, out, counts, places, types, world, &request),
+                  &request);
+    expect_result(reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, world, &request), &request);
+  };
+  run(4);
+  run(MPI_Count{4});
+}
+
+TEST_F(CheckedRequests, InPlaceAndOfFreedTypes) {
+  const int counts[] = {4}, places[] = {0};
+  const auto run = [&](auto start) {
+    for (int i = 0; i < 4; ++i) out[i] = in[i];
+    expect_result(start(), &request);
+  };
+  const MPI_Comm world = MPI_COMM_WORLD;
+  run([&] { return allreduce(MPI_IN_PLACE, out, 4, MPI_INT, MPI_SUM, world, &request); });
+  run([&] { return gatherv(MPI_IN_PLACE, 4, MPI_INT, out, counts, places, MPI_INT, 0, world, &request); });
+  run([&] {
+    return allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, counts, places, MPI_INT, world, &request);
+  });
+  MPI_Datatype own = MPI_DATATYPE_NULL;
+  pmpi.Type_dup(MPI_INT, &own);
+  const int error = allgather(in, 4, own, out, 4, own, world, &request);
+  pmpi.Type_free(&own);
+  expect_result(error, &request);
+}
+
+TEST_F(CheckedRequests, PersistentOnes) {
+  recording.outcome = Outcome::done;
+  EXPECT_EQ(allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request), MPI_SUCCESS);
+  recording.outcome = Outcome::compared;
+  for (int turn = 0; turn < 3; ++turn) expect_result(start(&request), &request);
+  EXPECT_EQ(request_free(&request), MPI_SUCCESS);
 }
 
 TEST_F(Requests, CallsThatDoNotBlockAndAreNotTaken) {

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Self-check of calls that do not block (B9). Such a call waits for nobody: each rank judges by itself what
+// it sees, and what ranks have found they tell each other in agreements that take their turn among the calls
+// of the communicator. From then on calls run by other algorithms of Unisono's; whether the host makes them
+// is decided anew at the next blocking collective, where all ranks are known to have come that far.
+// docs/verify.md.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/log.h"
+#include "base/reduce_kernels.h"
+#include "runtime/job.h"
+#include "runtime/learning.h"
+
+namespace unisono::runtime {
+namespace {
+
+// What an agreement holds of each algorithm: the least check, and of those the least rank, that found it
+// wrong; and that could not tell. Large, but positive to a host that takes unsigned numbers for signed ones.
+constexpr std::uint64_t nobody = std::uint64_t{1} << 62;
+constexpr std::size_t kinds = 2;
+enum Kind : std::uint8_t { wrong, doubtful };
+
+constexpr std::size_t most_kept = 8;
+
+std::size_t place_of(const algorithms::Descriptor* algorithm, Kind kind) {
+  return kinds * static_cast<std::size_t>(algorithm - algorithms::registry().data()) + kind;
+}
+
+std::string text_of(const algorithms::Descriptor& algorithm) {
+  return std::string(name(algorithm.operation)) + ":" + std::string(algorithm.name);
+}
+
+}  // namespace
+
+// Is this call checked, and do the ranks agree before it on what they have found? The numbers of calls
+// decide. An agreement costs as much as a small call: they come less and less often after a check.
+void Job::plan_check(StartedCall* started, bool can_host_start) {
+  Communicator& c = *started->communicator;
+  CallQueue& queue = *c.queue;
+  const Operation operation = started->call.operation;
+  started->check.reset();
+  if (c.verify_interval == 0) return;
+  if (std::has_single_bit(queue.starts_since_check) && agreeing_aside(c) != nullptr)
+    started->state = StartedCall::State::to_agree;
+  ++queue.starts_since_check;
+  if (started->entry->starts++ % c.verify_interval != 0 || operation == Operation::barrier) return;
+  if (!can_host_start) {
+    if (c.rank == 0)
+      log::warning_once("option 'verify': " + std::string(name(operation)) +
+                        " of so many elements, not blocking, is not checked: the MPI has no such call");
+    return;
+  }
+  queue.starts_since_check = 1;
+  queue.is_to_settle = true;
+  started->check = std::make_unique<StartedCheck>(host_, started->call, c.rank, c.size, ++c.verified_calls,
+                                                  element_of(started->call));
+}
+
+void Job::host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context) {
+  const std::lock_guard lock(progress_mutex_);
+  host->context = context;
+  host->is_over = is_over;
+}
+
+// Under the lock, on a thread of the program.
+void Job::look_at_host_parts() {
+  std::erase_if(open_checks_, [](StartedCheck* check) {
+    const HostPart& host = check->host_part;
+    check->is_host_over = host.is_over != nullptr && host.is_over(host.context, &check->host_error);
+    return check->is_host_over;
+  });
+}
+
+// Both parts have ended. The host's result stays, but that of a reproducible communicator is Unisono's.
+void Job::conclude_check(StartedCall* started) {
+  Communicator& c = *started->communicator;
+  StartedCheck& check = *started->check;
+  Verification& v = check.verification;
+  const bool has_output =
+      started->transfer ? started->transfer->has_packed_output() : started->work.blocks.has_packed_output();
+  check.end(started->error, has_output ? &started->work.packed_output : nullptr);
+  started->error = check.host_error;
+  using Verdict = StartedCheck::Verdict;
+  const Verdict verdict = check.verdict();
+  if (c.is_reproducible && (verdict == Verdict::right || verdict == Verdict::unknown)) v.put_own_back();
+  const tuning::Choice& choice = *started->entry->choice;
+  Finding finding{.check = check.number, .text = {}, .closing = {}};
+  if (verdict == Verdict::wrong) {
+    finding.text = mismatch_text(c, started->call, choice, v, check.wrong_at(), check.number);
+    finding.closing = closing_text(c, started->call, choice);
+    const std::lock_guard lock(decide_mutex_);
+    quarantined_.insert(choice.algorithm);
+  } else if (verdict == Verdict::unknown) {
+    finding.text = doubt_text(started->call, choice);
+  }
+  KeptCheck kept{.number = check.number,
+                 .operation = started->call.operation,
+                 .input = v.input(),
+                 .own = v.own(),
+                 .hosts = v.hosts()};
+  const std::lock_guard lock(progress_mutex_);
+  CallQueue& queue = *c.queue;
+  if (!finding.text.empty()) {
+    const Kind kind = verdict == Verdict::wrong ? wrong : doubtful;
+    queue.findings.try_emplace(place_of(choice.algorithm, kind), std::move(finding));
+  }
+  if (may_be_written(kept.input)) queue.kept.push_back(std::move(kept));
+  if (queue.kept.size() > most_kept) queue.kept.pop_front();
+}
+
+// The schedule of an agreement between calls, which must not wait inside; null: there is none.
+const schedule::Compiled* Job::agreeing_aside(Communicator& c) {
+  CallQueue& queue = *c.queue;
+  if (queue.agreeing != nullptr) return queue.agreeing.get();
+  const Call call{.operation = Operation::allreduce, .is_in_place = true, .comm = c.handle};
+  const std::size_t bytes = kinds * algorithms::registry().size() * sizeof(std::uint64_t);
+  tuning::Question asked = question(c, call, true, static_cast<std::int64_t>(bytes), false);
+  asked.problem.is_reproducible = false;
+  asked.quarantined = nullptr;
+  for (const char* known : {"shared", "recursive_doubling"}) {
+    const tuning::Choice choice{.algorithm = algorithms::find(Operation::allreduce, known)};
+    if (choice.algorithm == nullptr || !tuning::why_not_taken(choice, asked).empty()) continue;
+    schedule::Problem what = problem(c, call, true);
+    what.is_in_place = true;
+    what.is_reproducible = false;
+    queue.agreeing =
+        schedule::compile(what, choice.algorithm->build(what, algorithms::with_standards(*choice.algorithm)));
+    return queue.agreeing.get();
+  }
+  return nullptr;
+}
+
+std::vector<std::uint64_t> Job::findings_to_tell(const Communicator& c) const {
+  std::vector<std::uint64_t> told(kinds * algorithms::registry().size(), nobody);
+  for (const auto& [place, finding] : c.queue->findings) {
+    told[place] = finding.check * static_cast<std::uint64_t>(c.size) + static_cast<std::uint64_t>(c.rank);
+  }
+  return told;
+}
+
+void Job::start_agreement(StartedCall* started) {
+  Communicator& c = *started->communicator;
+  started->findings = findings_to_tell(c);
+  const shm::Combine least{.element_bytes = sizeof started->findings[0],
+                           .kernel = reduce_kernel(ReduceOp::min, ElementType::int64)};
+  started->work.executor.start(*c.queue->agreeing, ground(c),
+                               {.output = started->findings.data(),
+                                .elements = static_cast<std::int64_t>(started->findings.size()),
+                                .element_bytes = sizeof started->findings[0],
+                                .combine = least});
+}
+
+// The same on all ranks, between the same calls.
+void Job::take_findings(Communicator& c, const std::vector<std::uint64_t>& told) {
+  CallQueue& queue = *c.queue;
+  const auto& all = algorithms::registry();
+  const auto size = static_cast<std::uint64_t>(c.size);
+  for (std::size_t place = 0; place < told.size(); ++place) {
+    if (told[place] >= nobody) continue;
+    const algorithms::Descriptor* algorithm = &all[place / kinds];
+    const bool is_wrong = place % kinds == wrong;
+    const auto own = queue.findings.extract(place);
+    const bool is_new = is_wrong ? !c.quarantined.contains(algorithm) && queue.found.insert(algorithm).second
+                                 : queue.doubted.insert(algorithm).second;
+    if (!is_new) continue;
+    const std::uint64_t check = told[place] / size;
+    std::string files;
+    if (is_wrong) {
+      const std::lock_guard lock(decide_mutex_);
+      quarantined_.insert(algorithm);
+      warnings_.push_back(text_of(*algorithm) + " was wrong on " + c.layout->describe() +
+                          ", and is quarantined (option 'verify')");
+    }
+    for (const KeptCheck& kept : queue.kept) {
+      if (is_wrong && kept.number == check)
+        files = write_input(c, kept.operation, kept.number, kept.input, kept.own, kept.hosts);
+    }
+    if (told[place] % size == static_cast<std::uint64_t>(c.rank) && !own.empty()) {
+      const Finding& finding = own.mapped();
+      if (is_wrong) log::warning(finding.text + inputs_text(files) + finding.closing);
+      if (!is_wrong) log::warning_once(finding.text);
+    }
+  }
+}
+
+// At a communicator's end nobody is left to agree with.
+void Job::say_findings(Communicator& c) {
+  if (c.queue == nullptr) return;
+  for (const auto& [place, finding] : c.queue->findings) {
+    std::string files;
+    for (const KeptCheck& kept : c.queue->kept) {
+      if (place % kinds == wrong && kept.number == finding.check)
+        files = write_input(c, kept.operation, kept.number, kept.input, kept.own, kept.hosts);
+    }
+    log::warning(place % kinds == wrong ? finding.text + inputs_text(files) + finding.closing : finding.text);
+  }
+  c.queue->findings.clear();
+}
+
+// Another algorithm of Unisono's. Not the host: it would have to have been started in the order of the calls.
+tuning::Choice Job::find_stand_in(Communicator& c, const StartedCall& started) {
+  std::set<const algorithms::Descriptor*> not_used = c.quarantined;
+  not_used.insert(c.queue->found.begin(), c.queue->found.end());
+  tuning::Question asked = question(c, started.call, started.is_commutative, started.bytes, false);
+  asked.quarantined = &not_used;
+  const std::string reason = "stands in until the next blocking collective for what was found wrong";
+  {
+    const std::lock_guard lock(decide_mutex_);
+    for (tuning::Considered& considered : decider_.consider(asked)) {
+      if (!considered.why_not.empty() || considered.choice.algorithm == nullptr) continue;
+      considered.choice.reason = reason;
+      return std::move(considered.choice);
+    }
+  }
+  for (const algorithms::Descriptor& algorithm : algorithms::registry()) {
+    tuning::Choice choice{.algorithm = &algorithm, .reason = reason, .source = "rule"};
+    if (algorithm.operation != started.call.operation || !tuning::why_not_taken(choice, asked).empty())
+      continue;
+    choice.parameters = algorithms::with_standards(algorithm);
+    return choice;
+  }
+  return {};
+}
+
+// A call whose turn has come, by an algorithm that was found wrong since it was started.
+void Job::replace_where_found_wrong(StartedCall* started) {
+  Communicator& c = *started->communicator;
+  const auto& found = c.queue->found;
+  CallClass* entry = started->entry;
+  while (!found.empty() && found.contains(entry->choice->algorithm)) {
+    if (entry->stand_in == nullptr) {
+      tuning::Choice choice = find_stand_in(c, *started);
+      if (choice.algorithm == nullptr) return;
+      entry->stand_in = std::make_unique<CallClass>();
+      entry->stand_in->kind = CallClass::Kind::scheduled;
+      entry->stand_in->choice = std::make_unique<tuning::Choice>(std::move(choice));
+    }
+    const auto bytes = static_cast<std::uint64_t>(started->bytes);
+    --entry->calls;
+    entry->bytes -= bytes;
+    entry = entry->stand_in.get();
+    ++entry->calls;
+    entry->bytes += bytes;
+  }
+  if (entry == started->entry) return;
+  started->entry = entry;
+  Workspace& work = started->work;
+  const bool is_uneven = has_uneven_blocks(started->call.operation);
+  const bool is_in_place = is_uneven ? work.blocks.is_in_place() : started->transfer->is_in_place();
+  started->compiled = compiled(c, *entry, started->call, is_in_place, started->is_commutative);
+  started->header = nullptr;
+  if (is_uneven) started->header = header(c, *entry, started->call, false, &work, &started->header_data);
+}
+
+// At a blocking collective, after all calls under way: the ranks agree on what is left, and all that was
+// decided by what was found wrong is decided anew.
+void Job::settle(Communicator& c) {
+  drain(c);
+  CallQueue& queue = *c.queue;
+  if (!queue.is_to_settle) return;
+  queue.is_to_settle = false;
+  std::vector<std::uint64_t> told = findings_to_tell(c);
+  if (host_.agree(told.data(), static_cast<int>(told.size()), host::AgreeOp::min, c.handle) != host::success)
+    return;
+  take_findings(c, told);
+  queue.kept.clear();
+  if (queue.found.empty()) return;
+  c.quarantined.insert(queue.found.begin(), queue.found.end());
+  queue.found.clear();
+  const auto is_out = [&](const CallClass& entry) {
+    return entry.choice != nullptr && c.quarantined.contains(entry.choice->algorithm);
+  };
+  const auto is_asked = [&](const CallClass& entry) {
+    if (entry.kind != CallClass::Kind::learned) return is_out(entry);
+    return std::ranges::any_of(entry.learned->blocking, is_out) ||
+           std::ranges::any_of(entry.learned->non_blocking, is_out);
+  };
+  for (int op = 0; op < operation_count; ++op) decide_anew(c, static_cast<Operation>(op), is_asked);
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Self-check of calls that do not block (B9) over the fake host: the test itself stands for the host's
+// collectives, which end when it lets them. The algorithms called "faulty" are
+// tests/faulty/faulty_algorithms.cc.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "runtime/job.h"
+#include "runtime/judge.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+
+constexpr int size = 4;
+
+class VerifyStartedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    clear_options();
+    char name[] = "/tmp/verify_test.XXXXXX";
+    directory_ = ::mkdtemp(name);
+    set("UNISONO_VERIFY", "sample");
+    set("UNISONO_VERIFY_INPUTS", directory_ + "/mismatch");
+    set("UNISONO_REPORT", directory_ + "/report.json");
+  }
+  void TearDown() override {
+    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
+    std::filesystem::remove_all(directory_);
+  }
+  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+  std::string report() const {
+    std::stringstream text;
+    text << std::ifstream(directory_ + "/report.json").rdbuf();
+    return text.str();
+  }
+  int files() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+      count += entry.path().filename().string().rfind("mismatch-", 0) == 0 ? 1 : 0;
+    return count;
+  }
+  std::string directory_;
+};
+
+template <typename T>
+T operand(int rank, std::size_t i) {
+  const auto number = static_cast<T>(rank * 37 + static_cast<int>(i) * 5 + 2);
+  if constexpr (std::is_integral_v<T>) return number;
+  return std::sqrt(number);
+}
+
+// One call and its end. The host's part, `shift` off the right sum, may end only when `may_host_end`.
+template <typename T>
+struct Started {
+  Job& job;
+  FakeHost& host;
+  Operation operation = Operation::allreduce;
+  std::size_t count = 5;
+  bool is_in_place = false;
+  T shift = 0;
+  bool may_host_end = true;
+  std::vector<T> in{}, out{};
+  host::Comm comm{};
+  HostPart* part = nullptr;  // until its end
+  int weighed = 0;           // reductions of weights
+  Outcome outcome = Outcome::native;
+  bool is_ended = false;
+
+  int rank() const { return host.comm_rank(host.world()); }
+  int ranks() const { return operation == Operation::scan ? rank() + 1 : size; }
+  // From the left, as a host might.
+  T hosts(std::size_t i) const {
+    T sum = operand<T>(0, i);
+    for (int r = 1; r < ranks(); ++r) sum += operand<T>(r, i);
+    return sum + shift;
+  }
+  T right(std::size_t i) const { return hosts(i) - shift; }
+
+  void start() {
+    in.resize(count);
+    out.assign(count, T{});
+    for (std::size_t i = 0; i < count; ++i) in[i] = operand<T>(rank(), i);
+    if (is_in_place) out = in;
+    if (comm == host::Comm{}) comm = host.world();
+    constexpr auto element = std::is_integral_v<T> ? ElementType::int64 : ElementType::float64;
+    const Call call{.operation = operation,
+                    .is_in_place = is_in_place,
+                    .comm = comm,
+                    .send_buffer = is_in_place ? nullptr : in.data(),
+                    .recv_buffer = out.data(),
+                    .send_count = count,
+                    .send_type = host::fake::datatype(element),
+                    .op = host::fake::op(ReduceOp::sum)};
+    const Completion completion{[](void* context, int error) {
+                                  EXPECT_EQ(error, host::success);
+                                  static_cast<Started*>(context)->is_ended = true;
+                                },
+                                this};
+    outcome = job.start(call, completion, &part);
+    if (outcome != Outcome::compared) return;
+    ASSERT_NE(part, nullptr);
+    // The host is given what the program gave.
+    EXPECT_EQ(part->calls[0].recv_buffer, out.data());
+    EXPECT_EQ(part->calls[0].is_in_place, is_in_place);
+    EXPECT_EQ(out, is_in_place ? in : std::vector<T>(count, T{}));
+    job.host_has_started(
+        part,
+        [](void* context, int* error) {
+          *error = host::success;
+          return static_cast<Started*>(context)->end_host();
+        },
+        this);
+  }
+  bool end_host() {
+    if (!may_host_end) return false;
+    for (std::size_t i = 0; i < count; ++i) out[i] = hosts(i);
+    for (std::size_t k = 1; k < part->calls.size(); ++k) {
+      ++weighed;
+      EXPECT_EQ(part->calls[k].op, host::fake::op(ReduceOp::sum));
+      for (std::size_t i = 0; i < count; ++i) {
+        T weight = 0;
+        for (int r = 0; r < ranks(); ++r) weight += std::abs(operand<T>(r, i));
+        EXPECT_EQ(static_cast<const T*>(part->calls[k].send_buffer)[i], std::abs(operand<T>(rank(), i)));
+        static_cast<T*>(part->calls[k].recv_buffer)[i] = weight;
+      }
+    }
+    return true;
+  }
+  void wait() {
+    while (outcome != Outcome::native && !is_ended) {
+      job.make_progress();
+      std::this_thread::yield();
+    }
+  }
+  void run() {
+    start();
+    wait();
+  }
+  bool has_hosts_result() const {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (out[i] != hosts(i)) return false;
+    }
+    return true;
+  }
+};
+
+void barrier(Job& job, host::Comm comm) {
+  int error = host::success;
+  EXPECT_EQ(job.collective({.operation = Operation::barrier, .comm = comm}, &error), Outcome::done);
+}
+
+TEST_F(VerifyStartedTest, OffComparesNothing) {
+  set("UNISONO_VERIFY", "off");
+  World world(size);
+  world.run([&](FakeHost& host, int) {
+    Job job(host);
+    for (int i = 0; i < 5; ++i) {
+      Started<std::int64_t> call{job, host};
+      call.run();
+      EXPECT_EQ(call.outcome, Outcome::done);
+      EXPECT_TRUE(call.has_hosts_result());
+    }
+    job.finish();
+  });
+}
+
+TEST_F(VerifyStartedTest, OneInSoManyIsComparedByItsNumber) {
+  set("UNISONO_VERIFY", "sample:3");
+  for (const char* nodes : {"", "2x2"}) {
+    set("UNISONO_NODES", nodes);
+    set("UNISONO_ALGORITHM", "allreduce:recursive_doubling");
+    World world(size);
+    world.run([&](FakeHost& host, int) {
+      Job job(host);
+      for (int i = 0; i < 20; ++i) {
+        Started<std::int64_t> call{.job = job, .host = host, .is_in_place = i % 2 == 0};
+        call.run();
+        EXPECT_EQ(call.outcome, i % 3 == 0 ? Outcome::compared : Outcome::done);
+        EXPECT_TRUE(call.has_hosts_result());
+      }
+      job.finish();
+    });
+    EXPECT_EQ(report().find("quarantined"), std::string::npos);
+  }
+}
+
+// Without a blocking call: the next call runs by another algorithm on all ranks.
+TEST_F(VerifyStartedTest, AWrongAlgorithmIsReplacedAtTheNextCall) {
+  for (const char* nodes : {"", "2x2"}) {
+    for (const Operation operation : {Operation::allreduce, Operation::scan}) {
+      for (const bool is_in_place : {false, true}) {
+        set("UNISONO_NODES", nodes);
+        set("UNISONO_ALGORITHM", std::string(name(operation)) + ":faulty");
+        World world(size);
+        world.run([&](FakeHost& host, int) {
+          Job job(host);
+          for (int i = 0; i < 6; ++i) {
+            Started<std::int64_t> call{
+                .job = job, .host = host, .operation = operation, .is_in_place = is_in_place};
+            call.run();
+            EXPECT_EQ(call.outcome, i == 0 ? Outcome::compared : Outcome::done);
+            EXPECT_TRUE(call.has_hosts_result()) << i;
+          }
+          barrier(job, host.world());
+          // Decided anew, by the host or by what is checked at once.
+          Started<std::int64_t> call{.job = job, .host = host, .operation = operation};
+          call.run();
+          EXPECT_NE(call.outcome, Outcome::done);
+          job.finish();
+        });
+        const std::string what = std::string(name(operation)) + ":faulty was wrong on 4 ranks";
+        ASSERT_NE(report().find(what), std::string::npos) << report();
+        EXPECT_EQ(report().find(what), report().rfind(what));
+        for (const auto& row : nlohmann::json::parse(report())["classes"]) {
+          if (row["algorithm"] == "faulty") {
+            EXPECT_EQ(row["calls"], 1) << row;
+          }
+        }
+        EXPECT_NE(report().find("was forced but is quarantined"), std::string::npos) << report();
+      }
+    }
+  }
+  EXPECT_EQ(files(), 2 * size);  // of each operation, the last ones
+}
+
+// Ranks come to know of it between different calls of theirs, and none waits for another.
+TEST_F(VerifyStartedTest, CallsThatAreUnderWayAreReplacedOnAllRanksAlike) {
+  set("UNISONO_VERIFY", "sample:16");
+  set("UNISONO_ALGORITHM", "allreduce:faulty");
+  constexpr int calls = 40;
+  World world(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    std::deque<Started<std::int64_t>> all;
+    for (int i = 0; i < calls; ++i) {
+      all.push_back({.job = job, .host = host});
+      all.back().start();
+      if (i % (rank + 1) == 0) job.make_progress();
+      if (i == 10 * rank) all.back().wait();
+    }
+    for (auto& call : all) call.wait();
+    for (auto& call : all) EXPECT_TRUE(call.outcome != Outcome::compared || call.has_hosts_result());
+    barrier(job, host.world());
+    Started<std::int64_t> call{job, host};
+    call.run();
+    EXPECT_TRUE(call.outcome == Outcome::native || call.has_hosts_result());
+    job.finish();
+  });
+}
+
+// A rank whose host has not ended yet holds up nobody: not the calls behind, not what others wait for.
+TEST_F(VerifyStartedTest, NobodyWaitsForAnothersHost) {
+  World world(size);
+  std::atomic<int> ready{0};
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Started<std::int64_t> first{.job = job, .host = host, .may_host_end = rank != 0};
+    Started<std::int64_t> second{job, host}, third{job, host};
+    first.start();
+    EXPECT_EQ(first.outcome, Outcome::compared);
+    second.run();
+    third.run();
+    EXPECT_TRUE(second.has_hosts_result() && third.has_hosts_result());
+    if (rank != 0) first.wait();
+    EXPECT_EQ(first.is_ended, rank != 0);
+    ++ready;
+    while (ready != size) std::this_thread::yield();
+    first.may_host_end = true;
+    first.wait();
+    job.finish();
+  });
+}
+
+// What no later call told the others of is said at the next blocking one, or at the end.
+TEST_F(VerifyStartedTest, BlockingCallsAgreeOnWhatWasFound) {
+  set("UNISONO_ALGORITHM", "allreduce:faulty");
+  for (const bool has_blocking : {false, true}) {
+    World world(size);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      host::Comm other{};
+      Started<std::int64_t> call{job, host};
+      call.run();
+      EXPECT_TRUE(call.has_hosts_result());
+      if (has_blocking) {
+        std::int64_t in = rank + 1, out = 0;
+        const Call blocking{.operation = Operation::allreduce,
+                            .comm = host.world(),
+                            .send_buffer = &in,
+                            .recv_buffer = &out,
+                            .send_count = 1,
+                            .send_type = host::fake::datatype(ElementType::int64),
+                            .op = host::fake::op(ReduceOp::sum)};
+        int error = host::success;
+        const Outcome outcome = job.collective(blocking, &error);
+        if (outcome == Outcome::compared) {
+          out = 10;
+          EXPECT_EQ(job.compare(blocking, host::success), host::success);
+        }
+      }
+      host.comm_split(host.world(), 0, rank, &other);
+      // Its set-up knows of it.
+      barrier(job, other);
+      Started<std::int64_t> there{.job = job, .host = host, .comm = other};
+      there.run();
+      host.comm_free(&other);
+      job.finish();
+    });
+    const std::string what = "allreduce:faulty was wrong on 4 ranks";
+    ASSERT_NE(report().find(what), std::string::npos) << report();
+    EXPECT_EQ(report().find(what), report().rfind(what)) << report();
+  }
+}
+
+TEST_F(VerifyStartedTest, AnotherOrderOfFloatingPointIsNoFault) {
+  set("UNISONO_VERIFY", "all");
+  set("UNISONO_REPRODUCIBLE", "1");  // an order that is not the host's
+  World world(size);
+  std::atomic<int> different{0};
+  world.run([&](FakeHost& host, int) {
+    Job job(host);
+    for (int i = 0; i < 2; ++i) {
+      Started<double> call{.job = job, .host = host, .count = 50};
+      call.run();
+      EXPECT_EQ(call.outcome, Outcome::compared);
+      EXPECT_EQ(call.weighed, 1);
+      if (!call.has_hosts_result()) ++different;
+    }
+    job.finish();
+  });
+  EXPECT_EQ(different, 2 * size);
+  EXPECT_EQ(report().find("quarantined"), std::string::npos);
+}
+
+TEST_F(VerifyStartedTest, MoreThanAnOrderExplainsIsAFault) {
+  World world(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    // On one rank alone.
+    Started<double> call{.job = job, .host = host, .count = 50, .shift = rank == 2 ? 1e-6 : 0};
+    call.run();
+    EXPECT_EQ(call.outcome, Outcome::compared);
+    EXPECT_TRUE(call.has_hosts_result());
+    job.finish();
+  });
+  EXPECT_NE(report().find("is quarantined"), std::string::npos);
+}
+
+TEST_F(VerifyStartedTest, WithoutTheHostsPartNothingIsCompared) {
+  World world(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    std::int64_t in = rank, out = -1;
+    bool is_ended = false;
+    const Call call{.operation = Operation::allreduce,
+                    .comm = host.world(),
+                    .send_buffer = &in,
+                    .recv_buffer = &out,
+                    .send_count = 1,
+                    .send_type = host::fake::datatype(ElementType::int64),
+                    .op = host::fake::op(ReduceOp::sum)};
+    const Completion completion{[](void* ended, int) { *static_cast<bool*>(ended) = true; }, &is_ended};
+    EXPECT_EQ(job.start(call, completion), Outcome::done);
+    while (!is_ended) job.make_progress();
+    EXPECT_EQ(out, 6);
+    job.finish();
+  });
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -21,7 +21,18 @@ StartedCheck::StartedCheck(host::Host& host, const Call& call, int rank, int siz
 void StartedCheck::begin() {
   verification.save();
   host_part.calls = {call_};
+  // Some hosts want memory, and write to it, where the result means nothing.
+  if (call_.operation == Operation::exscan && call_.recv_buffer == nullptr)
+    host_part.calls[0].recv_buffer = memory_for_nothing();
   if (judgement_ == Judgement::bounded) weigh();
+}
+
+// As many elements as the call has, of whatever layout.
+void* StartedCheck::memory_for_nothing() {
+  if (call_.send_count == 0) return nullptr;
+  const auto spread = what_.extent_bytes * static_cast<std::ptrdiff_t>(call_.send_count - 1);
+  ignored_.resize(what_.true_extent_bytes + static_cast<std::size_t>(spread < 0 ? -spread : spread));
+  return ignored_.data() - what_.true_lower_bound_bytes - (spread < 0 ? spread : 0);
 }
 
 // The same reduction of the weights, which stand in memory of our own.
@@ -53,7 +64,7 @@ void StartedCheck::weigh() {
     joined.recv_blocks.buffer = weighed_.data();
   } else {
     joined.send_buffer = weights_.data();
-    if (call_.recv_buffer != nullptr) joined.recv_buffer = weighed_.data();
+    if (host_part.calls[0].recv_buffer != nullptr) joined.recv_buffer = weighed_.data();
   }
 }
 

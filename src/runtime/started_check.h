@@ -34,6 +34,7 @@ class StartedCheck {
   const std::uint64_t number;
 
  private:
+  void* memory_for_nothing();
   void weigh();
   void judge();
   std::size_t operands() const;
@@ -47,6 +48,7 @@ class StartedCheck {
   // Judgement::bounded: this rank's weights, and all ranks', joined, as elements lie in memory.
   std::vector<char> weights_, weighed_;
   bool has_weights_ = false;
+  std::vector<char> ignored_;
   Verdict verdict_ = Verdict::no_opinion;
   std::int64_t wrong_at_ = 0;
 };

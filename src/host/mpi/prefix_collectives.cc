@@ -30,7 +30,7 @@ int run_reduction(Form* form, Operation operation, const Reduction<Count>& r, bo
   }
   call.op = widen<Op>(r.op);
   set_send(&call, call.is_in_place ? nullptr : r.in, r.count, r.type);
-  call.recv_buffer = r.out;  // as the program gave it, where it means nothing too
+  if (call.is_in_place || has_result) call.recv_buffer = r.out;
   return form->run(call, native);
 }
 

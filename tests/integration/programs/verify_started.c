@@ -197,6 +197,12 @@ static int is_near(double one, double other) {
   return difference < 1e-9 && difference > -1e-9;
 }
 
+static double sum_of_inverses(void) {
+  double sum = 0;
+  for (int r = 0; r < size; ++r) sum += 1.0 / (r + 1);
+  return sum;
+}
+
 static void rounded(void) {
   double parts[3] = {1.0 / (rank + 1), 1.0 / (rank + 3), -0.1 * rank}, results[3], sum = 0, product = 1;
   struct {
@@ -214,6 +220,19 @@ static void rounded(void) {
   expect(is_near(largest.value, 0.25 * ((largest.index * 3) % size)), "place of the maximum");
   CALL(Exscan, exscan, , parts, results, 3, MPI_DOUBLE, MPI_SUM);
   if (rank == 1) expect(results[0] == 1, "exclusive sum");
+  CALL(Reduce, reduce, , parts, rank == size - 1 ? results : NULL, 3, MPI_DOUBLE, MPI_SUM, size - 1);
+  if (rank == size - 1) expect(is_near(results[1], sum), "sum at the root");
+  double* all = malloc(sizeof(double) * (size_t)(2 * size));
+  int* counts = malloc(sizeof(int) * (size_t)size);
+  for (int r = 0; r < size; ++r) counts[r] = 1, all[2 * r] = parts[1], all[2 * r + 1] = parts[0];
+  counts[0] = 2;
+  CALL(Reduce_scatter, reduce_scatter, , all, results, counts, MPI_DOUBLE, MPI_SUM);
+  // A rank's part begins one element behind its number, but the first one's.
+  const int is_second = rank > 0 && rank % 2 == 0;
+  expect(is_near(results[0], is_second ? sum_of_inverses() : sum), "uneven parts of sums");
+  CALL(Reduce_scatter_block, reduce_scatter_block, , all, results, 2, MPI_DOUBLE, MPI_SUM);
+  expect(is_near(results[0], sum), "blocks of sums");
+  free(all), free(counts);
 }
 
 int main(int argc, char** argv) {

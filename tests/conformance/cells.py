@@ -7,6 +7,7 @@ tests, a program), each of which has *cases* with an outcome. What is to be run 
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -67,7 +68,7 @@ class Place:
 
 @dataclass
 class Cell:
-    """The outcomes of one variant of a place; `versions` are those of the suite and of the MPI when it was run.
+    """The outcomes of one variant of a place; `versions` are those of the suite and of the MPI when it was run, last on `date`.
 
     A part that was run several times has each case's worst outcome; `runs` says how many times, `bad_runs` in how many of
     them a case (`part case`) was bad.
@@ -78,6 +79,7 @@ class Cell:
     bad_runs: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
+    date: str = ""
 
     def cases(self, parts: set[str]) -> Outcomes:
         """Return the outcomes of these parts by `part case`."""
@@ -87,6 +89,13 @@ class Cell:
             if part in parts
             for case, outcome in cases.items()
         }
+
+    def how(self, case: str) -> str:
+        """Return in words how a case (`part case`) ended."""
+        part, _, name = case.partition(" ")
+        outcome = self.parts[part].get(name, "not there")
+        runs, bad = self.runs.get(part, 1), self.bad_runs.get(case, 0)
+        return f"{outcome} in {bad} of {runs} runs" if bad > 0 and runs > 1 else outcome
 
 
 @dataclass(frozen=True)
@@ -177,6 +186,7 @@ class Store:
                     cell.bad_runs[name] = cell.bad_runs.get(name, 0) + 1
         cell.seconds += seconds
         cell.versions = dict(versions)
+        cell.date = datetime.date.today().isoformat()
         path = self._path(place, variant)
         partial = path.with_suffix(".partial")
         partial.write_text(json.dumps(vars(cell), indent=1, sort_keys=True), encoding="utf-8")

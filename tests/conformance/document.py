@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import mpis
-from cells import BAD, FORCED, NATIVE, PASSED, SKIPPED, Place, Store
+from cells import FORCED, NATIVE, Place
+from rows import Row, Rows
 from suite import Suite
 
 NAMES = {
@@ -52,7 +53,8 @@ Test suites and programs that others wrote, run natively and under Unisono (`uni
     make conformance CONFORMANCE=--help
 
 It ends with status 1 where a case that passes natively fails under Unisono. Outcomes are kept in `build/conformance/results`, what each job printed in
-`build/conformance/jobs`. Everything takes hours on two cores; a run that is interrupted goes on where it was.
+`build/conformance/jobs`. Everything takes hours on two cores; a run that is interrupted goes on where it was. The rows below are kept in `tests/conformance/outcomes.json`;
+one that is found anew takes the place of a kept one as soon as it covers at least as many parts.
 
 Numbers stand as *natively / under Unisono*. *New* are the cases that fail under Unisono and not natively, *lost* those that pass natively and are skipped or missing under Unisono: both should be 0.
 Where ranks outnumber cores, MPICH gets the yielding preload of `tools/cluster/mpich_yield.c` on both sides.
@@ -67,86 +69,73 @@ one is not legal Unisono decides after all); rows of the latter stand only where
 class Document:
     """The document as text: a section for each suite, with a row for each cell under Unisono."""
 
-    def __init__(self, store: Store, suites: Iterable[Suite]) -> None:
-        self.store, self.suites = store, list(suites)
+    def __init__(self, rows: Rows, suites: Iterable[Suite]) -> None:
+        self.rows, self.suites = rows, list(suites)
 
     def text(self) -> str:
         return "\n".join([LEAD, *(self._section(suite) for suite in self.suites)])
 
     def _section(self, suite: Suite) -> str:
-        places = [
-            Place(suite.name, mpi, ranks) for mpi in suite.mpis for ranks in suite.ranks(mpis.BY_NAME[mpi])
+        cells = [
+            (Place(suite.name, mpi, ranks), variant)
+            for mpi in suite.mpis
+            for ranks in suite.ranks(mpis.BY_NAME[mpi])
+            for variant in suite.variants
+            if variant != NATIVE
         ]
-        compared = [(place, variant) for place in places for variant in suite.variants if variant != NATIVE]
-        versions = {self._version(place, variant, "suite") for place, variant in compared} - {""}
+        run = [row for place, variant in cells if (row := self.rows.get(place, variant))]
+        versions = sorted({row.versions["suite"] for row in run})
         lines = [
             f"## {suite.title}",
             "",
             suite.about,
-            f"Version: {', '.join(sorted(versions)) or 'not run'}.",
+            f"Version: {', '.join(versions) or 'not run'}.",
             "",
-        ]
-        lines += [
             "| MPI | ranks | under Unisono | parts run | cases | passed | skipped | failed | new | lost |",
             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
         # What Unisono decides is to be seen for every cell, run or not; of the forced ones those that were run.
-        lines += [
-            self._row(suite, place, variant)
-            for place, variant in compared
-            if not FORCED[variant] or self.store.compare(place, variant)[1]
-        ]
+        for place, variant in cells:
+            if row := self.rows.get(place, variant):
+                lines.append(_line(row))
+            elif not FORCED[variant]:
+                lines.append(
+                    f"| {self._not_run(place.mpi)} | {place.ranks} | {WORDS[variant]} | not run" + " |" * 7
+                )
         lines += [""]
-        for place, variant in compared:
-            lines += self._named(place, variant)
+        for row in run:
+            lines += _named(row)
         return "\n".join(lines)
 
-    def _version(self, place: Place, variant: str, what: str) -> str:
-        return self.store.load(place, variant).versions.get(what, "")
+    def _not_run(self, mpi: str) -> str:
+        return NAMES[mpi].format(self.rows.mpi_version(mpi) or mpis.version(mpis.BY_NAME[mpi]))
 
-    def _mpi(self, place: Place) -> str:
-        version = self._version(place, NATIVE, "mpi") or mpis.version(mpis.BY_NAME[place.mpi])
-        return NAMES[place.mpi].format(version)
 
-    def _row(self, suite: Suite, place: Place, variant: str) -> str:
-        comparison, parts = self.store.compare(place, variant)
-        all_parts = len(suite.parts(mpis.BY_NAME[place.mpi]))
-        begin = [self._mpi(place), place.ranks, WORDS[variant]]
-        if not parts:
-            return f"| {' | '.join(map(str, begin))} | not run" + " |" * 7
-        run = "all" if len(parts) == all_parts else f"{len(parts)} of {all_parts}"
-        cells = [*begin, run, len(comparison.native.keys() | comparison.unisono.keys())]
-        for outcomes in (frozenset((PASSED,)), frozenset((SKIPPED,)), BAD):
-            cells.append(" / ".join(map(str, comparison.counts(outcomes))))
-        cells += [len(comparison.new_failures), len(comparison.lost)]
-        return f"| {' | '.join(map(str, cells))} |"
+def _mpi(row: Row) -> str:
+    return NAMES[row.mpi].format(row.versions["mpi"])
 
-    def _named(self, place: Place, variant: str) -> Iterator[str]:
-        comparison, _ = self.store.compare(place, variant)
-        named = (
-            ("New failures", comparison.new_failures),
-            ("Lost", comparison.lost),
-            ("Failed both natively and under Unisono", comparison.both_fail),
-            ("Failed natively only", comparison.only_native_fails),
-        )
-        for title, cases in named:
-            if cases:
-                listed = ", ".join(
-                    f"`{case}` ({self._how(place, NATIVE, case)} / {self._how(place, variant, case)})"
-                    for case in sorted(cases)
-                )
-                yield f"- {title}, {self._mpi(place)}, {place.ranks} ranks, {WORDS[variant]}: {listed}"
-                yield ""
-        new = sorted(comparison.new_failures)
-        # Of a case, or of the part that it belongs to.
-        for known in dict.fromkeys(name for case in new for name in (case, case.split(" ")[0])):
-            if note := NOTES.get((place.suite, known)):
-                yield f"  `{known}`: {note}"
-                yield ""
 
-    def _how(self, place: Place, variant: str, case: str) -> str:
-        cell = self.store.load(place, variant)
-        part, _, name = case.partition(" ")
-        outcome = cell.parts[part].get(name, "not there")
-        runs, bad = cell.runs.get(part, 1), cell.bad_runs.get(case, 0)
-        return f"{outcome} in {bad} of {runs} runs" if bad > 0 and runs > 1 else outcome
+def _line(row: Row) -> str:
+    run = "all" if row.parts == row.all_parts else f"{row.parts} of {row.all_parts}"
+    both = [" / ".join(map(str, counts)) for counts in (row.passed, row.skipped, row.failed)]
+    words = [_mpi(row), row.ranks, WORDS[row.variant], run, row.cases, *both, len(row.new), len(row.lost)]
+    return f"| {' | '.join(map(str, words))} |"
+
+
+def _named(row: Row) -> Iterator[str]:
+    named = (
+        ("New failures", row.new),
+        ("Lost", row.lost),
+        ("Failed both natively and under Unisono", row.both),
+        ("Failed natively only", row.only_native),
+    )
+    for title, cases in named:
+        if cases:
+            listed = ", ".join(f"`{case}` ({how})" for case, how in cases.items())
+            yield f"- {title}, {_mpi(row)}, {row.ranks} ranks, {WORDS[row.variant]}: {listed}"
+            yield ""
+    # Of a case, or of the part that it belongs to.
+    for known in dict.fromkeys(name for case in row.new for name in (case, case.split(" ")[0])):
+        if note := NOTES.get((row.suite, known)):
+            yield f"  `{known}`: {note}"
+            yield ""

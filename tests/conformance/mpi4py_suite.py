@@ -8,6 +8,7 @@ one that did it; the others are run in a further job that leaves it out, so that
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -27,7 +28,9 @@ REQUIREMENT = ROOT / "requirements/mpi4py-source.txt"
 SOURCES = ROOT / "build/conformance/sources"
 RANK = Path(__file__).resolve().parent / "rank.sh"
 
+# Longer where ranks share cores: a minute for each rank of a core.
 STALL_SECONDS = 120.0
+STALL_SECONDS_OF_A_RANK = 60.0
 JOB_SECONDS = 1500.0
 END = "(the job's end)"
 
@@ -38,6 +41,11 @@ _OUTCOME = re.compile(
 )
 _WORDS = {"ok": PASSED, "FAIL": FAILED, "ERROR": FAILED, "unexpected success": FAILED}
 _END_OF_TESTS = re.compile(r"^Ran \d+ tests? in ", re.MULTILINE)
+
+
+def stall_seconds(ranks: int, cores: int) -> float:
+    """Return after how long without a report a job counts as hung."""
+    return max(STALL_SECONDS, STALL_SECONDS_OF_A_RANK * ranks / cores)
 
 
 @dataclass
@@ -87,12 +95,12 @@ class Mpi4pySuite:
     title = "mpi4py's test suite"
     about = (
         "The tests of mpi4py's source archive as they are, over the wheel of the same version, run by its own `test/main.py -v`. "
-        "A job runs three of its modules. Where a job dies or stands still for two minutes, the test that did it is "
-        "left out of the next job; natively and under Unisono alike."
+        "A job runs 16 of its modules, or fewer. Where a job dies or stands still for two minutes (with more than two ranks to a core, a minute "
+        "for each of them), the test that did it is left out of the next job; natively and under Unisono alike."
     )
     mpis = ("openmpi5", "mpich5", "intel", "openmpi4")
     variants = (NATIVE, *FORCED)
-    parts_per_job = 3
+    parts_per_job = 16
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:
         return (1, 2, 3, 4, 5, 8)
@@ -158,7 +166,7 @@ class _Run:
             directory,
             self.jobs.python(self.mpi),
             timeout=JOB_SECONDS,
-            watch=job.Watch(directory, STALL_SECONDS),
+            watch=job.Watch(directory, stall_seconds(self.ranks, len(os.sched_getaffinity(0)))),
         )
         (directory / "job").write_text(str(result))
         files = [directory / f"rank.{rank}" for rank in range(self.ranks)]

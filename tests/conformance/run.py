@@ -6,8 +6,10 @@
     make conformance CONFORMANCE="--suite mpi4py --mpi openmpi5 --ranks 2,4"
 
 Outcomes are kept in build/conformance, by part (a module of tests, a program): what is there is not run again, so that a
-run that was interrupted goes on where it was. The document is written from all that is there; what was not run is
-shown as not run. Ends with status 1 where a case that passes natively fails under Unisono.
+run that was interrupted goes on where it was. The document's rows are kept in tests/conformance/outcomes.json: the row
+that the outcomes make takes the place of a kept one once it covers at least as many parts, else the kept one stands (to
+forget one, remove its line). What was never run is shown as not run. Ends with status 1 where a case that passes
+natively fails under Unisono.
 """
 
 from __future__ import annotations
@@ -33,10 +35,12 @@ from mpis import Mpi  # noqa: E402
 from registry import SUITES  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: E402
+from rows import Rows, found  # noqa: E402
 from suite import Suite  # noqa: E402
 
 BUILD = ROOT / "build/conformance"
 DOCUMENT = ROOT / "docs/conformance.md"
+ROWS = ROOT / "tests/conformance/outcomes.json"
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,9 @@ def parse() -> argparse.Namespace:
         help="run once more, natively and under Unisono, what has new failures",
     )
     parser.add_argument("--minutes", type=float, default=math.inf, help="start no more jobs after this time")
-    parser.add_argument("--write-only", action="store_true", help="run nothing, write the document")
+    parser.add_argument(
+        "--write-only", action="store_true", help="run nothing, write the rows and the document"
+    )
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="where the document goes")
     arguments = parser.parse_args()
     lists = (arguments.suite, SUITES), (arguments.mpi, mpis.BY_NAME), (arguments.variant, [NATIVE, *FORCED])
@@ -181,13 +187,25 @@ def summarise(arguments: argparse.Namespace, store: Store, console: Console) -> 
     return total
 
 
+def keep(arguments: argparse.Namespace, store: Store) -> Rows:
+    """Put the rows of the chosen cells among the kept ones; return those."""
+    rows = Rows(ROWS)
+    for suite, mpi, place in cells(arguments):
+        for variant in suite.variants:
+            if variant != NATIVE and store.compare(place, variant)[1]:
+                rows.merge(found(store, place, variant, len(suite.parts(mpi))))
+    rows.write()
+    return rows
+
+
 def main() -> int:
     arguments = parse()
     console = Console(stderr=True, soft_wrap=True)
     store = Store(BUILD / "results")
     is_finished = arguments.write_only or run_all(arguments, store, console)
     new_failures = summarise(arguments, store, console)
-    arguments.document.write_text(Document(store, SUITES.values()).text(), encoding="utf-8")
+    rows = keep(arguments, store)
+    arguments.document.write_text(Document(rows, SUITES.values()).text(), encoding="utf-8")
     console.print(f"{arguments.document} is written" + ("" if is_finished else "; more is left to run"))
     return 1 if new_failures else 0
 

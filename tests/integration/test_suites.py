@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import scalapack_suite
 from cells import BAD, DIED, FAILED, PASSED, SKIPPED, Place, Store
+from document import Document
 from harness import compile_program, installed
 from imb_suite import ImbSuite
 from jobs import Jobs
-from mpi4py_suite import Mpi4pySuite, read_transcript
+from mpi4py_suite import Mpi4pySuite, read_transcript, stall_seconds
 from mpis import BY_NAME, ROOT
+from registry import SUITES
+from rows import Row, Rows, found
 
 MODULES = ["test_cco_buf", "test_cco_obj", "test_cco_vec", "test_cco_vec_inter", "test_op"]
 BENCHMARKS = ["Allreduce", "Alltoallv", "Bcast", "Reduce_scatter"]
@@ -182,3 +186,62 @@ def test_a_repeated_run_clears_nothing(tmp_path: Path):
     store.add(place, "unisono", {"a": {"1": PASSED}}, 1.0, {})
     cell = store.load(place, "unisono")
     assert (cell.runs, cell.bad_runs) == ({"a": 1, "b": 1}, {})
+
+
+def found_row(directory: Path, parts: int, outcome: str) -> Row:
+    """Return the row of so many parts, each of one case that passes natively and ends thus under Unisono."""
+    store = Store(directory)
+    place = Place("mpi4py", "mpich5", 2)
+    for part in "abc"[:parts]:
+        store.add(place, "native", {part: {"1": PASSED}}, 1.0, {})
+        store.add(place, "unisono", {part: {"1": outcome}}, 1.0, {"suite": "4", "mpi": "5"})
+    return found(store, place, "unisono", 3)
+
+
+def test_a_kept_row_stands_until_as_many_parts_are_run(tmp_path: Path):
+    path = tmp_path / "rows.json"
+    place = Place("mpi4py", "mpich5", 2)
+
+    def merge(row: Row) -> Row | None:
+        rows = Rows(path)
+        rows.merge(row)
+        rows.write()
+        return Rows(path).get(place, "unisono")
+
+    one, two = found_row(tmp_path / "one", 1, PASSED), found_row(tmp_path / "two", 2, PASSED)
+    failing = found_row(tmp_path / "failing", 2, DIED)
+    assert (two.parts, two.passed, failing.passed, failing.failed) == (2, (2, 2), (2, 0), (0, 2))
+    assert failing.new == {"a 1": "passed / died", "b 1": "passed / died"}
+    assert [merge(row) for row in (one, two, one, failing, two, failing, one)] == [
+        *(one, two, two, failing, two, failing, failing)
+    ]
+    assert Rows(path).get(place, "messages") is None
+
+
+def test_a_row_of_another_cell_replaces_nothing(tmp_path: Path):
+    path = tmp_path / "rows.json"
+    row = found_row(tmp_path / "store", 1, PASSED)
+    others = [
+        replace(row, suite="imb"),
+        replace(row, mpi="intel"),
+        replace(row, ranks=10),
+        replace(row, variant="shared"),
+    ]
+    rows = Rows(path)
+    for each in (row, *others):
+        rows.merge(each)
+    rows.write()
+    assert len(path.read_text().splitlines()) == 2 + 5
+    for each in (row, *others):
+        assert Rows(path).get(Place(each.suite, each.mpi, each.ranks), each.variant) == each
+
+
+def test_the_document_says_what_the_kept_rows_say():
+    """Whoever merges the one merges the other: run.py --write-only writes it."""
+    text = Document(Rows(ROOT / "tests/conformance/outcomes.json"), SUITES.values()).text()
+    assert (ROOT / "docs/conformance.md").read_text() == text
+
+
+def test_a_job_may_stand_still_longer_where_ranks_share_cores():
+    assert [stall_seconds(ranks, 2) for ranks in (1, 4, 5, 8)] == [120, 120, 150, 240]
+    assert stall_seconds(8, 8) == 120

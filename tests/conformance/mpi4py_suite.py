@@ -17,6 +17,7 @@ import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 import job
@@ -65,7 +66,7 @@ def read_transcript(text: str) -> Transcript:
     summary = re.search(r"^={70}$", text, re.MULTILINE)
     limit = summary.start() if summary else end.start() if end else len(text)
     begins = list(_BEGIN.finditer(text, 0, limit))
-    for begin, following in zip(begins, [*begins[1:], None], strict=True):
+    for begin, following in zip_longest(begins, begins[1:]):
         name = begin[2] if begin[2].endswith("." + begin[1]) else f"{begin[2]}.{begin[1]}"
         found = _OUTCOME.findall(text, begin.end(), following.start() if following else limit)
         if not found:

@@ -14,7 +14,7 @@ from document import Document
 from harness import compile_program, installed
 from imb_suite import ImbSuite
 from jobs import Jobs
-from mpi4py_suite import Mpi4pySuite, read_transcript, stall_seconds
+from mpi4py_suite import Mpi4pySuite, Transcript, read_transcript, stall_seconds
 from mpis import BY_NAME, ROOT
 from registry import SUITES
 from rows import Row, Rows, found
@@ -92,6 +92,7 @@ def test_a_transcript_is_read():
         text + "testE (test_x.TestFour.testE) ... [vm:123] *** Signal: Segmentation fault\n"
     )
     assert not crashed.is_complete and crashed.under_way == "test_x.TestFour.testE"
+    assert read_transcript("[0@vm] mpi4py 4.1.2\n") == Transcript()
 
 
 SUITE = """

@@ -11,9 +11,6 @@ namespace unisono::tuning {
 namespace {
 
 constexpr std::int64_t kib = 1024;
-// Up to here the node's slots are as fast as single copy, whose call into the kernel takes longer.
-constexpr std::int64_t least_single_copy_bytes = 24 * kib;
-
 class Candidates {
  public:
   explicit Candidates(Operation operation) : operation_(operation) {}
@@ -36,14 +33,6 @@ class Candidates {
   Operation operation_;
   std::vector<Choice> list_;
 };
-
-// Ranks with a core each: a message that stays in the second-level cache is fetched dirty from the writer's,
-// which is slow; then reading the owner's memory once beats two copies through the node's buffer. Not so in
-// reductions, which read all vectors anyway.
-bool fits_second_level_cache(const Question& question) {
-  return !question.is_oversubscribed && !is_reduction(question.problem.operation) &&
-         question.bytes() > least_single_copy_bytes && question.bytes() <= 96 * kib;
-}
 
 // What is left to the MPI on one node, as measured with 2 and 8 ranks on two cores.
 void leave_on_one_node(const Question& question, Candidates* to) {
@@ -80,17 +69,15 @@ void on_one_node(const Question& question, Candidates* to) {
     to->add("shared", "one node, a core for each rank: ranks read each other's operands in the node's buffer",
             {{"buffers", 4}, {"piece", 256 * kib}});
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
-  if (fits_second_level_cache(question)) {
-    to->add("single_copy",
-            "one node, a core for each rank: the message fits the second-level cache, one copy beats two");
-  }
   const std::string why =
       "one node: every rank reads the node's shared buffer itself, without a tree of messages";
   if (question.is_oversubscribed) {
     // A piece costs a switch.
     to->add("shared", why, {{"buffers", 2}});
   } else {
-    // Smaller pieces cost more waits (in reductions three each), larger ones leave the caches.
+    // Smaller pieces cost more waits (in reductions three each), larger ones leave the caches. From 32 to 96
+    // KiB single copies, of which the kernel is asked, took 1.1 to 2.6 times as long with 2 ranks on three
+    // MPIs.
     to->add("shared", why, {{"buffers", 4}, {"piece", 256 * kib}});
   }
 }

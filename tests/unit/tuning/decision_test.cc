@@ -137,14 +137,14 @@ TEST(DecisionTest, ScansGoThroughTheNodesBufferWhereEachRankHasACore) {
   EXPECT_EQ(decider.decide(q).name(), "fused");
 }
 
-TEST(DecisionTest, MiddleSizesAreReadInPlace) {
+TEST(DecisionTest, MiddleSizesGoThroughSlots) {
   Decider decider;
   decider.add(make_rules());
   Question q = question(Operation::bcast, "2", 64 << 10);
-  q.has_single_copy = true;
-  EXPECT_EQ(decider.decide(q).name(), "single_copy");
-  q.has_single_copy = false;
-  EXPECT_EQ(decider.decide(q).name(), "shared");
+  for (const bool has_single_copy : {false, true}) {
+    q.has_single_copy = has_single_copy;
+    EXPECT_EQ(decider.decide(q).name(), "shared") << "the kernel is not asked to copy";
+  }
 }
 
 TEST(DecisionTest, OneRankIsLeftToTheHost) {

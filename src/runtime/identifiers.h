@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <set>
 
 namespace unisono::runtime {
 
@@ -17,15 +18,33 @@ class Identifiers {
   static constexpr int count = 1 << 12;
   static constexpr int words = count / 64;
   using Set = std::array<std::uint64_t, words>;
+  using Turn = std::uint64_t;
 
   Identifiers() { free_.fill(~std::uint64_t{0}); }
 
-  // The free numbers, or an empty set while another thread's set-up holds them (it must not see the same
-  // numbers as free). Where *is_held is set the caller releases with settle().
-  Set offer(bool* is_held) {
+  // This rank's proposal for the turn of a set-up. The highest proposal of a communicator's members is its
+  // turn: no other set-up has the same, and whoever came earlier comes before.
+  Turn propose(int world_rank) {
     const std::lock_guard lock(mutex_);
-    *is_held = !is_offered_;
-    if (is_offered_) return Set{};
+    return proposals_++ << 32 | static_cast<std::uint32_t>(world_rank);
+  }
+  // From here to the end of a set-up of this turn, those of later turns offer nothing. All members must be
+  // on their way: who held numbers for one that first has to set up another communicator would wait for ever.
+  void enter(Turn turn) {
+    const std::lock_guard lock(mutex_);
+    waiting_.insert(turn);
+  }
+  void leave(Turn turn) {
+    const std::lock_guard lock(mutex_);
+    waiting_.erase(turn);
+  }
+  // The free numbers, or an empty set while another thread's set-up holds them (it must not see the same
+  // numbers as free) or comes first: the earliest of all turns is held back nowhere, so some set-up always
+  // ends. Where *is_held is set the caller releases with settle().
+  Set offer(Turn turn, bool* is_held) {
+    const std::lock_guard lock(mutex_);
+    *is_held = !is_offered_ && turn == *waiting_.begin();
+    if (!*is_held) return Set{};
     is_offered_ = true;
     return free_;
   }
@@ -50,6 +69,8 @@ class Identifiers {
   std::mutex mutex_;
   Set free_{};
   bool is_offered_ = false;
+  std::uint64_t proposals_ = 0;
+  std::set<Turn> waiting_;
 };
 
 }  // namespace unisono::runtime

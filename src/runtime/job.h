@@ -76,6 +76,7 @@ class Job {
   bool is_set_up_now(Communicator& c, const Call& call);
   std::int64_t early_weight(const Call& call, const Communicator& c);
   NativeReason agree_on_identifier(Communicator& c, bool is_translated);
+  NativeReason take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated);
   bool wants_one_order(const Communicator& c) const;
   void say_who_decides_order(const Communicator& c, NativeReason reason) const;
   void describe_ground(Communicator& c);

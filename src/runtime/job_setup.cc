@@ -378,14 +378,23 @@ void Job::say_who_decides_order(const Communicator& c, NativeReason reason) cons
 }
 
 NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
-  // Word 0: what this rank can do; the rest: its free numbers. While another thread of some member is at the
-  // same, that member offers nothing: try again.
-  constexpr int attempts = 10000;
+  Identifiers::Turn turn = identifiers_.propose(world_rank_);
+  if (host_.agree(&turn, 1, host::AgreeOp::max, c.handle) != host::success)
+    return NativeReason::set_up_failed;
+  identifiers_.enter(turn);
+  const NativeReason reason = take_identifier(c, turn, is_translated);
+  identifiers_.leave(turn);
+  return reason;
+}
+
+NativeReason Job::take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated) {
+  // Word 0: what this rank can do; the rest: its free numbers. While other threads' set-ups come first on
+  // some member, that member offers nothing: try again.
   constexpr std::uint64_t can_translate = 1, can_single_copy = 2, has_offered = 4, any_order = 8;
   std::uint64_t words[1 + Identifiers::words];
-  for (int attempt = 0; attempt < attempts; ++attempt) {
+  while (true) {
     bool is_held = false;
-    const Identifiers::Set offer = identifiers_.offer(&is_held);
+    const Identifiers::Set offer = identifiers_.offer(turn, &is_held);
     words[0] = (is_translated ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
                (is_held ? has_offered : 0) | (wants_one_order(c) ? 0 : any_order);
     std::copy(offer.begin(), offer.end(), words + 1);
@@ -393,7 +402,7 @@ NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
     const bool is_usable = error == host::success && (words[0] & can_translate) != 0;
     const int id = is_usable ? Identifiers::lowest(words + 1) : -1;
     if (is_held) identifiers_.settle(id);
-    if (error != host::success || !is_usable) return NativeReason::set_up_failed;
+    if (!is_usable) return NativeReason::set_up_failed;
     if (id >= 0) {
       c.id = id;
       c.has_single_copy = (words[0] & can_single_copy) != 0 && options_.use_single_copy;
@@ -404,7 +413,6 @@ NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
     if ((words[0] & has_offered) != 0) return NativeReason::no_identifier;
     std::this_thread::yield();
   }
-  return NativeReason::no_identifier;
 }
 
 void Job::describe_ground(Communicator& c) {

@@ -3,47 +3,74 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace unisono::runtime {
 namespace {
 
+// What one set-up of `turn` takes, with nothing else under way.
+int take(Identifiers& ids, Identifiers::Turn turn) {
+  bool is_held = false;
+  ids.enter(turn);
+  const int id = Identifiers::lowest(ids.offer(turn, &is_held).data());
+  EXPECT_TRUE(is_held);
+  ids.settle(id);
+  ids.leave(turn);
+  return id;
+}
+
 TEST(IdentifiersTest, TakesTheLowestAndGivesItBack) {
   Identifiers ids;
-  for (int expected : {0, 1, 2}) {
-    bool is_held = false;
-    const Identifiers::Set offer = ids.offer(&is_held);
-    ASSERT_TRUE(is_held);
-    EXPECT_EQ(Identifiers::lowest(offer.data()), expected);
-    ids.settle(expected);
-  }
+  for (int expected : {0, 1, 2}) EXPECT_EQ(take(ids, ids.propose(0)), expected);
   ids.release(1);
-  bool is_held = false;
-  EXPECT_EQ(Identifiers::lowest(ids.offer(&is_held).data()), 1);
-  ids.settle(-1);
+  EXPECT_EQ(take(ids, ids.propose(0)), 1);
 }
 
 TEST(IdentifiersTest, ASecondSetUpSeesNothingWhileTheFirstIsUnderWay) {
   Identifiers ids;
   bool is_first = false, is_second = false;
-  ids.offer(&is_first);
-  const Identifiers::Set none = ids.offer(&is_second);
+  const Identifiers::Turn late = ids.propose(0), later = ids.propose(0);
+  ids.enter(later);
+  ids.offer(later, &is_first);
+  ids.enter(late);
+  const Identifiers::Set none = ids.offer(late, &is_second);
   EXPECT_TRUE(is_first);
   EXPECT_FALSE(is_second);
   EXPECT_EQ(Identifiers::lowest(none.data()), -1);
   ids.settle(0);
-  EXPECT_EQ(Identifiers::lowest(ids.offer(&is_second).data()), 1);
+  EXPECT_EQ(Identifiers::lowest(ids.offer(late, &is_second).data()), 1);
   EXPECT_TRUE(is_second);
+}
+
+// Two that hold what the other one needs, each on another rank, would retry for ever.
+TEST(IdentifiersTest, TheEarliestTurnComesFirst) {
+  Identifiers ids;
+  const Identifiers::Turn first = ids.propose(3), second = ids.propose(3);
+  bool is_held = true;
+  ids.enter(second);
+  ids.enter(first);
+  EXPECT_EQ(Identifiers::lowest(ids.offer(second, &is_held).data()), -1);
+  EXPECT_FALSE(is_held);
+  EXPECT_EQ(Identifiers::lowest(ids.offer(first, &is_held).data()), 0);
+  EXPECT_TRUE(is_held);
+  ids.settle(0);
+  ids.leave(first);
+  EXPECT_EQ(Identifiers::lowest(ids.offer(second, &is_held).data()), 1);
+  EXPECT_TRUE(is_held);
+}
+
+TEST(IdentifiersTest, NoTwoSetUpsHaveOneTurn) {
+  Identifiers of_rank_0, of_rank_1;
+  const Identifiers::Turn first = std::max(of_rank_0.propose(0), of_rank_1.propose(1));
+  const Identifiers::Turn second = std::max(of_rank_0.propose(0), of_rank_1.propose(1));
+  EXPECT_LT(first, second);
+  EXPECT_NE(Identifiers().propose(0), Identifiers().propose(1));
 }
 
 TEST(IdentifiersTest, RunsOut) {
   Identifiers ids;
-  for (int i = 0; i < Identifiers::count; ++i) {
-    bool is_held = false;
-    const int id = Identifiers::lowest(ids.offer(&is_held).data());
-    ASSERT_EQ(id, i);
-    ids.settle(id);
-  }
-  bool is_held = false;
-  EXPECT_EQ(Identifiers::lowest(ids.offer(&is_held).data()), -1);
+  for (int i = 0; i < Identifiers::count; ++i) ASSERT_EQ(take(ids, ids.propose(0)), i);
+  EXPECT_EQ(take(ids, ids.propose(0)), -1);
 }
 
 }  // namespace

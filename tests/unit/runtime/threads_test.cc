@@ -3,6 +3,8 @@
 // time, each on communicators of its own. TEST_SEED repeats a run.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -168,6 +170,41 @@ TEST_P(ThreadsTest, ManySetUpsAtOnce) {
     for (host::Comm& base : bases) host.comm_free(&base);
     job.finish();
   });
+}
+
+// A set-up that waits for a rank must not hold what that rank needs for another one first.
+TEST_P(ThreadsTest, SetUpsInAnOrderOfTheirOwnOnEachRank) {
+  constexpr int rounds = 20;
+  World world(ranks);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    for (int round = 0; round < rounds; ++round) {
+      host::Comm first{}, second{};
+      host.comm_split(host.world(), 0, rank, &first);
+      host.comm_split(host.world(), 0, rank, &second);
+      std::atomic<bool> is_inside = false;
+      const auto call_on = [&](host::Comm comm) {
+        is_inside = true;
+        EXPECT_TRUE(Turn(job, member_of(host, comm), round).run(Operation::allreduce, 5, 0));
+      };
+      if (rank == 0) {
+        run_threads(2, [&](int thread) {
+          if (thread == 0) return call_on(first);
+          while (!is_inside) std::this_thread::yield();
+          std::this_thread::sleep_for(
+              std::chrono::milliseconds(1));  // until the other one waits in its set-up
+          call_on(second);
+        });
+      } else {
+        call_on(second);
+        call_on(first);
+      }
+      host.comm_free(&first);
+      host.comm_free(&second);
+    }
+    job.finish();
+  });
+  EXPECT_EQ(world.leftovers(), "");
 }
 
 // Each thread splits, duplicates, uses and frees communicators in an order drawn from the seed, the same on

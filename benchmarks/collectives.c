@@ -324,7 +324,7 @@ static void list_candidates(char* text) {
 }
 
 // 0 where the request makes no sense.
-static int answer(char* request, int largest, struct Settings* settings, int* is_all_same) {
+static int answer(char* request, int largest, struct Settings settings, int* is_all_same) {
   const char* words[5] = {"", "", "", "", ""};
   char* at = request;
   for (int i = 0; i < 5 && at != NULL; ++i) {
@@ -340,28 +340,26 @@ static int answer(char* request, int largest, struct Settings* settings, int* is
   const long bytes = atol(words[2]);
   if (op == NULL || bytes < 0 || bytes > largest || (op->is_reduction && bytes % 8 != 0)) return 0;
   list_candidates((char*)words[4]);
-  settings->seconds = settings->most_trying_s = atof(words[3]);
+  settings.seconds = settings.most_trying_s = atof(words[3]);
   const int batch = calls_in_batch(op, (int)bytes);
   if (strcmp(words[0], "look") == 0) {
-    const int count = try_candidates(op, (int)bytes, batch, settings->most_trying_s, tried);
+    const int count = try_candidates(op, (int)bytes, batch, settings.most_trying_s, tried);
     print_candidates(op, (int)bytes, batch, count);
   } else if (strcmp(words[0], "compare") == 0 || strcmp(words[0], "decide") == 0) {
-    settings->purpose.is_for_best = strcmp(words[0], "decide") == 0;
-    if (settings->purpose.is_for_best) settings->purpose.precision = tie;
-    settings->finalists = max_finalists;
-    settings->most_trying_s = 1e9;
+    if (strcmp(words[0], "decide") == 0) settings.purpose = (struct Purpose){tie, .is_for_best = 1};
+    settings.finalists = max_finalists;
     int count = 0;
     for (int c = 0; c < candidate_count && count < max_finalists; ++c) {
       if (may_run(op, (int)bytes, candidates[c])) tried[count++] = (struct Tried){candidates[c], 0};
     }
-    *is_all_same &= compare(op, (int)bytes, batch, count, settings);
+    *is_all_same &= compare(op, (int)bytes, batch, count, &settings);
   } else {
     return 0;
   }
   return 1;
 }
 
-static int serve(int largest, struct Settings* settings) {
+static int serve(int largest, struct Settings settings) {
   int is_all_same = 1;
   make_cost_buffers(largest);
   for (;;) {
@@ -482,7 +480,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(comm);  // sets the communicator up
   enable(0);
   print_place();
-  int is_all_same = is_serving ? serve(largest, &settings) : 1;
+  int is_all_same = is_serving ? serve(largest, settings) : 1;
   for (size_t o = 0; !is_serving && o < sizeof operations / sizeof *operations; ++o) {
     if (!is_listed(names, operations[o].name)) continue;
     for (int s = 0; s < count; ++s) {

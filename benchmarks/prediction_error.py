@@ -33,7 +33,6 @@ import mpis
 from harness import Cluster
 from mpis import Layout
 from unisono import candidates, files, machine_measuring, machines, model_fit, tool
-from unisono.machine import usable_cores
 from unisono.machine_costs import Marker
 from unisono.measuring import Measurer
 from unisono.plots import prediction_errors
@@ -76,8 +75,7 @@ def measure(arguments: argparse.Namespace, machine_file: Path, cluster: Cluster 
     def words(options: Sequence[str], settings: dict[str, str]) -> list[str]:
         return [*prefix, *side_by_side.words(mpi, ranks, options, layout, settings)]
 
-    # Emulated nodes share this machine's cores.
-    cores = max(1, usable_cores() // len(NODES.ranks_per_node)) if cluster else None
+    cores = side_by_side.cores_of_node(NODES) if cluster else None
     with side_by_side.environment(mpis.launcher_environment(mpi)):
         with Measurer(words(machine_measuring.PROGRAM_OPTIONS, machine_measuring.SETTINGS)) as job:
             document = machine_measuring.describe(

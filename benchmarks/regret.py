@@ -37,9 +37,8 @@ from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
 from unisono.commands.tune import predicted_us
-from unisono.machine import usable_cores
 from unisono.measuring import JobError, Measurer, Place
-from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, ranges_of, rules
+from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, parse, ranges_of, rules
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (64, 4 * KIB, 64 * KIB, MIB)
@@ -97,8 +96,7 @@ class Site:
         self.mpi, self.layout, self.folder = mpi, LAYOUTS[layout], folder
         nodes = len(self.layout.ranks_per_node)
         self.cluster = Cluster(folder / "cluster", nodes, rate=RATE) if nodes > 1 else None
-        # Emulated nodes share this machine's cores.
-        self.cores = max(1, usable_cores() // nodes) if self.cluster else None
+        self.cores = side_by_side.cores_of_node(self.layout)
 
     def job(self, options: Sequence[str], settings: Mapping[str, str]) -> Measurer:
         layout = self.layout if self.cluster else None
@@ -165,11 +163,10 @@ def in_words(layout: Layout) -> str:
 
 def model_choice(machine: Path, layout: str, operation: str, size: int) -> str | None:
     """What is predicted to be the fastest of all algorithms, with several values of their parameters."""
-    names = [name.split(":", 1)[1] for name in candidates.varied(tool.algorithms(), [operation])]
-    words = [word for name in names for word in ("--algorithm", name)]
-    question = ["--operation", operation, "--layout", layout, "--bytes", str(size), "--machine", str(machine)]
-    answer = tool.ask("predict", *question, *words)
-    timed = [(entry["us"], entry["asked"]) for entry in answer["predictions"] if entry["us"] is not None]
+    varied = candidates.varied(tool.algorithms(), [operation])
+    settings = [parse(name.split(":", 1)[1]) for name in varied]
+    times = predicted_us(str(machine), layout, operation, size, settings)
+    timed = [(us, str(setting)) for us, setting in zip(times, settings, strict=True) if us is not None]
     return min(timed)[1] if timed else None
 
 

@@ -26,8 +26,8 @@ def cores_of(place: Place) -> int:
     return min(cores, usable_cores()) if place.nodes == 1 else cores
 
 
-def questions_for(place: Place) -> list[Question]:
-    return machine_costs.plan(place, cores_of(place))
+def questions_for(place: Place, cores: int | None = None) -> list[Question]:
+    return machine_costs.plan(place, cores or cores_of(place))
 
 
 def describe(
@@ -42,7 +42,7 @@ def describe(
     than its ranks may use: emulated nodes share those of one machine."""
     place = job.place
     cores = cores or cores_of(place)
-    costs = machine_costs.measure(job, machine_costs.plan(place, cores), budget_s, on_question)
+    costs = machine_costs.measure(job, questions_for(place, cores), budget_s, on_question)
     all_facts = {
         "processor": processor_name(),
         "mpi": place.mpi,

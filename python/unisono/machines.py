@@ -32,11 +32,16 @@ def resolve(text: str) -> str:
 def findings(resolved: str | Path) -> dict[str, Any]:
     """What was found beside the models' parameters when the machine was measured: segments and overlaps that are worth a test,
     and more (docs/models.md). Empty for machines that are built in, and where it was not measured."""
+    return _part(Path(resolved), "findings")
+
+
+def _part(file: Path, name: str) -> dict[str, Any]:
+    """Of a machine's file; empty where it cannot be read, or has none."""
     try:
-        found: dict[str, Any] = json.loads(Path(resolved).read_text()).get("findings", {})
+        part: dict[str, Any] = json.loads(file.read_text()).get(name, {})
     except (OSError, ValueError, AttributeError):
         return {}
-    return found
+    return part
 
 
 def own_name() -> str:
@@ -60,10 +65,7 @@ def measured_for(place: Place) -> Path | None:
     """The file that was measured on this machine with this MPI, and with messages between nodes where the job has several;
     None: there is none."""
     kept = folder() / f"{own_name()}.json"
-    try:
-        facts = json.loads(kept.read_text()).get("measured", {})
-    except (OSError, ValueError, AttributeError):
-        return None
+    facts = _part(kept, "measured")
     if facts.get("processor") != processor_name() or facts.get("mpi") != place.mpi:
         return None
     needed = ["node"] if place.ranks_per_node[1] > 1 else []

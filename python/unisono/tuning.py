@@ -189,15 +189,13 @@ class Tuner:
             if self._is_usable(operation, candidate):
                 groups.setdefault(entry["group"], []).append(candidate)
         # One of each group that may run here.
-        firsts = {group: iter(members) for group, members in groups.items()}
+        left = {group: iter(members) for group, members in groups.items()}
         times: dict[str, float] = {}
-        while firsts:
-            tried = {group: next(members, None) for group, members in firsts.items()}
-            looking.at([candidate for candidate in tried.values() if candidate])
+        while tried := {g: c for g, members in left.items() if g not in times and (c := next(members, None))}:
+            looking.at(list(tried.values()))
             times |= {group: looking.times[c] for group, c in tried.items() if c in looking.times}
-            firsts = {g: members for g, members in firsts.items() if g not in times and tried[g]}
         by_time = sorted(times, key=times.__getitem__)
-        looking.at([c for group in by_time[:BEST_GROUPS] for c in groups[group]])
+        looking.at([c for group in by_time[:BEST_GROUPS] for c in left[group]])
         by_name = {entry["name"]: entry for entry in entries}
         for candidate in looking.best()[:REFINED]:
             refine(looking, by_name[candidate.algorithm], candidate, size, self.ranges)

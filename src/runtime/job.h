@@ -179,6 +179,7 @@ class Job {
   static std::string inputs_text(const std::string& files);
   std::string closing_text(const Communicator& c, const Call& call, const tuning::Choice& choice) const;
   void report_mismatch(Communicator& c, const Call& call, Verification& v, std::int64_t wrong, int reporting);
+  void note_quarantine(const Communicator& c, const std::string& algorithm);
   void quarantine(Communicator& c, Operation operation);
 
   // job_verify_started.cc: calls that do not block.
@@ -188,6 +189,7 @@ class Job {
   const schedule::Compiled* agreeing_aside(Communicator& c);
   std::vector<std::uint64_t> findings_to_tell(const Communicator& c) const;
   void start_agreement(StartedCall* started);
+  std::string write_kept(const Communicator& c, std::uint64_t check) const;
   void take_findings(Communicator& c, const std::vector<std::uint64_t>& told);
   void say_findings(Communicator& c);
   tuning::Choice find_stand_in(Communicator& c, const StartedCall& started);

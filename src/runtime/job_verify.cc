@@ -220,14 +220,17 @@ void Job::report_mismatch(Communicator& c, const Call& call, Verification& v, st
                           int reporting) {
   const std::string files = write_input(c, call.operation, c.verified_calls, v.input(), v.own(), v.hosts());
   const tuning::Choice& choice = *c.verified_class->choice;
-  {
-    const std::lock_guard lock(decide_mutex_);
-    warnings_.push_back(text_of(call, choice) + " was wrong on " + c.layout->describe() +
-                        ", and is quarantined (option 'verify')");
-  }
+  note_quarantine(c, text_of(call, choice));
   if (c.rank != reporting) return;
   log::warning(mismatch_text(c, call, choice, v, wrong, c.verified_calls) + inputs_text(files) +
                closing_text(c, call, choice));
+}
+
+// For the report.
+void Job::note_quarantine(const Communicator& c, const std::string& algorithm) {
+  const std::lock_guard lock(decide_mutex_);
+  warnings_.push_back(algorithm + " was wrong on " + c.layout->describe() +
+                      ", and is quarantined (option 'verify')");
 }
 
 std::string Job::mismatch_text(const Communicator& c, const Call& call, const tuning::Choice& choice,

@@ -152,6 +152,12 @@ void Job::start_agreement(StartedCall* started) {
                                 .combine = least});
 }
 
+std::string Job::write_kept(const Communicator& c, std::uint64_t check) const {
+  const auto kept = std::ranges::find(c.queue->kept, check, &KeptCheck::number);
+  if (kept == c.queue->kept.end()) return {};
+  return write_input(c, kept->operation, check, kept->input, kept->own, kept->hosts);
+}
+
 // The same on all ranks, between the same calls.
 void Job::take_findings(Communicator& c, const std::vector<std::uint64_t>& told) {
   CallQueue& queue = *c.queue;
@@ -168,14 +174,12 @@ void Job::take_findings(Communicator& c, const std::vector<std::uint64_t>& told)
     const std::uint64_t check = told[place] / size;
     std::string files;
     if (is_wrong) {
-      const std::lock_guard lock(decide_mutex_);
-      quarantined_.insert(algorithm);
-      warnings_.push_back(text_of(*algorithm) + " was wrong on " + c.layout->describe() +
-                          ", and is quarantined (option 'verify')");
-    }
-    for (const KeptCheck& kept : queue.kept) {
-      if (is_wrong && kept.number == check)
-        files = write_input(c, kept.operation, kept.number, kept.input, kept.own, kept.hosts);
+      {
+        const std::lock_guard lock(decide_mutex_);
+        quarantined_.insert(algorithm);
+      }
+      note_quarantine(c, text_of(*algorithm));
+      files = write_kept(c, check);
     }
     if (told[place] % size == static_cast<std::uint64_t>(c.rank) && !own.empty()) {
       const Finding& finding = own.mapped();
@@ -189,12 +193,9 @@ void Job::take_findings(Communicator& c, const std::vector<std::uint64_t>& told)
 void Job::say_findings(Communicator& c) {
   if (c.queue == nullptr) return;
   for (const auto& [place, finding] : c.queue->findings) {
-    std::string files;
-    for (const KeptCheck& kept : c.queue->kept) {
-      if (place % kinds == wrong && kept.number == finding.check)
-        files = write_input(c, kept.operation, kept.number, kept.input, kept.own, kept.hosts);
-    }
-    log::warning(place % kinds == wrong ? finding.text + inputs_text(files) + finding.closing : finding.text);
+    const bool is_wrong = place % kinds == wrong;
+    log::warning(is_wrong ? finding.text + inputs_text(write_kept(c, finding.check)) + finding.closing
+                          : finding.text);
   }
   c.queue->findings.clear();
 }

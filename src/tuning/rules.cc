@@ -11,6 +11,7 @@ namespace unisono::tuning {
 namespace {
 
 constexpr std::int64_t kib = 1024;
+
 class Candidates {
  public:
   explicit Candidates(Operation operation) : operation_(operation) {}
@@ -75,9 +76,9 @@ void on_one_node(const Question& question, Candidates* to) {
     // A piece costs a switch.
     to->add("shared", why, {{"buffers", 2}});
   } else {
-    // Smaller pieces cost more waits (in reductions three each), larger ones leave the caches. From 32 to 96
-    // KiB single copies, of which the kernel is asked, took 1.1 to 2.6 times as long with 2 ranks on three
-    // MPIs.
+    // Smaller pieces cost more waits (in reductions three each), larger ones leave the caches. Single
+    // copies, for which the kernel is asked, took 1.1 to 2.6 times as long from 32 to 96 KiB (2 ranks, three
+    // MPIs).
     to->add("shared", why, {{"buffers", 4}, {"piece", 256 * kib}});
   }
 }

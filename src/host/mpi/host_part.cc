@@ -158,15 +158,9 @@ int start_one(const Call& call, Part* part, MPI_Request* request) {
       return large::scan(in, out, in_count, in_type, op, comm, request);
     case Operation::exscan:
       return large::exscan(in, out, in_count, in_type, op, comm, request);
-    case Operation::allgatherv:
-    case Operation::reduce_scatter:
-    case Operation::alltoallv:
-    case Operation::alltoallw:
-    case Operation::gatherv:
-    case Operation::scatterv:
-      break;
+    default:
+      return start_uneven(call, part, request);
   }
-  return start_uneven(call, part, request);
 }
 
 // One after the other: MPI_Testall of MPICH 5 fails beside some persistent requests.

@@ -7,39 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, size, wrong;
-
-static void expect(int is_right, const char* what) {
-  if (!is_right && wrong++ < 5) fprintf(stderr, "rank %d: %s is wrong\n", rank, what);
-}
-
-static long value(int of_rank, int i) {
-  return 1000L * (of_rank + 1) + i;
-}
-
-static long sum_of(int ranks, int i) {
-  long sum = 0;
-  for (int r = 0; r < ranks; ++r) sum += value(r, i);
-  return sum;
-}
-
-static void fill(long* data, int n) {
-  for (int i = 0; i < n; ++i) data[i] = value(rank, i);
-}
-
-static int is_vector(const long* data, int n, int of_rank) {
-  for (int i = 0; i < n; ++i) {
-    if (data[i] != value(of_rank, i)) return 0;
-  }
-  return 1;
-}
-
-static int is_sum(const long* data, int n, int ranks, int first) {
-  for (int i = 0; i < n; ++i) {
-    if (data[i] != sum_of(ranks, first + i)) return 0;
-  }
-  return 1;
-}
+#include "verify.inc"
 
 static void spoiled_operations(long* in, long* out, int n) {
   for (int is_in_place = 0; is_in_place < 2; ++is_in_place) {
@@ -61,11 +29,6 @@ static void spoiled_operations(long* in, long* out, int n) {
     MPI_Bcast(out, n, MPI_LONG, root, MPI_COMM_WORLD);
     expect(is_vector(out, n, root), "bcast");
   }
-}
-
-static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
-  (void)type;
-  for (int i = 0; i < *n; ++i) ((long*)inout)[i] += ((long*)in)[i];
 }
 
 static void other_operations(long* in, long* out, int n) {
@@ -145,9 +108,7 @@ int main(int argc, char** argv) {
   }
   free(in);
   free(out);
-  int all_wrong = 0;
-  MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf(all_wrong == 0 ? "RIGHT\n" : "WRONG %d\n", all_wrong);
+  say_result();
   MPI_Finalize();
   return 0;
 }

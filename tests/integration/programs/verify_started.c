@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "persistent.inc"
+#include "verify.inc"
 
 enum { most = 6000, turns = 3 };
 
-static int rank, size, wrong, is_persistent, starts = 2;
+static int is_persistent, starts = 2;
 static MPI_Request request;
 
 // Starts a call, and waits for it; a persistent one `starts` times, after what `again` does.
@@ -34,34 +35,6 @@ static MPI_Request request;
       MPI_Wait(&request, MPI_STATUS_IGNORE);                                   \
     }                                                                          \
   } while (0)
-
-static void expect(int is_right, const char* what) {
-  if (!is_right && wrong++ < 5) fprintf(stderr, "rank %d: %s is wrong\n", rank, what);
-}
-
-static long value(int of_rank, int i) {
-  return 1000L * (of_rank + 1) + i;
-}
-
-static void fill(long* data, int n) {
-  for (int i = 0; i < n; ++i) data[i] = value(rank, i);
-}
-
-static int is_vector(const long* data, int n, int of_rank) {
-  for (int i = 0; i < n; ++i) {
-    if (data[i] != value(of_rank, i)) return 0;
-  }
-  return 1;
-}
-
-static int is_sum(const long* data, int n, int ranks, int first) {
-  for (int i = 0; i < n; ++i) {
-    long sum = 0;
-    for (int r = 0; r < ranks; ++r) sum += value(r, first + i);
-    if (data[i] != sum) return 0;
-  }
-  return 1;
-}
 
 static void own_block(long* out, int at, int n) {
   memset(out, 0, sizeof(long) * (size_t)(n * size));
@@ -91,11 +64,6 @@ static void spoiled_operations(long* in, long* out, int n) {
     CALL(Bcast, bcast, fill(out, n), out, n, MPI_LONG, root);
     expect(is_vector(out, n, root), "bcast");
   }
-}
-
-static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
-  (void)type;
-  for (int i = 0; i < *n; ++i) ((long*)inout)[i] += ((long*)in)[i];
 }
 
 static void reductions(long* in, long* out, int n, int is_in_place) {
@@ -256,9 +224,7 @@ int main(int argc, char** argv) {
   }
   free(in);
   free(out);
-  int all_wrong = 0;
-  MPI_Reduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf(all_wrong == 0 ? "RIGHT\n" : "WRONG %d\n", all_wrong);
+  say_result();
   MPI_Finalize();
   return 0;
 }

@@ -8,16 +8,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <deque>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "host/fake/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 #include "runtime/judge.h"
+#include "verify_fixture.h"
 
 namespace unisono::runtime {
 namespace {
@@ -27,41 +24,24 @@ using host::fake::World;
 
 constexpr int size = 4;
 
-class VerifyStartedTest : public ::testing::Test {
+class VerifyStartedTest : public VerifyFixture {
  protected:
   void SetUp() override {
     clear_options();
-    char name[] = "/tmp/verify_test.XXXXXX";
-    directory_ = ::mkdtemp(name);
     set("UNISONO_VERIFY", "sample");
-    set("UNISONO_VERIFY_INPUTS", directory_ + "/mismatch");
-    set("UNISONO_REPORT", directory_ + "/report.json");
+    VerifyFixture::SetUp();
   }
-  void TearDown() override {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    std::filesystem::remove_all(directory_);
-  }
-  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-  std::string report() const {
-    std::stringstream text;
-    text << std::ifstream(directory_ + "/report.json").rdbuf();
-    return text.str();
-  }
-  nlohmann::json rows() const { return nlohmann::json::parse(report())["classes"]; }
-  int files() const {
-    int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_))
-      count += entry.path().filename().string().rfind("mismatch-", 0) == 0 ? 1 : 0;
-    return count;
-  }
-  std::string directory_;
 };
 
-template <typename T>
-T operand(int rank, std::size_t i) {
-  const auto number = static_cast<T>(rank * 37 + static_cast<int>(i) * 5 + 2);
-  if constexpr (std::is_integral_v<T>) return number;
-  return std::sqrt(number);
+// A sum of one number of each rank.
+Call sum_of_one(host::Comm comm, const std::int64_t* in, std::int64_t* out) {
+  return {.operation = Operation::allreduce,
+          .comm = comm,
+          .send_buffer = in,
+          .recv_buffer = out,
+          .send_count = 1,
+          .send_type = host::fake::datatype(ElementType::int64),
+          .op = host::fake::op(ReduceOp::sum)};
 }
 
 // One call and its end. The host's part, `shift` off the right sum, may end only when `may_host_end`.
@@ -83,12 +63,7 @@ struct Started {
 
   int rank() const { return host.comm_rank(host.world()); }
   int ranks() const { return operation == Operation::scan ? rank() + 1 : size; }
-  // From the left, as a host might.
-  T hosts(std::size_t i) const {
-    T sum = operand<T>(0, i);
-    for (int r = 1; r < ranks(); ++r) sum += operand<T>(r, i);
-    return sum + shift;
-  }
+  T hosts(std::size_t i) const { return joined<T>(ranks(), i) + shift; }
   T right(std::size_t i) const { return hosts(i) - shift; }
 
   void start() {
@@ -355,13 +330,7 @@ TEST_F(VerifyStartedTest, BlockingCallsAgreeOnWhatWasFound) {
       EXPECT_TRUE(call.has_hosts_result());
       if (has_blocking) {
         std::int64_t in = rank + 1, out = 0;
-        const Call blocking{.operation = Operation::allreduce,
-                            .comm = host.world(),
-                            .send_buffer = &in,
-                            .recv_buffer = &out,
-                            .send_count = 1,
-                            .send_type = host::fake::datatype(ElementType::int64),
-                            .op = host::fake::op(ReduceOp::sum)};
+        const Call blocking = sum_of_one(host.world(), &in, &out);
         int error = host::success;
         const Outcome outcome = job.collective(blocking, &error);
         if (outcome == Outcome::compared) {
@@ -423,13 +392,7 @@ TEST_F(VerifyStartedTest, WithoutTheHostsPartNothingIsCompared) {
     Job job(host);
     std::int64_t in = rank, out = -1;
     bool is_ended = false;
-    const Call call{.operation = Operation::allreduce,
-                    .comm = host.world(),
-                    .send_buffer = &in,
-                    .recv_buffer = &out,
-                    .send_count = 1,
-                    .send_type = host::fake::datatype(ElementType::int64),
-                    .op = host::fake::op(ReduceOp::sum)};
+    const Call call = sum_of_one(host.world(), &in, &out);
     const Completion completion{[](void* ended, int) { *static_cast<bool*>(ended) = true; }, &is_ended};
     EXPECT_EQ(job.start(call, completion), Outcome::done);
     while (!is_ended) job.make_progress();

@@ -5,15 +5,12 @@
 #include <stdlib.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "host/fake/fake_host.h"
 #include "runtime/job.h"
+#include "verify_fixture.h"
 
 namespace unisono::runtime {
 namespace {
@@ -23,50 +20,16 @@ using host::fake::World;
 
 constexpr int size = 4;
 
-class VerifyTest : public ::testing::Test {
+class VerifyTest : public VerifyFixture {
  protected:
   void SetUp() override {
     for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
     ::setenv("UNISONO_CONFIG", "/dev/null", 1);
     ::setenv("UNISONO_LOG", "quiet", 1);
     ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-    char name[] = "/tmp/verify_test.XXXXXX";
-    directory_ = ::mkdtemp(name);
-    set("UNISONO_VERIFY_INPUTS", directory_ + "/mismatch");
-    set("UNISONO_REPORT", directory_ + "/report.json");
+    VerifyFixture::SetUp();
   }
-  void TearDown() override {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    std::filesystem::remove_all(directory_);
-  }
-  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-  std::string report() const {
-    std::stringstream text;
-    text << std::ifstream(directory_ + "/report.json").rdbuf();
-    return text.str();
-  }
-  int files() const {
-    int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_))
-      count += entry.path().filename().string().rfind("mismatch-", 0) == 0 ? 1 : 0;
-    return count;
-  }
-  std::string directory_;
 };
-
-template <typename T>
-T operand(int rank, std::size_t i) {
-  const auto number = static_cast<T>(rank * 37 + static_cast<int>(i) * 5 + 2);
-  if constexpr (std::is_integral_v<T>) return number;
-  return std::sqrt(number);
-}
-// From the left, as a host might.
-template <typename T>
-T joined(int ranks, std::size_t i) {
-  T sum = operand<T>(0, i);
-  for (int rank = 1; rank < ranks; ++rank) sum += operand<T>(rank, i);
-  return sum;
-}
 
 // One call by Unisono, and where it asks for it by the host, which is `shift` off the right sum.
 template <typename T>

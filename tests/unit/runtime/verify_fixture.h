@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What tests of the self-check share: jobs that write their report and what was found wrong into a folder of
+// the test's own, and operands with sums that show who was left out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <type_traits>
+
+#include "base/options.h"
+
+namespace unisono::runtime {
+
+class VerifyFixture : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/verify_test.XXXXXX";
+    directory_ = ::mkdtemp(name);
+    set("UNISONO_VERIFY_INPUTS", directory_ + "/mismatch");
+    set("UNISONO_REPORT", directory_ + "/report.json");
+  }
+  void TearDown() override {
+    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
+    std::filesystem::remove_all(directory_);
+  }
+  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+  std::string report() const {
+    std::stringstream text;
+    text << std::ifstream(directory_ + "/report.json").rdbuf();
+    return text.str();
+  }
+  nlohmann::json rows() const { return nlohmann::json::parse(report())["classes"]; }
+  int files() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+      count += entry.path().filename().string().rfind("mismatch-", 0) == 0 ? 1 : 0;
+    return count;
+  }
+  std::string directory_;
+};
+
+template <typename T>
+T operand(int rank, std::size_t i) {
+  const auto number = static_cast<T>(rank * 37 + static_cast<int>(i) * 5 + 2);
+  if constexpr (std::is_integral_v<T>) return number;
+  return std::sqrt(number);
+}
+
+// From the left, as a host might.
+template <typename T>
+T joined(int ranks, std::size_t i) {
+  T sum = operand<T>(0, i);
+  for (int rank = 1; rank < ranks; ++rank) sum += operand<T>(rank, i);
+  return sum;
+}
+
+}  // namespace unisono::runtime

@@ -27,24 +27,35 @@ run_ctest() { # run_ctest SUITE ARGUMENTS...
   ctest --test-dir "$build" --parallel 2 --output-on-failure --no-tests=error --timeout 600 --output-junit "$results/$suite.xml" "$@"
 }
 
-run_pytest() { # run_pytest SUITE ARGUMENTS...: the tests in tests/SUITE
-  local suite=$1 code=0
-  shift
-  rm -f "$results/$suite.xml"
+run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
+  local suite=$1 name=$2 code=0
+  shift 2
+  rm -f "$results/$name.xml"
   .venv/bin/python -m pytest -c "tests/$suite/pytest.ini" --rootdir "tests/$suite" \
-    --junit-xml "$results/$suite.xml" "$@" "tests/$suite" || code=$?
-  if [ "$code" = 5 ] && [ $# -gt 0 ]; then
+    --junit-xml "$results/$name.xml" "$@" "tests/$suite" || code=$?
+  if [ "$code" = 5 ] && [ "${#arguments[@]}" -gt 0 ]; then
     echo "no test matches: $*"
     code=0
   fi
   return "$code"
 }
 
+# Two jobs at a time: starting ranks, compiling and waiting leave the cores idle half of the time. What is measured in
+# a test is measured with nothing beside it.
+run_integration() {
+  local code=0
+  run_pytest integration integration -m "not alone" --numprocesses 2 --dist worksteal "${arguments[@]}" || code=1
+  run_pytest integration integration_alone -m alone "${arguments[@]}" || code=1
+  return "$code"
+}
+
+arguments=("$@")
 for suite in "${suites[@]}"; do
   case $suite in
     unit) run_ctest unit || status=1 ;;
     fake_host) run_ctest fake_host -L fake_host || status=1 ;;
-    cli | integration) run_pytest "$suite" "$@" || status=1 ;;
+    cli) run_pytest cli cli --numprocesses 2 "$@" || status=1 ;;
+    integration) run_integration || status=1 ;;
   esac
 done
 exit "$status"

@@ -14,6 +14,8 @@ import pytest
 from harness import Cluster, Runner, compile_program
 from mpis import Layout, Mpi
 
+# What is measured beside another test says nothing.
+pytestmark = pytest.mark.alone
 OPERATIONS = "barrier,bcast,allreduce,alltoallv"
 
 

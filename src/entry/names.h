@@ -108,6 +108,11 @@
   X(Alltoallw_init_c)            \
   X(Gatherv_init_c)              \
   X(Scatterv_init_c)             \
+  X(Neighbor_allgather_init)     \
+  X(Neighbor_allgatherv_init)    \
+  X(Neighbor_alltoall_init)      \
+  X(Neighbor_alltoallv_init)     \
+  X(Neighbor_alltoallw_init)     \
   X(Start)                       \
   X(Startall)                    \
   X(Wait)                        \

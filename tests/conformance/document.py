@@ -30,11 +30,6 @@ NOTES = {
         "communicator, the other behind it. MPI wants all ranks to make the collectives of a communicator in one order; under Unisono a "
         "blocking call waits for those under way before it."
     ),
-    ("mpi4py", "test_cco_pr_ngh_buf"): (
-        "The MPI has no persistent collectives; the module asks MPI_Barrier_init whether there are any, and skips its tests natively. Under Unisono "
-        "there are, so that those of `test_cco_pr_buf` and `test_cco_pr_vec` run (and pass). But Unisono adds no neighbourhood collectives: "
-        "their persistent forms are as missing as natively."
-    ),
     ("lammps", "min/in.min"): (
         "A minimisation, printed to eight digits: sums of eight ranks are added in another order than natively, and the iteration "
         "enlarges the last bit. With `--reproducible`, and with allreduce and reduce left to the MPI, all digits are the native ones; each run "

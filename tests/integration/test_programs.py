@@ -54,6 +54,16 @@ def test_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int):
     assert result.output == "OK\n", str(result)
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_persistent_collectives_of_neighbors(mpi: Mpi, runner: Runner, ranks: int):
+    command = [compile_program(mpi, "neighbors.c")]
+    result = runner.unisono(mpi, ranks, command, timeout=90)
+    if result.status != 0 or result.is_timed_out:
+        native = runner.run(mpi, ranks, command, timeout=90)
+        pytest.fail(f"under Unisono: {result}\nnatively: {native}")
+    assert result.output == "OK\n", str(result)
+
+
 def test_set_up_late(mpi: Mpi, runner: Runner):
     """Setting up a communicator leaves alone what an earlier collective of the MPI is still delivering."""
     command = [compile_program(mpi, "set_up_late.c", flags=[HEADER])]

@@ -189,8 +189,8 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
                     tail...);
   Place place{};
   const bool has_arrays =
-      is_taking() && is_communicator(comm) && is_intracommunicator(comm) && find_place(comm, &place) &&
-      are_valid(out, out_counts, out_places) && out_types != nullptr &&
+      (is_taking() || form.is_holding()) && is_communicator(comm) && is_intracommunicator(comm) &&
+      find_place(comm, &place) && are_valid(out, out_counts, out_places) && out_types != nullptr &&
       (in == MPI_IN_PLACE || (are_valid(in, in_counts, in_places) && in_types != nullptr));
   if (has_arrays) {
     if (in != MPI_IN_PLACE) {
@@ -204,7 +204,7 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
   }
   const auto native = UNISONO_HOST_CALL(alltoallw, in, in_counts, in_places, in_types, out, out_counts,
                                         out_places, out_types, comm);
-  if (!has_arrays) return form.leave(native);
+  if (!has_arrays || !is_taking()) return form.leave(native);
   runtime::Call call = make_call(Operation::alltoallw, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if (!call.is_in_place && share_buffer(in, in_counts, out, out_counts, comm)) return form.leave(native);

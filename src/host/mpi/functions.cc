@@ -35,11 +35,15 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
                   "PMPI_" #Name);                                                                      \
     return false;                                                                                      \
   }                                                                                                    \
-  find(mpi_library, "PMPI_" #Name "_init", &found.name.init_small);                                    \
-  find(mpi_library, "PMPI_" #Name "_c", &found.name.large);                                            \
-  find(mpi_library, "PMPI_I" #name "_c", &found.name.start_large);                                     \
-  find(mpi_library, "PMPI_" #Name "_init_c", &found.name.init_large);
+  find(mpi_library, "PMPI_" #Name "_init", &found.name.init_small);
   UNISONO_COLLECTIVES(UNISONO_FIND)
+  UNISONO_NEIGHBOR_COLLECTIVES(UNISONO_FIND)
+#undef UNISONO_FIND
+#define UNISONO_FIND(Name, name)                                   \
+  find(mpi_library, "PMPI_" #Name "_c", &found.name.large);        \
+  find(mpi_library, "PMPI_I" #name "_c", &found.name.start_large); \
+  find(mpi_library, "PMPI_" #Name "_init_c", &found.name.init_large);
+  UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_FIND)
 #undef UNISONO_FIND
   find(mpi_library, "PMPI_Type_get_envelope_c", &found.Type_get_envelope_c);
   find(mpi_library, "PMPI_Type_get_contents_c", &found.Type_get_contents_c);

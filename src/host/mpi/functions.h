@@ -18,6 +18,12 @@ namespace unisono::host::mpi {
   X(Alltoallv, alltoallv) X(Alltoallw, alltoallw) X(Gatherv, gatherv) X(Scatterv, scatterv)
 #define UNISONO_COLLECTIVES(X) X(Barrier, barrier) UNISONO_COLLECTIVES_WITH_COUNTS(X)
 
+// Those of neighbours, for int alone: the host's, with persistent forms added where it has none.
+#define UNISONO_NEIGHBOR_COLLECTIVES(X) \
+  X(Neighbor_allgather, neighbor_allgather) X(Neighbor_allgatherv, neighbor_allgatherv) \
+  X(Neighbor_alltoall, neighbor_alltoall) X(Neighbor_alltoallv, neighbor_alltoallv) \
+  X(Neighbor_alltoallw, neighbor_alltoallw)
+
 #define UNISONO_HOST_FUNCTIONS(X) \
   X(Init) X(Init_thread) X(Finalize) X(Query_thread) X(Get_library_version) X(Abort) X(Comm_remote_size) \
   X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_split) X(Comm_free) X(Comm_disconnect) X(Comm_group) \
@@ -28,7 +34,8 @@ namespace unisono::host::mpi {
   X(Status_set_cancelled) X(Iprobe) X(Type_size_x) X(Type_get_extent_x) X(Type_get_true_extent_x) \
   X(Type_get_envelope) X(Type_get_contents) X(Type_create_hindexed) X(Type_commit) X(Type_dup) X(Type_free) \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr) X(Pack) X(Unpack) X(Op_commutative) X(Op_free) \
-  X(Reduce_local) X(Win_test) X(Pcontrol)
+  X(Reduce_local) X(Win_test) X(Pcontrol) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
+  X(Dist_graph_neighbors_count)
 // clang-format on
 
 // The type of a function with more arguments behind its own.
@@ -87,6 +94,9 @@ struct Functions {
   Collective<decltype(&PMPI_Barrier), decltype(&PMPI_Barrier)> barrier;
 #define UNISONO_MEMBER(Name, name) Collective<decltype(&PMPI_##Name), LargeTypes::Name> name;
   UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_MEMBER)
+#undef UNISONO_MEMBER
+#define UNISONO_MEMBER(Name, name) Collective<decltype(&PMPI_##Name), decltype(&PMPI_##Name)> name;
+  UNISONO_NEIGHBOR_COLLECTIVES(UNISONO_MEMBER)
 #undef UNISONO_MEMBER
 
   // Null where the host has none. Those of a request's status are of MPI 4.1.

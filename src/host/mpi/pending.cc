@@ -293,7 +293,7 @@ PersistentCall::~PersistentCall() {
 }
 
 MPI_Datatype PersistentCall::hold(MPI_Datatype type) {
-  if (!is_taking() || type == MPI_DATATYPE_NULL || !is_held(widen<Datatype>(type))) return type;
+  if (type == MPI_DATATYPE_NULL || !is_held(widen<Datatype>(type))) return type;
   MPI_Datatype copy = MPI_DATATYPE_NULL;
   if (pmpi.Type_dup(type, &copy) != MPI_SUCCESS) return type;
   types.push_back(copy);

@@ -176,6 +176,7 @@ struct KeepingNothing {
     return type;
   }
   const MPI_Datatype* hold(const MPI_Datatype* types, int) const { return types; }
+  bool is_holding() const { return false; }
   int held_peers(MPI_Comm) const { return 0; }
   int held_peers_at(MPI_Comm, int) const { return 0; }
   template <class Number>
@@ -232,18 +233,24 @@ class Form<MPI_Info, MPI_Request*> {
     } else {
       has_init_ = of.init_large != nullptr;
     }
+    is_holding_ = is_taking() || !has_init_;
   }
-  MPI_Datatype hold(MPI_Datatype type) { return made_->hold(type); }
+  // Whether calls are made later of what the program gives now. (Else the host makes them all.)
+  bool is_holding() const { return is_holding_; }
+  bool has_host_init() const { return has_init_; }
+  MPI_Datatype hold(MPI_Datatype type) { return is_holding_ ? made_->hold(type) : type; }
   template <class IsSignificant>
   MPI_Datatype hold(MPI_Datatype type, IsSignificant is_significant) {
-    return is_significant() ? made_->hold(type) : type;
+    return is_holding_ && is_significant() ? made_->hold(type) : type;
   }
-  const MPI_Datatype* hold(const MPI_Datatype* types, int count) { return made_->hold(types, count); }
+  const MPI_Datatype* hold(const MPI_Datatype* types, int count) {
+    return is_holding_ && types != nullptr && count != 0 ? made_->hold(types, count) : types;
+  }
   // How many counts and displacements are to be held: none where they are not significant, or the host's
   // alone.
   int held_peers(MPI_Comm comm) const {
     Place place{};
-    if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place)) return 0;
+    if (!is_holding_ || !is_communicator(comm) || !find_place(comm, &place)) return 0;
     return is_intracommunicator(comm) ? place.size : 0;
   }
   int held_peers_at(MPI_Comm comm, int root) const {
@@ -252,7 +259,7 @@ class Form<MPI_Info, MPI_Request*> {
   }
   template <class Number>
   const Number* hold_array(const Number* array, int count) {
-    if (array == nullptr || count == 0) return array;
+    if (!is_holding_ || array == nullptr || count == 0) return array;
     auto copy = std::make_shared<std::vector<Number>>(array, array + count);
     made_->arrays.push_back(copy);
     return copy->data();
@@ -288,6 +295,7 @@ class Form<MPI_Info, MPI_Request*> {
   MPI_Request* request_;
   std::unique_ptr<PersistentCall> made_;
   bool has_init_ = false;
+  bool is_holding_ = false;
 };
 
 inline runtime::Call make_call(Operation operation, MPI_Comm comm) {

@@ -2,8 +2,8 @@
 #include "runtime/transfer.h"
 
 #include <array>
-#include <cstring>
 
+#include "base/copy.h"
 #include "base/reduce_kernels.h"
 
 namespace unisono::runtime {
@@ -132,12 +132,12 @@ void Operator::apply_contiguous(const void* context, void* into, const void* lef
   if (into == left) {
     // The host reduces into its right operand: that must be a copy here, as `into` holds the left one.
     if (self.right_.size() < bytes) self.right_.resize(bytes);
-    std::memcpy(self.right_.data(), right, bytes);
+    copy_bytes(self.right_.data(), right, bytes);
     self.keep(self.host_.reduce_local(left, self.right_.data(), count, self.type_, self.op_));
-    std::memcpy(into, self.right_.data(), bytes);
+    copy_bytes(into, self.right_.data(), bytes);
     return;
   }
-  if (into != right) std::memcpy(into, right, bytes);
+  if (into != right) copy_bytes(into, right, bytes);
   self.keep(self.host_.reduce_local(left, into, count, self.type_, self.op_));
 }
 

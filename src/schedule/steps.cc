@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What single steps do, and where their bytes lie.
 #include <algorithm>
-#include <cstring>
 #include <new>
 
+#include "base/copy.h"
 #include "schedule/run_state.h"
 #include "shm/copy.h"
 
@@ -173,7 +173,7 @@ void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
              (into + bytes <= source || source + bytes <= into)) {
     shm::copy_streaming(into, source, bytes);
   } else {
-    std::memmove(into, source, bytes);
+    copy_bytes(into, source, bytes);
   }
 }
 

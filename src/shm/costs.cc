@@ -2,10 +2,10 @@
 #include "shm/costs.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/copy.h"
 
 namespace unisono::shm {
 namespace {
@@ -255,7 +255,7 @@ class Measuring {
         if (m_.what == Measured::combine) {
           add(into, into, from, m_.bytes / sizeof(double));
         } else {
-          std::memcpy(into, from, m_.bytes);
+          copy_bytes(into, from, m_.bytes);
         }
         // The compiler may not find out that nobody looks at the copy.
         asm volatile("" : : "r"(into) : "memory");

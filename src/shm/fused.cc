@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/copy.h"
 #include "shm/slice_state.h"
 
 namespace unisono::shm {
@@ -111,7 +112,7 @@ void Slice::State::post(const void* data, std::size_t bytes, const WaitConfig& w
     }
     post_line(row(at) + rank, from, bytes, at);
   } else {
-    std::memcpy(block(rank), data, bytes);
+    copy_bytes(block(rank), data, bytes);
     post_line(current + rank, nullptr, 0, position);
   }
   if (is_ringing) [[unlikely]]
@@ -130,7 +131,7 @@ void Slice::State::fetch_part(void* data, std::size_t offset, std::size_t bytes,
                               int from, const WaitConfig& wait) {
   if (!is_in_lines(whole_bytes)) {
     await_payload(current[from], position, wait);
-    std::memcpy(data, block(from) + offset, bytes);
+    copy_bytes(data, block(from) + offset, bytes);
     return;
   }
   auto* into = static_cast<char*>(data);
@@ -252,7 +253,7 @@ void Slice::reduce(void* into, const void* from, std::size_t count, const Combin
   const std::size_t bytes = count * combine.element_bytes;
   if (bytes == 0) return;
   if (s.size == 1) {
-    if (into != from) std::memcpy(into, from, bytes);
+    if (into != from) copy_bytes(into, from, bytes);
     return;
   }
   s.begin_operation(bytes, wait_);
@@ -270,7 +271,7 @@ void Slice::State::allreduce_of_many(void* into, const void* from, std::size_t c
   const std::size_t bytes = count * combine.element_bytes;
   if (bytes == 0) return;
   if (size == 1) {
-    if (into != from) std::memcpy(into, from, bytes);
+    if (into != from) copy_bytes(into, from, bytes);
     return;
   }
   begin_operation(bytes, wait);
@@ -300,7 +301,7 @@ void Slice::State::allgather_of_many(char* blocks, const void* from, std::size_t
     begin_operation(bytes, wait);
     post(from, bytes, wait);
   }
-  if (own != from) std::memcpy(own, from, bytes);
+  if (own != from) copy_bytes(own, from, bytes);
   for (int peer = 0; peer < size; ++peer) {
     if (peer != rank) fetch(blocks + static_cast<std::size_t>(peer) * bytes, bytes, peer, wait);
   }
@@ -365,7 +366,7 @@ void Slice::State::alltoall_of_two(char* into, const char* from, std::size_t byt
   const std::size_t others = static_cast<std::size_t>(1 - rank) * bytes;
   begin_operation(bytes, wait);
   post(from + others, bytes, wait);
-  if (into != from) std::memcpy(into + own, from + own, bytes);
+  if (into != from) copy_bytes(into + own, from + own, bytes);
   fetch(into + others, bytes, 1 - rank, wait);
   peers_done = position;
   advance(lines_of(bytes));

@@ -9,9 +9,9 @@
 // changes speed alone, never what is read: ranks need not agree on it.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "shm/copy.h"
 #include "shm/slice_state.h"
 
@@ -115,8 +115,8 @@ void Slice::put(void* slot, const void* from, std::size_t bytes, int owner) {
   const Transfer transfer = begin_put(slot, bytes, owner);
   if (transfer.is_past_caches) {
     copy_streaming(slot, from, bytes);
-  } else if (bytes != 0) {
-    std::memcpy(slot, from, bytes);
+  } else {
+    copy_bytes(slot, from, bytes);
   }
   end_put(transfer);
 }
@@ -143,8 +143,8 @@ void Slice::get(void* into, const void* slot, std::size_t bytes, int owner, bool
   const Transfer transfer = begin_get(slot, bytes, owner);
   if (is_streamed) {
     copy_streaming(into, slot, bytes);
-  } else if (bytes != 0) {
-    std::memcpy(into, slot, bytes);
+  } else {
+    copy_bytes(into, slot, bytes);
   }
   end_get(transfer);
 }

@@ -2,12 +2,12 @@
 // Calls of every collective, small and large, in place and not, with derived types, absolute addresses and
 // roots whose other arguments mean nothing, checked by the program; prints "RIGHT" where all results are
 // right. With "faults" it calls only the operations that tests spoil.
+#include "verify.inc"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "verify.inc"
 
 static void spoiled_operations(long* in, long* out, int n) {
   for (int is_in_place = 0; is_in_place < 2; ++is_in_place) {

@@ -42,6 +42,7 @@ from unisono import tables  # noqa: E402
 SOURCES = [ROOT / "benchmarks/drift.c", ROOT / "benchmarks/operations.h"]
 BATCH = 10  # learn_iterations
 WINDOW = 100
+MOST_NAMED = 5  # in the picture
 TOLERATED = 1.25
 LONG_CALL_S = 1e-3
 CALLS_OF_A_BATCH = 64  # one batch in so many calls below a millisecond is looked at
@@ -115,7 +116,7 @@ def settled(row: dict[str, Any], changed: int) -> tuple[int, str]:
 
 
 def quick_again(seconds: list[float], changed: int) -> int:
-    """From which call after the change on a call takes, in the mean of WINDOW calls, what it takes in the end.
+    """From which call after the change on WINDOW calls take, in the mean, what they take in the end.
 
     What is chosen may go on to change between algorithms that are alike; and of operations in which ranks run ahead
     single calls tell little.
@@ -123,8 +124,7 @@ def quick_again(seconds: list[float], changed: int) -> int:
     sums = np.concatenate([[0.0], np.cumsum(seconds)])
     means = (sums[WINDOW:] - sums[:-WINDOW]) / WINDOW
     end = float(np.mean(seconds[changed + (len(seconds) - changed) * 3 // 4 :]))
-    slow = np.flatnonzero(means > TOLERATED * end)
-    return max(changed, int(slow[-1]) + WINDOW) if len(slow) else changed
+    return changed + int(np.argmax(means[changed:] <= TOLERATED * end))
 
 
 def chosen_at(row: dict[str, Any], call: int) -> str:
@@ -141,14 +141,20 @@ def served(row: dict[str, Any], calls: int) -> list[str]:
 
 def draw(path: Path, made: dict[str, Any], changed: int, title: str) -> None:
     names = served(made["learned"], len(made["seconds"]))
-    figure, axes = plt.subplots(figsize=(10, 4.5))
-    for name in sorted(set(names), key=names.count, reverse=True):
-        calls = [i for i, one in enumerate(names) if one == name]
-        axes.plot(calls, [made["seconds"][i] * 1e3 for i in calls], ".", markersize=3, label=name)
+    often = sorted(set(names), key=names.count, reverse=True)
+    figure, axes = plt.subplots(figsize=(10, 5))
+    groups = [(name, {name}, None) for name in often[:MOST_NAMED]]
+    groups.append(("others, on trial", set(often[MOST_NAMED:]), "grey"))
+    for label, of_group, color in groups:
+        calls = [i for i, one in enumerate(names) if one in of_group]
+        times = [made["seconds"][i] * 1e3 for i in calls]
+        axes.plot(calls, times, ".", markersize=3, label=label, color=color)
     axes.axvline(changed, color="black", linewidth=1)
     axes.annotate(" the rate changes", (changed, 1), xycoords=("data", "axes fraction"), va="top")
     axes.set(xlabel="call", ylabel="milliseconds on the slowest rank", yscale="log", title=title)
-    axes.legend(fontsize="small", markerscale=4)
+    axes.legend(
+        fontsize="small", markerscale=4, ncols=len(groups), loc="upper center", bbox_to_anchor=(0.5, -0.12)
+    )
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+# Tables are as wide as in a file, whatever terminal the tests (or a worker of theirs) believe in.
+os.environ.pop("COLUMNS", None)
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FIXTURES = HERE / "fixtures"

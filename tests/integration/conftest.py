@@ -14,6 +14,9 @@ import pytest
 from harness import Cluster, Runner
 from mpis import Mpi
 
+# Tables are as wide as in a file, whatever terminal the tests (or a worker of theirs) believe in.
+os.environ.pop("COLUMNS", None)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

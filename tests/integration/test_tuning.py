@@ -14,8 +14,6 @@ import pytest
 from harness import Cluster, Runner, compile_program
 from mpis import Layout, Mpi
 
-# What is measured beside another test says nothing.
-pytestmark = pytest.mark.alone
 OPERATIONS = "barrier,bcast,allreduce,alltoallv"
 
 
@@ -90,6 +88,7 @@ def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     assert len(machine["findings"]["operations"]) == 7 and machine["call_us"]["value"] >= 0
 
 
+@pytest.mark.alone  # what is compared here are measured times
 @pytest.mark.cluster
 def test_messages_between_nodes_are_measured(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     settings = runner.environment_for_ranks(cluster_mpi, 4, None)
@@ -117,6 +116,7 @@ def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
     assert all(cell["batch"] == 1 for cell in benchmark(mpi, runner, *options))
 
 
+@pytest.mark.alone
 def test_bench_takes_as_many_samples_as_precision_needs(runner: Runner):
     """No median is that uncertain: what is looked at first is enough. Without precision the number decides."""
     mpi = mpis.BY_NAME["mpich5"]

@@ -44,8 +44,8 @@ run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
 # a test is measured with nothing beside it.
 run_integration() {
   local code=0
-  run_pytest integration integration -m "not alone" --numprocesses 2 --dist worksteal "${arguments[@]}" || code=1
-  run_pytest integration integration_alone -m alone "${arguments[@]}" || code=1
+  run_pytest integration integration --alone not --numprocesses 2 --dist worksteal "${arguments[@]}" || code=1
+  run_pytest integration integration_alone --alone only "${arguments[@]}" || code=1
   return "$code"
 }
 

@@ -22,6 +22,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--allow-missing", action="store_true", help="skip MPIs that are not installed instead of failing"
     )
+    parser.addoption("--alone", choices=["only", "not"], help="select tests by the marker 'alone', beside -m")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--alone")
+    if wanted is None:
+        return
+    kept, left = [], []
+    for item in items:
+        is_alone = item.get_closest_marker("alone") is not None
+        (kept if is_alone == (wanted == "only") else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture(scope="session", params=[mpi.name for mpi in mpis.ALL])

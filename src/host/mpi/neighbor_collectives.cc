@@ -50,16 +50,24 @@ int leave(Persistently* form, const Functions& of, Arguments... arguments) {
   });
 }
 
-}  // namespace
-
-int neighbor_allgather_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                            MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Persistently form(std::type_identity<int>{}, pmpi.neighbor_allgather, info, request);
+// Those whose blocks are all of one size.
+template <class Functions>
+int init_even(const Functions& of, const void* in, int in_count, MPI_Datatype in_type, void* out,
+              int out_count, MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Persistently form(std::type_identity<int>{}, of, info, request);
   Neighbors neighbors;
   if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
   in_type = form.hold(in_type);
   out_type = form.hold(out_type);
-  return leave(&form, pmpi.neighbor_allgather, in, in_count, in_type, out, out_count, out_type, comm);
+  return leave(&form, of, in, in_count, in_type, out, out_count, out_type, comm);
+}
+
+}  // namespace
+
+int neighbor_allgather_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
+                            MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return init_even(pmpi.neighbor_allgather, in, in_count, in_type, out, out_count, out_type, comm, info,
+                   request);
 }
 
 int neighbor_allgatherv_init(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
@@ -77,12 +85,8 @@ int neighbor_allgatherv_init(const void* in, int in_count, MPI_Datatype in_type,
 
 int neighbor_alltoall_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
                            MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Persistently form(std::type_identity<int>{}, pmpi.neighbor_alltoall, info, request);
-  Neighbors neighbors;
-  if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
-  in_type = form.hold(in_type);
-  out_type = form.hold(out_type);
-  return leave(&form, pmpi.neighbor_alltoall, in, in_count, in_type, out, out_count, out_type, comm);
+  return init_even(pmpi.neighbor_alltoall, in, in_count, in_type, out, out_count, out_type, comm, info,
+                   request);
 }
 
 int neighbor_alltoallv_init(const void* in, const int* in_counts, const int* in_places, MPI_Datatype in_type,

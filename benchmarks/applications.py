@@ -81,7 +81,7 @@ def environment(name: str, way: str, mpi: mpis.Mpi, scratch: Path) -> dict[str, 
     if way == "again":
         own |= {"UNISONO_LEARN": "auto", "UNISONO_CACHE": str(scratch / f"cache-{name}")}
     if way == "static":
-        own["UNISONO_TABLE"] = str(scratch / "table.json")
+        own |= {"UNISONO_LEARN": "off", "UNISONO_TABLE": str(scratch / "table.json")}
     return own
 
 

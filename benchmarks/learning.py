@@ -39,6 +39,7 @@ MODES: dict[str, dict[str, str]] = {
     "auto": {"UNISONO_LEARN": "auto"},
     "star": {"UNISONO_LEARN": "star"},
     "groups": {"UNISONO_LEARN": "star", "UNISONO_LEARN_GROUPS": "1"},
+    "pruned": {"UNISONO_LEARN": "star", "UNISONO_LEARN_GROUPS": "1", "UNISONO_LEARN_PRUNE": "25"},
 }
 OPERATIONS = ("allreduce", "alltoall", "allgather", "bcast")
 SIZES = ((8, 100_000), (16 << 10, 20_000), (256 << 10, 4_000))
@@ -64,6 +65,8 @@ def run(
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
         environment = {"UNISONO_CACHE": "", "UNISONO_REPORT": str(report), **MODES[mode]}
+        if arguments.machine:
+            environment["UNISONO_MACHINE"] = str(arguments.machine.absolute())
         if arguments.nodes:
             environment["UNISONO_NODES"] = arguments.nodes
         program = [SHIM, compiled(mpi), operation, str(size), str(calls), str(min(TURNS, calls))]
@@ -142,6 +145,11 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi5", choices=[mpi.name for mpi in mpis.ALL])
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--nodes", default="", help="pretended nodes, as in UNISONO_NODES")
+    parser.add_argument(
+        "--machine",
+        type=Path,
+        help="file of `unisono tune --only measure`, for predictions; default: none was measured",
+    )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--divide", type=int, default=1, help="make so many times fewer calls")
     parser.add_argument("--modes", default=",".join(MODES), help="ways of learning, separated by commas")

@@ -36,6 +36,7 @@ from harness import Cluster
 from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
+from unisono.commands.bench import size_in_bytes
 from unisono.commands.tune import predicted_us
 from unisono.measuring import JobError, Measurer, Place
 from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, parse, ranges_of, rules
@@ -49,7 +50,7 @@ LAYOUTS = {"2": Layout((2,)), "8": Layout((8,))} | {
 RATE = "1gbit"
 # What ranks hold of all blocks together, at most; larger cells are left out.
 MOST_BYTES, MOST_BYTES_BETWEEN_NODES = 16 * MIB, 2 * MIB
-CELL_S = 1.0  # what tuning may take for a cell; the search takes what it needs
+CELL_S = 1.0  # what the search may take for comparing its best, and tuning for a cell, where nothing else is asked for
 COMPARISON_S = 0.6  # for what takes turns in the end
 LATER = 3  # attempts at a cell whose job died
 KINDS = ("tuned", "model", "rules")
@@ -107,19 +108,24 @@ class Site:
         if self.cluster:
             self.cluster.down()
 
-    def plan(self, operations: Sequence[str]) -> list[tuple[str, int]]:
+    def plan(self, operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, int]]:
         most = MOST_BYTES_BETWEEN_NODES if self.cluster else MOST_BYTES
         return [
             (operation, size)
             for operation in operations
-            for size in (SIZES if operation != "barrier" else (0,))
+            for size in (sizes if operation != "barrier" else (0,))
             if operation not in REDUCTIONS or size % 8 == 0
             if size * (1 if operation in bench.ON_ONE_VECTOR else self.layout.ranks) <= most
         ]
 
 
 def found(
-    site: Site, plan: Sequence[tuple[str, int]], machine: Path, progress: Progress, troubles: list[str]
+    site: Site,
+    plan: Sequence[tuple[str, int]],
+    machine: Path,
+    cell_s: float,
+    progress: Progress,
+    troubles: list[str],
 ) -> tuple[list[tuple[Outcome, Outcome]], Place]:
     """Tune and search each cell: pairs of outcomes, and the place. A candidate that the job dies of is left out."""
     predicted = partial(predicted_us, str(machine))
@@ -138,7 +144,7 @@ def found(
                 tuner.ranges = ranges_of(machines.findings(machine), place.nodes)
                 for operation, size in plan[len(outcomes) :]:
                     progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
-                    tuned = tuner.tune(job, operation, size, CELL_S)
+                    tuned = tuner.tune(job, operation, size, cell_s)
                     outcomes.append((tuned, search.tune(job, operation, size, CELL_S)))
                     progress.advance(task)
                     attempts = 0
@@ -209,15 +215,22 @@ def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Prog
         machine = machines.write(document | {"name": "measured"}, folder / "machine.json")
         measured = Measured(layout, library, date, time.monotonic() - start, [], [])
         for operation in arguments.operation.split(","):
-            if plan := site.plan([operation]):
-                measured.cells.extend(measure_cells(site, plan, machine, progress, measured.troubles))
+            if plan := site.plan([operation], [size_in_bytes(text) for text in arguments.size.split(",")]):
+                measured.cells.extend(
+                    measure_cells(site, plan, machine, arguments.cell, progress, measured.troubles)
+                )
                 yield measured
 
 
 def measure_cells(
-    site: Site, plan: Sequence[tuple[str, int]], machine: Path, progress: Progress, troubles: list[str]
+    site: Site,
+    plan: Sequence[tuple[str, int]],
+    machine: Path,
+    cell_s: float,
+    progress: Progress,
+    troubles: list[str],
 ) -> Iterator[Compared]:
-    outcomes, place = found(site, plan, machine, progress, troubles)
+    outcomes, place = found(site, plan, machine, cell_s, progress, troubles)
     table = decision_table.document(rules([tuned for tuned, _ in outcomes], place), "benchmarks/regret.py")
     file = site.folder / "table.json"
     files.write_whole(file, decision_table.as_text(table))
@@ -325,8 +338,16 @@ def main() -> int:
     parser.add_argument("--mpi", choices=[m.name for m in mpis.ALL], default="openmpi5")
     parser.add_argument("--layout", action="append", choices=list(LAYOUTS), help="default: all")
     parser.add_argument("--operation", default=OPERATIONS, help=f"default: {OPERATIONS}")
+    sizes = ",".join(map(str, SIZES))
+    parser.add_argument("--size", default=sizes, help=f"bytes, or with K and M (default {sizes})")
     parser.add_argument(
         "--budget", type=float, default=20, help="seconds for measuring the machine (default 20)"
+    )
+    parser.add_argument(
+        "--cell",
+        type=float,
+        default=CELL_S,
+        help=f"seconds in which tuning tunes a cell (default {CELL_S:g})",
     )
     parser.add_argument("--output", type=Path, default=ROOT / "reports/regret.md", help="the page")
     arguments = parser.parse_args()

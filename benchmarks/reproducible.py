@@ -59,7 +59,7 @@ def compiled(mpi: mpis.Mpi) -> Path:
 def measured(mpi: mpis.Mpi, layout: Layout, arguments: argparse.Namespace) -> list[dict]:
     """Run one layout and return what its rank 0 printed: one object for each operation and size."""
     program = [SHIM, compiled(mpi), str(arguments.samples), str(arguments.seconds), *map(str, SIZES)]
-    environment = {"UNISONO_NODES": layout.nodes} if layout.nodes else {}
+    environment = {"UNISONO_LEARN": "off"} | ({"UNISONO_NODES": layout.nodes} if layout.nodes else {})
     line = mpi.launch(layout.ranks, program, environment)
     result = job.run(line, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()
     return [json.loads(text) for text in result.output.splitlines() if text.startswith("{")]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -156,7 +157,11 @@ class Demo:
         timeout_s = max(60.0, 20.0 * self._options.seconds)
         report_file = self._options.reports / f"demo-{program.name}.json"
         report_file.unlink(missing_ok=True)
-        under_unisono = [sys.executable, "-m", "unisono", "run", "--report", str(report_file), "--"]
+        # What earlier runs of the demo have learned is forgotten; each run here goes on from the ones before.
+        learned = self._options.reports / "learned"
+        shutil.rmtree(learned, ignore_errors=True)
+        under_unisono = [sys.executable, "-m", "unisono", "run", "--cache", str(learned)]
+        under_unisono += ["--report", str(report_file), "--"]
         native, unisono = [], []
         for number in range(1, self._options.repeat + 1):
             native.append(run(f"native run {number}", steps, timeout_s))

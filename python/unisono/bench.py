@@ -216,7 +216,7 @@ def command_line(
 ) -> list[str]:
     """The launcher's words with a benchmark program behind them, in each of its sections, under Unisono."""
     # What is measured is what Unisono does with communicators that are used for long.
-    settings = {"UNISONO_SET_UP_AFTER": "0", **settings}
+    settings = {"UNISONO_SET_UP_AFTER": "0", "UNISONO_LEARN": "off", **settings}
     shim = Shim(places.require("shim"), places.require("library"), settings)
     return rewrite(plain_command_line(launcher, name, program_options, compiler), shim).words
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import selectors
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any
@@ -18,6 +19,8 @@ from unisono.errors import UnisonoError
 
 _STARTING_TIMEOUT_S = 120
 _LEAST_ANSWER_TIMEOUT_S = 60
+# Open MPI 5's launcher delivers no more than the first 4 KiB of a line where rank 0 is on another node than the launcher.
+_MOST_REQUEST_BYTES = 3000
 
 
 def mpi_words(library: str) -> str:
@@ -52,6 +55,21 @@ class JobError(UnisonoError):
     def __init__(self, text: str, candidates: Sequence[str] = ()) -> None:
         super().__init__(text)
         self.candidates = tuple(candidates)
+
+
+def _portions(operation: str, candidates: Sequence[str]) -> Iterator[list[str]]:
+    """The candidates in lists that fit into a request each."""
+    portion: list[str] = []
+    length = 0
+    for name in candidates:
+        own = len(operation) + len(name) + 2
+        if portion and length + own > _MOST_REQUEST_BYTES:
+            yield portion
+            portion, length = [], 0
+        portion.append(name)
+        length += own
+    if portion:
+        yield portion
 
 
 class Measurer:
@@ -97,8 +115,15 @@ class Measurer:
         self, operation: str, size: int, candidates: Sequence[str], seconds: float
     ) -> list[tuple[str, float]]:
         """Names and seconds a call of those that may run and were reached in time, the fastest first."""
-        answer = self._ask("look", operation, size, candidates, seconds)
-        return [(entry["name"], entry["tried_s"]) for entry in answer["looked"]]
+        until = time.monotonic() + seconds
+        looked: list[tuple[str, float]] = []
+        for portion in _portions(operation, candidates):
+            left_s = until - time.monotonic()
+            if looked and left_s <= 0:
+                break
+            answer = self._ask("look", operation, size, portion, max(left_s, 0.0))
+            looked += [(entry["name"], entry["tried_s"]) for entry in answer["looked"]]
+        return sorted(looked, key=lambda one: one[1])
 
     def compare(self, operation: str, size: int, candidates: Sequence[str], seconds: float) -> bench.Cell:
         """Native, Unisono's choice and the candidates (at most 8) in turn, until all medians are known well."""

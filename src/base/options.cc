@@ -158,6 +158,11 @@ std::vector<OptionSpec> learning_options() {
       flag("learn_groups", "UNISONO_LEARN_GROUPS", "learning",
            "With star: try one algorithm of each group first, then the others of the best group.",
            &Options::learn_groups),
+      percent(
+          "learn_prune", "UNISONO_LEARN_PRUNE", "learning",
+          "With star: leave out what is predicted to take so much longer than what is predicted to be the "
+          "fastest (100: more than twice the time); 0: nothing.",
+          100'000, &Options::learn_prune),
       percent("learn_budget", "UNISONO_LEARN_BUDGET", "learning",
               "With auto: how much of the time in collectives, on each communicator, trials may cost.", 100,
               &Options::learn_budget),
@@ -166,8 +171,9 @@ std::vector<OptionSpec> learning_options() {
              "learned.",
              1, 1000, &Options::learn_sizes),
       text("machine", "UNISONO_MACHINE", "text", "learning",
-           "The machine, for learning (auto) to try first what is predicted to be fast, and nothing that is "
-           "predicted to take three times as long as the MPI: a file that rank 0 reads, or the name of one "
+           "The machine, for learning: auto tries first what is predicted to be fast, and nothing that is "
+           "predicted to take three times as long as the MPI; see also learn_prune. A file that rank 0 "
+           "reads, or the name of one "
            "that `unisono tune --only measure` has left in the cache directory, or of a built-in one "
            "(docs/models.md). Nothing: the one of this host, else a usual machine; none: no predictions.",
            &Options::machine),

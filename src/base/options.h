@@ -16,11 +16,12 @@ struct Options {
   std::string algorithm;  // "allreduce:ring(segment=64K),bcast:native"
   bool is_reproducible = false;
   std::int64_t set_up_after = 128;     // small calls on a communicator
-  std::string learn = "off";           // off, star, auto
+  std::string learn = "auto";          // off, star, auto
   std::int64_t learn_iterations = 10;  // looks at each candidate
   double learn_tolerance = 10;         // percent
   std::int64_t learn_factor = 64;      // most looks of a monitoring period, in learn_iterations
   bool learn_groups = false;
+  double learn_prune = 0;   // percent
   double learn_budget = 1;  // percent
   std::int64_t learn_sizes = 16;
   std::string machine;                             // a built-in one's name, or a file; empty: found out; none

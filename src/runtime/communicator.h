@@ -101,6 +101,11 @@ struct CallMemo {
            (is_of_all || (send_count == call.send_count && send_type == call.send_type && op == call.op &&
                           recv_count == call.recv_count && recv_type == call.recv_type));
   }
+  // A call that the host made, and one of a reduction that is like it.
+  bool is_left(const Reduced& reduced) const {
+    return entry != nullptr && entry->kind == CallClass::Kind::native && send_count == reduced.count &&
+           send_type == reduced.type && op == reduced.op;
+  }
 };
 
 // What a call works in, kept from one to the next: a repeated call allocates nothing.

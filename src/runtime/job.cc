@@ -39,9 +39,10 @@ struct LastHit {
     return is_it ? communicator : nullptr;
   }
 };
-thread_local LastHit last_hit;
+// Every call looks here: without the call that finds a loaded library's thread_local variables otherwise.
+[[gnu::tls_model("initial-exec")]] thread_local LastHit last_hit;
 // The class of a call that the host is running for this thread, between collective() and native_finished().
-thread_local CallClass* timed_native = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local CallClass* timed_native = nullptr;
 
 FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
   return {static_cast<std::size_t>(extent.elements), static_cast<std::size_t>(extent.bytes()), combine};
@@ -174,14 +175,16 @@ Outcome Job::collective(const Call& call, int* error) {
   return outcome;
 }
 
-bool Job::leaves_to_host(Operation operation, host::Comm handle) {
+bool Job::leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return true;
   Communicator* c = last_hit.find(this, handle, generation_.load(std::memory_order_acquire));
   if (c == nullptr) return false;
   if (c->queue != nullptr && c->queue->comes_before_blocking()) return false;
   const CallMemo& memo = c->memos[static_cast<int>(operation)];
-  if (!memo.is_of_all || (memo.entry->calls & memo.entry->sample_mask) == 0) return false;
+  if (!memo.is_of_all && (reduced == nullptr || !memo.is_left(*reduced))) return false;
+  if (memo.entry->is_next_timed()) return false;
   ++memo.entry->calls;
+  memo.entry->bytes += memo.size.bytes;
   ++c->calls;
   return true;
 }

@@ -42,7 +42,7 @@ class Job {
 
   Outcome collective(const Call& call, int* error);
   void native_finished(const Call& call, double seconds);
-  bool leaves_to_host(Operation operation, host::Comm handle);
+  bool leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced = nullptr);
   Outcome start(const Call& call, const Completion& completion, HostPart** host = nullptr);
   void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
   Outcome prepare(const Call& call);

@@ -75,8 +75,8 @@ std::optional<tuning::Rule> rule_of(const Json& learned) {
 
 void Job::keep_learned(const std::vector<std::string>& texts) {
   std::vector<tuning::Rule> rules;
-  const Json merged = Json::parse(Records::merge(texts));
-  for (const Json& learned : merged["learning"]) {
+  const Json merged = Json::parse(Records::merge_learning(texts));
+  for (const Json& learned : merged) {
     const auto rule = rule_of(learned);
     const auto is_there = [&](const tuning::Rule& other) { return other.when == rule->when; };
     // Of several communicators alike the one counts that took most time: it comes first.

@@ -41,8 +41,10 @@ std::string measured_file(const std::string& cache) {
 }  // namespace
 
 void Job::find_machine() {
-  const bool is_tested = !is_learning() && options_.startup_test > 0;
-  if ((learn_mode_ != LearnMode::guarded && !is_tested) || options_.machine == "none") return;
+  const bool is_asked = learn_mode_ == LearnMode::guarded ||
+                        (learn_mode_ == LearnMode::star && options_.learn_prune > 0) ||
+                        (learn_mode_ == LearnMode::off && options_.startup_test > 0);
+  if (!is_asked || options_.machine == "none") return;
   const bool is_given = !options_.machine.empty();
   model::ReadMachine read;
   if (const model::Machine* known = model::find_built_in(options_.machine)) {

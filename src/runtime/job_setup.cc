@@ -146,6 +146,7 @@ void Job::agree_on_options() {
                      .tolerance = options_.learn_tolerance / 100,
                      .most_factor = static_cast<int>(options_.learn_factor),
                      .has_groups = options_.learn_groups,
+                     .prune = options_.learn_prune / 100,
                      .budget_share = options_.learn_budget / 100};
   if (options_.is_reproducible && !options_.is_enabled && world_rank_ == 0) {
     log::warning("option 'reproducible' has no effect: Unisono is switched off (option 'enable')");
@@ -312,9 +313,11 @@ void Job::finish() {
   }
   keep_tested();
   if (!options_.report.empty() || is_learning()) {
-    const std::vector<std::string> texts = gather_texts(host_, world_, records_.to_text());
+    const bool is_reported = !options_.report.empty();
+    const std::vector<std::string> texts =
+        gather_texts(host_, world_, is_reported ? records_.to_text() : records_.learning_text());
     if (world_rank_ == 0 && is_learning()) keep_learned(texts);
-    if (world_rank_ == 0 && !options_.report.empty()) report(texts);
+    if (world_rank_ == 0 && is_reported) report(texts);
   }
   table_.clear();
   generation_.fetch_add(1, std::memory_order_release);

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "base/options.h"
 #include "runtime/call_queue.h"
@@ -24,6 +25,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int text_tag = 0;                // no collective is under way where texts travel
+constexpr std::size_t most_learned = 200;  // kinds of calls
+
 // Of all ranks' entries with equal keys: the largest counts, the largest and the mean time.
 void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
   for (const char* key : {"calls", "bytes"})
@@ -32,6 +36,24 @@ void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
   merged["time_s"] = std::max(merged["time_s"].get<double>(), time_s);
   merged["time_mean_s"] = merged["time_mean_s"].get<double>() + time_s / static_cast<double>(ranks);
   merged["sampled"] = merged["sampled"].get<bool>() || entry["sampled"].get<bool>();
+}
+
+// The kinds of calls that took most time first.
+Json merged_learning(const std::vector<std::string>& texts) {
+  std::vector<Json> learning;
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    const Json of_rank = Json::parse(text);
+    for (const Json& entry : of_rank["learning"]) learning.push_back(entry);
+  }
+  const auto spent_s = [](const Json& learned) {
+    return learned["time_s"].is_null() ? 0.0
+                                       : learned["time_s"].get<double>() * learned["calls"].get<double>();
+  };
+  std::stable_sort(learning.begin(), learning.end(),
+                   [&](const Json& a, const Json& b) { return spent_s(a) > spent_s(b); });
+  if (learning.size() > most_learned) learning.resize(most_learned);
+  return learning;
 }
 
 std::string ppn_text(const patterns::Layout& layout) {
@@ -217,9 +239,19 @@ std::string Records::to_text() const {
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string Records::learning_text() const {
+  if (learned_.empty()) return {};
+  Json out = {{"learning", Json::array()}};
+  for (const std::string& learned : learned_) out["learning"].push_back(Json::parse(learned));
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Records::merge_learning(const std::vector<std::string>& texts) {
+  return merged_learning(texts).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string Records::merge(const std::vector<std::string>& texts) {
   std::map<std::string, Json> classes, native, communicators;
-  std::vector<Json> learning;
   std::vector<double> rank_time_s;
   for (const std::string& text : texts) {
     const Json rank = Json::parse(text);
@@ -236,7 +268,6 @@ std::string Records::merge(const std::vector<std::string>& texts) {
       Json& merged = native.try_emplace(identity(entry, {"operation", "reason"}), entry).first->second;
       merged["calls"] = std::max(merged["calls"].get<std::uint64_t>(), entry["calls"].get<std::uint64_t>());
     }
-    for (const Json& entry : rank["learning"]) learning.push_back(entry);
     for (const Json& entry : rank["communicators"]) {
       communicators.try_emplace(identity(entry, {"name", "size", "ppn", "id"}), entry);
     }
@@ -252,15 +283,7 @@ std::string Records::merge(const std::vector<std::string>& texts) {
   });
   for (Json& entry : by_time) out["classes"].push_back(std::move(entry));
   for (auto& [id, entry] : native) out["native"].push_back(std::move(entry));
-  // The most important ones first.
-  const auto spent_s = [](const Json& learned) {
-    return learned["time_s"].is_null() ? 0.0
-                                       : learned["time_s"].get<double>() * learned["calls"].get<double>();
-  };
-  std::stable_sort(learning.begin(), learning.end(),
-                   [&](const Json& a, const Json& b) { return spent_s(a) > spent_s(b); });
-  if (learning.size() > most_learned) learning.resize(most_learned);
-  out["learning"] = std::move(learning);
+  out["learning"] = merged_learning(texts);
   double total_s = 0;
   for (double t : rank_time_s) total_s += t;
   out["collective_time_s"] = {
@@ -270,16 +293,32 @@ std::string Records::merge(const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> gather_texts(host::Host& host, host::Comm world, const std::string& text) {
-  const int size = host.comm_size(world);
-  const int rank = host.comm_rank(world);
-  std::uint64_t longest = text.size();
-  if (host.agree(&longest, 1, host::AgreeOp::max, world) != host::success) return {};
-  std::string padded = text + std::string(longest - text.size(), ' ');
-  std::string all(rank == 0 ? longest * static_cast<std::size_t>(size) : 0, ' ');
-  if (host.gather_bytes(padded.data(), longest, all.data(), 0, world) != host::success) return {};
-  std::vector<std::string> texts;
-  for (int r = 0; rank == 0 && r < size; ++r)
-    texts.push_back(all.substr(longest * static_cast<std::size_t>(r), longest));
+  const auto size = static_cast<std::size_t>(host.comm_size(world));
+  const bool is_first = host.comm_rank(world) == 0;
+  const std::uint64_t length = text.size();
+  std::vector<std::uint64_t> lengths(is_first ? size : 0);
+  if (host.gather_bytes(&length, sizeof length, lengths.data(), 0, world) != host::success) return {};
+  const auto wait = [&](host::Request request) {
+    bool is_done = false;
+    while (host.test(&request, &is_done) == host::success && !is_done) std::this_thread::yield();
+    return is_done;
+  };
+  host::Request request{};
+  if (!is_first) {
+    // One after the other: the first rank takes texts in the order of the ranks, and has no memory for more.
+    if (length != 0 && host.isend(text.data(), length, 0, text_tag, world, &request) == host::success)
+      wait(request);
+    return {};
+  }
+  std::vector<std::string> texts = {text};
+  for (std::size_t r = 1; r < size; ++r) {
+    std::string& theirs = texts.emplace_back(lengths[r], ' ');
+    if (lengths[r] == 0) continue;
+    const int source = static_cast<int>(r);
+    if (host.irecv(theirs.data(), lengths[r], source, text_tag, world, &request) != host::success ||
+        !wait(request))
+      return {};
+  }
   return texts;
 }
 

@@ -38,6 +38,10 @@ class Records {
   // rank, time as maximum and mean.
   std::string to_text() const;
   static std::string merge(const std::vector<std::string>& texts);
+  // Of that only what was learned: a text with `learning` alone, empty on most ranks, and what is learned of
+  // all texts (of this kind or the other) as a JSON array.
+  std::string learning_text() const;
+  static std::string merge_learning(const std::vector<std::string>& texts);
 
  private:
   struct Key {
@@ -60,7 +64,6 @@ class Records {
   std::uint64_t absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
                                bool is_blocking);
   static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
-  static constexpr std::size_t most_learned = 200;       // kinds of calls
   std::vector<std::string> learned_;                     // JSON
   std::map<Key, Record> classes_;
   std::map<std::pair<int, std::string>, std::uint64_t> native_;  // operation, reason

@@ -27,8 +27,8 @@ Outcome collective(const Call& call, int* error) {
   return job == nullptr ? Outcome::native : job->collective(call, error);
 }
 
-bool leaves_to_host(Operation operation, host::Comm comm) {
-  return job == nullptr || job->leaves_to_host(operation, comm);
+bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced) {
+  return job == nullptr || job->leaves_to_host(operation, comm, reduced);
 }
 
 Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {

@@ -80,9 +80,16 @@ bool is_running();
 // invalid ones to the host). Thread-safe for different communicators, as MPI demands.
 Outcome collective(const Call& call, int* error);
 
-// Is it known without a look at the arguments that the host makes this blocking call? Then it is counted, and
-// collective() is not to be called.
-bool leaves_to_host(Operation operation, host::Comm comm);
+// What a reduction is known by where its buffers do not count.
+struct Reduced {
+  std::size_t count;
+  host::Datatype type;
+  host::Op op;
+};
+
+// Is it known that the host makes this blocking call, without a look at more of its arguments than `reduced`
+// (null: at any)? Then it is counted, and collective() is not to be called.
+bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced = nullptr);
 
 // What is called when a non-blocking call has ended: by start_collective or make_progress, on any thread.
 // `error` is the host's, success where all is well.

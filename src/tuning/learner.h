@@ -27,10 +27,13 @@ struct Candidate {
 };
 
 struct LearnSettings {
-  int iterations = 10;         // ITER: looks at a candidate; the guarded way looks at more of quick calls
-  double tolerance = 0.10;     // epsilon
-  int most_factor = 64;        // of delta
-  bool has_groups = false;     // in the mode `star`
+  int iterations = 10;      // ITER: looks at a candidate; the guarded way looks at more of quick calls
+  double tolerance = 0.10;  // epsilon
+  int most_factor = 64;     // of delta
+  bool has_groups = false;  // in the mode `star`
+  // In the mode `star`: leave out what is predicted to take so much longer than the fastest prediction (1:
+  // twice the time); 0: nothing.
+  double prune = 0;
   double budget_share = 0.01;  // of the time in collectives, for trials
   // Of calls in which no rank leaves before all have come: does the least time say something where ranks wait
   // for each other? Not where they share cores.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The source's algorithm: Measure_Select (S2) with or without groups (S4), and Monitor_Adapt (S3; figure 2).
+// Beyond it, what a model predicts to be slow may be left out.
 #include <algorithm>
 #include <utility>
 
@@ -14,9 +15,13 @@ class StarPolicy : public Policy {
       : candidates_(std::move(candidates)),
         settings_(settings),
         times_s_(candidates_.size(), unknown_s),
-        is_measured_(candidates_.size()) {}
+        is_measured_(candidates_.size()),
+        is_left_out_(candidates_.size()) {}
 
-  Task start() override { return measure_or_monitor(); }
+  Task start() override {
+    if (settings_.prune > 0) leave_out();
+    return measure_or_monitor();
+  }
 
   Task next(const Task& ended, const Seen& seen) override {
     if (ended.is_monitoring) return adapt(seen.whole_s, seen.recent_s);
@@ -33,6 +38,19 @@ class StarPolicy : public Policy {
   double time_s(int candidate) const override { return times_s_[static_cast<std::size_t>(candidate)]; }
 
  private:
+  // What is predicted to take more than `prune` longer than the fastest prediction. What the model cannot say
+  // is measured.
+  void leave_out() {
+    std::vector<double> predicted_s;
+    double least_s = unknown_s;
+    for (const Candidate& candidate : candidates_) {
+      predicted_s.push_back(candidate.predict_s ? candidate.predict_s() : 0);
+      if (predicted_s.back() > 0) least_s = std::min(least_s, predicted_s.back());
+    }
+    for (std::size_t k = 0; k < candidates_.size(); ++k)
+      is_left_out_[k] = predicted_s[k] > (1 + settings_.prune) * least_s;
+  }
+
   // What is left to be measured first; then the best is chosen and watched.
   Task measure_or_monitor() {
     Task task{.candidates = unmeasured(), .looks = settings_.iterations};
@@ -69,7 +87,7 @@ class StarPolicy : public Policy {
     const auto is_of_group = [&](int k) { return group(k) == group_name; };
     if (std::any_of(found.begin(), found.end(), is_of_group)) return true;
     for (int k = 0; k < count(); ++k) {
-      if (!may_measure(k) && is_of_group(k)) return true;
+      if (is_measured_[static_cast<std::size_t>(k)] && is_of_group(k)) return true;
     }
     return false;
   }
@@ -107,14 +125,16 @@ class StarPolicy : public Policy {
     }
     return least_s;
   }
-  bool may_measure(int k) const { return !is_measured_[static_cast<std::size_t>(k)]; }
+  bool may_measure(int k) const {
+    return !is_measured_[static_cast<std::size_t>(k)] && !is_left_out_[static_cast<std::size_t>(k)];
+  }
   const std::string& group(int k) const { return candidates_[static_cast<std::size_t>(k)].group; }
   int count() const { return static_cast<int>(candidates_.size()); }
 
   std::vector<Candidate> candidates_;
   LearnSettings settings_;
   std::vector<double> times_s_;
-  std::vector<bool> is_measured_;
+  std::vector<bool> is_measured_, is_left_out_;
   int chosen_ = 0;
   int factor_ = first_factor;
 };

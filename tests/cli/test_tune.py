@@ -377,3 +377,31 @@ def test_name_of_an_mpi(library: str, wanted: str):
 def test_a_job_that_does_not_start(tmp_path: Path):
     with pytest.raises(JobError, match="has ended"):
         Measurer([str(executable(tmp_path / "job", "#!/bin/sh\nexit 3\n"))])
+
+
+# A job that says what it was asked, one candidate slower than the other.
+ANSWERING = """#!{python}
+import json, sys
+print(json.dumps({{"is_active": True, "mpi": "MPI", "ranks": 2, "nodes": 1, "ranks_per_node": [2, 2], "is_consecutive": True}}), flush=True)
+for line in sys.stdin:
+    if line == "end\\n":
+        break
+    with open({requests!r}, "a") as file:
+        file.write(line)
+    names = line.rstrip("\\n").split("\\t")[4].split(";")
+    looked = [{{"name": n.split(":")[1], "tried_s": int(n.split("=")[1][:-1]) / 1e6}} for n in names]
+    print(json.dumps({{"looked": looked}}), flush=True)
+"""
+
+
+def test_long_lists_are_asked_for_in_portions(tmp_path: Path):
+    """Open MPI 5's launcher loses what is behind the first 4 KiB of a line."""
+    requests = tmp_path / "requests"
+    job = executable(tmp_path / "job", ANSWERING.format(python=sys.executable, requests=str(requests)))
+    names = [f"ring(segment={1000 - i})" for i in range(300)]
+    with Measurer([str(job)]) as measurer:
+        looked = measurer.look("allreduce", 64, names, 10)
+    assert [name for name, _ in looked] == names[::-1], "all, the fastest first"
+    lines = requests.read_text().splitlines()
+    assert 1 < len(lines) < 10
+    assert max(map(len, lines)) < 4096

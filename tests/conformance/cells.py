@@ -30,7 +30,10 @@ FORCED = {
     "reduce_scatter_block:two_level_recursive_halving,reduce_scatter:two_level_reduce_scatter,"
     "scan:two_level_recursive_doubling,exscan:two_level_recursive_doubling,allgatherv:two_level_ring,"
     "gatherv:two_level_flat,scatterv:two_level_flat",
+    "learning": "",
 }
+# Of a kind of calls that a test makes a few times as many algorithms as can be are tried.
+LEARNING = ["--learn", "auto", "--learn-iterations", "1", "--learn-budget", "100"]
 
 
 def options(variant: str, ranks: int) -> list[str]:
@@ -38,6 +41,8 @@ def options(variant: str, ranks: int) -> list[str]:
     words = ["--algorithm", FORCED[variant]] if FORCED[variant] else []
     if variant == "two_level" and ranks > 1:
         words += ["--nodes", f"{ranks - ranks // 2},{ranks // 2}"]
+    if variant == "learning":
+        words += LEARNING
     return words
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import mpis
-from cells import FORCED, NATIVE, Place
+from cells import FORCED, LEARNING, NATIVE, Place
 from rows import Row, Rows
 from suite import Suite
 
@@ -22,6 +22,7 @@ WORDS = {
     "messages": "messages",
     "shared": "shared memory",
     "two_level": "two levels",
+    "learning": "learning",
 }
 # What is known of cases that fail under Unisono alone, now and then at least. They count as new all the same.
 NOTES = {
@@ -41,6 +42,7 @@ FORCED_TEXT = "\n".join(
     for name, algorithms in FORCED.items()
     if algorithms
 )
+LEARNING_TEXT = f"- *{WORDS['learning']}*: `{' '.join(LEARNING)}`"
 LEAD = f"""\
 # Conformance, judged by others
 
@@ -58,11 +60,13 @@ one that is found anew takes the place of a kept one as soon as it covers at lea
 
 Numbers stand as *natively / under Unisono*. *New* are the cases that fail under Unisono and not natively, *lost* those that pass natively and are skipped or missing under Unisono: both should be 0.
 Where ranks outnumber cores, MPICH gets the yielding preload of `tools/cluster/mpich_yield.c` on both sides.
+Unisono takes each communicator's first call on and does not learn, so that as many calls as possible are its own.
 
-Most tests make small calls on one node, which Unisono serves by few algorithms, or leaves to the MPI. So mpi4py's suite is run in four ways: *as it decides*, and with others forced (where
-one is not legal Unisono decides after all); rows of the latter stand only where they were run:
+Most tests make small calls on one node, which Unisono serves by few algorithms, or leaves to the MPI. So mpi4py's suite is run in five ways: *as it decides*, with others forced (where
+one is not legal Unisono decides after all), and learning; rows of all but the first stand only where they were run:
 
 {FORCED_TEXT}
+{LEARNING_TEXT}
 """
 
 
@@ -98,7 +102,7 @@ class Document:
         for place, variant in cells:
             if row := self.rows.get(place, variant):
                 lines.append(_line(row))
-            elif not FORCED[variant]:
+            elif variant == "unisono":
                 lines.append(
                     f"| {self._not_run(place.mpi)} | {place.ranks} | {WORDS[variant]} | not run" + " |" * 7
                 )

@@ -18,6 +18,9 @@ from mpis import ROOT, Layout, Mpi
 
 BUILD = Path(os.environ.get("UNISONO_TEST_BUILD", ROOT / "build/release")).resolve()
 SHIM = BUILD / "bin/unisono-exec"
+# What runs is to be the rules' choice, or the test's: nothing that is learned, now or by jobs before. Tests make few calls, and
+# each is to be Unisono's.
+RULES_ALONE = {"UNISONO_CACHE": "", "UNISONO_LEARN": "off", "UNISONO_SET_UP_AFTER": "0"}
 TOOL = BUILD / "bin/unisono-tool"
 LIBRARY = BUILD / "lib/libunisono.so"
 HEADER = f"-I{ROOT / 'include'}"  # for programs that know of Unisono
@@ -165,11 +168,11 @@ class Runner:
         self.scratch = scratch
 
     def environment_for_ranks(
-        self, mpi: Mpi, ranks: int, environment: Mapping[str, str] | None
+        self, mpi: Mpi, ranks: int, environment: Mapping[str, str | None] | None
     ) -> dict[str, str]:
-        """Return the ranks' environment; where an MPI cannot share cores it gets the yielding preload."""
-        # Nothing of what jobs before have learned; tests make few calls, and each is to be Unisono's.
-        own = {"UNISONO_CACHE": "", "UNISONO_SET_UP_AFTER": "0", **(environment or {})}
+        """Return the ranks' environment; where an MPI cannot share cores it gets the yielding preload. None: not set."""
+        settings: dict[str, str | None] = {**RULES_ALONE, **(environment or {})}
+        own = {name: value for name, value in settings.items() if value is not None}
         if ranks > (os.cpu_count() or 1) and not mpi.is_yielding:
             own["LD_PRELOAD"] = ":".join(filter(None, [own.get("LD_PRELOAD"), str(self._yield_preload)]))
         return own
@@ -179,7 +182,7 @@ class Runner:
         mpi: Mpi,
         ranks: int,
         command: Sequence[str | Path],
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str | None] | None = None,
         timeout: float = 60,
         cluster: Cluster | None = None,
         layout: Layout | None = None,
@@ -202,7 +205,7 @@ class Runner:
         mpi: Mpi,
         ranks: int,
         command: Sequence[str | Path],
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str | None] | None = None,
         **settings: object,
     ) -> job.Result:
         """Run a job under Unisono, as `unisono run` starts it: each rank through the exec shim."""

@@ -61,3 +61,16 @@ def test_programs_learn(mpi: Mpi, runner: Runner, mode: str):
         assert sum(row["calls"] for row in of_kind) == calls
         assert any(row["agreements"] for row in of_kind)
     assert {row["region"] for row in rows} == {"", "first", "second"}
+
+
+def test_programs_learn_where_nothing_is_set(mpi: Mpi, runner: Runner):
+    """What one job has learned is where the next one begins, with no option and no report in the first."""
+    report, cache = runner.scratch / "report.json", runner.scratch / "cache"
+    program = [compile_program(mpi, "learning.c", flags=[HEADER])]
+    environment = {"UNISONO_CACHE": str(cache), "UNISONO_LEARN": None}
+    for more in ({"UNISONO_LEARN_ITERATIONS": "2"}, {"UNISONO_REPORT": str(report)}):
+        result = runner.unisono(mpi, 2, program, {**environment, **more}, timeout=60).check()
+        assert "RIGHT" in result.output, str(result)
+        assert list(cache.glob("tables/*/*/*.json")), "nothing was kept"
+    begins = [row["timeline"][0]["why"] for row in learned(report)]
+    assert "learned by an earlier job" in begins, begins

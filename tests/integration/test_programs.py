@@ -198,6 +198,7 @@ def test_several_programs_in_one_job(mpi: Mpi, runner: Runner):
         compile_program(mpi, "collectives", language="c++"),
     )
     sections = ["barrier", "roots", "in_place"]
-    line = mpi.launch_sections([(2, [SHIM, from_c, *sections]), (1, [SHIM, from_cxx, *sections])])
+    programs = [(2, [SHIM, from_c, *sections]), (1, [SHIM, from_cxx, *sections])]
+    line = mpi.launch_sections(programs, runner.environment_for_ranks(mpi, 3, None))
     result = runner.run_line(mpi, line)
     assert result.check().output.startswith("OK "), str(result)

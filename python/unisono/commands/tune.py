@@ -133,7 +133,7 @@ def command(
       unisono tune --only measure --plot machine.svg -- mpirun -n 8
       unisono predict allreduce --layout 64x8 --machine $(hostname -s)
     """
-    settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet"}
+    settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off"}
     picture_name(plot)
     if only is not None:
         if page is not None:

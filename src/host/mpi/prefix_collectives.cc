@@ -34,6 +34,13 @@ int run_reduction(Form* form, Operation operation, const Reduction<Count>& r, bo
   return form->run(call, native);
 }
 
+// Small ones are often left to the host, and take little longer than what is done here.
+template <class... Tail, class Count>
+bool is_left_reduction(Operation operation, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const runtime::Reduced reduced{static_cast<std::size_t>(count), widen<Datatype>(type), widen<Op>(op)};
+  return is_left<Tail...>(operation, comm, &reduced);
+}
+
 }  // namespace
 
 template <class Count, class... Tail>
@@ -42,6 +49,8 @@ int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype ty
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter_block, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(reduce_scatter_block, in, out, count, type, op, comm);
+  if (is_left_reduction<Tail...>(Operation::reduce_scatter_block, count, type, op, comm))
+    return run_left(native, tail...);
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   return run_reduction<Count>(&form, Operation::reduce_scatter_block, {in, out, count, type, op, comm}, true,
                               native);
@@ -52,6 +61,7 @@ int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, M
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.scan, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(scan, in, out, count, type, op, comm);
+  if (is_left_reduction<Tail...>(Operation::scan, count, type, op, comm)) return run_left(native, tail...);
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   return run_reduction<Count>(&form, Operation::scan, {in, out, count, type, op, comm}, true, native);
 }
@@ -62,6 +72,7 @@ int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.exscan, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(exscan, in, out, count, type, op, comm);
+  if (is_left_reduction<Tail...>(Operation::exscan, count, type, op, comm)) return run_left(native, tail...);
   Place place{};
   if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place)) return form.leave(native);
   return run_reduction<Count>(&form, Operation::exscan, {in, out, count, type, op, comm}, place.rank > 0,

@@ -93,12 +93,12 @@ int call_host(const Functions& of, Large with_large_counts, Arguments... argumen
   }
 
 // At the begin of a blocking call: is the host known to make it, so that nothing has to be read of its
-// arrays? Other forms are not decided before they are made.
+// arrays, or nothing more of its arguments than `reduced`? Other forms are not decided before they are made.
 template <class... Tail>
-bool is_left(Operation operation, MPI_Comm comm) {
+bool is_left(Operation operation, MPI_Comm comm, const runtime::Reduced* reduced = nullptr) {
   if constexpr (sizeof...(Tail) != 0) return false;
   return is_taking() && widen<std::uintptr_t>(comm) != 0 &&
-         runtime::leaves_to_host(operation, widen<Comm>(comm));
+         runtime::leaves_to_host(operation, widen<Comm>(comm), reduced);
 }
 
 template <class HostCall, class... Tail>

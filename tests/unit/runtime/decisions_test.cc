@@ -38,6 +38,7 @@ class DecisionsTest : public ::testing::Test {
     if (outcome == Outcome::done) {
       EXPECT_EQ(out, std::vector<std::int32_t>(count, size * (size + 1) / 2));
     }
+    if (outcome == Outcome::native_timed) job->native_finished(call, 1e-6);
     return outcome;
   }
 
@@ -98,6 +99,22 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
     EXPECT_FALSE(job.leaves_to_host(Operation::alltoallv, host.world())) << "no call has been decided";
     exchange(&job, host);
     EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world())) << "that depends on its bytes";
+    const Reduced like{
+        .count = 2, .type = host::fake::datatype(ElementType::int32), .op = host::fake::op(ReduceOp::sum)};
+    EXPECT_FALSE(job.leaves_to_host(Operation::scan, host.world(), &like)) << "of another operation";
+    for (Reduced other :
+         {Reduced{3, like.type, like.op}, Reduced{2, host::fake::datatype(ElementType::int64), like.op},
+          Reduced{2, like.type, host::fake::op(ReduceOp::max)}}) {
+      EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world(), &other));
+    }
+    int alike = 0;
+    for (int i = 0; i < 200; ++i) {
+      if (job.leaves_to_host(Operation::allreduce, host.world(), &like))
+        ++alike;
+      else
+        EXPECT_NE(sum(&job, host, 2), Outcome::done);
+    }
+    EXPECT_GT(alike, 100);
     // Those that are timed are asked for.
     int left = 0;
     for (int i = 0; i < 200; ++i) {
@@ -110,6 +127,7 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
     EXPECT_GT(left, 100);
     EXPECT_TRUE(job.set_algorithm("alltoallv:flat"));
     EXPECT_FALSE(job.leaves_to_host(Operation::alltoallv, host.world()));
+    EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world(), &like)) << "decided anew";
     EXPECT_EQ(sum(&job, host, 2), Outcome::done);
     job.finish();
   });

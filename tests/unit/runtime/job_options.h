@@ -15,6 +15,7 @@ inline void clear_options() {
   ::setenv("UNISONO_CONFIG", "/dev/null", 1);
   ::setenv("UNISONO_LOG", "quiet", 1);
   ::setenv("UNISONO_CACHE", "", 1);
+  ::setenv("UNISONO_LEARN", "off", 1);       // what runs is to be the rules' choice, or the test's
   ::setenv("UNISONO_SET_UP_AFTER", "0", 1);  // each test makes few calls
   ::setenv("UNISONO_POOL_BYTES", "64M", 1);
   ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);

@@ -46,12 +46,13 @@ struct Rank {
   Job& job;
   FakeHost& host;
   int rank, size;
+  host::Comm comm = host.world();
   std::vector<Outcome> outcomes{};
 
   Outcome call(Operation operation, std::size_t count, bool is_blocking = true, double native_s = 1e-6) {
     std::vector<std::int64_t> in(count, rank + 1), out(count);
     const Call call{.operation = operation,
-                    .comm = host.world(),
+                    .comm = comm,
                     .send_buffer = in.data(),
                     .recv_buffer = operation == Operation::bcast ? in.data() : out.data(),
                     .send_count = count,
@@ -289,6 +290,32 @@ TEST_F(LearningTest, TheNextJobBeginsWithWhatWasLearned) {
     EXPECT_EQ(row["source"], "learned") << row.dump(1);
     EXPECT_EQ(row["algorithm"], chosen[row["operation"]]);
   }
+}
+
+// Where nothing is set and no report asked for; rank 0, which keeps it, is not among those who learned it.
+TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
+  set("UNISONO_CACHE", directory_ + "/cache");
+  const auto run = [](int calls) {
+    World world(4);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      host::Comm part{};
+      host.comm_split(host.world(), rank == 0 ? 0 : 1, rank, &part);
+      Rank me{job, host, rank - 1, 3, part};
+      for (int i = 0; rank > 0 && i < calls; ++i) me.call(Operation::allreduce, 3, true, 0.5);
+      job.finish();
+      host.comm_free(&part);
+    });
+  };
+  ::unsetenv("UNISONO_LEARN");
+  ::unsetenv("UNISONO_REPORT");
+  run(400);
+  set("UNISONO_LEARN", "off");
+  set("UNISONO_REPORT", directory_ + "/report.json");
+  run(5);
+  const Json rows = report()["classes"];
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["source"], "learned") << rows[0].dump(1);
 }
 
 TEST_F(LearningTest, WhatIsForcedIsNotLearned) {

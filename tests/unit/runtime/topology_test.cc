@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "base/options.h"
 #include "host/fake/fake_host.h"
+#include "job_options.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -25,7 +25,7 @@ using host::fake::World;
 class TopologyTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    clear();
+    clear_options();
     folder_ = std::filesystem::temp_directory_path() / ("topology_test." + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
     ::setenv("UNISONO_REPORT", (folder_ / "report.json").c_str(), 1);
@@ -33,16 +33,9 @@ class TopologyTest : public ::testing::Test {
     ::setenv("UNISONO_NODES", "6x1", 1);
   }
   void TearDown() override {
-    clear();
+    clear_options();
     std::filesystem::remove_all(folder_);
   }
-  void clear() {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
-    ::setenv("UNISONO_LOG", "quiet", 1);
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-  }
-
   std::string file(const std::string& lines) {
     std::ofstream(folder_ / "switches.conf") << lines;
     return folder_ / "switches.conf";

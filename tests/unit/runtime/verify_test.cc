@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/fake/fake_host.h"
+#include "job_options.h"
 #include "runtime/job.h"
 #include "verify_fixture.h"
 
@@ -23,10 +24,7 @@ constexpr int size = 4;
 class VerifyTest : public VerifyFixture {
  protected:
   void SetUp() override {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    ::setenv("UNISONO_CONFIG", "/dev/null", 1);
-    ::setenv("UNISONO_LOG", "quiet", 1);
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
+    clear_options();
     VerifyFixture::SetUp();
   }
 };

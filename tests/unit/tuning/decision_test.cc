@@ -128,13 +128,31 @@ TEST(DecisionTest, LargeMessagesAreCutWhereEachRankHasACore) {
   EXPECT_EQ(decider.decide(q).parameters.get("piece"), 0);
 }
 
-TEST(DecisionTest, ScansGoThroughTheNodesBufferWhereEachRankHasACore) {
+TEST(DecisionTest, ScansGoThroughTheNodesBufferUnlessSmallOnSharedCores) {
   Decider decider;
   decider.add(make_rules());
   Question q = question(Operation::scan, "2", 1 << 10);
   EXPECT_EQ(decider.decide(q).name(), "shared");
   q.is_oversubscribed = true;
   EXPECT_EQ(decider.decide(q).name(), "fused");
+  q = question(Operation::scan, "2", 4 << 10);
+  q.is_oversubscribed = true;
+  EXPECT_EQ(decider.decide(q).name(), "shared");
+}
+
+TEST(DecisionTest, SmallReductionsBetweenNodesMeetInFusedOperations) {
+  Decider decider;
+  decider.add(make_rules());
+  const auto decided = [&](Operation operation, const char* layout, std::int64_t bytes) {
+    return std::string(decider.decide(question(operation, layout, bytes)).name());
+  };
+  EXPECT_EQ(decided(Operation::reduce, "4x4", 4 << 10), "two_level_fused_binomial");
+  EXPECT_EQ(decided(Operation::reduce, "4x4", 8 << 10), "two_level_binomial");
+  EXPECT_EQ(decided(Operation::reduce, "4x1", 8), "binomial");
+  EXPECT_EQ(decided(Operation::allreduce, "4x4", 8), "two_level_fused_recursive_doubling");
+  EXPECT_EQ(decided(Operation::allreduce, "4x4", 8 << 10), "two_level_recursive_doubling");
+  EXPECT_EQ(decided(Operation::allreduce, "4x4", 64 << 10), "two_level_rabenseifner");
+  EXPECT_EQ(decided(Operation::allreduce, "4x4", 128 << 10), "two_level_ring");
 }
 
 TEST(DecisionTest, MiddleSizesGoThroughSlots) {

@@ -61,6 +61,28 @@ TEST(StarTest, TakesAsManyCallsAsTheSource) {
   }
 }
 
+TEST(StarTest, WhatIsPredictedToBeSlowIsLeftOut) {
+  std::vector<Candidate> candidates = of_groups({"native", "a", "a", "b", "b", "c"});
+  // The model cannot say of the first one and of the last but one.
+  for (std::size_t k = 1; k < candidates.size(); ++k)
+    candidates[k].predict_s = [k] { return std::vector{0.0, 2.1, 1.0, 1.9, 0.0, 5.0}[k] * unit_s; };
+  const Times times = constant({1, 0.1, 0.8, 0.9, 0.7, 0.1});
+  const auto measured = [&](const LearnSettings& settings) {
+    Program program(Mode::star, candidates, settings, 2);
+    program.run(1000, times);
+    std::vector<std::uint64_t> calls;
+    for (int k = 0; k < 6; ++k) calls.push_back(program.learner().measured_calls(k));
+    return std::pair(calls, program.candidate());
+  };
+  using Calls = std::vector<std::uint64_t>;
+  EXPECT_EQ(measured({.prune = 1}).first, (Calls{10, 0, 10, 10, 10, 0}));
+  EXPECT_EQ(measured({.prune = 1}).second, 4);
+  // The second one of group a stands for it; b is the best group.
+  EXPECT_EQ(measured({.has_groups = true, .prune = 1}).first, (Calls{10, 0, 10, 10, 0, 0}));
+  EXPECT_EQ(measured({.has_groups = true, .prune = 1}).second, 2);
+  EXPECT_EQ(measured({}).first, Calls(6, 10));
+}
+
 TEST(StarTest, AgreesLogarithmicallyOftenWhileAllIsWell) {
   Program program(Mode::star, of_groups({"a", "b"}), {.most_factor = 1 << 20}, 1);
   program.run(20, constant({1, 2}));

@@ -13,6 +13,7 @@ void Recording::reset() {
   regions.clear();
   ended.clear();
   leaves_to_host = false;
+  reduced.clear();
   has_calls_under_way = false;
   progress_count = 0;
   while_progressing = [] {};
@@ -36,7 +37,8 @@ Outcome collective(const Call& call, int* error) {
   return recording.outcome;
 }
 
-bool leaves_to_host(Operation, host::Comm) {
+bool leaves_to_host(Operation, host::Comm, const Reduced* reduced) {
+  if (reduced != nullptr) recording.reduced.push_back(*reduced);
   return recording.leaves_to_host;
 }
 

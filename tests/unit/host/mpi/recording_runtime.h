@@ -15,6 +15,7 @@ struct Recording {
   std::vector<unisono::host::Comm> ended;
   bool has_calls_under_way = false;
   bool leaves_to_host = false;
+  std::vector<unisono::runtime::Reduced> reduced;  // asked about
   int progress_count = 0;
   std::function<void()> while_progressing = [] {};
   int starts = 0;

@@ -211,7 +211,13 @@ TEST_F(Wrappers, WhatIsKnownToBeTheHostsIsNotRead) {
   EXPECT_EQ(gatherv(in, 4, MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_SELF), MPI_SUCCESS);
   EXPECT_EQ(out[3], in[3]);
   EXPECT_EQ(alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, MPI_COMM_SELF), MPI_SUCCESS);
+  EXPECT_EQ(scan(in, out, 3, MPI_INT, MPI_SUM, MPI_COMM_SELF), MPI_SUCCESS);
+  EXPECT_EQ(out[2], in[2]);
   EXPECT_TRUE(recording.calls.empty());
+  ASSERT_EQ(recording.reduced.size(), 1u);
+  EXPECT_EQ(recording.reduced[0].count, 3u);
+  EXPECT_EQ(recording.reduced[0].type, widen<Datatype>(MPI_INT));
+  EXPECT_EQ(recording.reduced[0].op, widen<Op>(MPI_SUM));
   MPI_Request request = MPI_REQUEST_NULL;
   EXPECT_EQ(gatherv(in, 4, MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_SELF, &request), MPI_SUCCESS);
   EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);

@@ -36,7 +36,6 @@ from harness import Cluster
 from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
-from unisono.commands.bench import size_in_bytes
 from unisono.commands.tune import predicted_us
 from unisono.measuring import JobError, Measurer, Place
 from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, parse, ranges_of, rules
@@ -104,6 +103,10 @@ class Site:
         words = side_by_side.words(self.mpi, self.layout.ranks, options, layout, settings)
         return Measurer([*(self.cluster.on_head([]) if self.cluster else []), *words])
 
+    def serving(self, plan: Sequence[tuple[str, int]], settings: Mapping[str, str]) -> Measurer:
+        """A job that measures what it is asked for, of this plan."""
+        return self.job(["--serve", "--sizes", ",".join(str(size) for _, size in plan)], settings)
+
     def down(self) -> None:
         if self.cluster:
             self.cluster.down()
@@ -135,10 +138,9 @@ def found(
     outcomes: list[tuple[Outcome, Outcome]] = []
     attempts = 0
     place: Place | None = None
-    options = ["--serve", "--sizes", ",".join(str(size) for _, size in plan)]
     while len(outcomes) < len(plan):
         try:
-            with site.job(options, {}) as job:
+            with site.serving(plan, {}) as job:
                 place = job.place
                 tuner.expected = partial(predicted, in_words(site.layout))
                 tuner.ranges = ranges_of(machines.findings(machine), place.nodes)
@@ -215,27 +217,24 @@ def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Prog
         machine = machines.write(document | {"name": "measured"}, folder / "machine.json")
         measured = Measured(layout, library, date, time.monotonic() - start, [], [])
         for operation in arguments.operation.split(","):
-            if plan := site.plan([operation], [size_in_bytes(text) for text in arguments.size.split(",")]):
-                measured.cells.extend(
-                    measure_cells(site, plan, machine, arguments.cell, progress, measured.troubles)
-                )
+            if plan := site.plan([operation], arguments.size):
+                outcomes, place = found(site, plan, machine, arguments.cell, progress, measured.troubles)
+                measured.cells.extend(compared(site, plan, machine, outcomes, place))
                 yield measured
 
 
-def measure_cells(
+def compared(
     site: Site,
     plan: Sequence[tuple[str, int]],
     machine: Path,
-    cell_s: float,
-    progress: Progress,
-    troubles: list[str],
+    outcomes: Sequence[tuple[Outcome, Outcome]],
+    place: Place,
 ) -> Iterator[Compared]:
-    outcomes, place = found(site, plan, machine, cell_s, progress, troubles)
+    """In a job that runs by what tuning found, all decisions in turn."""
     table = decision_table.document(rules([tuned for tuned, _ in outcomes], place), "benchmarks/regret.py")
     file = site.folder / "table.json"
     files.write_whole(file, decision_table.as_text(table))
-    options = ["--serve", "--sizes", ",".join(str(size) for _, size in plan)]
-    with site.job(options, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:
+    with site.serving(plan, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:
         for tuned, searched in outcomes:
             model = model_choice(machine, in_words(site.layout), tuned.operation, tuned.bytes)
             yield in_turn(job, tuned, searched, model, COMPARISON_S)
@@ -331,6 +330,13 @@ def write(output: Path, measured: Sequence[Measured]) -> None:
     files.write_whole(output, "\n".join(page(measured)) + "\n")
 
 
+def byte_counts(text: str) -> list[int]:
+    counts = [tables.bytes_from_text(word) for word in text.split(",")]
+    if None in counts:
+        raise argparse.ArgumentTypeError(f"{text} is no list of sizes such as 64,4K,1M")
+    return [count for count in counts if count is not None]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -338,8 +344,14 @@ def main() -> int:
     parser.add_argument("--mpi", choices=[m.name for m in mpis.ALL], default="openmpi5")
     parser.add_argument("--layout", action="append", choices=list(LAYOUTS), help="default: all")
     parser.add_argument("--operation", default=OPERATIONS, help=f"default: {OPERATIONS}")
-    sizes = ",".join(map(str, SIZES))
-    parser.add_argument("--size", default=sizes, help=f"bytes, or with K and M (default {sizes})")
+    sizes = ",".join(map(tables.bytes_text, SIZES))
+    parser.add_argument(
+        "--size",
+        type=byte_counts,
+        default=list(SIZES),
+        metavar="SIZES",
+        help=f"bytes, or with K and M (default {sizes})",
+    )
     parser.add_argument(
         "--budget", type=float, default=20, help="seconds for measuring the machine (default 20)"
     )

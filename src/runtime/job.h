@@ -237,9 +237,9 @@ class Job {
   Identifiers identifiers_;
   enum class LearnMode : std::uint8_t { off, star, guarded } learn_mode_ = LearnMode::off;
   tuning::LearnSettings learn_settings_;
-  std::optional<tuning::TableRules> learned_rules_;  // where learning is on
-  std::vector<tuning::Rule> tested_rules_;           // of this rank's communicators
-  tuning::Predict predict_;                          // empty: nothing is predicted
+  std::optional<tuning::TableRules> known_rules_;  // where learning is on
+  std::vector<tuning::Rule> tested_rules_;         // of this rank's communicators
+  tuning::Predict predict_;                        // empty: nothing is predicted
   std::mutex region_mutex_;
   std::vector<std::uint64_t> region_stack_;
   std::map<std::uint64_t, std::string> region_names_;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job has learned is kept for the next one, as rules in the user's cache (A10), and what earlier jobs
-// have learned is where learning begins.
+// What a job has learned is kept for the next one, as rules in the user's cache (A10). What earlier jobs have
+// learned, or a table's measurements, is where learning begins.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/log.h"
 #include "runtime/job.h"
+#include "runtime/report_learning.h"
 #include "tuning/table_files.h"
 
 #ifndef UNISONO_VERSION
@@ -16,9 +17,10 @@
 namespace unisono::runtime {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr double us_a_second = 1e6;
+constexpr const char* learned_origin = "learned";
 
 std::optional<tuning::Timed> timed(Operation operation, const Json& candidate) {
   if (candidate["time_s"].is_null()) return std::nullopt;
@@ -50,7 +52,7 @@ std::optional<tuning::Rule> rule_of(const Json& learned) {
                              .is_oversubscribed = learned["oversubscribed"].get<bool>(),
                              .is_blocking = true,
                              .region = learned["region"]},
-                    .origin = "learned",
+                    .origin = learned_origin,
                     .note = "in " + std::to_string(learned["calls"].get<std::uint64_t>()) + " calls"};
   if (is_reduction(operation)) rule.when.is_commutative = learned["commutative"].get<bool>();
   bool has_chosen = false;
@@ -75,8 +77,7 @@ std::optional<tuning::Rule> rule_of(const Json& learned) {
 
 void Job::keep_learned(const std::vector<std::string>& texts) {
   std::vector<tuning::Rule> rules;
-  const Json merged = Json::parse(Records::merge_learning(texts));
-  for (const Json& learned : merged) {
+  for (const Json& learned : learned_in(texts)) {
     const auto rule = rule_of(learned);
     const auto is_there = [&](const tuning::Rule& other) { return other.when == rule->when; };
     // Of several communicators alike the one counts that took most time: it comes first.
@@ -92,14 +93,23 @@ void Job::keep_learned(const std::vector<std::string>& texts) {
   if (!problem.empty()) log::warning("what was learned is not kept: " + problem);
 }
 
-// Times of the candidates from the first rule for just these calls that an earlier job has learned.
+// Times of the candidates from the first rule for just these calls that has any: one that was learned inside
+// a program, whatever decides without learning, before those that were measured elsewhere.
 void Job::add_known_times(const tuning::Question& question, tuning::CandidateList* list) {
-  if (!learned_rules_) return;
-  const auto matches = learned_rules_->matches(question);
-  const auto found = std::ranges::find_if(matches, [](const tuning::TableRules::Match& match) {
-    return !match.is_near && match.rule->origin == "learned";
-  });
+  if (!known_rules_) return;
+  const auto matches = known_rules_->matches(question);
+  const auto first = [&](bool is_learned) {
+    return std::ranges::find_if(matches, [&](const tuning::TableRules::Match& match) {
+      return !match.is_near && match.rule->chosen.time_us > 0 &&
+             (match.rule->origin == learned_origin) == is_learned;
+    });
+  };
+  auto found = first(true);
+  const bool is_learned = found != matches.end();
+  if (!is_learned) found = first(false);
   if (found == matches.end()) return;
+  const std::string chosen_by =
+      is_learned ? "learned by an earlier job" : "measured before: " + tuning::where_from(*found, question);
   std::vector<tuning::Timed> known = found->rule->others;
   known.push_back(found->rule->chosen);
   for (std::size_t k = 0; k < list->choices.size(); ++k) {
@@ -112,7 +122,7 @@ void Job::add_known_times(const tuning::Question& question, tuning::CandidateLis
            algorithms::with_standards(*choice.algorithm, timed.algorithm.parameters) == choice.parameters);
       if (!is_same) continue;
       list->candidates[k].known_s = timed.time_us / us_a_second;
-      list->candidates[k].was_chosen = i + 1 == known.size();
+      if (i + 1 == known.size()) list->candidates[k].chosen_by = chosen_by;
     }
   }
 }

@@ -156,13 +156,7 @@ void Job::agree_on_options() {
 void Job::make_decider() {
   std::vector<std::string> warnings;
   std::vector<tuning::SourcedTable> tables = read_tables(&warnings);
-  if (is_learning()) {
-    std::vector<tuning::SourcedTable> learned;
-    std::ranges::copy_if(tables, std::back_inserter(learned), [](const tuning::SourcedTable& table) {
-      return table.source == tuning::learned_source;
-    });
-    learned_rules_.emplace(std::move(learned));
-  }
+  if (is_learning()) known_rules_.emplace(tables);
   decider_ = tuning::standard_decider(options_.algorithm, std::move(tables), &warnings);
   if (world_rank_ != 0) return;
   for (const std::string& w : warnings) log::warning(w);

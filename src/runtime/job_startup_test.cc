@@ -110,8 +110,7 @@ std::vector<Job::Tested> Job::candidates_of_test(Communicator& c, const CallClas
   double own_s = 0;
   for (std::size_t k = 0; k < found.choices.size(); ++k) {
     if (found.choices[k].algorithm == nullptr) continue;
-    const auto& predict = found.candidates[k].predict_s;
-    const double predicted_s = predict ? predict() : 0;
+    const double predicted_s = found.candidates[k].predicted_s();
     if (order.empty()) own_s = predicted_s;
     if (own_s > 0 && predicted_s > most_slowdown * own_s) continue;
     order.emplace_back(order.empty() ? -1 : predicted_s, k);

@@ -25,8 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int text_tag = 0;                // no collective is under way where texts travel
-constexpr std::size_t most_learned = 200;  // kinds of calls
+constexpr int text_tag = 0;  // no collective is under way where texts travel
 
 // Of all ranks' entries with equal keys: the largest counts, the largest and the mean time.
 void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
@@ -38,22 +37,10 @@ void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
   merged["sampled"] = merged["sampled"].get<bool>() || entry["sampled"].get<bool>();
 }
 
-// The kinds of calls that took most time first.
-Json merged_learning(const std::vector<std::string>& texts) {
-  std::vector<Json> learning;
-  for (const std::string& text : texts) {
-    if (text.empty()) continue;
-    const Json of_rank = Json::parse(text);
-    for (const Json& entry : of_rank["learning"]) learning.push_back(entry);
-  }
-  const auto spent_s = [](const Json& learned) {
-    return learned["time_s"].is_null() ? 0.0
-                                       : learned["time_s"].get<double>() * learned["calls"].get<double>();
-  };
-  std::stable_sort(learning.begin(), learning.end(),
-                   [&](const Json& a, const Json& b) { return spent_s(a) > spent_s(b); });
-  if (learning.size() > most_learned) learning.resize(most_learned);
-  return learning;
+Json parsed(const std::vector<std::string>& texts) {
+  Json array = Json::array();
+  for (const std::string& text : texts) array.push_back(Json::parse(text));
+  return array;
 }
 
 std::string ppn_text(const patterns::Layout& layout) {
@@ -202,8 +189,7 @@ std::string Records::to_text() const {
   Json out = {{"classes", Json::array()},
               {"native", Json::array()},
               {"communicators", Json::array()},
-              {"learning", Json::array()}};
-  for (const std::string& learned : learned_) out["learning"].push_back(Json::parse(learned));
+              {"learning", parsed(learned_)}};
   for (const auto& [key, r] : classes_) {
     out["classes"].push_back({{"shape", key.shape},
                               {"layout", r.layout},
@@ -241,18 +227,14 @@ std::string Records::to_text() const {
 
 std::string Records::learning_text() const {
   if (learned_.empty()) return {};
-  Json out = {{"learning", Json::array()}};
-  for (const std::string& learned : learned_) out["learning"].push_back(Json::parse(learned));
+  const Json out = {{"learning", parsed(learned_)}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string Records::merge_learning(const std::vector<std::string>& texts) {
-  return merged_learning(texts).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string Records::merge(const std::vector<std::string>& texts) {
   std::map<std::string, Json> classes, native, communicators;
   std::vector<double> rank_time_s;
+  std::vector<Json> learning;
   for (const std::string& text : texts) {
     const Json rank = Json::parse(text);
     rank_time_s.push_back(0);
@@ -271,6 +253,7 @@ std::string Records::merge(const std::vector<std::string>& texts) {
     for (const Json& entry : rank["communicators"]) {
       communicators.try_emplace(identity(entry, {"name", "size", "ppn", "id"}), entry);
     }
+    for (const Json& entry : rank["learning"]) learning.push_back(entry);
   }
   Json out = {{"communicators", Json::array()}, {"classes", Json::array()}, {"native", Json::array()}};
   for (auto& [id, entry] : communicators) {
@@ -283,7 +266,8 @@ std::string Records::merge(const std::vector<std::string>& texts) {
   });
   for (Json& entry : by_time) out["classes"].push_back(std::move(entry));
   for (auto& [id, entry] : native) out["native"].push_back(std::move(entry));
-  out["learning"] = merged_learning(texts);
+  keep_most_important(&learning);
+  out["learning"] = learning;
   double total_s = 0;
   for (double t : rank_time_s) total_s += t;
   out["collective_time_s"] = {

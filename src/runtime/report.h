@@ -38,10 +38,8 @@ class Records {
   // rank, time as maximum and mean.
   std::string to_text() const;
   static std::string merge(const std::vector<std::string>& texts);
-  // Of that only what was learned: a text with `learning` alone, empty on most ranks, and what is learned of
-  // all texts (of this kind or the other) as a JSON array.
+  // Of that only what was learned (`learned_in` reads it): empty on most ranks.
   std::string learning_text() const;
-  static std::string merge_learning(const std::vector<std::string>& texts);
 
  private:
   struct Key {

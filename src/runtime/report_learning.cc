@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/report_learning.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -95,6 +96,25 @@ Json learning_json(const Communicator& c, Operation operation, int size_class, c
                                {"why", event.why}});
   }
   return out;
+}
+
+void keep_most_important(std::vector<Json>* learned) {
+  const auto spent_s = [](const Json& of) {
+    return of["time_s"].is_null() ? 0.0 : of["time_s"].get<double>() * of["calls"].get<double>();
+  };
+  std::ranges::stable_sort(*learned, std::greater<>(), spent_s);
+  if (learned->size() > most_learned) learned->resize(most_learned);
+}
+
+std::vector<Json> learned_in(const std::vector<std::string>& texts) {
+  std::vector<Json> learned;
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    const Json of_rank = Json::parse(text);
+    for (const Json& entry : of_rank["learning"]) learned.push_back(entry);
+  }
+  keep_most_important(&learned);
+  return learned;
 }
 
 std::string learning_line(const Json& learned) {

@@ -22,8 +22,11 @@ struct Candidate {
   std::string group;  // of the repository (S4)
   // By the model, which takes its time and is asked late; 0: it cannot say. Empty: there is none.
   std::function<double()> predict_s;
-  double known_s = 0;       // learned by an earlier job; 0: nothing
-  bool was_chosen = false;  // by that job
+  double known_s = 0;     // measured before this job; 0: nothing
+  std::string chosen_by;  // where that led to its choice ("learned by an earlier job"); empty: it did not
+
+  // 0: nothing can be said.
+  double predicted_s() const { return predict_s ? predict_s() : 0; }
 };
 
 struct LearnSettings {

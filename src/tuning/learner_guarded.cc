@@ -64,11 +64,11 @@ class GuardedPolicy : public Policy {
       const Candidate& candidate = candidates_[static_cast<std::size_t>(k)];
       if (candidate.known_s <= 0) continue;
       store(k, candidate.known_s, candidate.known_s);
-      if (candidate.was_chosen) before = k;
+      if (!candidate.chosen_by.empty()) before = k;
     }
     if (before < 0 || at(reference).time_s == unknown_s)
       return measure_reference("the reference, measured first");
-    choose(before, "learned by an earlier job");
+    choose(before, candidates_[static_cast<std::size_t>(before)].chosen_by);
     return monitor();
   }
 
@@ -329,8 +329,7 @@ class GuardedPolicy : public Policy {
   void ask_model() {
     is_model_asked_ = true;
     std::vector<double> predicted_s(of_.size());
-    for (std::size_t k = 0; k < of_.size(); ++k)
-      predicted_s[k] = candidates_[k].predict_s ? candidates_[k].predict_s() : 0;
+    for (std::size_t k = 0; k < of_.size(); ++k) predicted_s[k] = candidates_[k].predicted_s();
     double scale = 1;
     if (count() > usual && predicted_s[usual] > 0 && time_s(usual) != unknown_s)
       scale = std::clamp(time_s(usual) / predicted_s[usual], 1 / most_off, most_off);

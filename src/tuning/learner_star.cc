@@ -44,7 +44,7 @@ class StarPolicy : public Policy {
     std::vector<double> predicted_s;
     double least_s = unknown_s;
     for (const Candidate& candidate : candidates_) {
-      predicted_s.push_back(candidate.predict_s ? candidate.predict_s() : 0);
+      predicted_s.push_back(candidate.predicted_s());
       if (predicted_s.back() > 0) least_s = std::min(least_s, predicted_s.back());
     }
     for (std::size_t k = 0; k < candidates_.size(); ++k)

@@ -14,36 +14,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NATIVE = "native"
-# What is run under Unisono, by the algorithms that are forced: those that it decides on serve small calls on one node, as most tests
-# make them, nearly all by the fused operations. Where an algorithm is not legal, it decides itself.
-FORCED = {
-    "unisono": "",
-    "messages": "barrier:dissemination,bcast:binomial(segment=64),reduce:binomial(segment=64),"
-    "allreduce:recursive_doubling,gather:binomial,scatter:binomial,allgather:bruck,alltoall:pairwise,"
-    "reduce_scatter_block:recursive_halving,reduce_scatter:ring,scan:recursive_doubling,"
-    "exscan:recursive_doubling,allgatherv:ring,alltoallv:pairwise,alltoallw:pairwise,gatherv:binomial,"
-    "scatterv:binomial",
-    "shared": "all:shared",
-    "two_level": "barrier:two_level_dissemination,bcast:two_level_binomial(segment=64),"
-    "reduce:two_level_binomial(segment=64),allreduce:two_level_recursive_doubling,gather:two_level_binomial,"
-    "scatter:two_level_binomial,allgather:two_level_bruck,alltoall:two_level_pairwise,"
-    "reduce_scatter_block:two_level_recursive_halving,reduce_scatter:two_level_reduce_scatter,"
-    "scan:two_level_recursive_doubling,exscan:two_level_recursive_doubling,allgatherv:two_level_ring,"
-    "gatherv:two_level_flat,scatterv:two_level_flat",
-    "learning": "",
+# What is run under Unisono, as options of `unisono run`. What it decides on serves small calls on one node, as most tests
+# make them, nearly all by the fused operations; others are forced. Where an algorithm is not legal, it decides itself.
+UNDER_UNISONO: dict[str, list[str]] = {
+    "unisono": [],
+    "messages": [
+        "--algorithm",
+        "barrier:dissemination,bcast:binomial(segment=64),reduce:binomial(segment=64),"
+        "allreduce:recursive_doubling,gather:binomial,scatter:binomial,allgather:bruck,alltoall:pairwise,"
+        "reduce_scatter_block:recursive_halving,reduce_scatter:ring,scan:recursive_doubling,"
+        "exscan:recursive_doubling,allgatherv:ring,alltoallv:pairwise,alltoallw:pairwise,gatherv:binomial,"
+        "scatterv:binomial",
+    ],
+    "shared": ["--algorithm", "all:shared"],
+    "two_level": [
+        "--algorithm",
+        "barrier:two_level_dissemination,bcast:two_level_binomial(segment=64),"
+        "reduce:two_level_binomial(segment=64),allreduce:two_level_recursive_doubling,gather:two_level_binomial,"
+        "scatter:two_level_binomial,allgather:two_level_bruck,alltoall:two_level_pairwise,"
+        "reduce_scatter_block:two_level_recursive_halving,reduce_scatter:two_level_reduce_scatter,"
+        "scan:two_level_recursive_doubling,exscan:two_level_recursive_doubling,allgatherv:two_level_ring,"
+        "gatherv:two_level_flat,scatterv:two_level_flat",
+    ],
+    # Of a kind of calls that a test makes a few times as many algorithms as can be are tried.
+    "learning": ["--learn", "auto", "--learn-iterations", "1", "--learn-budget", "100"],
 }
-# Of a kind of calls that a test makes a few times as many algorithms as can be are tried.
-LEARNING = ["--learn", "auto", "--learn-iterations", "1", "--learn-budget", "100"]
 
 
 def options(variant: str, ranks: int) -> list[str]:
     """Return the options of `unisono run` for a variant under Unisono; two levels get two pretended nodes."""
-    words = ["--algorithm", FORCED[variant]] if FORCED[variant] else []
-    if variant == "two_level" and ranks > 1:
-        words += ["--nodes", f"{ranks - ranks // 2},{ranks // 2}"]
-    if variant == "learning":
-        words += LEARNING
-    return words
+    nodes = ["--nodes", f"{ranks - ranks // 2},{ranks // 2}"]
+    return [*UNDER_UNISONO[variant], *(nodes if variant == "two_level" and ranks > 1 else [])]
 
 
 # Outcomes, from good to bad. `died` and `hung` are said of the case in which a job ended early or stood still.

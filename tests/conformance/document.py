@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import mpis
-from cells import FORCED, LEARNING, NATIVE, Place
+from cells import NATIVE, UNDER_UNISONO, Place
 from rows import Row, Rows
 from suite import Suite
 
@@ -37,12 +37,11 @@ NOTES = {
         "of either repeats its own."
     ),
 }
-FORCED_TEXT = "\n".join(
-    f"- *{WORDS[name]}*{', on two pretended nodes' if name == 'two_level' else ''}: `{algorithms.replace(',', ', ')}`"
-    for name, algorithms in FORCED.items()
-    if algorithms
+VARIANTS_TEXT = "\n".join(
+    f"- *{WORDS[name]}*{', on two pretended nodes' if name == 'two_level' else ''}: `{' '.join(options).replace(',', ', ')}`"
+    for name, options in UNDER_UNISONO.items()
+    if options
 )
-LEARNING_TEXT = f"- *{WORDS['learning']}*: `{' '.join(LEARNING)}`"
 LEAD = f"""\
 # Conformance, judged by others
 
@@ -65,8 +64,7 @@ Unisono takes each communicator's first call on and does not learn, so that as m
 Most tests make small calls on one node, which Unisono serves by few algorithms, or leaves to the MPI. So mpi4py's suite is run in five ways: *as it decides*, with others forced (where
 one is not legal Unisono decides after all), and learning; rows of all but the first stand only where they were run:
 
-{FORCED_TEXT}
-{LEARNING_TEXT}
+{VARIANTS_TEXT}
 """
 
 

@@ -36,7 +36,7 @@ class Jobs:
         timeout: float = 300,
         watch: job.Watch | None = None,
     ) -> job.Result:
-        """Run one job; `variant` is native or one of FORCED. One that fails as Open MPI 4 does by itself is run once more."""
+        """Run one job; `variant` is native or one of UNDER_UNISONO. One that fails as Open MPI 4 does by itself is run once more."""
         line = mpi.launch(ranks, command, self._runner.environment_for_ranks(mpi, ranks, environment))
         own = mpis.launcher_environment(mpi)
         if variant != NATIVE:

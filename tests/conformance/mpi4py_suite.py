@@ -21,7 +21,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 import job
-from cells import DIED, FAILED, FORCED, HUNG, NATIVE, PASSED, SKIPPED, Outcomes, worse
+from cells import DIED, FAILED, HUNG, NATIVE, PASSED, SKIPPED, UNDER_UNISONO, Outcomes, worse
 from jobs import Jobs
 from mpis import ROOT, Mpi
 
@@ -100,7 +100,7 @@ class Mpi4pySuite:
         "for each of them), the test that did it is left out of the next job; natively and under Unisono alike."
     )
     mpis = ("openmpi5", "mpich5", "intel", "openmpi4")
-    variants = (NATIVE, *FORCED)
+    variants = (NATIVE, *UNDER_UNISONO)
     parts_per_job = 16
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests/conformance", "tests/integration", "python")]
 
 import mpis  # noqa: E402
-from cells import BAD, FORCED, NATIVE, Outcomes, Place, Store  # noqa: E402
+from cells import BAD, NATIVE, UNDER_UNISONO, Outcomes, Place, Store  # noqa: E402
 from document import Document  # noqa: E402
 from jobs import Jobs  # noqa: E402
 from mpis import Mpi  # noqa: E402
@@ -73,7 +73,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--mpi", type=names, default=list(mpis.BY_NAME), help=f"of {', '.join(mpis.BY_NAME)}")
     parser.add_argument("--ranks", type=numbers, default=[], help="only with these numbers of ranks")
     parser.add_argument(
-        "--variant", type=names, default=[NATIVE, *FORCED], help=f"of {', '.join([NATIVE, *FORCED])}"
+        "--variant",
+        type=names,
+        default=[NATIVE, *UNDER_UNISONO],
+        help=f"of {', '.join([NATIVE, *UNDER_UNISONO])}",
     )
     parser.add_argument("--part", default="", metavar="REGEX", help="only parts whose name has a match")
     parser.add_argument("--again", action="store_true", help="run also what has an outcome already")
@@ -88,7 +91,11 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="where the document goes")
     arguments = parser.parse_args()
-    lists = (arguments.suite, SUITES), (arguments.mpi, mpis.BY_NAME), (arguments.variant, [NATIVE, *FORCED])
+    lists = (
+        (arguments.suite, SUITES),
+        (arguments.mpi, mpis.BY_NAME),
+        (arguments.variant, [NATIVE, *UNDER_UNISONO]),
+    )
     for chosen, known in lists:
         for name in chosen:
             if name not in known:

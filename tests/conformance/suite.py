@@ -13,7 +13,7 @@ from mpis import Mpi
 
 
 class Suite(Protocol):
-    """One suite. `variants` are native and those of FORCED; `parts_per_job` says how many parts one job may run."""
+    """One suite. `variants` are native and those of UNDER_UNISONO; `parts_per_job` says how many parts one job may run."""
 
     name: str
     title: str

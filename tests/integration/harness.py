@@ -20,7 +20,12 @@ BUILD = Path(os.environ.get("UNISONO_TEST_BUILD", ROOT / "build/release")).resol
 SHIM = BUILD / "bin/unisono-exec"
 # What runs is to be the rules' choice, or the test's: nothing that is learned, now or by jobs before. Tests make few calls, and
 # each is to be Unisono's.
-RULES_ALONE = {"UNISONO_CACHE": "", "UNISONO_LEARN": "off", "UNISONO_SET_UP_AFTER": "0"}
+RULES_ALONE = {
+    "UNISONO_CACHE": "",
+    "UNISONO_SITE_TABLE": "",
+    "UNISONO_LEARN": "off",
+    "UNISONO_SET_UP_AFTER": "0",
+}
 TOOL = BUILD / "bin/unisono-tool"
 LIBRARY = BUILD / "lib/libunisono.so"
 HEADER = f"-I{ROOT / 'include'}"  # for programs that know of Unisono
@@ -210,9 +215,7 @@ class Runner:
     ) -> job.Result:
         """Run a job under Unisono, as `unisono run` starts it: each rank through the exec shim."""
         assert SHIM.exists(), f"{SHIM} is missing: build first (make build)"
-        # What this machine's user has learned must not decide.
-        alone = {"UNISONO_CACHE": "", "UNISONO_SITE_TABLE": "", **(environment or {})}
-        return self.run(mpi, ranks, [SHIM, *command], alone, **settings)
+        return self.run(mpi, ranks, [SHIM, *command], environment, **settings)
 
     def python(self, mpi: Mpi, environment: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment in which `sys.executable` with mpi4py runs over this MPI."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import job
 import mpis
 import pytest
-from harness import BUILD, RULES_ALONE, SHIM, Cluster, Runner, compile_program, installed
+from harness import BUILD, SHIM, Cluster, Runner, compile_program, installed
 from mpis import Layout, Mpi
 
 SECTIONS = ["barrier", "counts", "in_place", "communicators"]
@@ -42,7 +42,8 @@ def test_ranks_that_do_not_share_memory(tcp_mpi: Mpi, runner: Runner):
     """Four ranks on one host by name; two of them can map nothing of the others: nodes are proved, not named."""
     report = runner.scratch / "report.json"
     program = [SHIM, compile_program(tcp_mpi, "collectives"), *SECTIONS]
-    environment = RULES_ALONE | WITHOUT_SHARED_MEMORY | {"UNISONO_REPORT": str(report)}
+    given = WITHOUT_SHARED_MEMORY | {"UNISONO_REPORT": str(report)}
+    environment = runner.environment_for_ranks(tcp_mpi, 4, given)
     line = tcp_mpi.launch(4, ["bash", "-c", APART, "apart", *program], environment)
     result = job.run(line, launcher_environment(tcp_mpi), timeout=90, directory=runner.scratch).check()
     assert result.output.startswith("OK "), str(result)
@@ -53,7 +54,8 @@ def test_ranks_that_do_not_share_memory(tcp_mpi: Mpi, runner: Runner):
 def test_full_dev_shm(tcp_mpi: Mpi, runner: Runner):
     """Unisono's memory is anonymous: a /dev/shm without room does not matter to it."""
     program = [SHIM, compile_program(tcp_mpi, "collectives"), *SECTIONS]
-    line = tcp_mpi.launch(3, program, RULES_ALONE | WITHOUT_SHARED_MEMORY)
+    environment = runner.environment_for_ranks(tcp_mpi, 3, WITHOUT_SHARED_MEMORY)
+    line = tcp_mpi.launch(3, program, environment)
     fill = 'mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero >/dev/shm/full; exec "$@"'
     line = ["unshare", "--mount", "bash", "-c", fill, "full", *line]
     result = job.run(line, launcher_environment(tcp_mpi), timeout=90, directory=runner.scratch).check()
@@ -63,7 +65,8 @@ def test_full_dev_shm(tcp_mpi: Mpi, runner: Runner):
 def test_full_dev_shm_where_it_is_needed(tcp_mpi: Mpi, runner: Runner):
     """Named segments have no room: messages serve instead, and one rank of the host says why."""
     program = [SHIM, compile_program(tcp_mpi, "collectives"), *SECTIONS]
-    environment = RULES_ALONE | WITHOUT_SHARED_MEMORY | {"UNISONO_SEGMENT": "shm_open"}
+    given = WITHOUT_SHARED_MEMORY | {"UNISONO_SEGMENT": "shm_open"}
+    environment = runner.environment_for_ranks(tcp_mpi, 3, given)
     line = tcp_mpi.launch(3, program, environment)
     line = [
         "unshare",

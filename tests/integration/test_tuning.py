@@ -77,6 +77,7 @@ def described(
     return machine
 
 
+@pytest.mark.alone  # what is compared here are measured times
 def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     """Times are the machine's business; that longer messages take longer is not."""
     machine = described(runner, mpi, mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None)))

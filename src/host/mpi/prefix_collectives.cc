@@ -16,10 +16,19 @@ struct Reduction {
   MPI_Comm comm;
 };
 
-// `has_result`: does this rank get any?
-template <class Count, class Form, class Native>
-int run_reduction(Form* form, Operation operation, const Reduction<Count>& r, bool has_result,
-                  Native native) {
+// Small ones are often left to the host, and take little longer than what finds that out.
+template <class Count, class... Tail, class Native>
+int run_reduction(Form<Tail...>* form, Operation operation, const Reduction<Count>& r, Native native) {
+  if constexpr (sizeof...(Tail) == 0) {
+    const runtime::Reduced reduced{static_cast<std::size_t>(r.count), widen<Datatype>(r.type),
+                                   widen<Op>(r.op)};
+    if (is_left(operation, r.comm, &reduced)) return run_left(native);
+  }
+  Place place{};
+  const bool is_exscan = operation == Operation::exscan;
+  if (!is_taking() || !is_communicator(r.comm) || (is_exscan && !find_place(r.comm, &place)))
+    return form->leave(native);
+  const bool has_result = !is_exscan || place.rank > 0;
   runtime::Call call = make_call(operation, r.comm);
   call.is_in_place = r.in == MPI_IN_PLACE || (r.in == r.out && !rejects_aliases);
   if (!is_operator(r.op) || !is_valid(r.count, r.type)) return form->leave(native);
@@ -34,13 +43,6 @@ int run_reduction(Form* form, Operation operation, const Reduction<Count>& r, bo
   return form->run(call, native);
 }
 
-// Small ones are often left to the host, and take little longer than what is done here.
-template <class... Tail, class Count>
-bool is_left_reduction(Operation operation, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  const runtime::Reduced reduced{static_cast<std::size_t>(count), widen<Datatype>(type), widen<Op>(op)};
-  return is_left<Tail...>(operation, comm, &reduced);
-}
-
 }  // namespace
 
 template <class Count, class... Tail>
@@ -49,10 +51,7 @@ int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype ty
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter_block, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(reduce_scatter_block, in, out, count, type, op, comm);
-  if (is_left_reduction<Tail...>(Operation::reduce_scatter_block, count, type, op, comm))
-    return run_left(native, tail...);
-  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
-  return run_reduction<Count>(&form, Operation::reduce_scatter_block, {in, out, count, type, op, comm}, true,
+  return run_reduction<Count>(&form, Operation::reduce_scatter_block, {in, out, count, type, op, comm},
                               native);
 }
 
@@ -61,9 +60,7 @@ int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, M
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.scan, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(scan, in, out, count, type, op, comm);
-  if (is_left_reduction<Tail...>(Operation::scan, count, type, op, comm)) return run_left(native, tail...);
-  if (!is_taking() || !is_communicator(comm)) return form.leave(native);
-  return run_reduction<Count>(&form, Operation::scan, {in, out, count, type, op, comm}, true, native);
+  return run_reduction<Count>(&form, Operation::scan, {in, out, count, type, op, comm}, native);
 }
 
 template <class Count, class... Tail>
@@ -72,11 +69,7 @@ int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.exscan, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(exscan, in, out, count, type, op, comm);
-  if (is_left_reduction<Tail...>(Operation::exscan, count, type, op, comm)) return run_left(native, tail...);
-  Place place{};
-  if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place)) return form.leave(native);
-  return run_reduction<Count>(&form, Operation::exscan, {in, out, count, type, op, comm}, place.rank > 0,
-                              native);
+  return run_reduction<Count>(&form, Operation::exscan, {in, out, count, type, op, comm}, native);
 }
 
 #define UNISONO_INSTANTIATE_FORM(Count, ...)                                                \

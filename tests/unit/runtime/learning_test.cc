@@ -292,6 +292,31 @@ TEST_F(LearningTest, TheNextJobBeginsWithWhatWasLearned) {
   }
 }
 
+TEST_F(LearningTest, ItBeginsWithWhatATableHasMeasured) {
+  const std::string file = directory_ + "/tuned.json";
+  std::ofstream(file) << R"({"schema": "unisono-table", "version": 1, "rules": [
+    {"operation": "allreduce", "bytes": [1, 1024], "nodes": [1, 1], "ranks_per_node": [3, 3], "algorithm": "ring",
+     "origin": "measured", "time_us": 50, "others": [{"algorithm": "native", "time_us": 60}]},
+    {"operation": "bcast", "algorithm": "binomial"}]})";
+  set("UNISONO_TABLE", file);
+  set("UNISONO_LEARN", "auto");
+  World world(3);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, 3};
+    for (int i = 0; i < 5; ++i) me.call(Operation::allreduce, 3);
+    for (int i = 0; i < 5; ++i) me.call(Operation::bcast, 3);
+    job.finish();
+  });
+  std::map<std::string, Json> first;
+  const Json all = report()["learning"];
+  for (const Json& learned : all) first[learned["operation"]] = learned["timeline"][0];
+  EXPECT_EQ(first["allreduce"]["algorithm"], "ring") << all.dump(1);
+  EXPECT_EQ(first["allreduce"]["why"], "measured before: tuned.json rule 1");
+  // A rule without times says what to try, not what the MPI takes.
+  EXPECT_EQ(first["bcast"]["algorithm"], "native");
+}
+
 // Where nothing is set and no report asked for; rank 0, which keeps it, is not among those who learned it.
 TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
   set("UNISONO_CACHE", directory_ + "/cache");

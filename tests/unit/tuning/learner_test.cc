@@ -207,7 +207,7 @@ TEST(GuardedTest, WhatAnEarlierJobLearnedIsUsedAtOnce) {
   std::vector<Candidate> candidates = of_groups({"native", "a", "b"});
   candidates[0].known_s = 2 * unit_s;
   candidates[2].known_s = unit_s;
-  candidates[2].was_chosen = true;
+  candidates[2].chosen_by = "learned by an earlier job";
   Program program(Mode::guarded, candidates, {}, 1);
   EXPECT_EQ(program.candidate(), 2);
   EXPECT_EQ(program.learner().events().front().why, "learned by an earlier job");

@@ -48,7 +48,7 @@ class Job {
   Outcome prepare(const Call& call);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
   bool make_progress();  // true where a call has ended
-  bool shares_cores() const { return is_oversubscribed_[static_cast<std::size_t>(world_rank_)] != 0; }
+  bool shares_cores() const { return cores_[static_cast<std::size_t>(world_rank_)].is_crowded; }
   void end_calls(host::Comm handle);  // waits for those under way on it
   void forget(host::Comm comm);
   int compare(const Call& call, int host_error);
@@ -232,8 +232,7 @@ class Job {
   std::vector<int> node_labels_;                          // world rank -> node
   std::shared_ptr<const patterns::SwitchTree> switches_;  // null: nothing is known of any
   std::vector<int> switch_of_;                            // world rank -> the switch that its node hangs on
-  std::vector<char> is_oversubscribed_;  // world rank -> does its node hold more ranks than usable cores?
-  std::vector<std::uint64_t> cores_;     // world rank -> usable cores of its node
+  std::vector<shm::CoreShare> cores_;                     // world rank -> what its node may use
   Identifiers identifiers_;
   enum class LearnMode : std::uint8_t { off, star, guarded } learn_mode_ = LearnMode::off;
   tuning::LearnSettings learn_settings_;

@@ -98,17 +98,14 @@ void Job::find_nodes() {
       if (world_rank_ == 0) log::warning(warnings_.back());
     }
   }
-  // Which nodes have more ranks than cores: the same answer everywhere. Pretended nodes share the cores of
-  // the real one.
-  const std::uint64_t cores = options_.cores > 0 ? static_cast<std::uint64_t>(options_.cores)
-                                                 : static_cast<std::uint64_t>(pool_->usable_cores());
-  cores_.resize(static_cast<std::size_t>(world_size_));
-  if (host_.allgather_bytes(&cores, sizeof cores, cores_.data(), world_) != host::success)
-    std::fill(cores_.begin(), cores_.end(), 1);
-  std::map<int, std::uint64_t> ranks_on_node;
+  // Pretended nodes share the cores of the real one.
+  cores_ = pool_->cores();
+  if (options_.cores == 0) return;
+  std::map<int, std::int64_t> ranks_on_node;
   for (int label : pool_->node_labels()) ++ranks_on_node[label];
   for (std::size_t r = 0; r < cores_.size(); ++r) {
-    is_oversubscribed_.push_back(ranks_on_node[pool_->node_labels()[r]] > cores_[r]);
+    cores_[r] = {.cores = static_cast<int>(options_.cores),
+                 .is_crowded = ranks_on_node[pool_->node_labels()[r]] > options_.cores};
   }
 }
 
@@ -331,7 +328,7 @@ void Job::report(const std::vector<std::string>& texts) {
     const auto first = static_cast<std::size_t>(ranks.front());
     facts.node_names.push_back(pool_->host_names()[first]);
     facts.node_ranks.push_back(static_cast<int>(ranks.size()));
-    facts.node_cores.push_back(static_cast<int>(cores_[first]));
+    facts.node_cores.push_back(cores_[first].cores);
   }
   const std::string problem = write_report(options_.report, facts, texts);
   if (!problem.empty()) log::warning(problem);
@@ -348,7 +345,7 @@ NativeReason Job::set_up_members(Communicator& c) {
   const NativeReason reason = agree_on_identifier(c, is_translated);
   if (reason != NativeReason::none) return reason;
   describe_ground(c);
-  c.wait = wait_config(is_oversubscribed_[static_cast<std::size_t>(world_rank_)]);
+  c.wait = wait_config(shares_cores());
   attach_slice(c);
   c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
   return NativeReason::none;
@@ -417,7 +414,7 @@ void Job::describe_ground(Communicator& c) {
   for (int i = 0; i < c.size; ++i) {
     const auto r = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(i)]);
     labels.push_back(options_.use_shared_memory ? node_labels_[r] : i);
-    c.is_oversubscribed = c.is_oversubscribed || is_oversubscribed_[r];
+    c.is_oversubscribed = c.is_oversubscribed || cores_[r].is_crowded;
   }
   auto layout = std::make_shared<patterns::Layout>(patterns::Layout::from_labels(labels));
   layout->switches = switches_;

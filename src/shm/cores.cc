@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -121,6 +122,30 @@ CpuQuota cpu_quota(const std::string& root) {
     }
   }
   return tightest;
+}
+
+std::vector<CoreShare> core_shares(const std::vector<NodeCores>& of_rank,
+                                   const std::vector<int>& node_labels) {
+  struct Set {
+    std::int64_t ranks = 0, cores = 0;
+    std::map<int, std::int64_t> ranks_on_node;
+  };
+  std::map<std::uint64_t, Set> sets;
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    const NodeCores& node = of_rank[rank];
+    Set& set = sets[node.set];
+    ++set.ranks;
+    if (++set.ranks_on_node[node_labels[rank]] == 1)
+      set.cores = std::min<std::int64_t>(set.cores + node.usable, node.in_set);
+  }
+  std::vector<CoreShare> shares;
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    const Set& set = sets[of_rank[rank].set];
+    const std::int64_t share = set.cores * set.ranks_on_node.at(node_labels[rank]) / set.ranks;
+    shares.push_back(
+        {.cores = static_cast<int>(std::max<std::int64_t>(share, 1)), .is_crowded = set.ranks > set.cores});
+  }
+  return shares;
 }
 
 }  // namespace unisono::shm

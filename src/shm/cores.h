@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace unisono::shm {
 
@@ -21,5 +22,20 @@ struct CpuQuota {
 };
 // cgroup v1 and v2. `root` stands before every path that is read (tests give a tree of their own).
 CpuQuota cpu_quota(const std::string& root = "");
+
+// What a rank's node may use: so many of the cores of a set. Nodes of one machine with the same set of cores
+// share them, whatever keeps their memory apart: containers, emulated clusters.
+struct NodeCores {
+  std::uint32_t usable = 1;
+  std::uint32_t in_set = 1;
+  std::uint64_t set = 0;  // which machine, and which of its cores
+};
+struct CoreShare {
+  int cores = 1;            // of the rank's node, at least 1
+  bool is_crowded = false;  // more ranks than cores, all nodes that share them together
+};
+// For each rank; `node_labels` are equal on one node.
+std::vector<CoreShare> core_shares(const std::vector<NodeCores>& of_rank,
+                                   const std::vector<int>& node_labels);
 
 }  // namespace unisono::shm

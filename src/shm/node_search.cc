@@ -24,10 +24,6 @@ std::uint64_t hash(std::string_view text) {  // FNV-1a
   return value;
 }
 
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  return (a ^ (b * 0x9e3779b97f4a7c15)) * 0xff51afd7ed558ccd;
-}
-
 // Zero-filled memory of the segment's first pages is a header in its initial state.
 PoolHeader* header_of(const Segment& segment) {
   return reinterpret_cast<PoolHeader*>(segment.address());
@@ -40,6 +36,10 @@ void enter(PoolHeader* header) {
 }
 
 }  // namespace
+
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  return (a ^ (b * 0x9e3779b97f4a7c15)) * 0xff51afd7ed558ccd;
+}
 
 Identity own_identity(const std::uint64_t* nonce) {
   Identity identity;

@@ -39,6 +39,8 @@ struct Identity {
   std::array<char, 64> host_name{};
 };
 Identity own_identity(const std::uint64_t* nonce);
+// One number of two.
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
 
 class NodeSearch {
  public:

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "shm/allocator.h"
-#include "shm/cores.h"
 #include "shm/node_search.h"
 #include "shm/segment.h"
 #include "shm/single_copy.h"
@@ -42,11 +41,11 @@ struct Pool::State {
   std::string why_unavailable;
   ReadPermission permission;
   bool has_single_copy = false;
-  int usable_cores = 1;
+  std::vector<CoreShare> cores;
 
   void gather_identities(host::Host& host, host::Comm comm);
   void find_node(host::Host& host, host::Comm comm, const PoolOptions& options);
-  void count_cores(int label);
+  void count_cores(host::Host& host, host::Comm comm);
   void probe_single_copy(host::Host& host, host::Comm comm, bool is_wanted);
 };
 
@@ -84,15 +83,23 @@ void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions
   allocator.emplace(&header->allocator, sizeof(PoolHeader), segment->capacity_bytes());
 }
 
-void Pool::State::count_cores(int label) {
+void Pool::State::count_cores(host::Host& host, host::Comm comm) {
+  const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
   CoreMask mask = own_affinity();
   if (segment != nullptr) {
     const auto* header = reinterpret_cast<const PoolHeader*>(segment->address());
     for (std::size_t i = 0; i < mask.size(); ++i) mask[i] |= header->cores[i].load(std::memory_order_relaxed);
   }
-  const std::uint64_t quota = quota_millicores(identities, labels, label);
-  usable_cores = std::max(count(mask), 1);
-  if (quota != 0) usable_cores = std::min(usable_cores, static_cast<int>((quota + 999) / 1000));
+  const std::uint64_t quota = quota_millicores(identities, labels, labels[rank]);
+  const auto in_mask = static_cast<std::uint32_t>(std::max(count(mask), 1));
+  const auto granted = static_cast<std::uint32_t>(std::min<std::uint64_t>((quota + 999) / 1000, in_mask));
+  std::uint64_t set = identities[rank].machine;
+  for (const std::uint64_t word : mask) set = mixed(set, word);
+  const NodeCores own{.usable = quota == 0 ? in_mask : granted, .in_set = in_mask, .set = set};
+  std::vector<NodeCores> all(labels.size());
+  if (host.allgather_bytes(&own, sizeof own, all.data(), comm) != host::success)
+    std::fill(all.begin(), all.end(), NodeCores());
+  cores = core_shares(all, labels);
 }
 
 // Every rank reads what every other rank of its node said that its memory holds; one failure is the whole
@@ -124,7 +131,7 @@ std::unique_ptr<Pool> Pool::create(host::Host& host, host::Comm comm, const Pool
   if (options.use_single_copy) state.permission.grant();
   state.gather_identities(host, comm);
   state.find_node(host, comm, options);
-  state.count_cores(state.labels[static_cast<std::size_t>(host.comm_rank(comm))]);
+  state.count_cores(host, comm);
   state.probe_single_copy(host, comm, options.use_single_copy);
   return pool;
 }
@@ -147,8 +154,8 @@ bool Pool::has_single_copy() const {
 const std::vector<int>& Pool::process_ids() const {
   return state_->process_ids;
 }
-int Pool::usable_cores() const {
-  return state_->usable_cores;
+const std::vector<CoreShare>& Pool::cores() const {
+  return state_->cores;
 }
 
 std::int64_t Pool::allocate(std::size_t bytes) {

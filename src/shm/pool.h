@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/host.h"
+#include "shm/cores.h"
 
 namespace unisono::shm {
 
@@ -37,9 +38,9 @@ class Pool {
   bool has_single_copy() const;  // every rank of this node can read every other's memory (probed)
   const std::vector<int>& process_ids() const;  // rank of comm -> process id (meaningful on the same node)
 
-  // Cores that this node's ranks may use: the union of their affinity masks, limited by the cgroup's quota
-  // (rounded up), at least 1.
-  int usable_cores() const;
+  // Rank of comm -> what its node may use: the union of its ranks' affinity masks, limited by the cgroups'
+  // quotas (rounded up), and shared with other nodes that have the same cores of the same machine.
+  const std::vector<CoreShare>& cores() const;
 
   // Takes `bytes` from the node's pool, zero-filled and cache-line aligned: its offset, or -1 where the pool
   // is full. One rank of a group allocates and tells the others, who turn the offset into their own address.

@@ -100,5 +100,30 @@ TEST(Affinity, holds_at_least_one_core) {
   EXPECT_EQ(count(mask), 3);
 }
 
+TEST(CoreShares, nodes_of_one_set_share_its_cores) {
+  // 2 nodes of 2 on 4 cores of one machine, and one of 3 on 2 cores of another.
+  const NodeCores one{.usable = 4, .in_set = 4, .set = 1}, other{.usable = 2, .in_set = 2, .set = 2};
+  const std::vector<CoreShare> shares =
+      core_shares({one, one, one, one, other, other, other}, {0, 0, 1, 1, 2, 2, 2});
+  EXPECT_EQ(shares[0].cores, 2);
+  EXPECT_FALSE(shares[3].is_crowded);
+  EXPECT_EQ(shares[4].cores, 2);
+  EXPECT_TRUE(shares[4].is_crowded);
+  // One rank more than cores; the larger node has more of them.
+  const std::vector<CoreShare> more = core_shares({one, one, one, one, one}, {0, 0, 0, 0, 1});
+  EXPECT_TRUE(more[0].is_crowded && more[4].is_crowded);
+  EXPECT_EQ(more[0].cores, 3);
+  EXPECT_EQ(more[4].cores, 1);
+}
+
+TEST(CoreShares, quotas_add_up_to_the_set_at_most) {
+  const NodeCores small{.usable = 1, .in_set = 8, .set = 1}, large{.usable = 6, .in_set = 8, .set = 1};
+  std::vector<CoreShare> shares = core_shares({small, small, small}, {0, 1, 2});
+  EXPECT_FALSE(shares[0].is_crowded);
+  EXPECT_EQ(shares[0].cores, 1);
+  shares = core_shares({large, large}, {0, 1});
+  EXPECT_EQ(shares[0].cores, 4);
+}
+
 }  // namespace
 }  // namespace unisono::shm

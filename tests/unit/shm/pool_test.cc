@@ -73,7 +73,7 @@ TEST_P(PoolOfThreads, shares_memory_on_one_node) {
     EXPECT_EQ(pool->process_ids(), std::vector<int>(static_cast<std::size_t>(size_), getpid()));
     EXPECT_EQ(pool->host_names().size(), static_cast<std::size_t>(size_));
     EXPECT_FALSE(pool->host_names().front().empty());
-    EXPECT_GE(pool->usable_cores(), 1);
+    EXPECT_GE(pool->cores()[static_cast<std::size_t>(rank)].cores, 1);
     expect_shared(host, comm, *pool);
 
     // Full, empty again, and always zero-filled.
@@ -228,8 +228,25 @@ TEST(PoolOfProcesses, cores_are_the_union_of_what_the_ranks_may_use) {
     CPU_ZERO(&mine);
     CPU_SET(rank == 2 ? cores.back() : cores.front(), &mine);
     ASSERT_EQ(sched_setaffinity(0, sizeof mine, &mine), 0);
-    EXPECT_EQ(Pool::create(host, host::Comm{}, small)->usable_cores(), cores.size() > 1 ? 2 : 1);
+    const auto pool = Pool::create(host, host::Comm{}, small);
+    EXPECT_EQ(pool->cores()[static_cast<std::size_t>(rank)].cores, cores.size() > 1 ? 2 : 1);
   }));
+}
+
+TEST(PoolOfProcesses, containers_of_one_machine_share_its_cores) {
+  const auto own = [] { return make_mounts_private() && mount_own_proc() && mount_own_shm("size=64m"); };
+  const auto node = [&](int ranks) {
+    return Container{.ranks = ranks, .namespaces = CLONE_NEWPID | CLONE_NEWNS, .prepare = own};
+  };
+  const int cores = count(own_affinity());
+  if (!run_containers({node(cores), node(1)}, [&](ProcessHost& host, int) {
+        const auto pool = Pool::create(host, host::Comm{}, small);
+        EXPECT_NE(pool->node_labels().front(), pool->node_labels().back());
+        for (const CoreShare& share : pool->cores()) EXPECT_TRUE(share.is_crowded);
+        EXPECT_EQ(pool->cores().back().cores, 1);
+      })) {
+    GTEST_SKIP() << "namespaces are not permitted here";
+  }
 }
 
 // A rank that dies leaves nothing, whatever the others are about to do.

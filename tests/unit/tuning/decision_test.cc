@@ -155,6 +155,44 @@ TEST(DecisionTest, SmallReductionsBetweenNodesMeetInFusedOperations) {
   EXPECT_EQ(decided(Operation::allreduce, "4x4", 128 << 10), "two_level_ring");
 }
 
+TEST(DecisionTest, BetweenNodesBlocksTravelTogether) {
+  Decider decider;
+  decider.add(make_rules());
+  const auto decided = [&](Operation operation, const char* layout, std::int64_t bytes) {
+    return std::string(decider.decide(question(operation, layout, bytes)).name());
+  };
+  for (const Operation operation : {Operation::reduce_scatter_block, Operation::reduce_scatter}) {
+    EXPECT_EQ(decided(operation, "4x4", 8), "two_level_recursive_halving");
+    EXPECT_EQ(decided(operation, "4x4", 64 << 10), "two_level_ring");
+    EXPECT_EQ(decided(operation, "4x1", 8), "native");
+    EXPECT_EQ(decided(operation, "4x1", 64 << 10), "ring");
+  }
+  EXPECT_EQ(decided(Operation::allgatherv, "4x4", 8), "two_level_recursive_doubling");
+  EXPECT_EQ(decided(Operation::allgatherv, "3x4", 8), "two_level_bruck");
+  EXPECT_EQ(decided(Operation::allgatherv, "4x4", 64 << 10), "two_level_ring");
+  for (const Operation operation : {Operation::scan, Operation::exscan}) {
+    EXPECT_EQ(decided(operation, "4x4", 8), "native");
+    EXPECT_EQ(decided(operation, "4x4", 64 << 10), "two_level_chain");
+    EXPECT_EQ(decided(operation, "4x4", 1 << 20), "chain");
+    EXPECT_EQ(decided(operation, "32x4", 1 << 20), "two_level_recursive_doubling");
+  }
+}
+
+TEST(DecisionTest, ShortChainsServeMiddleSizesBetweenFewNodes) {
+  Decider decider;
+  decider.add(make_rules());
+  const auto decided = [&](Operation operation, const char* layout, std::int64_t bytes) {
+    const Choice choice = decider.decide(question(operation, layout, bytes));
+    return std::string(choice.name()) + " " + std::to_string(choice.parameters.get("segment"));
+  };
+  EXPECT_EQ(decided(Operation::bcast, "4x4", 8), "two_level_fused_k_nomial 0");
+  EXPECT_EQ(decided(Operation::bcast, "4x4", 64 << 10), "two_level_chain 8192");
+  EXPECT_EQ(decided(Operation::bcast, "16x4", 64 << 10), "two_level_binomial 0");
+  EXPECT_EQ(decided(Operation::reduce, "4x4", 64 << 10), "two_level_chain 8192");
+  EXPECT_EQ(decided(Operation::reduce, "4x4", 32 << 10), "two_level_binomial 0");
+  EXPECT_EQ(decided(Operation::reduce, "16x4", 64 << 10), "two_level_binomial 0");
+}
+
 TEST(DecisionTest, MiddleSizesGoThroughSlots) {
   Decider decider;
   decider.add(make_rules());

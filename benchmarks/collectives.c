@@ -33,8 +33,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interval.h"
 #include "operations.h"
+#include "samples.h"
 
 enum { fewest_samples = 5, max_samples = 10000, max_sizes = 64, max_candidates = 4096, max_finalists = 8 };
 enum { large_bytes = 16384 };  // from here on a batch is one call, of data that has just been written
@@ -51,6 +51,7 @@ static double* expected;
 static const char native[] = "native", own_choice[] = "";
 static const char* candidates[max_candidates];
 static int candidate_count;
+static int is_led_in;  // where several algorithms take turns
 
 static int decide(const char* operation, long long bytes, char* text, size_t text_bytes) {
   return decision_on == NULL ? -1 : decision_on(&comm, operation, bytes, text, text_bytes);
@@ -86,8 +87,12 @@ static double time_batch(const struct Operation* op, int bytes, int batch, const
   if (bytes >= large_bytes) write_anew(op, bytes);
   // What is around a batch is the same for all, and such as gives cores away where ranks share them: while
   // some spin in a barrier before it, or in what follows it, others get no core for milliseconds.
+  // So is a call before it: it decides and makes a schedule where another algorithm ran before, and leaves
+  // nothing of a network's bursts.
+  const int is_new = select_server(server);
+  enable(server != native);
+  if (is_new || is_led_in) op->run(bytes);
   enable(1);
-  if (select_server(server)) op->run(bytes);  // decides, and makes its schedule
   if (start_of.is_cold) purge_caches();
   double start = begin_together(world_rank);
   enable(server != native);
@@ -145,12 +150,6 @@ static int is_same(const struct Operation* op, int bytes, const char* server) {
 }
 
 #include "costs.h"
-
-static void print_samples(const char* key, const double* samples, int count) {
-  printf(", \"%s\": [", key);
-  for (int i = 0; i < count; ++i) printf("%s%.4g", i ? ", " : "", samples[i]);
-  printf("]");
-}
 
 // How long one batch is: long enough that clock and barrier do not count, short enough that many samples fit
 // in the time. With more ranks than cores, 64 calls at least, where that is quick enough: for one-way
@@ -264,18 +263,23 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
     servers[server_count++] = tried[i].name;
     if (settings->is_verified) same &= is_same(op, bytes, tried[i].name);
   }
+  is_led_in = server_count > 2;
+  int order[2 + max_finalists];
+  for (int i = 0; i < server_count; ++i) order[i] = i;
+  unsigned draws = 1;  // the same on all ranks
   int count = 0;
   const double start = now_s();
   for (int go = 1; go && count < settings->samples; ++count) {
-    // Which goes first changes, so that none always finds the same one's caches.
+    // None is always behind the same other one, with its caches and what it has left of the network's bursts.
+    shuffle(order, server_count, &draws);
     for (int i = 0; i < server_count; ++i) {
-      const int s = (i + count) % server_count;
-      times[s][count] = time_in_time(op, bytes, batch, servers[s]);
+      times[order[i]][count] = time_in_time(op, bytes, batch, servers[order[i]]);
     }
     go = now_s() - start < settings->seconds || count + 1 < fewest_samples;
     if (has_enough(*times, max_samples, server_count, count + 1, settings->purpose)) go = 0;
     MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
+  is_led_in = 0;
   char decided[256] = "";
   select_server(own_choice);
   decide(op->name, bytes, decided, sizeof decided);

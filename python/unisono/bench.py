@@ -185,7 +185,7 @@ def compile_program(compiler: Path, cache: Path | None = None, name: str = "coll
     """A benchmark program for this MPI, from the user's cache directory where it was compiled before."""
     code = b"".join(
         source(part).read_bytes()
-        for part in (name, "operations.h", "start.h", "place.h", "costs.h", "interval.h")
+        for part in (name, "operations.h", "start.h", "place.h", "costs.h", "samples.h")
     )
     folder = cache or places.cache() / "bench"
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())

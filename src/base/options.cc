@@ -274,7 +274,9 @@ std::vector<OptionSpec> make_option_list() {
            "nodes exchange messages. For trying algorithms out; real nodes stay apart.",
            &Options::nodes),
       number("cores", "UNISONO_CORES", "integer", "shared memory",
-             "Cores that the ranks of a node may use; 0: from their affinity masks and the cgroup's quota.",
+             "Cores that the ranks of a node may use; 0: from their affinity masks and the cgroup's quota, "
+             "shared "
+             "with other nodes of the same machine (containers) that have the same.",
              0, 1 << 20, &Options::cores),
       text("topology", "UNISONO_TOPOLOGY", "file", "decision",
            "The switches between the machines: a file as Slurm's topology.conf, which rank 0 reads, or a "

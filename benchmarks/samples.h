@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When there are enough samples (A11): the width of the median's interval says it.
+// Samples of several series (A11): in which order they are taken, when there are enough (the width of the
+// median's interval says it), how they are printed.
 #pragma once
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,4 +73,21 @@ static int has_enough(const double* samples, size_t stride, int series, int coun
   free(room);
   free(medians);
   return has;
+}
+
+// Draws the order anew.
+static void shuffle(int* values, int count, unsigned* draws) {
+  for (int i = count - 1; i > 0; --i) {
+    *draws = *draws * 1664525u + 1013904223u;
+    const int k = (int)((*draws >> 8) % (unsigned)(i + 1));
+    const int value = values[i];
+    values[i] = values[k];
+    values[k] = value;
+  }
+}
+
+static void print_samples(const char* key, const double* samples, int count) {
+  printf(", \"%s\": [", key);
+  for (int i = 0; i < count; ++i) printf("%s%.4g", i ? ", " : "", samples[i]);
+  printf("]");
 }

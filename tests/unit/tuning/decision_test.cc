@@ -140,12 +140,13 @@ TEST(DecisionTest, ScansGoThroughTheNodesBufferUnlessSmallOnSharedCores) {
   EXPECT_EQ(decider.decide(q).name(), "shared");
 }
 
-TEST(DecisionTest, SmallReductionsBetweenNodesMeetInFusedOperations) {
+std::string decided(Operation operation, const char* layout, std::int64_t bytes) {
   Decider decider;
   decider.add(make_rules());
-  const auto decided = [&](Operation operation, const char* layout, std::int64_t bytes) {
-    return std::string(decider.decide(question(operation, layout, bytes)).name());
-  };
+  return std::string(decider.decide(question(operation, layout, bytes)).name());
+}
+
+TEST(DecisionTest, SmallReductionsBetweenNodesMeetInFusedOperations) {
   EXPECT_EQ(decided(Operation::reduce, "4x4", 4 << 10), "two_level_fused_binomial");
   EXPECT_EQ(decided(Operation::reduce, "4x4", 8 << 10), "two_level_binomial");
   EXPECT_EQ(decided(Operation::reduce, "4x1", 8), "binomial");
@@ -156,11 +157,6 @@ TEST(DecisionTest, SmallReductionsBetweenNodesMeetInFusedOperations) {
 }
 
 TEST(DecisionTest, BetweenNodesBlocksTravelTogether) {
-  Decider decider;
-  decider.add(make_rules());
-  const auto decided = [&](Operation operation, const char* layout, std::int64_t bytes) {
-    return std::string(decider.decide(question(operation, layout, bytes)).name());
-  };
   for (const Operation operation : {Operation::reduce_scatter_block, Operation::reduce_scatter}) {
     EXPECT_EQ(decided(operation, "4x4", 8), "two_level_recursive_halving");
     EXPECT_EQ(decided(operation, "4x4", 64 << 10), "two_level_ring");

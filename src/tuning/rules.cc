@@ -103,6 +103,8 @@ void on_several_nodes(const Question& question, Candidates* to) {
   // 48 KiB and a header stay below the 64 KiB at which MPIs over TCP begin to ask before they send.
   const std::initializer_list<Candidates::Setting> in_segments = {{"segment", 48 * kib}, {"window", 4}};
   const std::initializer_list<Candidates::Setting> in_small_segments = {{"segment", 8 * kib}};
+  const std::string tiny =
+      "several nodes: tiny blocks go in few messages, without a meeting inside the nodes";
   const std::string in_a_pipeline = "middle-sized messages of few segments go down a short chain";
   switch (question.problem.operation) {
     case Operation::barrier:
@@ -155,11 +157,13 @@ void on_several_nodes(const Question& question, Candidates* to) {
       to->add(level + "recursive_doubling", why + "few rounds");
       break;
     case Operation::gather:
-      if (bytes <= 64) to->native(run_ahead);
+      // 0.8 to 2.8 times as fast as the MPIs' own.
+      if (bytes <= 64) to->add("binomial", tiny);
       to->add(level + "binomial", why + "the root handles few messages");
       break;
     case Operation::scatter:
-      if (bytes <= 128) to->native(run_ahead);
+      // 0.8 to 2.2 times as fast as the MPIs' own.
+      if (bytes <= 128) to->add("binomial", tiny);
       if (bytes <= 16 * kib) to->add(level + "binomial", why + "the root handles few messages");
       to->add("flat", "several nodes: each block leaves the root once, straight to its rank");
       break;

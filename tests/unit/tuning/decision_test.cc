@@ -164,6 +164,10 @@ TEST(DecisionTest, BetweenNodesBlocksTravelTogether) {
     EXPECT_EQ(decided(operation, "4x1", 64 << 10), "ring");
   }
   EXPECT_EQ(decided(Operation::allgatherv, "4x4", 8), "two_level_recursive_doubling");
+  EXPECT_EQ(decided(Operation::gather, "4x4", 64), "binomial");
+  EXPECT_EQ(decided(Operation::gather, "4x4", 256), "two_level_binomial");
+  EXPECT_EQ(decided(Operation::scatter, "4x4", 128), "binomial");
+  EXPECT_EQ(decided(Operation::scatter, "4x4", 256), "two_level_binomial");
   EXPECT_EQ(decided(Operation::allgatherv, "3x4", 8), "two_level_bruck");
   EXPECT_EQ(decided(Operation::allgatherv, "4x4", 64 << 10), "two_level_ring");
   for (const Operation operation : {Operation::scan, Operation::exscan}) {

@@ -68,21 +68,14 @@ Program exscan(const Problem& problem, const Parameters& parameters) {
   return shared_exscan(problem, parameters, token(Place::scratch));
 }
 
-// Everyone gets all vectors, and joins those that it needs.
-Program fused_scan(const Problem& problem, const Parameters&) {
-  const bool is_inclusive = problem.operation == Operation::scan;
-  Composition composition;
-  composition.reserve(problem.size);
-  composition.add(local_stage([=](Writer& writer) {
-    writer.node_allgather(blocks(Place::scratch, 0, problem.size), whole(Place::input));
-    const int operands = problem.rank + (is_inclusive ? 1 : 0);
-    const Ref result = whole(Place::output);
-    if (operands == 1) writer.copy(result, block(Place::scratch, 0));
-    for (int rank = 1; rank < operands; ++rank) {
-      writer.reduce(result, rank == 1 ? block(Place::scratch, 0) : result, block(Place::scratch, rank));
-    }
-  }));
-  return composition.take();
+// A rank waits for those before it alone.
+Program fused_scan(const Problem&, const Parameters&) {
+  return one_stage(
+      local_stage([](Writer& writer) { writer.node_scan(whole(Place::output), whole(Place::input)); }));
+}
+Program fused_exscan(const Problem&, const Parameters&) {
+  return one_stage(
+      local_stage([](Writer& writer) { writer.node_exscan(whole(Place::output), whole(Place::input)); }));
 }
 
 // Everyone writes the other ranks' parts side by side; each joins its own in the order of the ranks.
@@ -156,6 +149,11 @@ Program fused_reduce_scatter(const Problem& problem, const Parameters&) {
                      }),
                      (size + temporaries_of_order(size)) * runs.total());
   }
+  if (problem.operation == Operation::reduce_scatter_block && !problem.blocks.starts) {
+    return one_stage(local_stage([=](Writer& writer) {
+      writer.node_reduce_scatter(runs.own(Place::output), runs.all(Place::input));
+    }));
+  }
   return one_stage(local_stage([=](Writer& writer) {
                      writer.node_allreduce(runs.all(Place::scratch), runs.all(Place::input));
                      writer.copy(runs.own(Place::output), runs.of(Place::scratch, problem.rank));
@@ -184,7 +182,7 @@ std::vector<Descriptor> make() {
   const std::string sentence =
       "All write cache lines that carry data and flag; each joins those of the ranks before it.";
   Descriptor fused_inclusive = descriptor(Operation::scan, "fused", sentence, fused_scan);
-  Descriptor fused_exclusive = descriptor(Operation::exscan, "fused", sentence, fused_scan);
+  Descriptor fused_exclusive = descriptor(Operation::exscan, "fused", sentence, fused_exscan);
   fused_inclusive.legality.waits_inside = fused_exclusive.legality.waits_inside = true;
   fused_inclusive.legality.max_bytes = fused_exclusive.legality.max_bytes = fused_max_bytes;
   std::vector<Descriptor> all{

@@ -33,7 +33,7 @@ inline constexpr int operation_count = 17;
 
 // Is a fused operation of the node's shared memory the whole collective, so that no schedule is needed?
 constexpr bool has_fused_call(Operation operation) {
-  return operation <= Operation::alltoall;
+  return operation <= Operation::exscan;
 }
 
 std::string_view name(Operation operation);

@@ -116,12 +116,26 @@ void VirtualRun::end_await(const Await& await, double us) {
 
 namespace {
 
-bool is_awaiting_all(StepKind kind) {
-  return kind == StepKind::node_barrier || kind == StepKind::node_allreduce ||
-         kind == StepKind::node_allgather || kind == StepKind::node_alltoall;
+// What a local rank reads in a fused step, of how many others.
+int sources_of(StepKind kind, std::int32_t peer, int local_rank, int local_size) {
+  int sources = 0;
+  for (int other = 0; other < local_size; ++other) {
+    if (other != local_rank && is_heard(kind, peer, other, local_rank)) ++sources;
+  }
+  return sources;
 }
 
 }  // namespace
+
+bool VirtualRun::has_heard(const Fused& fused, const LiveStep& step, int index) const {
+  const std::int32_t locals = locals_of(index);
+  const std::int32_t local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
+  if (has_one_source(step.kind))
+    return fused.has_come.size() > static_cast<std::size_t>(step.peer) &&
+           fused.has_come[static_cast<std::size_t>(step.peer)];
+  if (is_heard(step.kind, step.peer, locals - 1, 0)) return fused.arrived == locals;
+  return fused.first_missing >= local_rank;  // those before it
+}
 
 // What the rank has to say it writes at once; then it waits for those that it needs.
 void VirtualRun::start_fused(int index, std::int32_t number, double us) {
@@ -129,6 +143,7 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const std::int64_t bytes =
       step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
   const bool is_at_peer = crew_.local_rank_of[static_cast<std::size_t>(index)] == step.peer;
+  const int local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
   const bool is_writing = has_one_source(step.kind) ? is_at_peer : !(has_one_sink(step.kind) && is_at_peer);
   const bool is_for_all = step.kind == StepKind::node_scatter;
   const std::int64_t written = is_for_all ? bytes * locals_of(index) : bytes;
@@ -145,27 +160,29 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
         .kind = EventKind::fused,
         .index = index,
         .piece = operation,
-        .step = is_at_peer ? 1 : 0});
-  const bool is_waiting = is_awaiting_all(step.kind) || (has_one_source(step.kind) && !is_at_peer) ||
-                          (has_one_sink(step.kind) && is_at_peer);
-  if (!is_waiting) return push_finish(index, number, 0, done);
+        .step = local_rank});
+  if (sources_of(step.kind, step.peer, local_rank, locals_of(index)) == 0)
+    return push_finish(index, number, 0, done);
   Fused& fused = node.fused[static_cast<std::size_t>(operation)];
-  const bool is_there = has_one_source(step.kind) ? fused.has_root : fused.arrived == locals_of(index) - 1;
-  if (is_there) {
+  if (has_heard(fused, step, index)) {
     read_fused(index, number, done);
   } else {
     fused.waiting.push_back({index, number});
   }
 }
 
-void VirtualRun::enter_fused(int index, std::int32_t operation, bool is_source) {
+void VirtualRun::enter_fused(int index, std::int32_t operation, std::int32_t local_rank) {
   Fused& fused = node_of(index).fused[static_cast<std::size_t>(operation)];
+  const std::int32_t locals = locals_of(index);
   ++fused.arrived;
-  fused.has_root = fused.has_root || is_source;
+  fused.has_come.resize(static_cast<std::size_t>(locals));
+  fused.has_come[static_cast<std::size_t>(local_rank)] = true;
+  while (fused.first_missing < locals && fused.has_come[static_cast<std::size_t>(fused.first_missing)])
+    ++fused.first_missing;
   for (std::size_t i = 0; i < fused.waiting.size();) {
     const auto [other, number] = fused.waiting[i];
     const LiveStep& step = steps_[static_cast<std::size_t>(other)].at(number);
-    if (!(has_one_source(step.kind) ? fused.has_root : fused.arrived == locals_of(index))) {
+    if (!has_heard(fused, step, other)) {
       ++i;
       continue;
     }
@@ -179,11 +196,14 @@ void VirtualRun::read_fused(int index, std::int32_t number, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   const std::int64_t bytes =
       step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
-  const std::int64_t own = step.kind == StepKind::node_alltoall ? bytes / locals_of(index) : bytes;
-  const auto sources = static_cast<double>(has_one_source(step.kind) ? 1 : locals_of(index) - 1);
+  const bool is_in_blocks = step.kind == StepKind::node_alltoall || step.kind == StepKind::node_reduce_scatter;
+  const std::int64_t own = is_in_blocks ? bytes / locals_of(index) : bytes;
+  const int local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
+  const auto sources =
+      static_cast<double>(sources_of(step.kind, step.peer, local_rank, locals_of(index)));
   double cost = sources * line_time(own, machine_.shared.get_us, machine_.shared);
-  if (step.kind == StepKind::node_reduce || step.kind == StepKind::node_allreduce) {
-    cost += sources * machine_.shared.combine_us.at(bytes);
+  if (is_fused_reduction(step.kind)) {
+    cost += sources * machine_.shared.combine_us.at(own);
   }
   push_finish(index, number, 0, take_core_alone(index, us, cost) + cost);
 }

@@ -82,8 +82,9 @@ class VirtualRun {
     }
   };
   struct Fused {
+    std::vector<bool> has_come;  // by local rank: what it writes is seen
     std::int32_t arrived = 0;
-    bool has_root = false;  // what the one source writes is seen
+    std::int32_t first_missing = 0;  // all local ranks before it have come
     struct Waiting {
       std::int32_t index, step;
     };
@@ -141,7 +142,9 @@ class VirtualRun {
   void await(int index, std::int32_t number, std::int32_t piece, double us);
   void end_await(const Await& await, double us);
   void start_fused(int index, std::int32_t number, double us);
-  void enter_fused(int index, std::int32_t operation, bool is_source);
+  void enter_fused(int index, std::int32_t operation, std::int32_t local_rank);
+  // Is what the step waits for there?
+  bool has_heard(const Fused& fused, const LiveStep& step, int index) const;
   void read_fused(int index, std::int32_t number, double us);
 
   const CallSize size_;

@@ -103,7 +103,7 @@ void VirtualRun::handle(const Event& event) {
       raise_flag(event.index, event.piece, event.step);
       break;
     case EventKind::fused:
-      enter_fused(event.index, event.piece, event.step != 0);
+      enter_fused(event.index, event.piece, event.step);
       break;
   }
 }

@@ -88,8 +88,14 @@ void Job::run_fused(Communicator& c, const Call& call, const void* input, void* 
       slice.alltoall(output, from, size.bytes);
       break;
     case Operation::reduce_scatter_block:
+      slice.reduce_scatter(output, from, size.elements, size.combine);
+      break;
     case Operation::scan:
+      slice.scan(output, from, size.elements, size.combine);
+      break;
     case Operation::exscan:
+      slice.exscan(output, from, size.elements, size.combine);
+      break;
     case Operation::allgatherv:
     case Operation::reduce_scatter:
     case Operation::alltoallv:
@@ -308,9 +314,10 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
 CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice,
                              const schedule::Problem& what) {
   if (choice.algorithm == nullptr) return CallClass::Kind::native;
-  // The slice's own reductions join from the left, which is the reproducible order of few ranks alone.
+  // The slice's own reductions join from the left, which is the reproducible order of scans, and of others
+  // among few ranks alone.
   constexpr int most_from_left = 3;
-  const bool is_in_order = !what.is_reproducible || c.size <= most_from_left;
+  const bool is_in_order = !what.is_reproducible || is_scan(what.operation) || c.size <= most_from_left;
   const bool is_fused = choice.algorithm->name == "fused" && has_fused_call(what.operation) &&
                         c.layout->nodes() == 1 && is_in_order;
   return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;

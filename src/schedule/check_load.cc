@@ -149,6 +149,12 @@ AccessList LoadedProgram::accesses(int instance) const {
       if (local_rank_ == step.peer) touch(step.left, false);
       touch(step.into, true);
       break;
+    case StepKind::node_exscan:
+      touch(step.left, false);
+      if (local_rank_ != 0) touch(step.into, true);
+      break;
+    case StepKind::node_scan:
+    case StepKind::node_reduce_scatter:
     case StepKind::node_allgather:
     case StepKind::node_alltoall:
       touch(step.left, false);

@@ -10,12 +10,8 @@ namespace {
 
 // What local rank `from` gives to local rank `to`, in elements of what a fused step took from `from`.
 ElementRange given_range(StepKind kind, std::int64_t length, int to, int local_size) {
-  if (kind != StepKind::node_scatter && kind != StepKind::node_alltoall) return {0, length};
+  if (!has_block_for_each(kind)) return {0, length};
   return {to * length / local_size, (to + 1) * length / local_size};
-}
-
-constexpr bool is_reduction_step(StepKind kind) {
-  return kind == StepKind::node_reduce || kind == StepKind::node_allreduce;
 }
 
 bool is_source(const Step& step, int local_rank) {
@@ -24,6 +20,7 @@ bool is_source(const Step& step, int local_rank) {
 
 bool is_sink(const Step& step, int local_rank) {
   if (step.kind == StepKind::node_bcast) return local_rank != step.peer;
+  if (step.kind == StepKind::node_exscan) return local_rank != 0;
   return step.kind != StepKind::node_barrier && (!has_one_sink(step.kind) || local_rank == step.peer);
 }
 
@@ -192,11 +189,13 @@ void CheckRun::arrive(int instance, FusedOperation* operation) {
 }
 
 bool CheckRun::may_go_on(const FusedOperation& operation, int local_rank) const {
-  const bool all = operation.arrived == static_cast<int>(operation.clocks.size());
-  if (policy_.is_stern) return all;
-  if (has_one_source(operation.kind)) return !operation.clocks[operation.peer].empty();
-  if (has_one_sink(operation.kind)) return all || local_rank != operation.peer;
-  return all;
+  const int local_size = static_cast<int>(operation.clocks.size());
+  if (policy_.is_stern || operation.arrived == local_size) return operation.arrived == local_size;
+  for (int other = 0; other < local_size; ++other) {
+    if (is_heard(operation.kind, operation.peer, other, local_rank) && operation.clocks[other].empty())
+      return false;
+  }
+  return true;
 }
 
 void CheckRun::leave(int instance, FusedOperation* operation) {
@@ -204,10 +203,8 @@ void CheckRun::leave(int instance, FusedOperation* operation) {
   const int rank = plan_.rank_of(instance);
   const int local_rank = local_rank_of(rank);
   Clock& clock = node(rank).memory->clock(local_rank, plan_.thread_of(instance));
-  const bool is_told = !has_one_sink(step.kind) || local_rank == step.peer;
   for (int other = 0; other < static_cast<int>(operation->clocks.size()); ++other) {
-    const bool hears = has_one_source(step.kind) ? other == step.peer : is_told;
-    if (!hears || operation->clocks[other].empty()) continue;
+    if (!is_heard(step.kind, step.peer, other, local_rank) || operation->clocks[other].empty()) continue;
     NodeMemory::join(&clock, operation->clocks[other]);
     learn(instance, operation->known[other]);
   }
@@ -223,14 +220,17 @@ void CheckRun::take_fused(int instance, const FusedOperation& operation) {
   const int local_size = static_cast<int>(data.size());
   std::vector<Cell> taken;
   for (int from = 0; from < local_size; ++from) {
-    if (!is_source(step, from)) continue;
+    if (!is_source(step, from) || !is_heard(step.kind, step.peer, from, local_rank)) continue;
+    if (step.kind == StepKind::node_exscan && from == local_rank) continue;
     const ElementRange given =
         given_range(step.kind, static_cast<std::int64_t>(data[from].size()), local_rank, local_size);
-    if (!is_reduction_step(step.kind) || taken.empty()) {
+    if (!is_fused_reduction(step.kind) || taken.empty()) {
       taken.insert(taken.end(), data[from].begin() + given.first, data[from].begin() + given.last);
       continue;
     }
-    for (std::size_t i = 0; i < taken.size(); ++i) taken[i] = combine(instance, taken[i], data[from][i]);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      taken[i] = combine(instance, taken[i], data[from][static_cast<std::size_t>(given.first) + i]);
+    }
   }
   const Span into = operand(instance, step.into, true);
   if (into.data == nullptr) return;

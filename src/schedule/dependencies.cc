@@ -19,6 +19,9 @@ Operands operands(const Step& step) {
     case StepKind::copy:
     case StepKind::node_reduce:
     case StepKind::node_allreduce:
+    case StepKind::node_scan:
+    case StepKind::node_exscan:
+    case StepKind::node_reduce_scatter:
     case StepKind::node_allgather:
     case StepKind::node_gather:
     case StepKind::node_scatter:

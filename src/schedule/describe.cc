@@ -33,6 +33,12 @@ std::string_view name(StepKind kind) {
       return "node_reduce";
     case StepKind::node_allreduce:
       return "node_allreduce";
+    case StepKind::node_scan:
+      return "node_scan";
+    case StepKind::node_exscan:
+      return "node_exscan";
+    case StepKind::node_reduce_scatter:
+      return "node_reduce_scatter";
     case StepKind::node_allgather:
       return "node_allgather";
     case StepKind::node_gather:
@@ -134,6 +140,9 @@ std::string describe(const Step& step) {
     case StepKind::node_gather:
       return kind + " " + describe(step.into) + " = " + describe(step.left) + " to local rank " + peer;
     case StepKind::node_allreduce:
+    case StepKind::node_scan:
+    case StepKind::node_exscan:
+    case StepKind::node_reduce_scatter:
     case StepKind::node_allgather:
     case StepKind::node_alltoall:
       return kind + " " + describe(step.into) + " = " + describe(step.left);

@@ -39,6 +39,9 @@ ordered_json json_of(const DrawnStep& drawn) {
     case StepKind::node_bcast:
     case StepKind::node_reduce:
     case StepKind::node_allreduce:
+    case StepKind::node_scan:
+    case StepKind::node_exscan:
+    case StepKind::node_reduce_scatter:
     case StepKind::node_allgather:
     case StepKind::node_gather:
     case StepKind::node_scatter:

@@ -267,6 +267,12 @@ std::string short_words(const Picture& picture, const DrawnStep& drawn) {
       return std::string("reduce ") + rank_text(step.peer);
     case StepKind::node_allreduce:
       return "allreduce";
+    case StepKind::node_scan:
+      return "scan";
+    case StepKind::node_exscan:
+      return "exscan";
+    case StepKind::node_reduce_scatter:
+      return "reduce_scatter";
     case StepKind::node_allgather:
       return "allgather";
     case StepKind::node_gather:

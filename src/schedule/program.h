@@ -127,11 +127,14 @@ enum class StepKind : std::uint8_t {
   node_bcast,      // fused: local rank peer's `into` -> every local rank's `into`
   node_reduce,     // fused: into at local rank peer = left of local rank 0 op 1 op 2 ...
   node_allreduce,  // fused: into everywhere = left of local rank 0 op 1 op 2 ...
+  node_scan,       // fused: into at local rank l = left of local rank 0 op 1 ... op l
+  node_exscan,     // fused: the same up to l-1; local rank 0 gets nothing
   // In these `into` or `left`, or both, is a run of equal blocks, one for each local rank.
   node_allgather,  // fused: left of local rank l -> block l of everybody's `into`
   node_gather,     // fused: left of local rank l -> block l of `into` at local rank peer
   node_scatter,    // fused: block l of `left` at local rank peer -> `into` of local rank l
   node_alltoall,   // fused: block k of `left` of local rank l -> block l of `into` of local rank k
+  node_reduce_scatter,  // fused: into at local rank l = block l of `left` of local rank 0 op 1 op 2 ...
 };
 
 constexpr bool is_fused(StepKind kind) {
@@ -151,6 +154,24 @@ constexpr bool has_one_source(StepKind kind) {
 }
 constexpr bool has_one_sink(StepKind kind) {
   return kind == StepKind::node_reduce || kind == StepKind::node_gather;
+}
+
+// Does a fused step bring local rank `to` what local rank `from` has written? It waits for those alone.
+constexpr bool is_heard(StepKind kind, std::int32_t peer, int from, int to) {
+  if (has_one_source(kind)) return from == peer;
+  if (has_one_sink(kind)) return to == peer;
+  if (kind == StepKind::node_scan || kind == StepKind::node_exscan) return from <= to;
+  return true;
+}
+// Fused steps that join what they bring.
+constexpr bool is_fused_reduction(StepKind kind) {
+  return kind == StepKind::node_reduce || kind == StepKind::node_allreduce || kind == StepKind::node_scan ||
+         kind == StepKind::node_exscan || kind == StepKind::node_reduce_scatter;
+}
+// Fused steps to which a rank brings a block for each local rank.
+constexpr bool has_block_for_each(StepKind kind) {
+  return kind == StepKind::node_scatter || kind == StepKind::node_alltoall ||
+         kind == StepKind::node_reduce_scatter;
 }
 
 struct Step {
@@ -187,6 +208,15 @@ class Writer {
   }
   void node_allreduce(const Ref& into, const Ref& from) {
     add({.kind = StepKind::node_allreduce, .into = into, .left = from});
+  }
+  void node_scan(const Ref& into, const Ref& from) {
+    add({.kind = StepKind::node_scan, .into = into, .left = from});
+  }
+  void node_exscan(const Ref& into, const Ref& from) {
+    add({.kind = StepKind::node_exscan, .into = into, .left = from});
+  }
+  void node_reduce_scatter(const Ref& into, const Ref& from) {
+    add({.kind = StepKind::node_reduce_scatter, .into = into, .left = from});
   }
   void node_allgather(const Ref& into, const Ref& from) {
     add({.kind = StepKind::node_allgather, .into = into, .left = from});

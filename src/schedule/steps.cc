@@ -266,6 +266,15 @@ void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
     case StepKind::node_allreduce:
       slice.allreduce(into, from, count, data.combine);
       return;
+    case StepKind::node_scan:
+      slice.scan(into, from, count, data.combine);
+      return;
+    case StepKind::node_exscan:
+      slice.exscan(into, from, count, data.combine);
+      return;
+    case StepKind::node_reduce_scatter:
+      slice.reduce_scatter(into, from, static_cast<std::size_t>(into_length), data.combine);
+      return;
     case StepKind::node_gather:
       slice.gather(into, from, count * data.element_bytes, step.peer);
       return;
@@ -335,6 +344,9 @@ bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, 
     case StepKind::node_bcast:
     case StepKind::node_reduce:
     case StepKind::node_allreduce:
+    case StepKind::node_scan:
+    case StepKind::node_exscan:
+    case StepKind::node_reduce_scatter:
     case StepKind::node_allgather:
     case StepKind::node_gather:
     case StepKind::node_scatter:

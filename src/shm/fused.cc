@@ -159,12 +159,13 @@ const void* Slice::State::contribution(int from, const void* own, std::size_t by
 // ((0 op 1) op 2) ... on every rank that asks: operators that do not commute are served, and all ranks get
 // the same bits. `into` may be `from`: it is written last.
 void Slice::State::reduce_in_rank_order(void* into, const void* from, std::size_t count,
-                                        const Combine& combine, const WaitConfig& wait) {
+                                        const Combine& combine, int operands, const WaitConfig& wait) {
   const std::size_t bytes = count * combine.element_bytes;
   const void* left = contribution(0, from, bytes, result, wait);
-  for (int peer = 1; peer < size; ++peer) {
+  if (operands == 1 && left != into) copy_short(into, left, bytes);
+  for (int peer = 1; peer < operands; ++peer) {
     const void* right = contribution(peer, from, bytes, incoming, wait);
-    void* to = peer == size - 1 ? into : result;
+    void* to = peer == operands - 1 ? into : result;
     combine(to, left, right, count);
     left = to;
   }
@@ -258,7 +259,7 @@ void Slice::reduce(void* into, const void* from, std::size_t count, const Combin
   }
   s.begin_operation(bytes, wait_);
   if (s.rank == local_root) {
-    s.reduce_in_rank_order(into, from, count, combine, wait_);
+    s.reduce_in_rank_order(into, from, count, combine, s.size, wait_);
     s.peers_done = s.position;
   } else {
     s.post(from, bytes, wait_);
@@ -276,7 +277,7 @@ void Slice::State::allreduce_of_many(void* into, const void* from, std::size_t c
   }
   begin_operation(bytes, wait);
   post(from, bytes, wait);
-  reduce_in_rank_order(into, from, count, combine, wait);
+  reduce_in_rank_order(into, from, count, combine, size, wait);
   peers_done = position;
   advance(lines_of(bytes));
 }
@@ -291,6 +292,92 @@ void Slice::allreduce(void* into, const void* from, std::size_t count, const Com
   const void* other = s.exchange_line(from, bytes, wait_);
   const bool is_first = s.rank == 0;
   combine(into, is_first ? from : other, is_first ? other : from, count);
+}
+
+// What a rank has it writes before it waits for those before it, so that nobody waits for a chain of others.
+// The last rank's nobody reads.
+void Slice::State::prefix(void* into, const void* from, std::size_t count, const Combine& combine,
+                          bool is_inclusive, const WaitConfig& wait) {
+  const std::size_t bytes = count * combine.element_bytes;
+  if (bytes == 0) return;
+  if (size > 1) {
+    begin_operation(bytes, wait);
+    if (rank + 1 < size) post(from, bytes, wait);
+  }
+  const int operands = is_inclusive ? rank + 1 : rank;
+  if (operands > 0) reduce_in_rank_order(into, from, count, combine, operands, wait);
+  if (size > 1) advance(lines_of(bytes));
+}
+
+void Slice::scan(void* into, const void* from, std::size_t count, const Combine& combine) {
+  state_->prefix(into, from, count, combine, true, wait_);
+}
+
+void Slice::exscan(void* into, const void* from, std::size_t count, const Combine& combine) {
+  state_->prefix(into, from, count, combine, false, wait_);
+}
+
+// Only the other's block travels.
+void Slice::State::reduce_scatter_of_two(char* into, const char* from, std::size_t count,
+                                         const Combine& combine, const WaitConfig& wait) {
+  const std::size_t bytes = count * combine.element_bytes;
+  const char* own = from + static_cast<std::size_t>(rank) * bytes;
+  const char* others = from + static_cast<std::size_t>(1 - rank) * bytes;
+  const bool is_first = rank == 0;
+  if (bytes <= payload_bytes) {
+    const char* other = exchange_line(others, bytes, wait);
+    combine(into, is_first ? own : other, is_first ? other : own, count);
+    return;
+  }
+  begin_operation(bytes, wait);
+  post(others, bytes, wait);
+  const void* other = contribution(1 - rank, own, bytes, incoming, wait);
+  combine(into, is_first ? own : other, is_first ? other : own, count);
+  peers_done = position;
+  advance(lines_of(bytes));
+}
+
+// Everyone writes all its blocks as one message; each rank takes its own of all, and joins them in rank
+// order.
+void Slice::State::reduce_scatter_of_many(char* into, const char* from, std::size_t count,
+                                          const Combine& combine, const WaitConfig& wait) {
+  const std::size_t bytes = count * combine.element_bytes;
+  const std::size_t whole = static_cast<std::size_t>(size) * bytes;
+  const std::size_t offset = static_cast<std::size_t>(rank) * bytes;
+  const auto operand = [&](int peer, char* room) -> const void* {
+    if (peer == rank) return from + offset;
+    if (is_in_lines(whole)) {
+      fetch_part(room, offset, bytes, whole, peer, wait);
+      return room;
+    }
+    await_payload(current[peer], position, wait);
+    return block(peer) + offset;
+  };
+  begin_operation(whole, wait);
+  post(from, whole, wait);
+  const void* left = operand(0, result);
+  for (int peer = 1; peer < size; ++peer) {
+    const void* right = operand(peer, incoming);
+    void* to = peer == size - 1 ? into : result;
+    combine(to, left, right, count);
+    left = to;
+  }
+  peers_done = position;
+  advance(lines_of(whole));
+}
+
+void Slice::reduce_scatter(void* into, const void* from, std::size_t count, const Combine& combine) {
+  State& s = *state_;
+  if (count == 0) return;
+  auto* to = static_cast<char*>(into);
+  const auto* blocks = static_cast<const char*>(from);
+  if (s.size == 1) {
+    if (into != from) copy_bytes(into, from, count * combine.element_bytes);
+  } else if (s.size == 2) {
+    s.reduce_scatter_of_two(to, blocks, count, combine, wait_);
+  } else {
+    s.reduce_scatter_of_many(to, blocks, count, combine, wait_);
+  }
 }
 
 void Slice::State::allgather_of_many(char* blocks, const void* from, std::size_t bytes,

@@ -129,8 +129,8 @@ class Slice {
   bool read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const;
 
   // --- Fused operations: blocking, all local ranks call them in the same order ---
-  // Largest message that one rank writes, bytes: bcast, reduce, allreduce, a block of allgather and gather,
-  // all blocks of scatter and alltoall.
+  // Largest message that one rank writes, bytes: bcast, reduce, allreduce, scans, a block of allgather and
+  // gather, all blocks of scatter, alltoall and reduce_scatter.
   std::size_t fused_max_bytes() const;
   // Maps the rings' memory, which their first operations would do bit by bit. Local.
   void touch_rings() const;
@@ -138,6 +138,12 @@ class Slice {
   void bcast(void* data, std::size_t bytes, int local_root);
   void reduce(void* into, const void* from, std::size_t count, const Combine& combine, int local_root);
   void allreduce(void* into, const void* from, std::size_t count, const Combine& combine);
+  // What ranks 0 to this one have, joined; without this one's, and nothing on rank 0. A rank waits for those
+  // before it alone.
+  void scan(void* into, const void* from, std::size_t count, const Combine& combine);
+  void exscan(void* into, const void* from, std::size_t count, const Combine& combine);
+  // Of blocks of `count` elements in everybody's `from` the own one, joined.
+  void reduce_scatter(void* into, const void* from, std::size_t count, const Combine& combine);
   // Blocks of `bytes`, rank l's at l*bytes. Buffers are only looked at where they matter: gather's `into` and
   // scatter's `from` at the root. A rank's own block may be given where it is to be taken; alltoall may have
   // into == from.

@@ -107,8 +107,15 @@ struct Slice::State {
   void alltoall_of_two(char* into, const char* from, std::size_t bytes, const WaitConfig& wait);
   void alltoall_of_many(char* into, const char* from, std::size_t bytes, const WaitConfig& wait);
   void allgather_of_many(char* blocks, const void* from, std::size_t bytes, const WaitConfig& wait);
+  // Of the first `operands` ranks.
   void reduce_in_rank_order(void* into, const void* from, std::size_t count, const Combine& combine,
-                            const WaitConfig& wait);
+                            int operands, const WaitConfig& wait);
+  void prefix(void* into, const void* from, std::size_t count, const Combine& combine, bool is_inclusive,
+              const WaitConfig& wait);
+  void reduce_scatter_of_two(char* into, const char* from, std::size_t count, const Combine& combine,
+                             const WaitConfig& wait);
+  void reduce_scatter_of_many(char* into, const char* from, std::size_t count, const Combine& combine,
+                              const WaitConfig& wait);
 
   int size;
   int rank;

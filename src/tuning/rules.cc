@@ -39,10 +39,6 @@ class Candidates {
 void leave_on_one_node(const Question& question, Candidates* to) {
   const std::string run_ahead = "the MPI's eager messages let ranks run ahead, nobody waits for all";
   switch (question.problem.operation) {
-    case Operation::scan:
-    case Operation::exscan:
-      if (question.bytes() < kib) to->native("a small scan: " + run_ahead);
-      break;
     case Operation::allgatherv:
       if (question.bytes() <= kib && !question.is_oversubscribed)
         to->native("small uneven blocks, a core for each rank: some MPIs are ahead");
@@ -65,14 +61,11 @@ void leave_on_one_node(const Question& question, Candidates* to) {
 
 void on_one_node(const Question& question, Candidates* to) {
   leave_on_one_node(question, to);
-  // Several fused steps cost more than the node's buffer does. Where ranks share cores that was measured of
-  // scans (4 KiB, 8 ranks: 1.6 times the time).
-  if (!has_fused_call(question.problem.operation)) {
-    const std::string read = "ranks read each other's operands in the node's buffer";
-    if (!question.is_oversubscribed)
-      to->add("shared", "one node, a core for each rank: " + read, {{"buffers", 4}, {"piece", 256 * kib}});
-    else if (is_scan(question.problem.operation) && question.bytes() > 2 * kib)
-      to->add("shared", "one node: " + read);
+  // Several fused steps cost more than the node's buffer does.
+  if (!has_fused_call(question.problem.operation) && !question.is_oversubscribed) {
+    to->add("shared",
+            "one node, a core for each rank: ranks read each other's operands in the node's buffer",
+            {{"buffers", 4}, {"piece", 256 * kib}});
   }
   to->add("fused", "one node and a small message: data and flag travel in one cache line");
   const std::string why =

@@ -397,9 +397,12 @@ class Interpreter {
     if (is_source && !given.contains(local)) {
       given[local] = step.kind == StepKind::node_barrier ? Values{} : read(rank, step.left, action);
     }
-    const bool is_sink = !schedule::has_one_sink(step.kind) || local == step.peer;
-    const int needed = !is_sink ? 0 : schedule::has_one_source(step.kind) ? 1 : count;
-    if (static_cast<int>(given.size()) < needed) return false;
+    const bool is_exclusive = step.kind == StepKind::node_exscan;
+    const bool is_prefix = step.kind == StepKind::node_scan || is_exclusive;
+    const bool is_sink = (!schedule::has_one_sink(step.kind) || local == step.peer) && !(is_exclusive && local == 0);
+    const int needed = !is_sink ? 0 : schedule::has_one_source(step.kind) ? 1 : is_prefix ? local + 1 : count;
+    const auto last_needed = is_prefix ? given.upper_bound(local) : given.end();
+    if (std::distance(given.begin(), last_needed) < needed) return false;
     if (is_sink && step.kind != StepKind::node_barrier) {
       if (!is_free(rank, step.into, action)) return false;
       take_fused(rank, action, given, local, count);
@@ -411,10 +414,16 @@ class Interpreter {
   void take_fused(Rank& rank, const Action& action, const std::map<int, Values>& given, int local,
                   int count) {
     const Step& step = action.step;
-    const bool is_reduction = step.kind == StepKind::node_reduce || step.kind == StepKind::node_allreduce;
-    const bool is_in_parts = step.kind == StepKind::node_scatter || step.kind == StepKind::node_alltoall;
+    const bool is_exclusive = step.kind == StepKind::node_exscan;
+    const bool is_prefix = step.kind == StepKind::node_scan || is_exclusive;
+    const bool is_scattered = step.kind == StepKind::node_reduce_scatter;
+    const bool is_reduction = step.kind == StepKind::node_reduce || step.kind == StepKind::node_allreduce ||
+                              is_prefix || is_scattered;
+    const bool is_in_parts =
+        step.kind == StepKind::node_scatter || step.kind == StepKind::node_alltoall || is_scattered;
     Values result;
     for (const auto& [from, values] : given) {
+      if (is_prefix && (from > local || (is_exclusive && from == local))) break;
       const std::int64_t part = is_in_parts ? std::ssize(values) / count : std::ssize(values);
       const auto first = values.begin() + (is_in_parts ? local * part : 0);
       if (!is_reduction || result.empty()) {
@@ -422,7 +431,7 @@ class Interpreter {
         continue;
       }
       for (std::int64_t e = 0; e < part; ++e) {
-        result[e] = joined(result[e], values[e], case_.is_commutative);
+        result[e] = joined(result[e], first[e], case_.is_commutative);
       }
     }
     write(rank, step.into, action, result);

@@ -80,6 +80,31 @@ struct Caller {
     slice.allreduce(is_in_place ? from.data() : into.data(), from.data(), count, composition);
     EXPECT_EQ(is_in_place ? from : into, combined(ranks, call, count)) << "allreduce " << call;
   }
+  void scan(std::uint32_t call, std::size_t count, bool is_in_place) {
+    std::vector<Affine> from = given(rank, call, count);
+    std::vector<Affine> into(count);
+    slice.scan(is_in_place ? from.data() : into.data(), from.data(), count, composition);
+    EXPECT_EQ(is_in_place ? from : into, combined(rank + 1, call, count)) << "scan " << call;
+  }
+  void exscan(std::uint32_t call, std::size_t count, bool is_in_place) {
+    std::vector<Affine> from = given(rank, call, count);
+    std::vector<Affine> into(count, Affine{7, 7});
+    const std::vector<Affine> untouched = is_in_place ? from : into;
+    slice.exscan(is_in_place ? from.data() : into.data(), from.data(), count, composition);
+    EXPECT_EQ(is_in_place ? from : into, rank == 0 ? untouched : combined(rank, call, count))
+        << "exscan " << call << " rank " << rank;
+  }
+  void reduce_scatter(std::uint32_t call, std::size_t count, bool is_in_place) {
+    const std::size_t all = count * static_cast<std::size_t>(ranks);
+    std::vector<Affine> from = given(rank, call, all);
+    std::vector<Affine> into(count);
+    slice.reduce_scatter(is_in_place ? from.data() : into.data(), from.data(), count, composition);
+    const std::vector<Affine> sum = combined(ranks, call, all);
+    const auto first = sum.begin() + static_cast<std::ptrdiff_t>(count * static_cast<std::size_t>(rank));
+    const std::vector<Affine> expected(first, first + static_cast<std::ptrdiff_t>(count));
+    if (is_in_place) from.resize(count);
+    EXPECT_EQ(is_in_place ? from : into, expected) << "reduce_scatter " << call << " rank " << rank;
+  }
   void allgather(std::uint32_t call, std::size_t count, bool is_in_place) {
     const std::vector<Affine> from = given(rank, call, count);
     std::vector<Affine> into(count * static_cast<std::size_t>(ranks));
@@ -139,7 +164,20 @@ struct Caller {
   }
 };
 
-enum class Kind : std::uint8_t { barrier, bcast, reduce, allreduce, allgather, gather, scatter, alltoall };
+enum class Kind : std::uint8_t {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  allgather,
+  gather,
+  scatter,
+  alltoall,
+  scan,
+  exscan,
+  reduce_scatter
+};
+constexpr unsigned kinds = 11;
 
 // Mixed operations with random sizes and roots; the ring is as small as it may be, so it wraps many times.
 void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls) {
@@ -148,8 +186,9 @@ void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls) {
   Caller caller{slice};
   const std::size_t longest = slice.fused_max_bytes() / sizeof(Affine);
   for (std::uint32_t call = 0; call < calls && !::testing::Test::HasFailure(); ++call) {
-    const auto kind = static_cast<Kind>(common() % 8);
-    const bool has_all_blocks = kind == Kind::scatter || kind == Kind::alltoall;
+    const auto kind = static_cast<Kind>(common() % kinds);
+    const bool has_all_blocks =
+        kind == Kind::scatter || kind == Kind::alltoall || kind == Kind::reduce_scatter;
     const std::size_t most =
         has_all_blocks ? longest / static_cast<std::size_t>(slice.local_size()) : longest;
     const std::size_t bound = common() % 8 == 0 ? most : std::min<std::size_t>(most, 16);
@@ -165,6 +204,9 @@ void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls) {
     if (kind == Kind::gather) caller.gather(call, count, root, is_in_place);
     if (kind == Kind::scatter) caller.scatter(call, count, root, is_in_place);
     if (kind == Kind::alltoall) caller.alltoall(call, count, is_in_place);
+    if (kind == Kind::scan) caller.scan(call, count, is_in_place);
+    if (kind == Kind::exscan) caller.exscan(call, count, is_in_place);
+    if (kind == Kind::reduce_scatter) caller.reduce_scatter(call, count, is_in_place);
   }
 }
 
@@ -234,6 +276,18 @@ INSTANTIATE_TEST_SUITE_P(Policies, Fused,
                                             ::testing::Values(WaitPolicy::spin, WaitPolicy::pause,
                                                               WaitPolicy::futex)),
                          case_name);
+
+TEST(FusedRunAhead, the_first_rank_of_a_scan_is_at_least_256_calls_ahead) {
+  std::atomic<bool> is_first_done = false;
+  run_threads({.local_size = 2}, {.policy = WaitPolicy::yield}, [&](Slice& slice) {
+    Caller caller{slice};
+    if (slice.local_rank() == 1) {
+      while (!is_first_done.load()) sched_yield();
+    }
+    for (std::uint32_t call = 0; call < 256; ++call) caller.scan(call, 1, false);
+    is_first_done.store(true);
+  });
+}
 
 TEST(FusedRunAhead, a_root_is_at_least_256_calls_ahead) {
   std::atomic<bool> is_root_done = false;

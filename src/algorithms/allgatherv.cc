@@ -5,6 +5,7 @@
 #include "algorithms/allgathers.h"
 #include "algorithms/compose.h"
 #include "algorithms/exchanges.h"
+#include "algorithms/fused.h"
 #include "algorithms/parameters.h"
 #include "algorithms/runs.h"
 #include "algorithms/shared.h"
@@ -196,6 +197,16 @@ std::vector<Descriptor> make() {
                  "A2, tables 2.2 and 2.3, row 5", {buffers_parameter(), piece_parameter()}, shared)};
   all[1].legality.needs_power_of_two = true;
   all.back().legality = {.needs_one_node = true, .needs_shared_memory = true};
+  all.push_back(
+      fused_blocks(Operation::allgatherv,
+                   "All write cache lines that carry data and flag, everyone reads them; long blocks "
+                   "go through slots of shared memory.",
+                   [](const Problem& problem, const Parameters&) {
+                     Parameters slots;
+                     slots.set("buffers", buffers_parameter().standard);
+                     slots.set("piece", piece_parameter().standard);
+                     return shared(problem, slots);
+                   }));
   add_families(&all);
   return all;
 }

@@ -59,6 +59,11 @@ std::vector<Descriptor> make() {
                    .legality = {},
                    .parameters = {},
                    .build = flat});
+    all.push_back(
+        fused_blocks(operation,
+                     "A pair's blocks travel in cache lines that carry data and flag; long ones are "
+                     "copied out of the other's memory, or go as messages.",
+                     flat));
     all.push_back({.name = "pairwise",
                    .operation = operation,
                    .group = "exchange",

@@ -52,6 +52,7 @@ struct Legality {
   // of this job, it is not legal.
   bool needs_topology = false;
   int max_phases = 0;  // of an alltoall on that tree; 0: no limit
+  int max_ranks = 0;   // 0: no limit
   // Reductions: asked for a reproducible one (Problem::is_reproducible), does it join in the order of
   // algorithms/order.h? The checker proves it of those that say so, and a test that all others do not.
   bool keeps_one_order = false;
@@ -90,6 +91,10 @@ struct Descriptor {
   // rank, in which the root has all numbers from the start, and each rank gets those of the blocks that it
   // deals in.
   Build build_tree_header{};
+  // Fused algorithms on uneven blocks: what is done with blocks of at most `most_short_bytes`, written as if
+  // all were equally long. `build` is for longer ones; short ones count as empty there.
+  Build build_short{};
+  std::function<std::int64_t(const schedule::Problem&, const Parameters&)> most_short_bytes{};
 };
 
 // All algorithms, in the order of operation and name.

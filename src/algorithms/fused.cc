@@ -6,6 +6,7 @@
 #include "algorithms/compose.h"
 #include "algorithms/order.h"
 #include "algorithms/parameters.h"
+#include "shm/slice.h"
 
 namespace unisono::algorithms {
 
@@ -85,6 +86,49 @@ Program fused_alltoall(const Problem& problem, const Parameters&) {
   return one_stage(local_stage([=](Writer& writer) {
     writer.node_alltoall(blocks(Place::output, 0, problem.size), blocks(Place::input, 0, problem.size));
   }));
+}
+
+namespace {
+
+// What the blocks of an alltoall have to share: a quarter of the ring.
+constexpr int most_lines = static_cast<int>(shm::SliceShape().ring_lines) / 4;
+
+Descriptor::Build short_blocks(Operation operation) {
+  switch (operation) {
+    case Operation::gatherv:
+      return fused_gather;
+    case Operation::scatterv:
+      return fused_scatter;
+    case Operation::allgatherv:
+      return fused_allgather;
+    default:
+      return fused_alltoall;
+  }
+}
+
+}  // namespace
+
+Descriptor fused_blocks(Operation operation, std::string sentence, Descriptor::Build build) {
+  const bool is_alltoall = is_uneven_alltoall(operation);
+  return {
+      .name = "fused",
+      .operation = operation,
+      .group = "shared",
+      .sentence = std::move(sentence),
+      .source = "A1, A2, table 2.2",
+      .legality = {.needs_one_node = true,
+                   .needs_shared_memory = true,
+                   .waits_inside = true,
+                   .max_ranks = is_alltoall ? most_lines / 2 : 0},
+      .parameters = {lines_parameter()},
+      .build = std::move(build),
+      .is_for_leaders = false,
+      .build_short = short_blocks(operation),
+      .most_short_bytes = [=](const Problem& problem, const Parameters& parameters) {
+        const int places = is_alltoall ? problem.size : 1;
+        const auto lines = static_cast<int>(parameters.get("lines"));
+        return static_cast<std::int64_t>(shm::Slice::most_block_bytes(std::min(lines, most_lines / places)));
+      }};
 }
 
 namespace {

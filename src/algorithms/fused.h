@@ -16,4 +16,8 @@ schedule::Program fused_scatter(const schedule::Problem& problem, const Paramete
 schedule::Program fused_allgather(const schedule::Problem& problem, const Parameters&);
 schedule::Program fused_alltoall(const schedule::Problem& problem, const Parameters&);
 
+// Blocks of uneven length through the lines of the fused operations, those that are short enough; `build` is
+// for the others. A block has its lines in one place, or in alltoalls in one for each rank.
+Descriptor fused_blocks(Operation operation, std::string sentence, Descriptor::Build build);
+
 }  // namespace unisono::algorithms

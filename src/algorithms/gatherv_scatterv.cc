@@ -255,6 +255,16 @@ std::vector<Descriptor> make() {
            flat_gather),
       flat(Operation::scatterv, "Blocks are handed out between the root and every other rank directly.",
            flat_scatter),
+      fused_blocks(
+          Operation::gatherv,
+          "All write cache lines that carry data and flag, the root reads them; long blocks it copies "
+          "out of their memory, or gets as messages.",
+          flat_gather),
+      fused_blocks(
+          Operation::scatterv,
+          "The root writes cache lines that carry data and flag, each rank reads its own; long blocks "
+          "are copied out of its memory, or go as messages.",
+          flat_scatter),
       shared(Operation::gatherv,
              "Everyone tells how long its block is, then writes pieces of it, and the root reads them.",
              "A2, tables 2.2 and 2.3, row 3", shared_gather_of_all),

@@ -38,6 +38,11 @@ inline ParameterSpec piece_parameter() {
   return {"piece", "bytes", 0, 1 << 30, 0, "size of the pieces that go through shared memory; 0: a slot"};
 }
 
+// More lines take longer blocks, and fewer calls fit into the ring that ranks may be ahead by.
+inline ParameterSpec lines_parameter() {
+  return {"lines", "lines", 2, 64, 16, "cache lines of shared memory for a block; longer ones go apart"};
+}
+
 // A6, section 3.3: how much of the node's phase goes on beside the messages between nodes.
 inline constexpr std::int64_t whole_segment = 1 << 30;
 inline ParameterSpec overlap_parameter(std::int64_t standard = whole_segment) {

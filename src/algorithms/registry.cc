@@ -80,6 +80,9 @@ std::string why_layout_forbids(const Legality& legality, const Problem& problem)
   if (legality.needs_power_of_two && !patterns::is_power_of_two(count)) {
     return "needs a power of two " + there_are;
   }
+  if (legality.max_ranks != 0 && problem.size > legality.max_ranks)
+    return "takes at most " + std::to_string(legality.max_ranks) + " ranks, there are " +
+           std::to_string(problem.size);
   if (legality.needs_even && count % 2 != 0) return "needs an even number of " + there_are;
   if (legality.needs_consecutive && !layout.is_consecutive()) return "needs consecutive ranks on every node";
   return why_topology_forbids(legality, layout);

@@ -149,16 +149,8 @@ Program fused_reduce_scatter(const Problem& problem, const Parameters&) {
                      }),
                      (size + temporaries_of_order(size)) * runs.total());
   }
-  if (problem.operation == Operation::reduce_scatter_block && !problem.blocks.starts) {
-    return one_stage(local_stage([=](Writer& writer) {
-      writer.node_reduce_scatter(runs.own(Place::output), runs.all(Place::input));
-    }));
-  }
-  return one_stage(local_stage([=](Writer& writer) {
-                     writer.node_allreduce(runs.all(Place::scratch), runs.all(Place::input));
-                     writer.copy(runs.own(Place::output), runs.of(Place::scratch, problem.rank));
-                   }),
-                   runs.total());
+  return one_stage(local_stage(
+      [=](Writer& writer) { writer.node_reduce_scatter(runs.own(Place::output), runs.all(Place::input)); }));
 }
 
 Descriptor descriptor(Operation operation, std::string name, std::string sentence,

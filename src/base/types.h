@@ -31,11 +31,6 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr int operation_count = 17;
 
-// Is a fused operation of the node's shared memory the whole collective, so that no schedule is needed?
-constexpr bool has_fused_call(Operation operation) {
-  return operation <= Operation::exscan;
-}
-
 std::string_view name(Operation operation);
 std::optional<Operation> operation_from_name(std::string_view name);
 
@@ -55,6 +50,7 @@ constexpr bool is_rooted(Operation operation) {
          operation == Operation::scatter || operation == Operation::gatherv ||
          operation == Operation::scatterv;
 }
+inline constexpr int first_uneven_operation = static_cast<int>(Operation::allgatherv);
 // Do blocks differ in length?
 constexpr bool has_uneven_blocks(Operation operation) {
   return operation >= Operation::allgatherv;

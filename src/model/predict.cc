@@ -64,8 +64,12 @@ std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram&
 
 Prediction run(const Candidate& candidate, const Problem& problem, const CallSize& size,
                const Machine& machine, const PredictOptions& options) {
+  const algorithms::Descriptor& algorithm = *candidate.algorithm;
+  const bool is_short =
+      algorithm.build_short &&
+      size.elements * size.element_bytes <= algorithm.most_short_bytes(problem, candidate.parameters);
   const BuildProgram build = [&](const Problem& own) {
-    return candidate.algorithm->build(own, candidate.parameters);
+    return (is_short ? algorithm.build_short : algorithm.build)(own, candidate.parameters);
   };
   const algorithms::KeptLayouts leaders;
   Prediction prediction{.candidate = candidate};

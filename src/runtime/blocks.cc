@@ -209,6 +209,37 @@ int BlockTransfer::prepare(host::Host& host, const Call& call, const schedule::C
   return is_in_place_ ? output_.pack(host, packed_output, rank_) : host::success;
 }
 
+void BlockTransfer::leave_out_short(std::int64_t most_short, schedule::Data* data) {
+  // Blocks that stood side by side do so no longer.
+  const auto keep = [this](const BlockSide& side, std::size_t first, std::vector<std::int64_t>* kept,
+                           const std::int64_t** places) {
+    if (*places != nullptr || side.blocks() != size_) return;
+    kept->clear();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i)
+      kept->push_back(starts_[first + i] - starts_[first]);
+    *places = kept->data();
+  };
+  keep(input_, 0, &input_places_, &data->input_places);
+  const bool is_alltoall = starts_.size() > static_cast<std::size_t>(size_) + 1;
+  keep(output_, is_alltoall ? static_cast<std::size_t>(size_) : 0, &output_places_, &data->output_places);
+  std::int64_t before = 0;
+  longest_ = 0;
+  for (std::size_t i = 1; i < starts_.size(); ++i) {
+    const std::int64_t length = starts_[i] - before;
+    before = starts_[i];
+    starts_[i] = starts_[i - 1] + (length > most_short ? length : 0);
+    longest_ = std::max(longest_, length);
+  }
+  data->elements = longest_;
+}
+
+std::int64_t mean_bytes(const BlockArguments& blocks, std::size_t element_bytes, int size) {
+  std::size_t elements = 0;
+  for (int i = 0; i < size; ++i) elements += blocks.count_of(i);
+  return static_cast<std::int64_t>((elements * element_bytes + static_cast<std::size_t>(size) - 1) /
+                                   static_cast<std::size_t>(size));
+}
+
 int BlockTransfer::deliver(host::Host& host, const std::vector<char>& packed_output) const {
   return is_output_packed_ && !is_apart_ ? output_.unpack(host, packed_output) : host::success;
 }

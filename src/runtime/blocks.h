@@ -77,6 +77,9 @@ class BlockTransfer {
   int prepare(host::Host& host, const Call& call, const schedule::Compiled& compiled, schedule::Data* data,
               std::vector<char>* packed_input, std::vector<char>* packed_output,
               Packing packing = Packing::as_needed);
+  // Of what was prepared: blocks of at most `most_short` elements count as empty, the others stay where they
+  // are.
+  void leave_out_short(std::int64_t most_short, schedule::Data* data);
   int deliver(host::Host& host, const std::vector<char>& packed_output) const;
   bool has_packed_output() const { return is_output_packed_; }
 
@@ -94,6 +97,11 @@ class BlockTransfer {
   std::int64_t total_ = 0;
   std::int64_t longest_ = 0;
   std::vector<std::int64_t> starts_;
+  // Where blocks stood before short ones were left out.
+  std::vector<std::int64_t> input_places_, output_places_;
 };
+
+// As BlockTransfer::mean_bytes, of blocks of one type.
+std::int64_t mean_bytes(const BlockArguments& blocks, std::size_t element_bytes, int size);
 
 }  // namespace unisono::runtime

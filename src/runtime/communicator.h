@@ -108,6 +108,16 @@ struct CallMemo {
   }
 };
 
+// The same for fused calls on uneven blocks of types without gaps; counts and places differ from call to
+// call.
+struct BlockMemo {
+  CallClass* entry = nullptr;
+  int size_class = 0;
+  host::Datatype send_type{}, recv_type{};
+  std::size_t send_bytes = 0, recv_bytes = 0;  // of an element
+  int lines = 1;                               // of a block
+};
+
 // What a call works in, kept from one to the next: a repeated call allocates nothing.
 struct Workspace {
   schedule::Executor executor;
@@ -151,6 +161,7 @@ struct Communicator {
   OperationTables classes;
   std::unique_ptr<CallQueue> queue;  // non-blocking calls
   CallMemo memos[operation_count];
+  BlockMemo block_memos[operation_count - first_uneven_operation];
   std::unique_ptr<schedule::Cache> cache;
   Workspace work;  // of blocking calls
 
@@ -166,6 +177,17 @@ struct Communicator {
   std::map<std::uint64_t, OperationTables> region_classes;
   tuning::Budget budget;
   std::shared_ptr<const schedule::Compiled> agreeing, aligning;
+
+  BlockMemo& block_memo(Operation operation) {
+    return block_memos[static_cast<int>(operation) - first_uneven_operation];
+  }
+  const BlockMemo& block_memo(Operation operation) const {
+    return block_memos[static_cast<int>(operation) - first_uneven_operation];
+  }
+  void forget_calls(Operation operation) {
+    memos[static_cast<int>(operation)] = {};
+    if (has_uneven_blocks(operation)) block_memo(operation) = {};
+  }
 
   OperationTables& tables_of(std::uint64_t region) { return region == 0 ? classes : region_classes[region]; }
   CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes,

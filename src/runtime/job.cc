@@ -48,10 +48,6 @@ FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
   return {static_cast<std::size_t>(extent.elements), static_cast<std::size_t>(extent.bytes()), combine};
 }
 
-const std::vector<int>& local_ranks(const Communicator& c) {
-  return c.layout->ranks_of[static_cast<std::size_t>(c.layout->node_of[c.rank])];
-}
-
 }  // namespace
 
 // A fused operation on one node, where local ranks are the communicator's ranks.
@@ -102,7 +98,7 @@ void Job::run_fused(Communicator& c, const Call& call, const void* input, void* 
     case Operation::alltoallw:
     case Operation::gatherv:
     case Operation::scatterv:
-      break;  // never of the kind fused: see has_fused_call
+      break;  // job_blocks.cc
   }
 }
 
@@ -225,6 +221,10 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
 
 // Where all ranks know all blocks, the mean one decides; elsewhere ranks have nothing in common that could.
 Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error) {
+  if (is_known_exchange(c, call)) [[likely]] {
+    *error = exchange_again(c, call);
+    return Outcome::done;
+  }
   c.work.blocks.read(host_, call, c.rank, c.size, error);
   if (*error != host::success) return Outcome::native;  // the host says what is wrong
   const bool is_reducing = is_reduction(call.operation);
@@ -238,8 +238,10 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
   CallClass& entry = class_of(c, call, may_exchange, bytes);
   const auto run_it = [&] { return run_blocks(c, entry, call, may_exchange); };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
-  if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation) && c.regions.is_constant())
+  if (!c.regions.is_constant()) return outcome;
+  if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
     c.memos[static_cast<int>(call.operation)] = {.entry = &entry, .is_of_all = true};
+  if (entry.kind == CallClass::Kind::fused && c.verify_interval == 0) remember_blocks(c, entry, call, bytes);
   return outcome;
 }
 
@@ -318,8 +320,7 @@ CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice
   // among few ranks alone.
   constexpr int most_from_left = 3;
   const bool is_in_order = !what.is_reproducible || is_scan(what.operation) || c.size <= most_from_left;
-  const bool is_fused = choice.algorithm->name == "fused" && has_fused_call(what.operation) &&
-                        c.layout->nodes() == 1 && is_in_order;
+  const bool is_fused = choice.algorithm->name == "fused" && c.layout->nodes() == 1 && is_in_order;
   return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;
 }
 
@@ -415,77 +416,6 @@ void Job::give_up_single_copy(const Call& call) {
       "reading the memory of another rank failed, though it worked at the start; run with "
       "UNISONO_SINGLE_COPY=0");
   host_.abort(call.comm, 1);
-}
-
-int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative) {
-  Workspace& work = c.work;
-  const schedule::Compiled& what = *compiled(c, entry, call, work.blocks.is_in_place(), is_commutative);
-  schedule::Data data;
-  int error = work.blocks.prepare(host_, call, what, &data, &work.packed_input, &work.packed_output);
-  if (error != host::success) return error;
-  schedule::Data told;
-  if (const schedule::Compiled* telling = header(c, entry, call, true, &work, &told).get();
-      telling != nullptr) {
-    error = execute(c, call, *telling, told);
-    if (error != host::success) return error;
-  }
-  learn_blocks(c, entry, call, &work);
-  data.elements = work.blocks.longest();
-  if (is_reduction(call.operation)) {
-    const host::TypeInfo info = type_info(host_, call.send_blocks.type, &error);
-    Operator op(host_, {call.send_blocks.type, call.op}, info, is_commutative);
-    data.combine = op.combine();
-    error = execute(c, call, what, data);
-    if (error == host::success) error = op.error();
-  } else {
-    error = execute(c, call, what, data);
-  }
-  return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
-}
-
-// Lengths travel along the blocks' tree, ahead of them, or the ranks of a node tell each other of their
-// blocks.
-const std::shared_ptr<const schedule::Compiled>& Job::header(Communicator& c, CallClass& entry,
-                                                             const Call& call, bool is_blocking,
-                                                             Workspace* work, schedule::Data* data) {
-  const tuning::Choice& choice = *entry.choice;
-  if (choice.algorithm->build_tree_header) {
-    if (entry.header == nullptr || entry.header_root != call.root) {
-      schedule::Problem telling = problem(c, call, true);
-      telling.operation = Operation::allgather;
-      telling.is_in_place = true;
-      entry.header =
-          schedule::compile(telling, choice.algorithm->build_tree_header(telling, choice.parameters));
-      entry.header_root = call.root;
-    }
-    work->blocks.lengths(&work->told);
-    *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
-  } else if (choice.algorithm->build_header) {
-    const auto count = static_cast<int>(local_ranks(c).size());
-    if (entry.header == nullptr && count > 1) {
-      const schedule::Problem node{
-          .operation = Operation::allgather,
-          .size = count,
-          .rank = c.layout->local_rank_of[c.rank],
-          .is_in_place = true,
-          .layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(count)),
-          .blocks = {}};
-      // Those that do not block must not wait inside, as a fused allgather does.
-      const algorithms::Descriptor* aside = algorithms::find(Operation::allgather, "shared");
-      entry.header = is_blocking
-                         ? schedule::compile(node, choice.algorithm->build_header(node, choice.parameters))
-                         : schedule::compile(node, aside->build(node, algorithms::with_standards(*aside)));
-    }
-    work->told.assign(static_cast<std::size_t>(count), work->blocks.to_tell(call.operation));
-    *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
-  }
-  return entry.header;
-}
-
-void Job::learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work) {
-  const algorithms::Descriptor& algorithm = *entry.choice->algorithm;
-  if (algorithm.build_tree_header) work->blocks.set_lengths(work->told);
-  if (algorithm.build_header) work->blocks.learn(call.operation, local_ranks(c), work->told);
 }
 
 }  // namespace unisono::runtime

@@ -110,6 +110,13 @@ class Job {
           bool is_commutative);
   void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments);
   Outcome collective_of_blocks(Communicator& c, const Call& call, int* error);
+
+  // job_blocks.cc
+  bool is_known_exchange(const Communicator& c, const Call& call) const;
+  int exchange_again(Communicator& c, const Call& call);
+  void remember_blocks(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes);
+  int run_long_blocks(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
+                      schedule::Data* data);
   int run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative);
   // What runs before, where ranks must first tell each other of their blocks: null where they need not. Then
   // learn_blocks.
@@ -117,6 +124,8 @@ class Job {
                                                           bool is_blocking, Workspace* work,
                                                           schedule::Data* data);
   static void learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work);
+
+  // job.cc
   // Counts the call, and lets `run_it` serve it unless it is left to the host.
   template <class Run>
   Outcome serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Run run_it,

@@ -23,7 +23,7 @@ void Job::decide_anew(Communicator& c, Operation operation,
       }
     }
   };
-  c.memos[op] = {};
+  c.forget_calls(operation);
   go_through(c.classes[op].get(), true);
   for (auto& [region, tables] : c.region_classes) go_through(tables[op].get(), true);
   if (c.queue != nullptr) go_through(c.queue->classes[op].get(), false);

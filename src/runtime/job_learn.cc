@@ -87,7 +87,7 @@ void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& quest
     of_candidate.kind = kind_of(c, *of_candidate.choice, question.problem);
   entry.learned->settle();
   entry.kind = CallClass::Kind::learned;
-  c.memos[static_cast<std::size_t>(operation)] = {};
+  c.forget_calls(operation);
 }
 
 void Job::agree_on_next(Communicator& c, LearnedClass& learned, const Call& call) {
@@ -102,7 +102,7 @@ void Job::agree_on_next(Communicator& c, LearnedClass& learned, const Call& call
   c.regions.agree(numbers[0] + numbers[1] == digest_limit, call_number);
   learned.learner.agree(numbers.data() + region_numbers, learned.calls(), c.regions.is_in_use());
   learned.settle();
-  for (CallMemo& memo : c.memos) memo = {};
+  for (int op = 0; op < operation_count; ++op) c.forget_calls(static_cast<Operation>(op));
   learned.overhead_s = now_s() - start_s;
 }
 

@@ -99,7 +99,7 @@ void Job::test_at_start(Communicator& c, CallClass& entry, const Call& call, boo
   entry.choice = std::move(list[best].entry.choice);
   entry.kind = kind_of(c, *entry.choice, asked.problem);
   entry.compiled = nullptr;
-  c.memos[static_cast<std::size_t>(call.operation)] = {};
+  c.forget_calls(call.operation);
 }
 
 // What is in use first, then what is predicted to be fast.

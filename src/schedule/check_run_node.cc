@@ -218,12 +218,19 @@ void CheckRun::take_fused(int instance, const FusedOperation& operation) {
   const int local_rank = local_rank_of(plan_.rank_of(instance));
   const auto& data = operation.data;
   const int local_size = static_cast<int>(data.size());
+  // Uneven blocks keep their numbers: where the own one stands among all.
+  const LoadedProgram& program = plan_.program_of(instance);
+  const bool is_part_of_uneven = step.kind == StepKind::node_reduce_scatter && !program.starts().empty();
+  const ElementRange part_of_all =
+      is_part_of_uneven ? program.range(plan_.local(instance), step.into.in(Place::input)) : ElementRange{};
   std::vector<Cell> taken;
   for (int from = 0; from < local_size; ++from) {
     if (!is_source(step, from) || !is_heard(step.kind, step.peer, from, local_rank)) continue;
     if (step.kind == StepKind::node_exscan && from == local_rank) continue;
     const ElementRange given =
-        given_range(step.kind, static_cast<std::int64_t>(data[from].size()), local_rank, local_size);
+        is_part_of_uneven
+            ? part_of_all
+            : given_range(step.kind, static_cast<std::int64_t>(data[from].size()), local_rank, local_size);
     if (!is_fused_reduction(step.kind) || taken.empty()) {
       taken.insert(taken.end(), data[from].begin() + given.first, data[from].begin() + given.last);
       continue;

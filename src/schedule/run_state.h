@@ -95,6 +95,8 @@ struct Executor::State {
     return stages[step.stage].use.is_common ? shm::Slice::nobody : ref.owner;
   }
   void do_fused(const CompiledStep& step, std::int64_t piece);
+  void reduce_own_part(const CompiledStep& step, char* into, const char* from, std::size_t length,
+                       std::size_t total);
   void do_expose(const CompiledStep& step, std::int64_t piece);
   bool is_await_over(const CompiledStep& step, std::int64_t piece);
   std::uint64_t tick_of(const CompiledStep& step, std::int64_t piece) const;

@@ -246,6 +246,14 @@ void Executor::State::reduce_remote(const CompiledStep& step, std::int64_t piece
   }
 }
 
+void Executor::State::reduce_own_part(const CompiledStep& step, char* into, const char* from,
+                                      std::size_t length, std::size_t total) {
+  shm::Slice& slice = *ground.slice;
+  if (!data.lengths.are_uneven()) return slice.reduce_scatter(into, from, length, data.combine);
+  const std::int64_t first = data.lengths.start(compiled->refs[step.into].first);
+  slice.reduce_part(into, from, static_cast<std::size_t>(first), length, total, data.combine);
+}
+
 void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
   shm::Slice& slice = *ground.slice;
   if (step.kind == StepKind::node_barrier) {
@@ -273,7 +281,7 @@ void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
       slice.exscan(into, from, count, data.combine);
       return;
     case StepKind::node_reduce_scatter:
-      slice.reduce_scatter(into, from, static_cast<std::size_t>(into_length), data.combine);
+      reduce_own_part(step, into, from, static_cast<std::size_t>(into_length), count);
       return;
     case StepKind::node_gather:
       slice.gather(into, from, count * data.element_bytes, step.peer);

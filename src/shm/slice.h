@@ -144,6 +144,9 @@ class Slice {
   void exscan(void* into, const void* from, std::size_t count, const Combine& combine);
   // Of blocks of `count` elements in everybody's `from` the own one, joined.
   void reduce_scatter(void* into, const void* from, std::size_t count, const Combine& combine);
+  // The same of the elements [first, first + count) of everybody's `total`.
+  void reduce_part(void* into, const void* from, std::size_t first, std::size_t count, std::size_t total,
+                   const Combine& combine);
   // Blocks of `bytes`, rank l's at l*bytes. Buffers are only looked at where they matter: gather's `into` and
   // scatter's `from` at the root. A rank's own block may be given where it is to be taken; alltoall may have
   // into == from.
@@ -151,6 +154,23 @@ class Slice {
   void scatter(void* into, const void* from, std::size_t bytes, int local_root);
   void allgather(void* into, const void* from, std::size_t bytes);
   void alltoall(void* into, const void* from, std::size_t bytes);
+
+  // --- Blocks of uneven length, fused as well ---
+  // Each block has a slot of so many lines: at one of `places`, in the column of one local rank. The rank
+  // that writes a block and those that read it know how long it is; nobody else need. All local ranks begin
+  // and end alike; what is written is written before anything is waited for.
+  static std::size_t most_block_bytes(int lines);  // that a slot of `lines` takes
+  int most_block_lines(int places) const;          // of a slot
+  void begin_blocks(int places, int lines);
+  void put_block(const void* block, std::size_t bytes, int place, int column);
+  void get_block(void* into, std::size_t bytes, int place, int column);
+  // For a block that no slot takes (slots of two lines at least): its address is put there. The one rank that
+  // reads the block copies it out of local rank `owner`'s memory and says so; until then it must stay. False
+  // where the kernel refuses (errno is set).
+  void offer_block(const void* block, int place, int column);
+  bool take_block(void* into, std::size_t bytes, int owner, int place, int column);
+  void await_taken(int place, int column);
+  void end_blocks();
 
  private:
   struct State;

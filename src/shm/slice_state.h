@@ -78,9 +78,9 @@ struct Slice::State {
   // The lines of all local ranks for one position, side by side: with many ranks one page holds a whole row.
   Line* row(std::uint64_t at) const { return ring + (at & ring_mask) * static_cast<std::uint64_t>(size); }
   // A rank's long message at `position`.
-  char* block(int of) const {
-    return blocks +
-           ((position & ring_mask) + static_cast<std::uint64_t>(of) * (ring_mask + 1)) * cache_line_bytes;
+  char* block(int of) const { return block(of, position); }
+  char* block(int of, std::uint64_t at) const {
+    return blocks + ((at & ring_mask) + static_cast<std::uint64_t>(of) * (ring_mask + 1)) * cache_line_bytes;
   }
   // Before an operation with messages of `bytes`: there is room for them in every ring.
   void begin_operation(std::size_t bytes, const WaitConfig& wait);
@@ -114,8 +114,8 @@ struct Slice::State {
               const WaitConfig& wait);
   void reduce_scatter_of_two(char* into, const char* from, std::size_t count, const Combine& combine,
                              const WaitConfig& wait);
-  void reduce_scatter_of_many(char* into, const char* from, std::size_t count, const Combine& combine,
-                              const WaitConfig& wait);
+  void reduce_part_of_many(char* into, const char* from, std::size_t first, std::size_t count,
+                           std::size_t total, const Combine& combine, const WaitConfig& wait);
 
   int size;
   int rank;
@@ -127,10 +127,12 @@ struct Slice::State {
   std::uint64_t published = 0;   // what the own `consumed` says
   std::uint64_t ring_mask;
   Line* ring;
-  Line* current;              // row(position)
-  char* blocks;               // one for each rank, as long as its ring
-  Counter* consumed;          // [local rank]: that rank has finished everything before this position
-  std::size_t longest_lines;  // of one operation
+  Line* current;                     // row(position)
+  char* blocks;                      // one for each rank, as long as its ring
+  Counter* consumed;                 // [local rank]: that rank has finished everything before this position
+  std::size_t longest_lines;         // of one operation
+  std::uint64_t lines_of_place = 0;  // of the exchange of blocks that is under way
+  std::uint64_t places = 0;
   std::unique_ptr<char[]> scratch;
   char* incoming;  // one message each, in scratch
   char* result;

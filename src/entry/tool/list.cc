@@ -35,6 +35,7 @@ std::vector<std::string> clauses(const Legality& legality) {
   add(legality.needs_shared_memory && !legality.needs_one_node, "shared memory");
   add(legality.needs_single_copy, "single copy");
   add(legality.needs_topology, "no topology, or one of this job");
+  add(legality.max_ranks > 0, "at most " + std::to_string(legality.max_ranks) + " ranks");
   add(legality.max_phases > 0, "at most " + std::to_string(legality.max_phases) + " phases on its switches");
   add(legality.max_bytes > 0, "at most " + bytes_to_text(legality.max_bytes) + " bytes");
   add(legality.max_total_bytes > 0,

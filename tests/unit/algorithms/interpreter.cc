@@ -399,7 +399,8 @@ class Interpreter {
     }
     const bool is_exclusive = step.kind == StepKind::node_exscan;
     const bool is_prefix = step.kind == StepKind::node_scan || is_exclusive;
-    const bool is_sink = (!schedule::has_one_sink(step.kind) || local == step.peer) && !(is_exclusive && local == 0);
+    const bool is_sink =
+        (!schedule::has_one_sink(step.kind) || local == step.peer) && !(is_exclusive && local == 0);
     const int needed = !is_sink ? 0 : schedule::has_one_source(step.kind) ? 1 : is_prefix ? local + 1 : count;
     const auto last_needed = is_prefix ? given.upper_bound(local) : given.end();
     if (std::distance(given.begin(), last_needed) < needed) return false;
@@ -424,8 +425,12 @@ class Interpreter {
     Values result;
     for (const auto& [from, values] : given) {
       if (is_prefix && (from > local || (is_exclusive && from == local))) break;
-      const std::int64_t part = is_in_parts ? std::ssize(values) / count : std::ssize(values);
-      const auto first = values.begin() + (is_in_parts ? local * part : 0);
+      std::int64_t part = is_in_parts ? std::ssize(values) / count : std::ssize(values);
+      auto first = values.begin() + (is_in_parts ? local * part : 0);
+      if (is_scattered && !rank.starts.empty()) {
+        part = rank.starts[local + 1] - rank.starts[local];
+        first = values.begin() + rank.starts[local];
+      }
       if (!is_reduction || result.empty()) {
         result.insert(result.end(), first, first + part);
         continue;

@@ -343,6 +343,25 @@ TEST_F(JobTest, EveryAlgorithmGivesTheRightResult) {
   EXPECT_GT(runs, 1000);
 }
 
+TEST_F(JobTest, LongBlocksGoAsMessagesWhereTheKernelCopiesNone) {
+  for (int op = first_uneven_operation; op < operation_count; ++op) {
+    const auto operation = static_cast<Operation>(op);
+    for (int size : {2, 3, 5}) {
+      for (int variant = 0; variant < 4; ++variant) {
+        ::setenv("UNISONO_SINGLE_COPY", "0", 1);
+        const Setting s{.size = size,
+                        .algorithm = std::string(name(operation)) + ":fused",
+                        .count = 200,  // blocks of 0, 1600 and 3200 bytes
+                        .is_in_place = (variant & 1) != 0,
+                        .has_gaps = (variant & 2) != 0};
+        check(s, operation, 1);
+        clear_options();
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(JobTest, ZeroCountsReturnAtOnce) {
   for (int op = 1; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls on uneven blocks: through the lines of shared memory, where the algorithm is the fused one; what is
+// left then, and all other algorithms, by schedules.
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "runtime/job.h"
+#include "schedule/ranges.h"
+
+namespace unisono::runtime {
+namespace {
+
+const std::vector<int>& local_ranks(const Communicator& c) {
+  return c.layout->ranks_of[static_cast<std::size_t>(c.layout->node_of[c.rank])];
+}
+
+// A fused call on blocks, as one rank sees it.
+struct Exchange {
+  Operation operation;
+  int rank, size, root;
+  bool is_in_place;
+  int places, lines;  // of a block in shared memory
+  bool has_single_copy;
+
+  bool is_root() const { return rank == root; }
+  bool sends_one() const { return operation == Operation::gatherv || operation == Operation::allgatherv; }
+  bool gets_one() const { return operation == Operation::scatterv; }
+};
+
+// What is left to do behind the lines.
+enum class Left : std::uint8_t { nothing, long_blocks, refused };  // (by the kernel, to copy)
+
+int places_of(const Communicator& c, const Call& call) {
+  return is_uneven_alltoall(call.operation) ? c.size : 1;
+}
+
+int lines_of(const Communicator& c, const CallClass& entry, const Call& call) {
+  const auto wanted = static_cast<int>(entry.choice->parameters.get("lines"));
+  return std::min(wanted, c.slice->most_block_lines(places_of(c, call)));
+}
+
+Exchange exchange_of(const Communicator& c, const Call& call, bool is_in_place, int lines) {
+  return {.operation = call.operation,
+          .rank = c.rank,
+          .size = c.size,
+          .root = call.root,
+          .is_in_place = is_in_place,
+          .places = places_of(c, call),
+          .lines = lines,
+          .has_single_copy = c.has_single_copy && call.operation != Operation::allgatherv};
+}
+
+// The blocks of a side by the rank at the other end: in the program's memory, of one datatype without gaps.
+class BlocksInMemory {
+ public:
+  BlocksInMemory(const BlockArguments& blocks, std::size_t element_bytes)
+      : blocks_(blocks), element_bytes_(element_bytes) {}
+  std::size_t bytes(int peer) const { return blocks_.count_of(peer) * element_bytes_; }
+  char* at(int peer) const {
+    auto* begin = static_cast<char*>(blocks_.buffer);
+    if (blocks_.counts == nullptr) return begin;
+    return begin + blocks_.displacement_of(peer) * static_cast<std::ptrdiff_t>(element_bytes_);
+  }
+
+ private:
+  const BlockArguments& blocks_;
+  std::size_t element_bytes_;
+};
+
+// The same where a schedule would find them: by their numbers, `first` is the side's first one.
+class BlocksOfData {
+ public:
+  BlocksOfData(const Exchange& exchange, const schedule::Data& data, const void* begin,
+               const std::int64_t* places, int first, bool is_one)
+      : begin_(static_cast<const char*>(begin)),
+        starts_(data.lengths.starts),
+        places_(places),
+        first_(is_one ? exchange.rank : first),
+        is_one_(is_one) {}
+  std::size_t bytes(int peer) const {
+    return static_cast<std::size_t>(starts_[number(peer) + 1] - starts_[number(peer)]);
+  }
+  char* at(int peer) const {
+    const std::int64_t offset =
+        places_ != nullptr ? places_[number(peer) - first_] : starts_[number(peer)] - starts_[first_];
+    return const_cast<char*>(begin_) + offset;
+  }
+
+ private:
+  std::int64_t number(int peer) const { return is_one_ ? first_ : first_ + peer; }
+
+  const char* begin_;
+  const std::int64_t* starts_;
+  const std::int64_t* places_;
+  std::int64_t first_;
+  bool is_one_;
+};
+
+// One call's blocks through the lines: short ones in them, long ones by single copy, where the kernel allows
+// it and a block has one reader. Whoever writes a block and whoever reads it know how long it is, so that
+// both take it for short or both for long.
+template <class Blocks>
+class LineBlocks {
+ public:
+  LineBlocks(shm::Slice& slice, const Exchange& exchange, const Blocks& sent, const Blocks& got)
+      : slice_(slice),
+        exchange_(exchange),
+        sent_(sent),
+        got_(got),
+        most_bytes_(shm::Slice::most_block_bytes(exchange.lines)) {}
+
+  Left run() {
+    slice_.begin_blocks(exchange_.places, exchange_.lines);
+    switch (exchange_.operation) {
+      case Operation::gatherv:
+        gather();
+        break;
+      case Operation::scatterv:
+        scatter();
+        break;
+      case Operation::allgatherv:
+        allgather();
+        break;
+      default:
+        alltoall();
+    }
+    slice_.end_blocks();
+    return left_;
+  }
+
+ private:
+  bool is_short(std::size_t bytes) const { return bytes <= most_bytes_; }
+  void leave_long() {
+    if (left_ == Left::nothing) left_ = Left::long_blocks;
+  }
+  void put(int peer, int place, int column) {
+    const std::size_t bytes = sent_.bytes(peer);
+    if (bytes == 0) return;
+    if (is_short(bytes)) return slice_.put_block(sent_.at(peer), bytes, place, column);
+    if (!exchange_.has_single_copy) return leave_long();
+    slice_.offer_block(sent_.at(peer), place, column);
+  }
+  void get(int peer, int place, int column) {
+    const std::size_t bytes = got_.bytes(peer);
+    if (bytes == 0) return;
+    if (is_short(bytes)) return slice_.get_block(got_.at(peer), bytes, place, column);
+    if (!exchange_.has_single_copy) return leave_long();
+    if (!slice_.take_block(got_.at(peer), bytes, peer, place, column)) left_ = Left::refused;
+  }
+  void finish(int peer, int place, int column) {
+    if (exchange_.has_single_copy && !is_short(sent_.bytes(peer))) slice_.await_taken(place, column);
+  }
+  void copy_own() {
+    if (exchange_.is_in_place) return;
+    const std::size_t bytes = got_.bytes(exchange_.rank);
+    if (bytes != 0) std::memcpy(got_.at(exchange_.rank), sent_.at(exchange_.rank), bytes);
+  }
+  template <class Do>
+  void for_others(Do what) {
+    for (int distance = 1; distance < exchange_.size; ++distance) {
+      const int peer = exchange_.rank + distance;
+      what(peer < exchange_.size ? peer : peer - exchange_.size);
+    }
+  }
+
+  void gather() {
+    if (exchange_.is_root()) {
+      copy_own();
+      for_others([this](int peer) { get(peer, 0, peer); });
+    } else {
+      put(exchange_.root, 0, exchange_.rank);
+      finish(exchange_.root, 0, exchange_.rank);
+    }
+  }
+  void scatter() {
+    if (exchange_.is_root()) {
+      for_others([this](int peer) { put(peer, 0, peer); });
+      copy_own();
+      for_others([this](int peer) { finish(peer, 0, peer); });
+    } else {
+      get(exchange_.root, 0, exchange_.rank);
+    }
+  }
+  void allgather() {
+    const int rank = exchange_.rank;
+    const Blocks& own = exchange_.is_in_place ? got_ : sent_;
+    const std::size_t bytes = own.bytes(rank);
+    if (!is_short(bytes)) {
+      leave_long();
+    } else if (bytes != 0) {
+      slice_.put_block(own.at(rank), bytes, 0, rank);
+    }
+    copy_own();
+    for_others([this](int peer) { get(peer, 0, peer); });
+  }
+  void alltoall() {
+    for_others([this](int peer) { put(peer, peer, exchange_.rank); });
+    copy_own();
+    for_others([this](int peer) { get(peer, exchange_.rank, peer); });
+    for_others([this](int peer) { finish(peer, peer, exchange_.rank); });
+  }
+
+  shm::Slice& slice_;
+  const Exchange& exchange_;
+  const Blocks& sent_;
+  const Blocks& got_;
+  std::size_t most_bytes_;
+  Left left_ = Left::nothing;
+};
+
+template <class Blocks>
+Left run_in_lines(shm::Slice& slice, const Exchange& exchange, const Blocks& sent, const Blocks& got) {
+  return LineBlocks<Blocks>(slice, exchange, sent, got).run();
+}
+
+// All counts that MPI says are significant here are valid, and the memory is somewhere.
+bool is_readable(const BlockArguments& blocks, int size) {
+  if (blocks.counts == nullptr) return blocks.buffer != nullptr || blocks.count == 0;
+  bool are_valid = blocks.buffer != nullptr;
+  for (int i = 0; i < size; ++i) are_valid = are_valid && blocks.is_valid(i);
+  return are_valid;
+}
+
+}  // namespace
+
+// Of types without gaps, a call of which only the counts and places are new.
+bool Job::is_known_exchange(const Communicator& c, const Call& call) const {
+  const BlockMemo& memo = c.block_memo(call.operation);
+  if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return false;
+  const auto holds = [](host::Datatype known, host::Datatype type) {
+    return type == host::Datatype{} || type == known;
+  };
+  if (!holds(memo.send_type, call.send_blocks.type) || !holds(memo.recv_type, call.recv_blocks.type) ||
+      (call.is_in_place && is_uneven_alltoall(call.operation)) || !is_readable(call.send_blocks, c.size) ||
+      !is_readable(call.recv_blocks, c.size))
+    return false;
+  return !has_known_blocks(call.operation) ||
+         tuning::size_class(mean_bytes(call.recv_blocks, memo.recv_bytes, c.size)) == memo.size_class;
+}
+
+int Job::exchange_again(Communicator& c, const Call& call) {
+  const BlockMemo& memo = c.block_memo(call.operation);
+  CallClass& entry = *memo.entry;
+  const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
+  if (has_known_blocks(call.operation))
+    entry.bytes += static_cast<std::uint64_t>(mean_bytes(call.recv_blocks, memo.recv_bytes, c.size));
+  const double start_s = is_timed ? now_s() : 0;
+  const Exchange exchange = exchange_of(c, call, call.is_in_place, memo.lines);
+  const BlocksInMemory sent(call.send_blocks, memo.send_bytes), got(call.recv_blocks, memo.recv_bytes);
+  int error = host::success;
+  const Left left = run_in_lines(*c.slice, exchange, sent, got);
+  if (left == Left::refused) give_up_single_copy(call);
+  if (left == Left::long_blocks) {
+    c.work.blocks.read(host_, call, c.rank, c.size, &error);
+    const schedule::Compiled& what = *compiled(c, entry, call, c.work.blocks.is_in_place(), true);
+    schedule::Data data;
+    if (error == host::success)
+      error = c.work.blocks.prepare(host_, call, what, &data, &c.work.packed_input, &c.work.packed_output);
+    if (error == host::success) error = run_long_blocks(c, exchange.lines, call, what, &data);
+    if (error == host::success) error = c.work.blocks.deliver(host_, c.work.packed_output);
+  }
+  if (is_timed) keep_time(entry, now_s() - start_s, error == host::success);
+  return error == host::success ? error : host_.call_error_handler(call.comm, error);
+}
+
+void Job::remember_blocks(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes) {
+  BlockMemo& memo = c.block_memo(call.operation);
+  if (is_reduction(call.operation) || call.operation == Operation::alltoallw) return;
+  const auto keep = [&](host::Datatype type, host::Datatype* known, std::size_t* element_bytes) {
+    if (type == host::Datatype{}) return true;
+    const host::TypeInfo info = type_info(host_, type);
+    *known = type;
+    *element_bytes = info.size_bytes;
+    return info.is_contiguous && info.element != ElementType::derived &&
+           info.extent_bytes == static_cast<std::ptrdiff_t>(info.size_bytes);
+  };
+  BlockMemo next = memo;
+  next.entry = &entry;
+  next.size_class = tuning::size_class(bytes);
+  next.lines = lines_of(c, entry, call);
+  const bool are_plain = keep(call.send_blocks.type, &next.send_type, &next.send_bytes) &&
+                         keep(call.recv_blocks.type, &next.recv_type, &next.recv_bytes);
+  memo = are_plain ? next : BlockMemo{};
+}
+
+// What is too long for lines, as the algorithm's schedule moves blocks of any length: the others count as
+// empty there, on both sides.
+int Job::run_long_blocks(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
+                         schedule::Data* data) {
+  c.work.blocks.leave_out_short(static_cast<std::int64_t>(shm::Slice::most_block_bytes(lines)), data);
+  return execute(c, call, what, *data);
+}
+
+int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative) {
+  Workspace& work = c.work;
+  const schedule::Compiled& what = *compiled(c, entry, call, work.blocks.is_in_place(), is_commutative);
+  schedule::Data data;
+  int error = work.blocks.prepare(host_, call, what, &data, &work.packed_input, &work.packed_output);
+  if (error != host::success) return error;
+  if (entry.kind == CallClass::Kind::fused && !is_reduction(call.operation)) {
+    const Exchange exchange = exchange_of(c, call, work.blocks.is_in_place(), lines_of(c, entry, call));
+    const int first_got = is_uneven_alltoall(call.operation) ? c.size : 0;
+    const BlocksOfData sent(exchange, data, data.input, data.input_places, 0, exchange.sends_one());
+    const BlocksOfData got(exchange, data, data.output, data.output_places, first_got, exchange.gets_one());
+    const Left left = run_in_lines(*c.slice, exchange, sent, got);
+    if (left == Left::refused) give_up_single_copy(call);
+    if (left == Left::long_blocks) error = run_long_blocks(c, exchange.lines, call, what, &data);
+    return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
+  }
+  schedule::Data told;
+  if (const schedule::Compiled* telling = header(c, entry, call, true, &work, &told).get();
+      telling != nullptr) {
+    error = execute(c, call, *telling, told);
+    if (error != host::success) return error;
+  }
+  learn_blocks(c, entry, call, &work);
+  data.elements = work.blocks.longest();
+  if (is_reduction(call.operation)) {
+    const host::TypeInfo info = type_info(host_, call.send_blocks.type, &error);
+    Operator op(host_, {call.send_blocks.type, call.op}, info, is_commutative);
+    data.combine = op.combine();
+    error = execute(c, call, what, data);
+    if (error == host::success) error = op.error();
+  } else {
+    error = execute(c, call, what, data);
+  }
+  return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
+}
+
+// Lengths travel along the blocks' tree, ahead of them, or the ranks of a node tell each other of their
+// blocks.
+const std::shared_ptr<const schedule::Compiled>& Job::header(Communicator& c, CallClass& entry,
+                                                             const Call& call, bool is_blocking,
+                                                             Workspace* work, schedule::Data* data) {
+  const tuning::Choice& choice = *entry.choice;
+  if (choice.algorithm->build_tree_header) {
+    if (entry.header == nullptr || entry.header_root != call.root) {
+      schedule::Problem telling = problem(c, call, true);
+      telling.operation = Operation::allgather;
+      telling.is_in_place = true;
+      entry.header =
+          schedule::compile(telling, choice.algorithm->build_tree_header(telling, choice.parameters));
+      entry.header_root = call.root;
+    }
+    work->blocks.lengths(&work->told);
+    *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
+  } else if (choice.algorithm->build_header) {
+    const auto count = static_cast<int>(local_ranks(c).size());
+    if (entry.header == nullptr && count > 1) {
+      const schedule::Problem node{
+          .operation = Operation::allgather,
+          .size = count,
+          .rank = c.layout->local_rank_of[c.rank],
+          .is_in_place = true,
+          .layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(count)),
+          .blocks = {}};
+      // Those that do not block must not wait inside, as a fused allgather does.
+      const algorithms::Descriptor* aside = algorithms::find(Operation::allgather, "shared");
+      entry.header = is_blocking
+                         ? schedule::compile(node, choice.algorithm->build_header(node, choice.parameters))
+                         : schedule::compile(node, aside->build(node, algorithms::with_standards(*aside)));
+    }
+    work->told.assign(static_cast<std::size_t>(count), work->blocks.to_tell(call.operation));
+    *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
+  }
+  return entry.header;
+}
+
+void Job::learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work) {
+  const algorithms::Descriptor& algorithm = *entry.choice->algorithm;
+  if (algorithm.build_tree_header) work->blocks.set_lengths(work->told);
+  if (algorithm.build_header) work->blocks.learn(call.operation, local_ranks(c), work->told);
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks whose lengths two ranks know, and no others: each has a slot of its own in the rings of lines, which
+// move on by all slots together, whatever is in them. A2.
+#include <algorithm>
+#include <cassert>
+
+#include "base/copy.h"
+#include "shm/lines.h"
+
+namespace unisono::shm {
+
+std::size_t Slice::most_block_bytes(int lines) {
+  return bytes_in(static_cast<std::size_t>(lines));
+}
+
+int Slice::most_block_lines(int places) const {
+  return static_cast<int>(state_->longest_lines) / places;
+}
+
+// No slot is cut at the ring's end.
+void Slice::begin_blocks(int places, int lines) {
+  State& s = *state_;
+  s.places = static_cast<std::uint64_t>(places);
+  s.lines_of_place = static_cast<std::uint64_t>(lines);
+  const std::uint64_t all = s.places * s.lines_of_place;
+  assert(all <= s.longest_lines);
+  const std::uint64_t begin = s.position & s.ring_mask;
+  if (begin + all > s.ring_mask + 1) s.advance(s.ring_mask + 1 - begin);
+  if (s.position > s.soft_limit) s.make_room(wait_);
+}
+
+void Slice::put_block(const void* block, std::size_t bytes, int place, int column) {
+  State& s = *state_;
+  assert(lines_of(bytes) <= s.lines_of_place);
+  std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
+  if (is_in_lines(bytes)) {
+    const auto* from = static_cast<const char*>(block);
+    for (; bytes > payload_bytes; bytes -= payload_bytes, from += payload_bytes, ++at) {
+      post_line(s.row(at) + column, from, payload_bytes, at);
+    }
+    post_line(s.row(at) + column, from, bytes, at);
+  } else {
+    copy_bytes(s.block(column, at), block, bytes);
+    post_line(s.row(at) + column, nullptr, 0, at);
+  }
+  if (s.is_ringing) [[unlikely]]
+    shm::ring(wait_.doorbell);
+}
+
+void Slice::get_block(void* into, std::size_t bytes, int place, int column) {
+  State& s = *state_;
+  std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
+  if (!is_in_lines(bytes)) {
+    s.await_payload(s.row(at)[column], at, wait_);
+    copy_bytes(into, s.block(column, at), bytes);
+    return;
+  }
+  for (auto* to = static_cast<char*>(into); bytes > 0; ++at) {
+    const std::size_t length = std::min(bytes, payload_bytes);
+    copy_short(to, s.await_payload(s.row(at)[column], at, wait_), length);
+    to += length, bytes -= length;
+  }
+}
+
+void Slice::offer_block(const void* block, int place, int column) {
+  State& s = *state_;
+  const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  assert(s.lines_of_place > 1);
+  post_line(s.row(at) + column, &address, sizeof address, at);
+  if (s.is_ringing) shm::ring(wait_.doorbell);
+}
+
+// The reader answers in the slot's next line.
+bool Slice::take_block(void* into, std::size_t bytes, int owner, int place, int column) {
+  State& s = *state_;
+  const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
+  std::uint64_t address = 0;
+  std::memcpy(&address, s.await_payload(s.row(at)[column], at, wait_), sizeof address);
+  if (!read_remote(owner, address, into, bytes)) return false;
+  post_line(s.row(at + 1) + column, nullptr, 0, at + 1);
+  if (s.is_ringing) shm::ring(wait_.doorbell);
+  return true;
+}
+
+void Slice::await_taken(int place, int column) {
+  State& s = *state_;
+  const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place + 1;
+  s.await_payload(s.row(at)[column], at, wait_);
+}
+
+void Slice::end_blocks() {
+  state_->advance(state_->places * state_->lines_of_place);
+}
+
+}  // namespace unisono::shm

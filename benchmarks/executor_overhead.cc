@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the executor costs beyond the host's calls: the same steps run as a schedule and written by hand on
 // the host interface. One rank of the fake host sends to itself, so that nothing but the code is measured;
-// the column items_per_second counts steps. Compare the column CPU where other programs run.
+// pieces go over a host that does nothing at all (instant_host.h), since the fake one's tests take longer the
+// more messages are under way. The column items_per_second counts steps. Compare the column CPU where other
+// programs run.
 //
 //   cmake --build build/release --target executor_overhead && build/release/benchmarks/executor_overhead
 #include <benchmark/benchmark.h>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "host/fake/fake_host.h"
+#include "instant_host.h"
 #include "schedule/executor.h"
 #include "shm/slice.h"
 
@@ -55,7 +58,7 @@ Program additions(int steps) {
   return {.stages = {stage}};
 }
 
-void run_program(benchmark::State& state, FakeHost& host, const Program& program, std::int64_t elements,
+void run_program(benchmark::State& state, host::Host& host, const Program& program, std::int64_t elements,
                  shm::Slice* slice = nullptr) {
   const int self = 0;
   std::vector<double> input(elements, 1), output(elements, 1);
@@ -114,6 +117,98 @@ void exchanges_in_pieces(benchmark::State& state) {
   const auto pieces = state.range(0);
   run_alone([&](FakeHost& host) { run_program(state, host, exchanges(4, sizeof(double)), pieces); });
   state.SetItemsProcessed(state.iterations() * 4 * pieces * steps_per_exchange);
+}
+
+// A rank in the middle of a chain: what comes in goes on, piece by piece, `window` of each under way.
+Program chain(std::int64_t segment_bytes, int window) {
+  Stage stage{.rounds = 1, .write = {}, .segment_bytes = segment_bytes, .window = window};
+  stage.write = [](int, Writer& writer) {
+    writer.recv(whole(Place::output), 0);
+    writer.send(whole(Place::output), 0);
+  };
+  return {.stages = {stage}};
+}
+
+// The same in a reduction: what comes in is joined before it goes on.
+Program joining_chain(std::int64_t segment_bytes, int window) {
+  Stage stage{.rounds = 1, .write = {}, .segment_bytes = segment_bytes, .window = window};
+  stage.write = [](int, Writer& writer) {
+    writer.recv(whole(Place::scratch), 0);
+    writer.reduce(whole(Place::output), whole(Place::input), whole(Place::scratch));
+    writer.send(whole(Place::output), 0);
+  };
+  return {.stages = {stage}, .scratch = 1};
+}
+
+// Each piece's receive begins when that `window` pieces before it is over, as by double buffering.
+template <class Join>
+void pass_on(host::Host& host, char* in, char* out, std::int64_t pieces, std::size_t bytes, Join join) {
+  constexpr int window = 2;
+  host::Request coming[window], going[window];
+  const auto wait = [&](host::Request* request) {
+    for (bool is_done = false; !is_done;) host.test(request, &is_done);
+  };
+  const auto receive = [&](std::int64_t piece) {
+    host.irecv(in + static_cast<std::size_t>(piece) * bytes, bytes, 0, 0, host.world(),
+               &coming[piece % window]);
+  };
+  for (int i = 0; i < window && i < pieces; ++i) receive(i);
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    wait(&coming[piece % window]);
+    if (piece + window < pieces) receive(piece + window);
+    join(piece);
+    if (piece >= window) wait(&going[piece % window]);
+    host.isend(out + static_cast<std::size_t>(piece) * bytes, bytes, 0, 0, host.world(),
+               &going[piece % window]);
+  }
+  for (int i = 0; i < window && i < pieces; ++i) wait(&going[i]);
+}
+
+void chain_by_hand(benchmark::State& state) {
+  const auto pieces = state.range(0);
+  host::InstantHost instant;
+  host::Host* host = &instant;
+  benchmark::DoNotOptimize(host);  // which host it is is known at run time only
+  std::vector<double> output(static_cast<std::size_t>(pieces), 1);
+  auto* data = reinterpret_cast<char*>(output.data());
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    pass_on(*host, data, data, pieces, sizeof(double), [](std::int64_t) {});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * pieces * 2);
+}
+
+void chain_as_schedule(benchmark::State& state) {
+  const auto pieces = state.range(0);
+  host::InstantHost host;
+  run_program(state, host, chain(sizeof(double), static_cast<int>(state.range(1))), pieces);
+  state.SetItemsProcessed(state.iterations() * pieces * 2);
+}
+
+void joining_chain_by_hand(benchmark::State& state) {
+  const auto pieces = state.range(0);
+  host::InstantHost instant;
+  host::Host* host = &instant;
+  shm::Combine combine = sum;
+  benchmark::DoNotOptimize(host);
+  benchmark::DoNotOptimize(combine);
+  const auto count = static_cast<std::size_t>(pieces);
+  std::vector<double> input(count, 1), output(count, 1), scratch(count, 1);
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    pass_on(*host, reinterpret_cast<char*>(scratch.data()), reinterpret_cast<char*>(output.data()), pieces,
+            sizeof(double), [&](std::int64_t i) { combine(&output[i], &input[i], &scratch[i], 1); });
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * pieces * 3);
+}
+
+void joining_chain_as_schedule(benchmark::State& state) {
+  const auto pieces = state.range(0);
+  host::InstantHost host;
+  run_program(state, host, joining_chain(sizeof(double), static_cast<int>(state.range(1))), pieces);
+  state.SetItemsProcessed(state.iterations() * pieces * 3);
 }
 
 void additions_by_hand(benchmark::State& state) {
@@ -175,6 +270,10 @@ void fused_as_schedule(benchmark::State& state) {
 BENCHMARK(exchanges_by_hand)->Arg(1)->Arg(5)->UseRealTime();
 BENCHMARK(exchanges_as_schedule)->Arg(1)->Arg(5)->UseRealTime();
 BENCHMARK(exchanges_in_pieces)->Arg(1)->Arg(16)->Arg(256)->UseRealTime();
+BENCHMARK(chain_by_hand)->Arg(128)->UseRealTime();
+BENCHMARK(chain_as_schedule)->Args({1, 2})->Args({2, 2})->Args({128, 2})->Args({128, 4})->UseRealTime();
+BENCHMARK(joining_chain_by_hand)->Arg(128)->UseRealTime();
+BENCHMARK(joining_chain_as_schedule)->Args({128, 2})->Args({128, 4})->UseRealTime();
 BENCHMARK(additions_by_hand)->Arg(1)->Arg(16)->Arg(256)->UseRealTime();
 BENCHMARK(additions_as_schedule)->Arg(1)->Arg(16)->Arg(256)->UseRealTime();
 BENCHMARK(fused_by_hand)->UseRealTime();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -26,6 +27,11 @@ bool is_node_step(const Step& step) {
   return false;
 }
 
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 // Can the stage's steps never be more than one piece, whatever the count?
 bool is_whole(const Stage& stage) {
   return stage.segment_bytes == 0 && stage.shared == SharedMode::none;
@@ -37,6 +43,7 @@ class Compiler {
       : problem_(problem), program_(program), made_(std::make_shared<Compiled>()) {}
 
   std::shared_ptr<const Compiled> compile() {
+    made_->number = next_number();
     made_->problem = problem_;
     made_->exposed_input = in_place(problem_, whole(Place::input));
     made_->exposed_output = in_place(problem_, whole(Place::output));
@@ -69,6 +76,7 @@ class Compiler {
         refuse("more stages with shared memory than channels");
       }
       compiled.channel = next_channel_ - 1;
+      made_->has_channels = true;
     }
     const std::size_t begin = flat_.size();
     std::vector<Step> written;
@@ -178,9 +186,28 @@ class Compiler {
     step.into = index_of(flat.step.into);
     step.left = index_of(flat.step.left);
     step.right = index_of(flat.step.right);
+    step.is_cut_alike = !flat.is_token && is_cut_alike(flat.step, named);
+    step.is_plain = step.is_cut_alike && !flat.is_node_step;
     const Stage& stage = made_->stages[step.stage].shape;
     if (is_message(step.kind)) made_->most_messages += is_whole(stage) ? 1 : stage.window;
     made_->steps.push_back(step);
+  }
+
+  // Are all operands equally long for every count? Then they are cut in the same places.
+  bool is_cut_alike(const Step& step, const Operands& named) const {
+    if (!is_message(step.kind) && step.kind != StepKind::copy && step.kind != StepKind::reduce) return false;
+    const Ref& one = step.kind == StepKind::send ? step.left : step.into;
+    for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+      if (ref == nullptr) continue;
+      const bool is_as_long = ref->parts == one.parts && ref->last - ref->first == one.last - one.first &&
+                              (ref->first - one.first) % one.parts == 0;
+      if (!is_as_long || !is_even(*ref)) return false;
+    }
+    return true;
+  }
+  bool is_even(const Ref& ref) const {
+    return !has_uneven_blocks(problem_.operation) && !has_sub_range(ref) &&
+           (is_private(ref.place) || ref.place == Place::shared);
   }
 
   void mark_results_for_others() {
@@ -210,9 +237,7 @@ class Compiler {
     for (std::size_t at = hash_of(ref) & (index_.size() - 1);; at = (at + 1) & (index_.size() - 1)) {
       if (index_[at] < 0) {
         index_[at] = static_cast<std::int32_t>(made_->refs.size());
-        const bool is_even = !has_uneven_blocks(problem_.operation);
-        made_->refs.push_back(
-            {ref, is_even && is_private(ref.place) && ref.parts == 1 && !has_sub_range(ref)});
+        made_->refs.push_back({ref, is_even(ref)});
       } else if (static_cast<const Ref&>(made_->refs[index_[at]]) != ref) {
         continue;
       }

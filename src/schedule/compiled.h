@@ -22,23 +22,28 @@ enum class Wait : std::uint8_t {
 constexpr bool is_start(Wait how) {
   return how == Wait::started_pieces || how == Wait::started_all;
 }
-// Is the wait over for `piece` of a step of so many pieces, where the other step has started and done so many
-// of its own?
-inline bool is_over(Wait how, std::int64_t piece, std::int64_t pieces, std::int64_t other_started,
-                    std::int64_t other_done, std::int64_t other_pieces) {
+// How many pieces of a step of so many may be started as far as the other step goes, which has started and
+// done so many of its own? Pieces of the step that there are not may be counted as well.
+inline std::int64_t pieces_allowed(Wait how, std::int64_t pieces, std::int64_t other_started,
+                                   std::int64_t other_done, std::int64_t other_pieces) {
   switch (how) {
     case Wait::pieces:
-      return other_done >= pieces_needed(piece, pieces, other_pieces);
+      return pieces_covered(other_done, other_pieces, pieces);
     case Wait::all:
-      return other_done == other_pieces;
+      return other_done == other_pieces ? pieces : 0;
     case Wait::previous:
-      return other_done >= piece;
+      return other_done + 1;
     case Wait::started_pieces:
-      return other_started > piece;
+      return other_started;
     case Wait::started_all:
-      return other_started == other_pieces;
+      return other_started == other_pieces ? pieces : 0;
   }
-  return true;
+  return pieces;
+}
+// Is the wait over for `piece`?
+inline bool is_over(Wait how, std::int64_t piece, std::int64_t pieces, std::int64_t other_started,
+                    std::int64_t other_done, std::int64_t other_pieces) {
+  return piece < pieces_allowed(how, pieces, other_started, other_done, other_pieces);
 }
 
 struct Predecessor {
@@ -48,7 +53,8 @@ struct Predecessor {
 };
 
 struct CompiledRef : Ref {
-  bool is_plain = false;  // whole units of private memory, no sub-range: the usual case
+  // Its elements follow from the count alone, and it has no sub-range: the usual case.
+  bool is_even = false;
 };
 
 struct CompiledStep {
@@ -56,6 +62,8 @@ struct CompiledStep {
   bool is_token = false;       // a message that is sent whatever the count
   bool is_node_step = false;   // runs in the node order of its stage
   bool is_for_others = false;  // a reduction into a slot that this rank does not read again
+  bool is_cut_alike = false;   // moves data, and its operands, all even, are equally long whatever the count
+  bool is_plain = false;       // the same, all in this process's memory
   std::int32_t stage = 0;
   std::int32_t peer = -1;
   std::int32_t tag = 0;                        // messages: offset from the communicator's first tag
@@ -76,6 +84,7 @@ struct CompiledStage {
 
 class Compiled {
  public:
+  std::uint64_t number = 0;  // no other one of this process has it, at the same address later neither
   Problem problem;
   std::vector<CompiledStage> stages;
   std::vector<CompiledStep> steps;
@@ -86,7 +95,8 @@ class Compiled {
   std::vector<std::int32_t> roots;  // steps that wait for none
   bool is_fused_only = false;       // nothing but fused steps, in one piece each: run in order
   bool is_whole = false;            // every step is one piece, whatever the count
-  std::int64_t most_messages = 0;   // under way at a time
+  bool has_channels = false;
+  std::int64_t most_messages = 0;  // under way at a time
 
   // The furthest element that any step names, as last of parts units; what is allocated reaches up to there.
   std::int64_t scratch_last = 0;

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "schedule/run_state.h"
@@ -13,8 +14,6 @@ namespace unisono::schedule {
 
 namespace {
 
-// After so many bytes of copies and reductions messages get a look.
-constexpr std::int64_t most_local_bytes = 128 << 10;
 // While cores are to be had, a rank that waits for messages gives its own away only now and then: one look
 // takes some 50 ns, giving a core away that nobody wants ten times as long.
 constexpr std::uint32_t polls_per_yield = 256;
@@ -56,28 +55,19 @@ int Executor::finish() {
 }
 
 int Executor::State::run_fused(const Compiled& what, const Ground& where, const Data& with) {
-  compiled = &what;
-  ground = where;
-  data = with;
-  element_bytes = static_cast<std::int64_t>(with.element_bytes);
-  place_buffers();
-  stages.resize(what.stages.size());
-  for (StageProgress& stage : stages) stage.pieces = 1;
+  take(what, where, with);
+  cut = {};
   for (const CompiledStep& step : what.steps) do_fused(step, 0);
   return host::success;
 }
 
 void Executor::State::start(const Compiled& what, const Ground& where, const Data& with) {
-  compiled = &what;
-  ground = where;
-  data = with;
-  element_bytes = static_cast<std::int64_t>(with.element_bytes);
   error = host::success;
   local_bytes = 0;
   idle_polls = 0;
   test_abandoned();
-  place_buffers();
-  prepare_stages();
+  take(what, where, with);
+  if (what.has_channels) begin_channels();
   const std::size_t count = what.steps.size();
   steps_left = static_cast<std::int64_t>(count);
   const auto most_messages = static_cast<std::size_t>(what.most_messages);
@@ -86,15 +76,15 @@ void Executor::State::start(const Compiled& what, const Ground& where, const Dat
     messages.resize(most_messages);
     completed.resize(most_messages);
   }
-  if (queue.size() < count) queue.resize(count);
+  if (queue.size() < count) queue.resize(std::bit_ceil(count));
   queue_first = queue_count = 0;
   if (is_whole) {
+    cut = {};
     waits.assign(what.waits.begin(), what.waits.end());
     std::copy(what.roots.begin(), what.roots.end(), queue.begin());
     queue_count = what.roots.size();
   } else {
-    progress.assign(count, StepProgress());
-    for (const std::int32_t step : what.roots) enqueue(step);
+    prepare_steps();
   }
 }
 
@@ -103,13 +93,7 @@ bool Executor::State::poll() {
   if (is_whole) {
     start_ready();
   } else {
-    while (queue_count > 0 && error == host::success && local_bytes < most_local_bytes) {
-      const std::int32_t step = queue[queue_first];
-      if (++queue_first == queue.size()) queue_first = 0;
-      --queue_count;
-      progress[step].is_queued = false;
-      consider(step);
-    }
+    start_ready_pieces();
   }
   local_bytes = 0;
   if (error == host::success && steps_left > 0) {
@@ -117,101 +101,6 @@ bool Executor::State::poll() {
     test_awaits();
   }
   return steps_left == 0 || error != host::success;
-}
-
-// Steps of one piece: each comes into the queue once, when nothing is left that it waits for.
-void Executor::State::start_ready() {
-  while (queue_first < queue_count && local_bytes < most_local_bytes) {
-    const std::int32_t index = queue[queue_first++];
-    const CompiledStep& step = compiled->steps[index];
-    has_moved = true;
-    const bool is_done = start_piece(index, step, 0);
-    if (error != host::success) return;
-    wake(step.first_start_successor, step.last_start_successor);
-    if (is_done) {
-      wake(step.first_successor, step.last_successor);
-      --steps_left;
-    }
-  }
-}
-
-void Executor::State::wake(std::int32_t first, std::int32_t last) {
-  for (std::int32_t i = first; i < last; ++i) {
-    const std::int32_t step = compiled->successors[i];
-    if (!is_whole) {
-      enqueue(step);
-    } else if (--waits[step] == 0) {
-      queue[queue_count++] = step;
-    }
-  }
-}
-
-void Executor::State::complete(std::int32_t index, std::int64_t piece) {
-  has_moved = true;
-  if (!is_whole) {
-    complete_piece(index, piece);
-    return;
-  }
-  const CompiledStep& step = compiled->steps[index];
-  wake(step.first_successor, step.last_successor);
-  --steps_left;
-}
-
-void Executor::State::enqueue(std::int32_t step) {
-  if (std::exchange(progress[step].is_queued, true)) return;
-  std::size_t at = queue_first + queue_count++;
-  if (at >= queue.size()) at -= queue.size();
-  queue[at] = step;
-}
-
-bool Executor::State::may_start(const CompiledStep& step, std::int64_t piece) const {
-  for (std::int32_t i = step.first_predecessor; i != step.last_predecessor; ++i) {
-    const Predecessor& wait = compiled->predecessors[i];
-    const StepProgress& other = progress[wait.step];
-    const std::int64_t others = stages[compiled->steps[wait.step].stage].pieces;
-    if (!is_over(wait.how, piece, stages[step.stage].pieces, other.started, other.done, others)) return false;
-  }
-  return true;
-}
-
-// Starts what may be started of a step. A local step takes one piece and goes back to the end of the queue,
-// so that its successors' messages do not wait for all its pieces.
-void Executor::State::consider(std::int32_t index) {
-  const CompiledStep& step = compiled->steps[index];
-  const StageProgress& stage = stages[step.stage];
-  StepProgress& own = progress[index];
-  while (own.started < stage.pieces && own.started - own.done < stage.window &&
-         may_start(step, own.started)) {
-    has_moved = true;
-    const std::int64_t piece = own.started++;
-    const bool is_done = start_piece(index, step, piece);
-    if (error != host::success) return;
-    wake(step.first_start_successor, step.last_start_successor);
-    if (is_done) {
-      complete_piece(index, piece);
-      return;
-    }
-  }
-}
-
-void Executor::State::complete_piece(std::int32_t index, std::int64_t piece) {
-  StepProgress& own = progress[index];
-  const CompiledStep& step = compiled->steps[index];
-  if (piece != own.done) {
-    own.done_ahead |= std::uint64_t{1} << (piece - own.done - 1);
-    return;
-  }
-  ++own.done;
-  for (; own.done_ahead & 1; ++own.done) own.done_ahead >>= 1;
-  own.done_ahead >>= 1;
-  wake(step.first_successor, step.last_successor);
-  if (step.next_piece_of >= 0) enqueue(step.next_piece_of);
-  const std::int64_t pieces = stages[step.stage].pieces;
-  if (own.done == pieces) {
-    --steps_left;
-  } else if (own.started < pieces) {
-    enqueue(index);
-  }
 }
 
 void Executor::State::test_messages() {
@@ -227,21 +116,31 @@ void Executor::State::test_messages() {
     code = ground.host->test_some(static_cast<int>(message_count), requests.data(), &completed_count,
                                   completed.data());
   }
-  for (int i = 0; i < completed_count; ++i) {
-    Piece& message = messages[completed[i]];
-    complete(message.step, message.piece);
-    message.step = -1;
-  }
   if (completed_count > 0) {
-    std::size_t kept = 0;
+    has_moved = true;
+    if (is_whole) {
+      for (int i = 0; i < completed_count; ++i) complete(messages[completed[i]].step);
+    } else {
+      complete_messages(completed_count);
+    }
+    forget_messages(completed_count);
+  }
+  if (code != host::success) fail(code);
+}
+
+// Those that are over.
+void Executor::State::forget_messages(int completed_count) {
+  for (int i = 0; i < completed_count; ++i) messages[completed[i]].step = -1;
+  std::size_t kept = message_count - static_cast<std::size_t>(completed_count);
+  if (kept > 0) {
+    kept = 0;
     for (std::size_t i = 0; i < message_count; ++i) {
       if (messages[i].step < 0) continue;
       messages[kept] = messages[i];
       requests[kept++] = requests[i];
     }
-    message_count = kept;
   }
-  if (code != host::success) fail(code);
+  message_count = kept;
 }
 
 void Executor::State::test_awaits() {
@@ -253,7 +152,12 @@ void Executor::State::test_awaits() {
     }
     awaiting[i] = awaiting.back();
     awaiting.pop_back();
-    complete(await.step, await.piece);
+    has_moved = true;
+    if (is_whole) {
+      complete(await.step);
+    } else {
+      complete_piece(await.step, await.piece);
+    }
   }
 }
 
@@ -330,6 +234,7 @@ void Executor::State::test_abandoned() {
 int Executor::State::finish() {
   backoff.reset();
   if (error != host::success) drain();
+  if (!compiled->has_channels) return error;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const CompiledStage& stage = compiled->stages[i];
     if (stage.channel >= 0 && !stage.shape.continues_channel) ground.slice->end(stages[i].use);

@@ -133,6 +133,36 @@ inline std::int64_t pieces_needed(std::int64_t piece, std::int64_t pieces, std::
   return divide((piece + 1) * other_pieces + pieces - 1, pieces);
 }
 
+// The other way round: how many of `pieces` lie within the first `other_done` of `other_pieces`.
+inline std::int64_t pieces_covered(std::int64_t other_done, std::int64_t other_pieces, std::int64_t pieces) {
+  if (pieces == other_pieces) return other_done;
+  return divide(other_done * pieces, other_pieces);
+}
+
+// The pieces of a range one after the other, as cut() makes them, with one division for them all: what is
+// left of it makes a piece longer whenever it has added up to an element.
+class PieceWalk {
+ public:
+  PieceWalk() = default;
+  PieceWalk(std::int64_t length, std::int64_t pieces)
+      : pieces_(pieces), quotient_(divide(length, pieces)), remainder_(length - quotient_ * pieces) {}
+
+  ElementRange next() {
+    const std::int64_t first = next_;
+    left_ += remainder_;
+    next_ += quotient_;
+    if (left_ >= pieces_) {
+      left_ -= pieces_;
+      ++next_;
+    }
+    return {first, next_};
+  }
+
+ private:
+  std::int64_t pieces_ = 1, quotient_ = 0, remainder_ = 0;
+  std::int64_t next_ = 0, left_ = 0;
+};
+
 // A message of no bytes is not sent, on both sides alike, unless it is a token: in a barrier, or where the
 // reference is empty whatever the count.
 inline bool is_token(Operation operation, const Ref& ref) {

@@ -28,12 +28,21 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
-// Of a step that may have several pieces.
+// Of a step that may have several pieces. One that may not go on watches a step that holds it up, and looks
+// at all that it waits for only when that one has come further.
 struct StepProgress {
   std::int64_t started = 0;      // pieces 0 .. started - 1 have been started
   std::int64_t done = 0;         // pieces 0 .. done - 1 are done
+  std::int64_t allowed = 0;      // pieces 0 .. allowed - 1 may start, as far as other steps go
   std::uint64_t done_ahead = 0;  // bit k: piece done + 1 + k is done as well
-  bool is_queued = false;
+  std::int64_t pieces = 1;       // of its stage, as is its window
+  PieceWalk walk;                // where its operands are cut alike
+  std::int32_t window = 1;
+  std::int32_t held_by = 0;  // in Compiled::predecessors: what allows no more than `allowed`
+  // The step that it watches, or: it is queued; it has as many pieces under way as it may, and goes on when
+  // some are done; all its pieces have been started.
+  std::int32_t watched = queued;
+  static constexpr std::int32_t queued = -1, is_full = -2, all_started = -3;
 };
 
 struct StageProgress {
@@ -41,24 +50,46 @@ struct StageProgress {
   std::int64_t window = 1;
   shm::Slice::Use use;
 
-  // As cut(): where piece `piece` of `length` elements begins. Lengths of references differ little within a
-  // stage, so that there is seldom anything to divide.
-  std::int64_t piece_start(std::int64_t piece, std::int64_t length) {
+  // Over the pieces of `length` elements. Lengths of references differ little within a stage, so that there
+  // is seldom anything to divide.
+  const PieceWalk& walk(std::int64_t length) {
     if (length != last_length || pieces != last_pieces) {
       last_length = length;
       last_pieces = pieces;
-      quotient = divide(length, pieces);
-      remainder = length - quotient * pieces;
+      last_walk = PieceWalk(length, pieces);
     }
-    return piece * quotient + (remainder == 0 ? 0 : divide(piece * remainder, pieces));
+    return last_walk;
   }
 
  private:
-  std::int64_t last_length = 0, last_pieces = 1, quotient = 0, remainder = 0;
+  std::int64_t last_length = 0, last_pieces = 1;
+  PieceWalk last_walk;
 };
 
+// What a call's arithmetic depends on, and what it gives; kept until a call is another one. Dividing is what
+// costs: a call of the same schedule with the same count divides nothing.
+struct Sizes {
+  std::uint64_t number = 0;    // of all changes; no other sizes have it
+  std::uint64_t compiled = 0;  // Compiled::number
+  std::int64_t elements = 0;
+  std::size_t element_bytes = 0;
+  const shm::Slice* slice = nullptr;
+  std::size_t scratch_bytes = 0, output_bytes = 0;
+};
+
+// Where an even reference begins, from the beginning of its place, and how long it is, all pieces together.
+struct Located {
+  std::uint64_t sizes = 0;  // Sizes::number for which that holds
+  std::int64_t first_bytes = 0;
+  std::int64_t length = 0;
+  Place place = Place::output;
+};
+
+// After so many bytes of copies and reductions messages get a look.
+inline constexpr std::int64_t most_local_bytes = 128 << 10;
+
 struct Executor::State {
-  // --- What executor.cc does: the loop ---
+  // --- What executor.cc does: a call's beginning and end, and polling ---
   void start(const Compiled& compiled, const Ground& ground, const Data& data);
   bool poll();
   void wait_idle();
@@ -66,32 +97,51 @@ struct Executor::State {
   int run_fused(const Compiled& compiled, const Ground& ground, const Data& data);
   void fail(int code);
   void drain();
-  void start_ready();
-  void complete(std::int32_t step, std::int64_t piece);
-  void wake(std::int32_t first, std::int32_t last);
-  // Where steps have pieces:
-  void enqueue(std::int32_t step);
-  void consider(std::int32_t step);
-  bool may_start(const CompiledStep& step, std::int64_t piece) const;
-  void complete_piece(std::int32_t step, std::int64_t piece);
   void test_messages();
+  void forget_messages(int completed_count);
   void test_awaits();
   void test_abandoned();
   const shm::WaitConfig& wait_config() const;
 
+  // --- What loops.cc does: which step, or piece, comes next ---
+  // In line: as functions of their own they took 40 of 280 instructions a step.
+  [[gnu::always_inline]] inline bool start_piece(std::int32_t index, const CompiledStep& step,
+                                                 std::int64_t piece);
+  [[gnu::always_inline]] inline bool start_message(std::int32_t index, const CompiledStep& step,
+                                                   std::int64_t piece);
+  // Where every step is one piece:
+  void start_ready();
+  void complete(std::int32_t step);
+  void wake(std::int32_t first, std::int32_t last);
+  // Where steps have pieces:
+  void prepare_steps();
+  void start_ready_pieces();
+  void enqueue(std::int32_t step);
+  void start_pieces(std::int32_t step);
+  [[gnu::always_inline]] inline void cut_piece(const CompiledStep& step, StepProgress* own);
+  void look_at_waits(const CompiledStep& step, StepProgress* own) const;
+  void complete_piece(std::int32_t step, std::int64_t piece);
+  void complete_messages(int completed_count);
+  void go_on_after(std::int32_t step);
+  void wake_watching(std::int32_t step, std::int32_t first, std::int32_t last);
+
   // --- What steps.cc does: single steps ---
+  void take(const Compiled& compiled, const Ground& ground, const Data& data);
+  bool has_these_sizes() const;
   // Bytes of parts 0 to `last`, of `parts`.
   std::size_t bytes_up_to(std::int64_t last, std::int64_t parts) const;
+  void measure();
   void place_buffers();
-  void prepare_stages();
-  // Starts a piece; true when it is done at once.
-  bool start_piece(std::int32_t index, const CompiledStep& step, std::int64_t piece);
-  bool start_message(std::int32_t index, const CompiledStep& step, std::int64_t piece);
+  void begin_channels();
+  // Starts a piece of a step that deals in flags, or is fused; true when it is done at once.
+  bool start_node_step(std::int32_t index, const CompiledStep& step, std::int64_t piece);
   void do_copy(const CompiledStep& step, std::int64_t piece);
   void do_reduce(const CompiledStep& step, std::int64_t piece);
+  void reduce_slots(const CompiledStep& step, char* into, const char* left_data, const char* right_data,
+                    std::size_t count);
   void reduce_remote(const CompiledStep& step, std::int64_t piece, char* into, std::int64_t length);
   void reduce_past_caches(char* into, const char* left, const char* right, std::size_t count);
-  int owner_of_slot(const CompiledRef& ref, const CompiledStep& step) const {
+  int owner_of_slot(const Ref& ref, const CompiledStep& step) const {
     return stages[step.stage].use.is_common ? shm::Slice::nobody : ref.owner;
   }
   void do_fused(const CompiledStep& step, std::int64_t piece);
@@ -106,18 +156,32 @@ struct Executor::State {
   char* own_address(const Ref& ref, std::int64_t element) const {
     return bases[static_cast<int>(ref.place)] + element * element_bytes;
   }
-  // Address of a piece in memory that this process sees, and its length in elements.
-  char* address(const CompiledRef& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length) {
-    if (!ref.is_plain) return address_of_piece(ref, step, piece, length);
-    *length = (ref.last - ref.first) * data.elements;
-    std::int64_t first = ref.first * data.elements;
-    if (!is_whole) {
-      StageProgress& stage = stages[step.stage];
-      const std::int64_t start = stage.piece_start(piece, *length);
-      *length = stage.piece_start(piece + 1, *length) - start;
-      first += start;
-    }
-    return own_address(ref, first);
+  // Address of a piece of the reference with that number, in memory that this process sees, and its length in
+  // elements. Of steps that are cut alike: of the piece that is being started.
+  char* address(std::int32_t number, const CompiledStep& step, std::int64_t piece, std::int64_t* length) {
+    if (!step.is_cut_alike && !(is_whole && compiled->refs[number].is_even)) [[unlikely]]
+      return address_of_piece(compiled->refs[number], step, piece, length);
+    const Located& at = locate(number);
+    *length = is_whole ? at.length : cut.length;
+    if (at.place == Place::shared) return slot(compiled->refs[number], step, piece);
+    return bases[static_cast<int>(at.place)] + at.first_bytes + cut.first_bytes;
+  }
+  // The same where the step is plain.
+  char* plain_address(std::int32_t number) {
+    const Located& at = locate(number);
+    return bases[static_cast<int>(at.place)] + at.first_bytes + cut.first_bytes;
+  }
+  const Located& locate(std::int32_t number) {
+    if (located[number].sizes != sizes.number) [[unlikely]]
+      find(number);
+    return located[number];
+  }
+  void find(std::int32_t number);
+  std::int64_t length_of(const CompiledStep& step) {
+    return locate(step.kind == StepKind::send ? step.left : step.into).length;
+  }
+  char* slot(const Ref& ref, const CompiledStep& step, std::int64_t piece) const {
+    return ground.slice->slot(stages[step.stage].use, piece, ref.owner, ref.lane);
   }
   char* address_of_piece(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length);
   // Copies `length` elements from `first_element` of the piece on out of another rank's memory.
@@ -138,12 +202,20 @@ struct Executor::State {
     std::int32_t step;
     std::int64_t piece;
   };
+  Sizes sizes;
+  std::vector<Located> located;  // beside Compiled::refs
   std::vector<StageProgress> stages;
+  // The piece that is being started, where the step's operands are cut alike: how far behind their beginning.
+  struct Cut {
+    std::int64_t first_bytes = 0;  // 0 where every step is one piece
+    std::int64_t length = 0;
+  } cut;
   bool is_output_streamed = false;
   bool is_whole = true;                // every step has one piece in this call
   std::vector<std::int32_t> waits;     // then: predecessors that each step still waits for
   std::vector<StepProgress> progress;  // else
-  std::vector<std::int32_t> queue;     // steps to start or to look at; a ring where steps have pieces
+  std::vector<std::int32_t> queue;     // steps to start or to look at; where steps have pieces a ring, as
+                                       // long as a power of two
   std::size_t queue_first = 0, queue_count = 0;
 
   std::vector<host::Request> requests;  // the first message_count are under way

@@ -46,34 +46,65 @@ std::size_t Executor::State::bytes_up_to(std::int64_t last, std::int64_t parts) 
   return last == 0 ? 0 : static_cast<std::size_t>(elements_up_to(last, parts, units()) * element_bytes);
 }
 
-void Executor::State::place_buffers() {
-  bases[static_cast<int>(Place::input)] = static_cast<char*>(const_cast<void*>(data.input));
-  bases[static_cast<int>(Place::output)] = static_cast<char*>(data.output);
-  const std::size_t scratch_bytes = aligned(bytes_up_to(compiled->scratch_last, compiled->scratch_parts));
-  std::size_t output_bytes = 0;
-  if (data.output == nullptr) output_bytes = bytes_up_to(compiled->output_last, compiled->output_parts);
-  if (scratch_bytes + output_bytes == 0) return;
-  char* memory = arena.reserve(scratch_bytes + output_bytes);
-  bases[static_cast<int>(Place::scratch)] = memory;
-  if (data.output == nullptr) bases[static_cast<int>(Place::output)] = memory + scratch_bytes;
+bool Executor::State::has_these_sizes() const {
+  return sizes.compiled == compiled->number && sizes.elements == data.elements &&
+         sizes.element_bytes == data.element_bytes && sizes.slice == ground.slice &&
+         !data.lengths.are_uneven();
 }
 
-void Executor::State::prepare_stages() {
-  stages.resize(compiled->stages.size());
-  is_whole = true;
+void Executor::State::take(const Compiled& what, const Ground& where, const Data& with) {
+  compiled = &what;
+  ground = where;
+  data = with;
+  if (!has_these_sizes()) measure();
+  place_buffers();
+}
+
+// Finds what follows from the count. What another count made of references is found anew when they are met.
+void Executor::State::measure() {
+  const Compiled& what = *compiled;
+  element_bytes = static_cast<std::int64_t>(data.element_bytes);
+  sizes = {.number = sizes.number + 1,
+           .compiled = what.number,
+           .elements = data.elements,
+           .element_bytes = data.element_bytes,
+           .slice = ground.slice,
+           .scratch_bytes = aligned(bytes_up_to(what.scratch_last, what.scratch_parts)),
+           .output_bytes = bytes_up_to(what.output_last, what.output_parts)};
+  if (located.size() < what.refs.size()) located.resize(what.refs.size());
   // What the node's ranks get together is more than their share of its caches (of which others want some):
   // lines would be fetched before they are overwritten, and push out the slots.
   is_output_streamed =
-      ground.slice != nullptr && bytes_up_to(compiled->output_last, compiled->output_parts) *
-                                         static_cast<std::size_t>(ground.slice->local_size()) >
+      ground.slice != nullptr && sizes.output_bytes * static_cast<std::size_t>(ground.slice->local_size()) >
                                      shm::last_level_cache_bytes() / 4;
+  stages.resize(what.stages.size());
+  is_whole = true;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const CompiledStage& stage = what.stages[i];
+    stages[i].window = stage.shape.window;
+    if (stage.channel < 0) stages[i].pieces = piece_count(stage.shape, units(), data.element_bytes, 0);
+    is_whole = is_whole && stages[i].pieces == 1;
+  }
+}
+
+void Executor::State::place_buffers() {
+  bases[static_cast<int>(Place::input)] = static_cast<char*>(const_cast<void*>(data.input));
+  bases[static_cast<int>(Place::output)] = static_cast<char*>(data.output);
+  const std::size_t output_bytes = data.output == nullptr ? sizes.output_bytes : 0;
+  if (sizes.scratch_bytes + output_bytes == 0) return;
+  char* memory = arena.reserve(sizes.scratch_bytes + output_bytes);
+  bases[static_cast<int>(Place::scratch)] = memory;
+  if (data.output == nullptr) bases[static_cast<int>(Place::output)] = memory + sizes.scratch_bytes;
+}
+
+// Pieces are no longer than the slots that the stages get.
+void Executor::State::begin_channels() {
+  is_whole = true;
   std::size_t first_on_channel = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const CompiledStage& stage = compiled->stages[i];
     StageProgress& own = stages[i];
-    own.window = stage.shape.window;
     if (stage.channel < 0) {
-      own.pieces = piece_count(stage.shape, units(), data.element_bytes, 0);
       is_whole = is_whole && own.pieces == 1;
       continue;
     }
@@ -110,8 +141,13 @@ char* Executor::State::address_of_piece(const Ref& ref, const CompiledStep& step
   if (ref.place != Place::shared) {
     return data.lengths.are_uneven() ? uneven_address(ref, range.first) : own_address(ref, range.first);
   }
-  const std::int64_t offset = offset_in_lane(ref, units(), piece, stage.pieces);
-  return ground.slice->slot(stage.use, piece, ref.owner, ref.lane) + offset * element_bytes;
+  return slot(ref, step, piece) + offset_in_lane(ref, units(), piece, stage.pieces) * element_bytes;
+}
+
+void Executor::State::find(std::int32_t number) {
+  const CompiledRef& ref = compiled->refs[number];
+  const ElementRange range = element_range(ref, data.elements);
+  located[number] = {sizes.number, range.first * element_bytes, range.length(), ref.place};
 }
 
 bool Executor::State::read_remote(const Ref& ref, const CompiledStep& step, std::int64_t piece,
@@ -127,41 +163,17 @@ bool Executor::State::read_remote(const Ref& ref, const CompiledStep& step, std:
   return false;
 }
 
-bool Executor::State::start_message(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
-  std::size_t bytes = 0;
-  char* place = nullptr;
-  const bool is_send = step.kind == StepKind::send;
-  if (!step.is_token) {
-    std::int64_t length = 0;
-    place = address(compiled->refs[is_send ? step.left : step.into], step, piece, &length);
-    if (length == 0) return true;
-    bytes = static_cast<std::size_t>(length * element_bytes);
-  }
-  const int peer = ground.rank_in_comm[step.peer];
-  const int tag = ground.tag_base + step.tag;
-  host::Request request{};
-  const int code = is_send ? ground.host->isend(place, bytes, peer, tag, ground.comm, &request)
-                           : ground.host->irecv(place, bytes, peer, tag, ground.comm, &request);
-  if (code != host::success) {
-    fail(code);
-    return false;
-  }
-  requests[message_count] = request;
-  messages[message_count++] = {index, piece};
-  return false;
-}
-
 void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
   const CompiledRef& from = compiled->refs[step.left];
   std::int64_t length = 0;
-  char* into = address(compiled->refs[step.into], step, piece, &length);
+  char* into = address(step.into, step, piece, &length);
   if (length == 0) return;
   local_bytes += length * element_bytes;
   if (is_remote(from.place)) {
     read_remote(from, step, piece, 0, into, length);
     return;
   }
-  const char* source = address(from, step, piece, &length);
+  const char* source = address(step.left, step, piece, &length);
   const auto bytes = static_cast<std::size_t>(length * element_bytes);
   const bool is_into_slot = compiled->refs[step.into].place == Place::shared;
   const bool is_out_of_slot = from.place == Place::shared;
@@ -178,19 +190,25 @@ void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
 }
 
 void Executor::State::do_reduce(const CompiledStep& step, std::int64_t piece) {
-  const CompiledRef& left = compiled->refs[step.left];
-  const CompiledRef& right = compiled->refs[step.right];
   std::int64_t length = 0;
-  char* into = address(compiled->refs[step.into], step, piece, &length);
+  char* into = address(step.into, step, piece, &length);
   if (length == 0) return;
   local_bytes += length * element_bytes;
-  if (is_remote(left.place) || is_remote(right.place)) {
+  if (step.is_plain) {
+    data.combine(into, plain_address(step.left), plain_address(step.right), static_cast<std::size_t>(length));
+  } else if (is_remote(compiled->refs[step.left].place) || is_remote(compiled->refs[step.right].place)) {
     reduce_remote(step, piece, into, length);
-    return;
+  } else {
+    const char* left = address(step.left, step, piece, &length);
+    const char* right = address(step.right, step, piece, &length);
+    reduce_slots(step, into, left, right, static_cast<std::size_t>(length));
   }
-  const char* left_data = address(left, step, piece, &length);
-  const char* right_data = address(right, step, piece, &length);
-  const auto count = static_cast<std::size_t>(length);
+}
+
+void Executor::State::reduce_slots(const CompiledStep& step, char* into, const char* left_data,
+                                   const char* right_data, std::size_t count) {
+  const CompiledRef& left = compiled->refs[step.left];
+  const CompiledRef& right = compiled->refs[step.right];
   const std::size_t bytes = count * data.element_bytes;
   shm::Slice::Transfer read, written;
   if (left.place == Place::shared) {
@@ -227,20 +245,19 @@ void Executor::State::reduce_past_caches(char* into, const char* left, const cha
 // Operands of other ranks are fetched in parts that stay in the cache.
 void Executor::State::reduce_remote(const CompiledStep& step, std::int64_t piece, char* into,
                                     std::int64_t length) {
-  const CompiledRef& left = compiled->refs[step.left];
-  const CompiledRef& right = compiled->refs[step.right];
   const std::int64_t most = std::max<std::int64_t>(1, staging_bytes / element_bytes);
   char* stage_left = staging.reserve(static_cast<std::size_t>(2 * most * element_bytes));
   char* stage_right = stage_left + most * element_bytes;
   for (std::int64_t first = 0; first < length; first += most) {
     const std::int64_t count = std::min(most, length - first);
-    const auto fetch = [&](const CompiledRef& ref, char* stage) -> const char* {
+    const auto fetch = [&](std::int32_t number, char* stage) -> const char* {
+      const CompiledRef& ref = compiled->refs[number];
       std::int64_t unused = 0;
-      if (!is_remote(ref.place)) return address(ref, step, piece, &unused) + first * element_bytes;
+      if (!is_remote(ref.place)) return address(number, step, piece, &unused) + first * element_bytes;
       return read_remote(ref, step, piece, first, stage, count) ? stage : nullptr;
     };
-    const char* left_data = fetch(left, stage_left);
-    const char* right_data = fetch(right, stage_right);
+    const char* left_data = fetch(step.left, stage_left);
+    const char* right_data = fetch(step.right, stage_right);
     if (left_data == nullptr || right_data == nullptr) return;
     data.combine(into + first * element_bytes, left_data, right_data, static_cast<std::size_t>(count));
   }
@@ -261,8 +278,8 @@ void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
     return;
   }
   std::int64_t length = 0, into_length = 0;
-  char* into = address(compiled->refs[step.into], step, piece, &into_length);
-  const char* from = address(compiled->refs[step.left], step, piece, &length);
+  char* into = address(step.into, step, piece, &into_length);
+  const char* from = address(step.left, step, piece, &length);
   const auto count = static_cast<std::size_t>(length);
   switch (step.kind) {
     case StepKind::node_bcast:
@@ -325,17 +342,13 @@ bool Executor::State::is_await_over(const CompiledStep& step, std::int64_t piece
   }
 }
 
-bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
+bool Executor::State::start_node_step(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
   switch (step.kind) {
     case StepKind::send:
     case StepKind::recv:
-      return start_message(index, step, piece);
     case StepKind::copy:
-      do_copy(step, piece);
-      return true;
     case StepKind::reduce:
-      do_reduce(step, piece);
-      return true;
+      break;  // start_piece
     case StepKind::signal:
       ground.slice->set_flag(stages[step.stage].use.channel, tick_of(step, piece));
       return true;

@@ -97,6 +97,30 @@ TEST(Ranges, PiecesNeededCoverTheSameElements) {
   EXPECT_EQ(pieces_needed(5, 10, 2), 2);
 }
 
+TEST(Ranges, PiecesCoveredAreThoseWhoseNeedsAreMet) {
+  for (std::int64_t pieces = 1; pieces < 12; ++pieces) {
+    for (std::int64_t others = 1; others < 12; ++others) {
+      for (std::int64_t done = 0; done <= others; ++done) {
+        const std::int64_t covered = pieces_covered(done, others, pieces);
+        for (std::int64_t piece = 0; piece < pieces; ++piece) {
+          EXPECT_EQ(piece < covered, pieces_needed(piece, pieces, others) <= done);
+        }
+      }
+    }
+  }
+}
+
+TEST(Ranges, AWalkMeetsThePiecesOfACut) {
+  for (const std::int64_t length : {0, 1, 2, 7, 64, 100, 1 << 20}) {
+    for (std::int64_t pieces = 1; pieces < 40; ++pieces) {
+      PieceWalk walk(length, pieces);
+      for (std::int64_t piece = 0; piece < pieces; ++piece) {
+        ASSERT_EQ(walk.next(), cut({0, length}, piece, piece + 1, pieces)) << length << " in " << pieces;
+      }
+    }
+  }
+}
+
 TEST(Ranges, InPlaceMovesReferencesToWhereTheDataLies) {
   Problem problem{.operation = Operation::allgather, .size = 4, .rank = 2, .is_in_place = true};
   EXPECT_EQ(in_place(problem, block(Place::input, 0)), block(Place::output, 2));

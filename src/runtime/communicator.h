@@ -85,9 +85,9 @@ struct FusedSize {
   shm::Combine combine;
 };
 
-// The last call of one operation that was fused or left to the host, of a predefined type and an operator
-// with a kernel: a call with the same arguments needs no second look at them. A small collective takes as
-// long as two cache misses; looking everything up takes as long again.
+// A call of one operation, of a predefined type and an operator with a kernel: one with the same arguments
+// needs no second look at them. A small collective takes as long as two cache misses; looking everything up
+// takes as long again.
 struct CallMemo {
   CallClass* entry = nullptr;
   bool is_of_all = false;  // every call of the operation: its arguments do not count
@@ -95,6 +95,9 @@ struct CallMemo {
   host::Datatype send_type{}, recv_type{};
   host::Op op{};
   FusedSize size;
+  // Of scheduled calls:
+  std::size_t element_bytes = 1;
+  bool is_commutative = true;
 
   bool holds(const Call& call) const {
     return entry != nullptr &&
@@ -116,6 +119,12 @@ struct BlockMemo {
   host::Datatype send_type{}, recv_type{};
   std::size_t send_bytes = 0, recv_bytes = 0;  // of an element
   int lines = 1;                               // of a block
+};
+
+// Of one operation, the last call that was fused or left to the host, and the last one that was scheduled: a
+// program's small and large calls do not drive out each other.
+struct CallMemos {
+  CallMemo quick, scheduled;
 };
 
 // What a call works in, kept from one to the next: a repeated call allocates nothing.
@@ -160,7 +169,7 @@ struct Communicator {
   std::uint64_t calls = 0;  // blocking ones, as far as Unisono may take them
   OperationTables classes;
   std::unique_ptr<CallQueue> queue;  // non-blocking calls
-  CallMemo memos[operation_count];
+  CallMemos memos[operation_count];
   BlockMemo block_memos[operation_count - first_uneven_operation];
   std::unique_ptr<schedule::Cache> cache;
   Workspace work;  // of blocking calls

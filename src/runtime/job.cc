@@ -140,21 +140,11 @@ Outcome Job::collective(const Call& call, int* error) {
     settle(*c);
   *error = host::success;
   ++c->calls;
-  const CallMemo& memo = c->memos[static_cast<int>(call.operation)];
-  if (memo.holds(call) && !memo.entry->is_next_to_be_looked_at()) [[likely]] {
-    CallClass& entry = *memo.entry;
-    const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
-    entry.bytes += memo.size.bytes;
-    if (entry.kind == CallClass::Kind::native) {
-      if (!is_timed) return Outcome::native;
-      timed_native = &entry;
-      return Outcome::native_timed;
-    }
-    const double start_s = is_timed ? now_s() : 0;
-    run_fused(*c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
-    if (is_timed) keep_time(entry, now_s() - start_s, true);
-    return Outcome::done;
-  }
+  const CallMemos& memos = c->memos[static_cast<int>(call.operation)];
+  if (memos.quick.holds(call) && !memos.quick.entry->is_next_to_be_looked_at()) [[likely]]
+    return run_remembered(*c, memos.quick, call);
+  if (memos.scheduled.holds(call) && !needs_copy(call) && !memos.scheduled.entry->is_next_to_be_looked_at())
+    return run_remembered_schedule(*c, memos.scheduled, call, error);
   if (has_uneven_blocks(call.operation)) return collective_of_blocks(*c, call, error);
   const Arguments arguments = read_arguments(host_, call, c->rank, c->size, error);
   if (*error != host::success) return Outcome::native;  // the host says what is wrong with the datatype
@@ -168,13 +158,49 @@ Outcome Job::collective(const Call& call, int* error) {
     const int result = run(*c, entry, call, arguments, may_exchange);
     // A remembered call is not looked at again: not where one in so many is to be checked, or where the next
     // one may be of another region.
-    if (entry.kind == CallClass::Kind::fused && c->verify_interval == 0 && c->regions.is_constant())
-      remember(*c, entry, call, arguments);
+    if (c->verify_interval == 0 && c->regions.is_constant())
+      remember(*c, entry, call, arguments, may_exchange);
     return result;
   };
   const Outcome outcome = serve(*c, entry, call, bytes, run_it, error);
-  if (entry.kind == CallClass::Kind::native && c->regions.is_constant()) remember(*c, entry, call, arguments);
+  if (entry.kind == CallClass::Kind::native && c->regions.is_constant())
+    remember(*c, entry, call, arguments, may_exchange);
   return outcome;
+}
+
+// One that is fused or left to the host.
+Outcome Job::run_remembered(Communicator& c, const CallMemo& memo, const Call& call) {
+  CallClass& entry = *memo.entry;
+  const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
+  entry.bytes += memo.size.bytes;
+  if (entry.kind == CallClass::Kind::native) {
+    if (!is_timed) return Outcome::native;
+    timed_native = &entry;
+    return Outcome::native_timed;
+  }
+  const double start_s = is_timed ? now_s() : 0;
+  run_fused(c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
+  if (is_timed) keep_time(entry, now_s() - start_s, true);
+  return Outcome::done;
+}
+
+// Nothing is to be packed, and no operator of the host's can fail.
+Outcome Job::run_remembered_schedule(Communicator& c, const CallMemo& memo, const Call& call, int* error) {
+  CallClass& entry = *memo.entry;
+  const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
+  entry.bytes += memo.size.bytes;
+  const bool is_bcast = call.operation == Operation::bcast;
+  const schedule::Data data{.input = call.send_buffer,
+                            .output = is_bcast ? const_cast<void*>(call.send_buffer) : call.recv_buffer,
+                            .elements = static_cast<std::int64_t>(memo.size.elements),
+                            .element_bytes = memo.element_bytes,
+                            .combine = memo.size.combine};
+  const double start_s = is_timed ? now_s() : 0;
+  *error = execute(c, call, *compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
+  if (is_timed) keep_time(entry, now_s() - start_s, *error == host::success);
+  if (*error != host::success) [[unlikely]]
+    *error = host_.call_error_handler(call.comm, *error);
+  return Outcome::done;
 }
 
 bool Job::leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced) {
@@ -182,7 +208,7 @@ bool Job::leaves_to_host(Operation operation, host::Comm handle, const Reduced* 
   Communicator* c = last_hit.find(this, handle, generation_.load(std::memory_order_acquire));
   if (c == nullptr) return false;
   if (c->queue != nullptr && c->queue->comes_before_blocking()) return false;
-  const CallMemo& memo = c->memos[static_cast<int>(operation)];
+  const CallMemo& memo = c->memos[static_cast<int>(operation)].quick;
   if (!memo.is_of_all && (reduced == nullptr || !memo.is_left(*reduced))) return false;
   if (memo.entry->is_next_timed()) return false;
   ++memo.entry->calls;
@@ -240,7 +266,7 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
   if (!c.regions.is_constant()) return outcome;
   if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
-    c.memos[static_cast<int>(call.operation)] = {.entry = &entry, .is_of_all = true};
+    c.memos[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
   if (entry.kind == CallClass::Kind::fused && c.verify_interval == 0) remember_blocks(c, entry, call, bytes);
   return outcome;
 }
@@ -324,7 +350,8 @@ CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice
   return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;
 }
 
-void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments) {
+void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
+                   bool is_commutative) {
   const auto is_plain = [](const Side& side) {
     return side.count == 0 || (side.info.is_contiguous && side.info.element != ElementType::derived);
   };
@@ -334,15 +361,19 @@ void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Ar
     combine = kernel_combine(host_, call.op, type_info(host_, call.send_type));
     if (combine.call == nullptr) return;
   }
-  c.memos[static_cast<int>(call.operation)] = {.entry = &entry,
-                                               .send_count = call.send_count,
-                                               .recv_count = call.recv_count,
-                                               .send_type = call.send_type,
-                                               .recv_type = call.recv_type,
-                                               .op = call.op,
-                                               .size = fused_size(arguments.extent, combine)};
+  CallMemos& memos = c.memos[static_cast<int>(call.operation)];
+  CallMemo& memo = entry.kind == CallClass::Kind::scheduled ? memos.scheduled : memos.quick;
+  memo = {.entry = &entry,
+          .send_count = call.send_count,
+          .recv_count = call.recv_count,
+          .send_type = call.send_type,
+          .recv_type = call.recv_type,
+          .op = call.op,
+          .size = fused_size(arguments.extent, combine),
+          .element_bytes = arguments.extent.element_bytes,
+          .is_commutative = is_commutative};
   // A barrier runs as one element, but moves nothing.
-  if (call.operation == Operation::barrier) c.memos[static_cast<int>(call.operation)].size.bytes = 0;
+  if (call.operation == Operation::barrier) memo.size.bytes = 0;
 }
 
 int Job::run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,

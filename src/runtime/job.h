@@ -108,7 +108,10 @@ class Job {
               bool is_blocking = true, const tuning::Choice* learned = nullptr);
   int run(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
           bool is_commutative);
-  void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments);
+  void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
+                bool is_commutative);
+  Outcome run_remembered(Communicator& c, const CallMemo& memo, const Call& call);
+  Outcome run_remembered_schedule(Communicator& c, const CallMemo& memo, const Call& call, int* error);
   Outcome collective_of_blocks(Communicator& c, const Call& call, int* error);
 
   // job_blocks.cc
@@ -124,6 +127,8 @@ class Job {
                                                           bool is_blocking, Workspace* work,
                                                           schedule::Data* data);
   static void learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work);
+
+  // job.cc
 
   // job.cc
   // Counts the call, and lets `run_it` serve it unless it is left to the host.

@@ -116,6 +116,11 @@ shm::Combine kernel_combine(host::Host& host, host::Op op, const host::TypeInfo&
   return combine;
 }
 
+bool needs_copy(const Call& call) {
+  return call.is_in_place &&
+         (call.operation == Operation::alltoall || call.operation == Operation::reduce_scatter_block);
+}
+
 Operator::Operator(host::Host& host, const Handles& handles, const host::TypeInfo& info, bool is_commutative)
     : host_(host), type_(handles.type), op_(handles.op), info_(info), is_commutative_(is_commutative) {
   combine_ = kernel_combine(host, op_, info);
@@ -172,15 +177,8 @@ Transfer::Transfer(host::Host& host, const Call& call, const Arguments& argument
       size_(size),
       packed_input_(packed_input),
       packed_output_(packed_output) {
-  input_ = needs_copy() && is_reduction(call.operation) ? call.recv_buffer : call.send_buffer;
+  input_ = needs_copy(call_) && is_reduction(call.operation) ? call.recv_buffer : call.send_buffer;
   output_ = call.operation == Operation::bcast ? const_cast<void*>(call.send_buffer) : call.recv_buffer;
-}
-
-// In place, an alltoall and a scattered reduction overwrite what others are still to get: they work on a
-// copy.
-bool Transfer::needs_copy() const {
-  return call_.is_in_place &&
-         (call_.operation == Operation::alltoall || call_.operation == Operation::reduce_scatter_block);
 }
 
 // Is what the output holds before the call part of the call's input?
@@ -198,7 +196,7 @@ int Transfer::prepare(bool is_apart) {
     const int error = host_.pack(input_, send.count, send.type, packed_input_->data(), send.bytes());
     if (error != host::success) return error;
     input_ = packed_input_->data();
-  } else if (needs_copy() && send.count != 0) {
+  } else if (needs_copy(call_) && send.count != 0) {
     const char* data = static_cast<const char*>(input_);
     packed_input_->assign(data, data + send.bytes());
     input_ = packed_input_->data();
@@ -213,7 +211,7 @@ int Transfer::prepare(bool is_apart) {
       if (error != host::success) return error;
     }
   }
-  if (needs_copy() && call_.operation == Operation::alltoall) {
+  if (needs_copy(call_) && call_.operation == Operation::alltoall) {
     const char* data = static_cast<const char*>(output_);
     packed_input_->assign(data, data + recv.bytes());
     input_ = packed_input_->data();

@@ -40,6 +40,10 @@ struct Arguments {
 // `rank` and `size` of the communicator. On an error of the host *error is set.
 Arguments read_arguments(host::Host& host, const Call& call, int rank, int size, int* error);
 
+// In place, an alltoall and a scattered reduction overwrite what others are still to get: they work on a copy
+// of their input.
+bool needs_copy(const Call& call);
+
 // Applies the call's operator to packed elements: Unisono's own kernel where there is one, else the host's.
 class Operator {
  public:
@@ -82,10 +86,9 @@ class Transfer {
   void* output() const { return output_; }
   bool has_packed_output() const { return is_output_packed_; }
   // Does the schedule see the call as in place?
-  bool is_in_place() const { return call_.is_in_place && !needs_copy(); }
+  bool is_in_place() const { return call_.is_in_place && !needs_copy(call_); }
 
  private:
-  bool needs_copy() const;
   bool needs_output_before() const;
   host::Host& host_;
   const Call& call_;

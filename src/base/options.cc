@@ -219,13 +219,13 @@ std::vector<OptionSpec> make_option_list() {
           "whatever algorithm, segment, placement and MPI (docs/reproducible.md). The info key "
           "unisono_reproducible sets it for one communicator.",
           &Options::is_reproducible),
-      number("set_up_after", "UNISONO_SET_UP_AFTER", "integer", "decision",
-             "Communicators other than MPI_COMM_WORLD are left to the MPI for so many small blocking calls, "
-             "a longer one "
-             "counting for more (1 and its bytes / 4096), since a set-up costs as much as hundreds of small "
-             "calls gain. "
-             "0: from the first call on, as where algorithms are forced, checked or reproducible.",
-             0, 1000000000, &Options::set_up_after),
+      number(
+          "set_up_after", "UNISONO_SET_UP_AFTER", "integer", "decision",
+          "Communicators other than MPI_COMM_WORLD are left to the MPI for so many small calls, a longer one "
+          "counting for more (1 and its bytes / 4096), since a set-up costs as much as hundreds of small "
+          "calls gain. 0: set up at the first call, as where algorithms are forced, checked or "
+          "reproducible.",
+          0, 1000000000, &Options::set_up_after),
       verification(),
       text("verify_inputs", "UNISONO_VERIFY_INPUTS", "file", "checks",
            "Beginning of the names of the files to which the inputs of a call go whose result was wrong, one "

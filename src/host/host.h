@@ -83,12 +83,15 @@ class Host {
   // Makes the host MPI progress whatever is pending; never blocks.
   virtual void progress() = 0;
 
-  // --- Blocking collectives for set-up, over any communicator that the program or the core holds ---
+  // --- Collectives for set-up, over any communicator that the program or the core holds ---
   virtual int agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) = 0;  // allreduce in place
   virtual int bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) = 0;
   // Every rank gives `bytes` bytes; `out` gets size * bytes on all ranks.
   virtual int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) = 0;
-  // The same, received by root alone.
+  // The same without waiting: both buffers are in use until `request` is complete (test).
+  virtual int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
+                                    Request* request) = 0;
+  // Received by root alone.
   virtual int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) = 0;
   virtual int barrier(Comm comm) = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Unisono keeps for one communicator, from its first blocking collective until the program frees it.
+// What Unisono keeps for one communicator, from its first collective until the program frees it.
 #pragma once
 
 #include <array>
@@ -136,6 +136,7 @@ struct Workspace {
 };
 
 struct CallQueue;
+struct SetUpAside;
 
 struct Communicator {
   Communicator();
@@ -143,16 +144,18 @@ struct Communicator {
 
   host::Comm handle{};
   std::uint64_t token = 0;  // what the free callback carries
-  int id = -1;              // agreed; gives the tags
+  int id = -1;              // agreed; gives the tags. -1: there are none, and no messages
   int rank = 0;
   int size = 1;
   std::string name;
-  // Set where every call goes to the host: for the communicator's life, but for few_calls.
+  // Set where every call goes to the host: for the communicator's life, but for few_calls, which blocking
+  // ones end; `aside` says what becomes of the others.
   NativeReason native_reason = NativeReason::none;
   std::uint64_t native_calls[operation_count] = {};
   // Before it was set up (option set_up_after): calls, and what they count for.
   std::uint64_t early_calls[operation_count] = {};
   std::int64_t early_weight = 0;
+  std::unique_ptr<SetUpAside> aside;  // begun by calls that do not block; null: none was
 
   std::shared_ptr<const patterns::Layout> layout;
   std::vector<int> rank_in_world;  // rank -> rank in the private world

@@ -114,7 +114,7 @@ Communicator* Job::find(host::Comm handle) {
     const auto found = table_.find(key);
     if (found != table_.end()) c = found->second.get();
   }
-  if (c == nullptr) c = set_up(handle);
+  if (c == nullptr) c = set_up(handle, true);
   if (is_learning()) c->regions.enter(c->calls, region_.load(std::memory_order_acquire));
   hit = {this, key, generation, c};
   return c;
@@ -310,7 +310,7 @@ tuning::Question Job::question(const Communicator& c, const Call& call, bool is_
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
                             .is_blocking = is_blocking,
-                            .may_send = is_blocking || may_call_host_aside_ || c.is_reproducible,
+                            .may_send = is_blocking || may_send_aside(c),
                             .is_oversubscribed = c.is_oversubscribed,
                             .quarantined = &c.quarantined};
   // One decision serves every root.

@@ -70,9 +70,10 @@ class Job {
   void make_decider();
   void find_nodes();
   void choose_progress();
-  Communicator* set_up(host::Comm handle);
+  Communicator* set_up(host::Comm handle, bool may_wait);
   NativeReason set_up_members(Communicator& c);
   bool may_wait_with_set_up(host::Comm handle);
+  bool is_early(Communicator& c, const Call& call);
   bool is_set_up_now(Communicator& c, const Call& call);
   std::int64_t early_weight(const Call& call, const Communicator& c);
   NativeReason agree_on_identifier(Communicator& c, bool is_translated);
@@ -80,12 +81,27 @@ class Job {
   bool wants_one_order(const Communicator& c) const;
   void say_who_decides_order(const Communicator& c, NativeReason reason) const;
   void describe_ground(Communicator& c);
-  void attach_slice(Communicator& c);
   static void on_freed(void* token);
   void drop(std::uint64_t token);
   void end_calls(std::uint64_t token);
+  void end_calls(Communicator& c);
   shm::WaitConfig wait_config(bool is_oversubscribed) const;
   void report(const std::vector<std::string>& texts);
+
+  // job_slice.cc
+  shm::SliceShape slice_shape(const Communicator& c) const;
+  std::int64_t reserve_slice(const Communicator& c);  // -1: there is none
+  void attach_slice(Communicator& c);
+  void use_slice(Communicator& c, std::int64_t offset);
+  void say_pool_is_full();
+
+  // job_set_up_aside.cc: by calls that do not block.
+  bool is_taken_before_set_up(Communicator& c, const Call& call);
+  void begin_set_up_aside(Communicator& c);
+  NativeReason why_left_out(Communicator& c, bool is_translated);
+  void look_at_offers(Communicator& c, std::uint64_t calls_of_host);
+  bool take_offers(Communicator& c);
+  void end_set_up_aside(Communicator& c);
 
   // job_tables.cc
   tuning::StorePlace store_place() const;
@@ -232,6 +248,7 @@ class Job {
   template <class Choose>
   bool advance_all(Choose choose);
   bool may_go_on_aside(const Communicator& c) const;
+  bool may_send_aside(const Communicator& c) const;
   bool advance_aside();
   void conclude(std::vector<std::unique_ptr<StartedCall>>* calls);
 

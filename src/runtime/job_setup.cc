@@ -10,14 +10,10 @@
 #include "runtime/call_queue.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
+#include "runtime/set_up_aside.h"
 
 namespace unisono::runtime {
 namespace {
-
-// Behind a slice in the pool: how many local ranks still use it.
-struct SliceUsers {
-  std::atomic<std::int32_t> left;
-};
 
 // A communicator's free callback may come when the job is over (COMM_WORLD's, in MPI_Finalize), so it carries
 // a number, not an address.
@@ -32,17 +28,6 @@ Tokens& tokens() {
 }
 
 }  // namespace
-
-Communicator::Communicator() = default;
-
-Communicator::~Communicator() {
-  if (slice_offset < 0) return;
-  const std::size_t slice_bytes = slice->shape().bytes();
-  slice.reset();
-  auto* users = reinterpret_cast<SliceUsers*>(static_cast<char*>(pool->address(slice_offset)) + slice_bytes);
-  // Other ranks may still be reading what they were sent: the last one to leave gives the memory back.
-  if (users->left.fetch_sub(1, std::memory_order_acq_rel) == 1) pool->release(slice_offset);
-}
 
 Job::Job(host::Host& host) : host_(host) {
   world_rank_ = host.comm_rank(host.world());
@@ -172,7 +157,8 @@ shm::WaitConfig Job::wait_config(bool is_oversubscribed) const {
   return config;
 }
 
-Communicator* Job::set_up(host::Comm handle) {
+// Where `may_wait` is false the first calls come without a set-up, whatever they are.
+Communicator* Job::set_up(host::Comm handle, bool may_wait) {
   auto made = std::make_unique<Communicator>();
   Communicator& c = *made;
   c.handle = handle;
@@ -183,12 +169,13 @@ Communicator* Job::set_up(host::Comm handle) {
     c.native_reason = NativeReason::intercommunicator;
   } else if (c.size == 1) {
     c.native_reason = NativeReason::one_rank;
-  } else if (may_wait_with_set_up(handle)) {
+  } else if (!may_wait || may_wait_with_set_up(handle)) {
     c.native_reason = NativeReason::few_calls;
   } else {
     c.native_reason = set_up_members(c);
   }
-  say_who_decides_order(c, c.native_reason);
+  const bool is_set_up_aside = !may_wait && c.native_reason == NativeReason::few_calls;
+  say_who_decides_order(c, is_set_up_aside ? NativeReason::being_set_up : c.native_reason);
   {
     const std::lock_guard lock(table_mutex_);
     table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
@@ -214,12 +201,15 @@ bool Job::may_wait_with_set_up(host::Comm handle) {
 
 // Another call on a communicator that had few. What it counts for is the same on all ranks, and so is where
 // the set-up takes place.
-bool Job::is_set_up_now(Communicator& c, const Call& call) {
+bool Job::is_early(Communicator& c, const Call& call) {
   c.early_weight += early_weight(call, c);
-  if (c.early_weight < options_.set_up_after && may_wait_with_set_up(c.handle)) {
-    ++c.early_calls[static_cast<std::size_t>(call.operation)];
-    return false;
-  }
+  if (c.early_weight >= options_.set_up_after || !may_wait_with_set_up(c.handle)) return false;
+  ++c.early_calls[static_cast<std::size_t>(call.operation)];
+  return true;
+}
+
+bool Job::is_set_up_now(Communicator& c, const Call& call) {
+  if (c.aside == nullptr && is_early(c, call)) return false;
   c.native_reason = set_up_members(c);
   if (c.native_reason == NativeReason::none) return true;
   ++c.native_calls[static_cast<std::size_t>(call.operation)];
@@ -257,7 +247,12 @@ void Job::end_calls(std::uint64_t token) {
       if (communicator->token == token) c = communicator.get();
     }
   }
-  if (c != nullptr) drain(*c);
+  if (c != nullptr) end_calls(*c);
+}
+
+void Job::end_calls(Communicator& c) {
+  end_set_up_aside(c);
+  drain(c);
 }
 
 void Job::forget(host::Comm comm) {
@@ -293,6 +288,7 @@ void Job::finish() {
   }
   Communicator* world = find_set_up(host_.world());
   if (world != nullptr && world->queue != nullptr && world->queue->is_to_settle) settle(*world);
+  for (const auto& [handle, c] : table_) end_set_up_aside(*c);
   thread_.reset();
   for (const auto& [handle, c] : table_) {
     say_findings(*c);
@@ -335,6 +331,7 @@ void Job::report(const std::vector<std::string>& texts) {
 }
 
 NativeReason Job::set_up_members(Communicator& c) {
+  end_calls(c);  // none, but where calls that do not block have begun a set-up
   const bool is_translated = host_.translate_ranks(c.handle, world_, &c.rank_in_world) == host::success;
   // Processes of two programs each see the others outside, so all know it alike. Nothing is asked of the
   // others: they may run without Unisono (spawned ones do, where nobody put the shim before them).
@@ -344,6 +341,7 @@ NativeReason Job::set_up_members(Communicator& c) {
   if (c.verify_interval != 0 && !agree_on_quarantine(c)) return NativeReason::set_up_failed;
   const NativeReason reason = agree_on_identifier(c, is_translated);
   if (reason != NativeReason::none) return reason;
+  if (c.slice != nullptr) return NativeReason::none;
   describe_ground(c);
   c.wait = wait_config(shares_cores());
   attach_slice(c);
@@ -424,55 +422,6 @@ void Job::describe_ground(Communicator& c) {
     layout->switch_of.push_back(switch_of_[static_cast<std::size_t>(in_world)]);
   }
   c.layout = std::move(layout);
-}
-
-void Job::attach_slice(Communicator& c) {
-  const int node = c.layout->node_of[static_cast<std::size_t>(c.rank)];
-  const auto& locals = c.layout->ranks_of[static_cast<std::size_t>(node)];
-  const int local_rank = c.layout->local_rank_of[static_cast<std::size_t>(c.rank)];
-  constexpr std::size_t page_bytes = 4096;
-  constexpr std::size_t least_area_bytes = 16 * 1024;
-  shm::SliceShape shape{.local_size = static_cast<int>(locals.size())};
-  const std::size_t share = static_cast<std::size_t>(options_.channel_bytes) / locals.size();
-  shape.area_bytes =
-      locals.size() == 1 ? page_bytes : std::max(least_area_bytes, share / page_bytes * page_bytes);
-  const std::size_t bytes = shape.bytes() + shm::cache_line_bytes;
-
-  std::int64_t offset = -1;
-  if (local_rank == 0 && pool_->is_available() && options_.use_shared_memory) {
-    offset = pool_->allocate(bytes);
-    if (offset >= 0) {
-      new (static_cast<char*>(pool_->address(offset)) + shape.bytes())
-          SliceUsers{static_cast<std::int32_t>(locals.size())};
-    }
-  }
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(c.size));
-  const int error = host_.allgather_bytes(&offset, sizeof offset, offsets.data(), c.handle);
-  bool is_everywhere = error == host::success;
-  for (const auto& ranks : c.layout->ranks_of)
-    is_everywhere = is_everywhere && offsets[static_cast<std::size_t>(ranks.front())] >= 0;
-  if (!is_everywhere) {
-    // Without a slice on every node no algorithm may use shared memory; every rank becomes a node of its own.
-    if (offset >= 0) pool_->release(offset);
-    if (world_rank_ == 0 && options_.use_shared_memory && pool_->is_available()) {
-      const std::lock_guard lock(decide_mutex_);
-      if (!std::exchange(is_pool_full_said_, true)) {
-        warnings_.push_back(
-            "the node's pool of shared memory is full (option 'pool_bytes'): a communicator goes without");
-        log::warning(warnings_.back());
-      }
-    }
-    return;
-  }
-  c.pool = pool_.get();
-  c.slice_offset = offsets[static_cast<std::size_t>(locals.front())];
-  std::vector<int> process_ids;
-  for (int r : locals) {
-    const auto in_world = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(r)]);
-    process_ids.push_back(pool_->process_ids()[in_world]);
-  }
-  c.slice = std::make_unique<shm::Slice>(pool_->address(c.slice_offset), shape, local_rank, c.wait,
-                                         process_ids.data());
 }
 
 }  // namespace unisono::runtime

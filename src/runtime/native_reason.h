@@ -16,6 +16,7 @@ enum class NativeReason : std::uint8_t {
   no_identifier,
   set_up_failed,
   few_calls,
+  being_set_up,
   not_set_up,
   operator_aside
 };
@@ -38,8 +39,12 @@ constexpr std::string_view describe(NativeReason reason) {
       return "the set-up of the communicator failed on a rank";
     case NativeReason::few_calls:
       return "the communicator's first calls: a set-up does not pay yet (option 'set_up_after')";
+    case NativeReason::being_set_up:
+      return "non-blocking calls while their communicator was being set up";
     case NativeReason::not_set_up:
-      return "non-blocking calls before the communicator was set up, which blocking ones do";
+      return "non-blocking calls before a blocking one has set up the communicator, which they can "
+             "themselves "
+             "inside a node alone, and not with option 'verify'";
     case NativeReason::operator_aside:
       return "non-blocking calls with an operator of the program's own, without MPI_THREAD_MULTIPLE";
   }

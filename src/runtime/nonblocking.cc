@@ -77,12 +77,11 @@ Outcome Job::prepare(const Call& call) {
 Outcome Job::start(const Call& call, const Completion& completion, HostPart** host) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
   Communicator* c = find_set_up(call.comm);
+  if (c == nullptr) c = set_up(call.comm, false);
+  const bool is_not_set_up = c->native_reason == NativeReason::few_calls;
+  if (is_not_set_up && !is_taken_before_set_up(*c, call)) return Outcome::native;
   std::unique_lock lock(progress_mutex_);
-  if (c == nullptr || c->native_reason == NativeReason::few_calls) {
-    ++starts_left_[NativeReason::not_set_up][static_cast<std::size_t>(call.operation)];
-    return Outcome::native;
-  }
-  if (c->native_reason != NativeReason::none) {
+  if (c->native_reason != NativeReason::none && !is_not_set_up) {
     ++c->native_calls[static_cast<int>(call.operation)];
     return Outcome::native;
   }
@@ -261,7 +260,12 @@ bool Job::advance_aside() {
 
 // Reproducible calls may use messages without threads in the host: then they go on with the program alone.
 bool Job::may_go_on_aside(const Communicator& c) const {
-  return may_call_host_aside_ || !c.is_reproducible;
+  return may_call_host_aside_ || !c.is_reproducible || c.id < 0;
+}
+
+// A number, by which messages are told apart, comes with the first call that may wait for it.
+bool Job::may_send_aside(const Communicator& c) const {
+  return c.id >= 0 && (may_call_host_aside_ || c.is_reproducible);
 }
 
 bool Job::make_progress() {
@@ -318,7 +322,7 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
 
 void Job::end_calls(host::Comm handle) {
   Communicator* c = find_set_up(handle);
-  if (c != nullptr) drain(*c);
+  if (c != nullptr) end_calls(*c);
 }
 
 // Blocking calls run after what is under way on their communicator.

@@ -118,7 +118,7 @@ void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error)
 // Of a persistent call, when it is made, where MPI lets us block: sets its communicator up. Says whether
 // start_collective will take such calls. Collective.
 Outcome prepare_collective(const Call& call);
-// Waits for the calls under way on a communicator. Collective.
+// Waits for the calls under way on a communicator, and for its set-up. Collective.
 void end_calls(host::Comm comm);
 // Are calls under way in this process?
 bool has_calls_under_way();

@@ -51,7 +51,7 @@ std::string why_not_taken(const Choice& choice, const Question& question) {
     return "waits inside, which calls that do not block must not";
   if (!legality.needs_one_node && !question.may_send)
     return "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE "
-           "(or UNISONO_PROGRESS=calls)";
+           "(or UNISONO_PROGRESS=calls), and on communicators that have made a blocking or persistent call";
   return algorithms::why_illegal(*choice.algorithm, question.problem, question.bytes(),
                                  question.has_shared_memory, question.has_single_copy);
 }

@@ -54,6 +54,32 @@ def test_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int):
     assert result.output == "OK\n", str(result)
 
 
+@pytest.mark.parametrize("set_up_after", ["0", "20"])
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_none_but_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int, set_up_after: str):
+    """Communicators without a blocking call are set up beside the program, and then served."""
+    report = runner.scratch / "report.json"
+    calls = 200
+    command = [compile_program(mpi, "set_up_aside.c"), str(calls)]
+    environment = {"UNISONO_SET_UP_AFTER": set_up_after, "UNISONO_REPORT": str(report)}
+    result = runner.unisono(mpi, ranks, command, environment, timeout=90)
+    if result.status != 0 or result.is_timed_out:
+        native = runner.run(mpi, ranks, command, timeout=90)
+        pytest.fail(f"under Unisono: {result}\nnatively: {native}")
+    assert result.output == "OK\n", str(result)
+    written = json.loads(report.read_text())
+    served = {
+        entry["operation"]: entry["calls"]
+        for entry in written["classes"]
+        if entry["form"] == "non-blocking" and entry["algorithm"] != "native"
+    }
+    # A fifth of one loop's calls is of each operation; few of them come before the set-up.
+    for operation in ("allreduce", "bcast", "allgather", "alltoall", "barrier"):
+        assert served.get(operation, 0) >= calls // 5 * 3 // 4, written
+    reasons = {entry["reason"] for entry in written["native"]}
+    assert "non-blocking calls while their communicator was being set up" in reasons, written
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_persistent_collectives_of_neighbors(mpi: Mpi, runner: Runner, ranks: int):
     command = [compile_program(mpi, "neighbors.c")]

@@ -26,6 +26,7 @@ bool finish(State& state, int rank, Request* request, int* error) {
   RankState& own = state.ranks[rank];
   Slot& slot = own.slots.at(slot_of(*request));
   if (slot.kind == Slot::Kind::free) throw std::logic_error("fake host: test of a request that is free");
+  if (slot.gathering != nullptr) slot.is_done = state.take_gathered(&slot);
   if (!slot.is_done) return false;
   state.note_activity();
   if (slot.delay > 0) {
@@ -273,6 +274,10 @@ std::shared_ptr<const FakeHost::Contributions> FakeHost::exchange(Comm comm, con
   if (number != nullptr) *number = meeting;
   const char* begin = static_cast<const char*>(data);
   group.brought[group.rank_of[rank_]].assign(begin, begin + bytes);
+  const std::uint64_t place = group.begun[group.rank_of[rank_]]++;
+  if (group.arrived == 0) group.meeting_place = place;
+  if (group.meeting_place != place)
+    throw std::logic_error("fake host: collectives in another order than on another rank");
   state_->note_activity();
   if (++group.arrived == static_cast<int>(group.members.size())) {
     group.result = std::make_shared<const Contributions>(std::move(group.brought));
@@ -337,6 +342,21 @@ int FakeHost::allgather_bytes(const void* in, std::size_t bytes, void* out, Comm
   const auto all = exchange(comm, in, bytes);
   char* into = static_cast<char*>(out);
   for (const auto& one : *all) into = std::copy(one.begin(), one.end(), into);
+  return success;
+}
+
+int FakeHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
+                                    Request* request) {
+  const std::lock_guard lock(state_->mutex);
+  state_->check_stopped();
+  const std::size_t index = state_->take_slot(rank_);
+  Slot& slot = state_->ranks[rank_].slots[index];
+  slot.kind = Slot::Kind::gathering;
+  slot.comm = comm;
+  slot.target = out;
+  slot.delay = state_->draw_delay(rank_);
+  slot.gathering = state_->join_gathering(rank_, &state_->comm(comm), in, bytes);
+  *request = handle_of(index);
   return success;
 }
 

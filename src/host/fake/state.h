@@ -17,9 +17,15 @@
 
 namespace unisono::host::fake {
 
+// A collective that does not block: all bring bytes, and take all of them when everybody has come.
+struct Gathering {
+  std::vector<std::vector<char>> brought;
+  int arrived = 0;
+};
+
 // A request slot of one rank; its handle is the index plus one.
 struct Slot {
-  enum class Kind { free, send, recv };
+  enum class Kind { free, send, recv, gathering };
   Kind kind = Kind::free;
   int peer = 0;  // world rank
   int tag = 0;
@@ -31,6 +37,7 @@ struct Slot {
   bool is_done = false;
   int delay = 0;  // calls until a finished request is shown as such
   int error = success;
+  std::shared_ptr<Gathering> gathering;
 };
 
 // A message on its way: unexpected at its destination until it is matched.
@@ -74,6 +81,11 @@ struct CommState {
   int arrived = 0;
   std::vector<std::vector<char>> brought;
   std::shared_ptr<const std::vector<std::vector<char>>> result;
+  // By communicator rank: the collectives that it has begun. All begin the same ones in the same order; of
+  // those that do not block the unfinished ones are kept by their place in it.
+  std::vector<std::uint64_t> begun;
+  std::map<std::uint64_t, std::shared_ptr<Gathering>> gatherings;
+  std::uint64_t meeting_place = 0;
 };
 
 struct TypeState {
@@ -112,6 +124,9 @@ struct State {
   void note_activity() { ++activity; }
   int draw_delay(int rank);
   std::size_t take_slot(int rank);
+  // Brings the rank's part of the communicator's next collective.
+  std::shared_ptr<Gathering> join_gathering(int rank, CommState* group, const void* data, std::size_t bytes);
+  bool take_gathered(Slot* slot);  // true when it is over
   void match_recv(int rank, std::size_t slot);
   void deliver(Message&& message);
   void start_moving(Message&& message);

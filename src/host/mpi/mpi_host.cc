@@ -193,6 +193,15 @@ int MpiHost::allgather_bytes(const void* in, std::size_t bytes, void* out, Comm 
   return large::allgather(in, count, MPI_BYTE, out, count, MPI_BYTE, native(comm));
 }
 
+int MpiHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
+                                   Request* request) {
+  const auto count = static_cast<MPI_Count>(bytes);
+  MPI_Request started = MPI_REQUEST_NULL;
+  const int error = large::allgather(in, count, MPI_BYTE, out, count, MPI_BYTE, native(comm), &started);
+  *request = widen<Request>(started);
+  return error;
+}
+
 int MpiHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) {
   const auto count = static_cast<MPI_Count>(bytes);
   return large::gather(in, count, MPI_BYTE, out, count, MPI_BYTE, root, native(comm));

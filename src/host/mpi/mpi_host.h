@@ -43,6 +43,8 @@ class MpiHost final : public Host {
   int agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) override;
   int bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) override;
   int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) override;
+  int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
+                            Request* request) override;
   int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) override;
   int barrier(Comm comm) override;
 

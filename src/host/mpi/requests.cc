@@ -191,9 +191,9 @@ int request_get_status_some(int count, const MPI_Request requests[], int* comple
 
 namespace {
 
-// Collective: the calls under way on the communicator end before the host is inside.
+// Collective: the calls under way on the communicator end before the host is inside, and so does its set-up.
 void end_calls_on(const MPI_Comm* comm) {
-  if (comm == nullptr || !must_carry_on()) return;
+  if (comm == nullptr || nesting != 0) return;
   const Nested nested;
   runtime::end_calls(widen<Comm>(*comm));
 }

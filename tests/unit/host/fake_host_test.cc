@@ -222,6 +222,39 @@ TEST(FakeHost, CollectivesOfSetUp) {
   });
 }
 
+TEST(FakeHost, GathersWithoutWaiting) {
+  World world(3, {.max_delay = 2});
+  world.run([](FakeHost& host, int rank) {
+    int first[3], second[3];
+    Request requests[2];
+    EXPECT_EQ(host.start_allgather_bytes(&rank, sizeof rank, first, host.world(), &requests[0]), success);
+    const int more = rank + 10;
+    EXPECT_EQ(host.start_allgather_bytes(&more, sizeof more, second, host.world(), &requests[1]), success);
+    EXPECT_EQ(host.barrier(host.world()), success);
+    for (int which : {1, 0}) {
+      bool is_done = false;
+      while (!is_done) EXPECT_EQ(host.test(&requests[which], &is_done), success);
+    }
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(first[i], i);
+      EXPECT_EQ(second[i], i + 10);
+    }
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+TEST(FakeHost, SeesCollectivesInAnotherOrder) {
+  World world(2);
+  const auto body = [](FakeHost& host, int rank) {
+    int all[2];
+    Request request;
+    if (rank == 0) host.start_allgather_bytes(&rank, sizeof rank, all, host.world(), &request);
+    host.barrier(host.world());
+    if (rank == 1) host.start_allgather_bytes(&rank, sizeof rank, all, host.world(), &request);
+  };
+  EXPECT_THROW(world.run(body), std::logic_error);
+}
+
 TEST(FakeHost, NamesAndIntercommunicators) {
   World world(1, {.node_labels = {4}, .is_thread_multiple = false});
   EXPECT_EQ(world.node_labels(), std::vector<int>{4});

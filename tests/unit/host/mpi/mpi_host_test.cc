@@ -126,6 +126,11 @@ TEST_F(HostTest, Collectives) {
   EXPECT_EQ(host.bcast_bytes(data, sizeof data, 0, comm), MPI_SUCCESS);
   EXPECT_EQ(host.allgather_bytes(data, sizeof data, out, comm), MPI_SUCCESS);
   EXPECT_STREQ(out, "data");
+  out[0] = 'y';
+  Request request;
+  EXPECT_EQ(host.start_allgather_bytes(data, sizeof data, out, comm, &request), MPI_SUCCESS);
+  for (bool is_done = false; !is_done;) ASSERT_EQ(host.test(&request, &is_done), MPI_SUCCESS);
+  EXPECT_STREQ(out, "data");
   out[0] = 'x';
   EXPECT_EQ(host.gather_bytes(data, sizeof data, out, 0, comm), MPI_SUCCESS);
   EXPECT_STREQ(out, "data");

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Set-up of a communicator by calls that do not block. It goes on beside the program: those calls stay with
+// the host meanwhile, and nothing waits for it but calls that may block.
+#include <algorithm>
+
+#include "runtime/job.h"
+#include "runtime/set_up_aside.h"
+
+namespace unisono::runtime {
+namespace {
+
+enum Ability : std::uint8_t { can_translate = 1, can_single_copy = 2, any_order = 4 };
+
+}  // namespace
+
+// A call that does not block, on a communicator that no blocking one has set up: is it Unisono's?
+bool Job::is_taken_before_set_up(Communicator& c, const Call& call) {
+  using State = SetUpAside::State;
+  if (c.aside == nullptr) {
+    if (is_early(c, call)) return false;
+    begin_set_up_aside(c);
+  }
+  SetUpAside& aside = *c.aside;
+  if (aside.state == State::past) return true;
+  look_at_offers(c, aside.calls++);
+  if (aside.state == State::joined && aside.switch_point->is_past(aside.calls, c.size)) {
+    aside.state = State::past;
+    return true;
+  }
+  const std::lock_guard lock(progress_mutex_);
+  ++starts_left_[aside.reason][static_cast<std::size_t>(call.operation)];
+  return false;
+}
+
+// At the same call on all ranks, before that is made: so the host's collective below has the same place among
+// the communicator's everywhere.
+void Job::begin_set_up_aside(Communicator& c) {
+  c.aside = std::make_unique<SetUpAside>();
+  SetUpAside& aside = *c.aside;
+  const bool is_translated = host_.translate_ranks(c.handle, world_, &c.rank_in_world) == host::success;
+  const NativeReason left_out = why_left_out(c, is_translated);
+  if (left_out != NativeReason::none) {
+    aside.state = SetUpAside::State::left_out;
+    aside.reason = left_out;
+    say_who_decides_order(c, left_out);
+    return;
+  }
+  aside.own.abilities = (is_translated ? can_translate : 0) |
+                        (pool_->has_single_copy() ? can_single_copy : 0) |
+                        (wants_one_order(c) ? 0 : any_order);
+  if (is_translated) aside.own.slice_offset = reserve_slice(c);
+  aside.all.resize(static_cast<std::size_t>(c.size));
+  const int error =
+      host_.start_allgather_bytes(&aside.own, sizeof aside.own, aside.all.data(), c.handle, &aside.request);
+  if (error == host::success) return;
+  aside.state = SetUpAside::State::failed;
+  aside.reason = NativeReason::set_up_failed;
+}
+
+// What all ranks know alike, without a word. One first rank takes the memory of a communicator inside a node:
+// its offer settles everything. Between nodes there is no memory in which whoever comes first could decide;
+// and what was found wrong elsewhere (option verify) is told by agreements that wait.
+NativeReason Job::why_left_out(Communicator& c, bool is_translated) {
+  if (!options_.use_shared_memory || options_.verify != "off") return NativeReason::not_set_up;
+  if (!is_translated) return NativeReason::none;
+  if (std::count(c.rank_in_world.begin(), c.rank_in_world.end(), host::no_rank) != 0)
+    return NativeReason::outside_world;
+  describe_ground(c);
+  return c.layout->nodes() > 1 ? NativeReason::not_set_up : NativeReason::none;
+}
+
+// Have all offers come? The host has made this rank's first `calls_of_host` calls since they were sent.
+void Job::look_at_offers(Communicator& c, std::uint64_t calls_of_host) {
+  SetUpAside& aside = *c.aside;
+  if (aside.state != SetUpAside::State::under_way) return;
+  bool is_done = false;
+  const int error = host_.test(&aside.request, &is_done);
+  if (error == host::success && !is_done) return;
+  if (error != host::success || !take_offers(c)) {
+    aside.state = SetUpAside::State::failed;
+    aside.reason = NativeReason::set_up_failed;
+    say_who_decides_order(c, aside.reason);
+    return;
+  }
+  aside.switch_point = &SliceTail::of(c)->switch_point;
+  aside.switch_point->join(calls_of_host);
+  aside.state = SetUpAside::State::joined;
+}
+
+// All ranks have the same offers before them. No number is among them, by which messages are told apart:
+// calls inside a node do without.
+bool Job::take_offers(Communicator& c) {
+  const SetUpAside& aside = *c.aside;
+  std::uint64_t abilities = aside.own.abilities;
+  for (const SetUpOffer& offer : aside.all) abilities &= offer.abilities;
+  const std::int64_t offset = aside.all.front().slice_offset;
+  if ((abilities & can_translate) == 0 || offset < 0) {
+    if (aside.own.slice_offset >= 0) pool_->release(aside.own.slice_offset);
+    say_pool_is_full();
+    return false;
+  }
+  c.has_single_copy = (abilities & can_single_copy) != 0 && options_.use_single_copy;
+  c.is_reproducible = (abilities & any_order) == 0;
+  c.wait = wait_config(shares_cores());
+  use_slice(c, offset);
+  c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
+  return true;
+}
+
+// Where MPI lets us wait, and all ranks come: at blocking calls, and at the communicator's end.
+void Job::end_set_up_aside(Communicator& c) {
+  if (c.aside == nullptr) return;
+  const shm::WaitConfig wait = wait_config(shares_cores());
+  shm::Backoff backoff(wait);
+  while (true) {
+    look_at_offers(c, c.aside->calls);
+    if (c.aside->state != SetUpAside::State::under_way) return;
+    backoff.step();
+  }
+}
+
+}  // namespace unisono::runtime

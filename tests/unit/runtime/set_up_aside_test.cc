@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators on which the program makes no call that may block: set up beside it, and served from one call
+// on, the same on all ranks. The host makes the calls before, in the tests as for a program: where ranks
+// differ in who makes a call, a job hangs, or the fake host says that collectives are in another order.
+// TEST_SEED repeats a run.
+#include "runtime/set_up_aside.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "../seed.h"
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::Comm;
+using host::fake::FakeHost;
+using host::fake::World;
+
+constexpr int ranks = 4;
+
+// One allreduce or broadcast of int64 that does not block, by whomever.
+struct Started {
+  std::vector<std::int64_t> in, out, gathered;
+  std::int64_t expected = 0;
+  host::Request request{};  // where the host makes it
+  bool is_ended = false, is_ours = false;
+  int error = 0;
+};
+
+class Rank {
+ public:
+  Rank(Job& job, FakeHost& host) : job_(job), host_(host) {}
+
+  // Call number `number` on `comm`, the same on all its ranks. True where it is Unisono's.
+  bool start(Started* s, Comm comm, int number, std::size_t count = 5) {
+    const Call call = prepare(s, comm, number, count);
+    const Completion completion{[](void* context, int error) {
+                                  auto* started = static_cast<Started*>(context);
+                                  started->error = error;
+                                  started->is_ended = true;
+                                },
+                                s};
+    s->is_ours = job_.start(call, completion) == Outcome::done;
+    if (s->is_ours) return true;
+    s->gathered.resize(count * static_cast<std::size_t>(host_.comm_size(comm)));
+    const std::vector<std::int64_t>& own = call.operation == Operation::bcast ? s->out : s->in;
+    EXPECT_EQ(
+        host_.start_allgather_bytes(own.data(), count * sizeof own[0], s->gathered.data(), comm, &s->request),
+        host::success);
+    s->in.push_back(call.operation == Operation::bcast ? call.root : -1);
+    return false;
+  }
+
+  void wait(Started* s) {
+    while (!s->is_ended) {
+      job_.make_progress();
+      if (!s->is_ours) look_at_host(s);
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(s->error, host::success);
+    for (const std::int64_t value : s->out) ASSERT_EQ(value, s->expected);
+  }
+
+  bool run(Comm comm, int number, std::size_t count = 5) {
+    Started s;
+    const bool is_ours = start(&s, comm, number, count);
+    wait(&s);
+    return is_ours;
+  }
+
+  // So many calls, each waited for: the first that was Unisono's, from which on all are. -1: none.
+  int first_of_ours(Comm comm, int calls, std::size_t count = 5) {
+    int first = -1;
+    for (int i = 0; i < calls; ++i) {
+      const bool is_ours = run(comm, i, count);
+      EXPECT_TRUE(is_ours || first < 0) << i;
+      if (is_ours && first < 0) first = i;
+    }
+    return first;
+  }
+
+  void run_blocking(Comm comm, int number) {
+    Started s;
+    const Call call = prepare(&s, comm, number, 5);
+    ASSERT_EQ(job_.collective(call, &s.error), Outcome::done);
+    s.is_ended = s.is_ours = true;
+    wait(&s);
+  }
+
+  // The same on all ranks of the world?
+  void expect_agreed(int value) {
+    std::uint64_t least = static_cast<std::uint64_t>(value + 1), most = least;
+    host_.agree(&least, 1, host::AgreeOp::min, host_.world());
+    host_.agree(&most, 1, host::AgreeOp::max, host_.world());
+    EXPECT_EQ(least, most);
+  }
+
+ private:
+  Call prepare(Started* s, Comm comm, int number, std::size_t count) {
+    const int rank = host_.comm_rank(comm), size = host_.comm_size(comm);
+    s->in.assign(count, number + rank);
+    s->out.assign(count, -1);
+    Call call{.operation = Operation::allreduce,
+              .comm = comm,
+              .send_buffer = s->in.data(),
+              .recv_buffer = s->out.data(),
+              .send_count = count,
+              .recv_count = count,
+              .send_type = host::fake::datatype(ElementType::int64),
+              .recv_type = host::fake::datatype(ElementType::int64),
+              .op = host::fake::op(ReduceOp::sum)};
+    s->expected = std::int64_t{number} * size + size * (size - 1) / 2;
+    if (number % 3 == 0) {
+      call.operation = Operation::bcast;
+      call.root = number % size;
+      s->expected = number + call.root;
+      s->out = s->in;
+      call.send_buffer = call.recv_buffer = s->out.data();
+    }
+    return call;
+  }
+
+  // The host's part: what its own collective would have made of it.
+  void look_at_host(Started* s) {
+    bool is_done = false;
+    EXPECT_EQ(host_.test(&s->request, &is_done), host::success);
+    if (!is_done) return;
+    s->is_ended = true;
+    const auto root = s->in.back();
+    const std::size_t count = s->out.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (root >= 0) {
+        s->out[i] = s->gathered[static_cast<std::size_t>(root) * count + i];
+        continue;
+      }
+      s->out[i] = 0;
+      for (std::size_t at = i; at < s->gathered.size(); at += count) s->out[i] += s->gathered[at];
+    }
+  }
+
+  Job& job_;
+  FakeHost& host_;
+};
+
+class SetUpAsideTest : public ::testing::Test {
+ protected:
+  void SetUp() override { clear_options(); }
+  void TearDown() override { clear_options(); }
+
+  static Comm split(FakeHost& host, int color = 0) {
+    Comm made{};
+    EXPECT_EQ(host.comm_split(host.world(), color, host.comm_rank(host.world()), &made), host::success);
+    return made;
+  }
+  // Each rank's part of a job with one duplicate of the world, which is freed and must leave nothing.
+  template <class Body>
+  static void run(Body body, const host::fake::Options& options = {}) {
+    World world(ranks, options);
+    world.run([&](FakeHost& host, int number) {
+      Job job(host);
+      Rank rank(job, host);
+      Comm comm = split(host);
+      body(rank, comm, job, host, number);
+      host.comm_free(&comm);
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+  }
+};
+
+TEST_F(SetUpAsideTest, CallsAreServedFromOneCallOn) {
+  run([](Rank& rank, Comm comm, Job&, FakeHost&, int) {
+    const int first = rank.first_of_ours(comm, 40);
+    EXPECT_GT(first, 0);  // what the ranks tell each other cannot have come at the first call
+    rank.expect_agreed(first);
+  });
+}
+
+TEST_F(SetUpAsideTest, WhatTheyCountForIsWhatBlockingOnesDo) {
+  ::setenv("UNISONO_SET_UP_AFTER", "8", 1);
+  run([](Rank& rank, Comm comm, Job&, FakeHost&, int) { EXPECT_GT(rank.first_of_ours(comm, 60), 7); });
+  run([](Rank& rank, Comm comm, Job& job, FakeHost& host, int) {
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_FALSE(rank.run(comm, i));
+      int error = 0;
+      EXPECT_EQ(job.collective({.operation = Operation::barrier, .comm = comm}, &error),
+                i < 3 ? Outcome::native : Outcome::done);
+      if (i < 3) host.barrier(comm);
+    }
+    EXPECT_TRUE(rank.run(comm, 5));
+  });
+}
+
+TEST_F(SetUpAsideTest, FewCallsAreTheHosts) {
+  ::setenv("UNISONO_SET_UP_AFTER", "8", 1);
+  run([](Rank& rank, Comm comm, Job&, FakeHost&, int) { EXPECT_EQ(rank.first_of_ours(comm, 7), -1); });
+}
+
+// Rank 0 starts all its calls before the others make their first one; they wait for each.
+TEST_F(SetUpAsideTest, RanksMayBeFarAhead) {
+  for (const int ahead : {0, 2, 3}) {
+    run([ahead](Rank& rank, Comm comm, Job&, FakeHost& host, int number) {
+      constexpr int calls = 30;
+      std::deque<Started> started(calls);
+      if (number == ahead) {
+        for (int i = 0; i < calls; ++i) EXPECT_FALSE(rank.start(&started[i], comm, i));
+        host.barrier(host.world());
+        for (Started& s : started) rank.wait(&s);
+      } else {
+        host.barrier(host.world());
+        for (int i = 0; i < calls; ++i) EXPECT_FALSE(rank.run(comm, i));
+      }
+      const int first = rank.first_of_ours(comm, 30);
+      EXPECT_GE(first, 0);
+      rank.expect_agreed(first);
+    });
+  }
+}
+
+// No call waits for one of another rank: not those of the set-up, and not those of Unisono.
+TEST_F(SetUpAsideTest, CallsNeverWait) {
+  run([](Rank& rank, Comm comm, Job& job, FakeHost& host, int number) {
+    for (int round = 0; round < 6; ++round) {
+      std::deque<Started> started(20);
+      for (int turn = 0; turn < ranks; ++turn) {
+        if (turn == number) {
+          for (int i = 0; i < 20; ++i) rank.start(&started[i], comm, i + 1);
+        }
+        host.barrier(host.world());
+      }
+      for (Started& s : started) rank.wait(&s);
+      EXPECT_EQ(started.front().is_ours, round > 1);
+    }
+    EXPECT_FALSE(job.has_calls_under_way());
+  });
+}
+
+TEST_F(SetUpAsideTest, BlockingCallsEndIt) {
+  for (const int late : {0, 1}) {
+    run([late](Rank& rank, Comm comm, Job&, FakeHost& host, int number) {
+      Started first;
+      if (number == late) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      EXPECT_FALSE(rank.start(&first, comm, 1));
+      rank.run_blocking(comm, 2);
+      EXPECT_TRUE(rank.run(comm, 3));
+      rank.wait(&first);
+      host.barrier(host.world());
+    });
+  }
+}
+
+TEST_F(SetUpAsideTest, BlockingCallsComeAfterThoseUnderWay) {
+  run([](Rank& rank, Comm comm, Job&, FakeHost&, int) {
+    EXPECT_GE(rank.first_of_ours(comm, 40), 0);
+    std::deque<Started> started(5);
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(rank.start(&started[i], comm, i, 20'000));
+    rank.run_blocking(comm, 7);
+    for (Started& s : started) {
+      EXPECT_TRUE(s.is_ended);
+      rank.wait(&s);
+    }
+    EXPECT_TRUE(rank.run(comm, 8));
+  });
+}
+
+TEST_F(SetUpAsideTest, PersistentCallsEndIt) {
+  run([](Rank& rank, Comm comm, Job& job, FakeHost&, int) {
+    Started first;
+    EXPECT_FALSE(rank.start(&first, comm, 1));
+    EXPECT_EQ(job.prepare({.operation = Operation::barrier, .comm = comm}), Outcome::done);
+    EXPECT_TRUE(rank.run(comm, 2));
+    rank.wait(&first);
+  });
+}
+
+// Nothing of the pool is kept: it would be full after a few.
+TEST_F(SetUpAsideTest, CommunicatorsMayEndMeanwhile) {
+  ::setenv("UNISONO_POOL_BYTES", "8M", 1);
+  for (const int calls : {1, 2, 3}) {
+    run([calls](Rank& rank, Comm comm, Job&, FakeHost& host, int number) {
+      for (int round = 0; round < 25; ++round) {
+        Comm fresh = split(host);
+        std::deque<Started> started(static_cast<std::size_t>(calls));
+        for (int i = 0; i < calls; ++i) {
+          rank.start(&started[i], fresh, i);
+          if ((i + number) % 2 == 0) rank.wait(&started[i]);
+        }
+        host.comm_free(&fresh);
+        for (Started& s : started) rank.wait(&s);
+      }
+      EXPECT_GE(rank.first_of_ours(comm, 40), 0);
+    });
+  }
+}
+
+TEST_F(SetUpAsideTest, TheJobMayEndMeanwhile) {
+  for (const int calls : {1, 2, 30}) {
+    World world(ranks);
+    world.run([&](FakeHost& host, int) {
+      Job job(host);
+      Rank rank(job, host);
+      const Comm comm = split(host);
+      rank.first_of_ours(comm, calls);
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+  }
+}
+
+// One rank cannot take the memory: all others hear it.
+TEST_F(SetUpAsideTest, WhereItFailsTheHostGoesOn) {
+  ::setenv("UNISONO_POOL_BYTES", "1M", 1);
+  ::setenv("UNISONO_CHANNEL_BYTES", "1M", 1);
+  ::setenv("UNISONO_ALGORITHM", "allreduce:ring", 1);
+  run([](Rank& rank, Comm comm, Job&, FakeHost& host, int) {
+    Comm other = split(host);
+    EXPECT_EQ(rank.first_of_ours(comm, 40), -1);
+    rank.run_blocking(comm, 1);  // by messages
+    EXPECT_TRUE(rank.run(comm, 2));
+    EXPECT_EQ(rank.first_of_ours(other, 40), -1);
+    host.comm_free(&other);
+  });
+}
+
+TEST_F(SetUpAsideTest, BetweenNodesAndWhereCallsAreCheckedBlockingCallsDoIt) {
+  for (const char* setting :
+       {"UNISONO_NODES=2x2", "UNISONO_VERIFY=all", "UNISONO_SHARED_MEMORY=0", "UNISONO_ENABLE=1"}) {
+    SCOPED_TRACE(setting);
+    SetUp();
+    const std::string text(setting);
+    const std::size_t equals = text.find('=');
+    ::setenv(text.substr(0, equals).c_str(), text.c_str() + equals + 1, 1);
+    const bool is_served = text.starts_with("UNISONO_ENABLE");
+    run([is_served](Rank& rank, Comm comm, Job&, FakeHost&, int) {
+      EXPECT_EQ(rank.first_of_ours(comm, 40) >= 0, is_served);
+    });
+  }
+}
+
+// One rank's info key is enough.
+TEST_F(SetUpAsideTest, ReproducibleCommunicatorsAreServed) {
+  run([](Rank& rank, Comm comm, Job&, FakeHost& host, int number) {
+    host.set_reproducible_hint(comm, number == 1 ? host::Hint::yes : host::Hint::none);
+    host.barrier(comm);
+    EXPECT_GE(rank.first_of_ours(comm, 40), 0);
+  });
+}
+
+TEST_F(SetUpAsideTest, OtherHintsBeginAnew) {
+  run([](Rank& rank, Comm comm, Job& job, FakeHost& host, int) {
+    for (const int calls : {1, 2, 40}) {
+      rank.first_of_ours(comm, calls);
+      job.forget(comm);
+      host.barrier(comm);
+    }
+    EXPECT_GE(rank.first_of_ours(comm, 40), 0);
+  });
+}
+
+// Threads set up at once, some by calls that block, some by others; which numbers are free concerns the first
+// alone.
+TEST_F(SetUpAsideTest, ThreadsSetUpBothWaysAtOnce) {
+  constexpr int threads = 4, rounds = 10;
+  World world(ranks, {.seed = seed(), .max_delay = 2});
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    std::vector<Comm> bases;
+    for (int i = 0; i < threads; ++i) bases.push_back(split(host));
+    std::vector<std::thread> running;
+    for (int thread = 0; thread < threads; ++thread) {
+      running.emplace_back([&, thread] {
+        Rank rank(job, host);
+        for (int round = 0; round < rounds; ++round) {
+          Comm made{};
+          host.comm_split(bases[thread], 0, host.comm_rank(bases[thread]), &made);
+          if (thread % 2 == 0) rank.run_blocking(made, round);
+          EXPECT_GE(rank.first_of_ours(made, 30), 0);
+          rank.run_blocking(made, round + 1);
+          host.comm_free(&made);
+        }
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+    for (Comm& base : bases) host.comm_free(&base);
+    job.finish();
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+// What is started, on which communicator, when something is waited for, whether a communicator ends or a
+// blocking call comes: at random, the same on all ranks but for the order of waiting.
+TEST_F(SetUpAsideTest, RandomSequences) {
+  constexpr int rounds = 30, steps = 80;
+  for (int round = 0; round < rounds; ++round) {
+    ::setenv("UNISONO_SET_UP_AFTER", round % 3 == 0 ? "6" : "0", 1);
+    World world(ranks, {.seed = seed() + static_cast<unsigned>(round), .max_delay = round % 4});
+    std::atomic<int> ours = 0;
+    world.run([&](FakeHost& host, int number) {
+      Job job(host);
+      Rank rank(job, host);
+      std::vector<Comm> comms = {split(host), split(host, number / 2), split(host, number % 2)};
+      std::mt19937 same(seed() + static_cast<unsigned>(round));
+      std::mt19937 own(seed() + static_cast<unsigned>(round * 100 + number));
+      std::deque<Started> calls;
+      std::vector<Started*> open;
+      for (int step = 0; step < steps; ++step) {
+        const std::uint32_t which = same() % 3, what = same() % 24;
+        const std::size_t count = same() % 4 == 0 ? 4'000 : same() % 50 + 1;
+        if (what == 0) {
+          host.comm_free(&comms[which]);
+          comms[which] = split(host, which == 0 ? 0 : which == 1 ? number / 2 : number % 2);
+          continue;
+        }
+        calls.emplace_back();
+        ours += rank.start(&calls.back(), comms[which], step, count) ? 1 : 0;
+        open.push_back(&calls.back());
+        if (own() % 3 != 0) continue;
+        const std::size_t waited = own() % open.size();
+        rank.wait(open[waited]);
+        open.erase(open.begin() + static_cast<std::ptrdiff_t>(waited));
+      }
+      for (Started* s : open) rank.wait(s);
+      for (Comm& comm : comms) host.comm_free(&comm);
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+    EXPECT_GT(ours, 0);
+    if (HasFailure()) return;
+  }
+}
+
+// Each thread looks from a call of its own on, and makes calls at its own pace.
+TEST(SwitchPointTest, AllAgreeOnEachCall) {
+  constexpr int threads = 4, calls = 400, rounds = 200;
+  for (int round = 0; round < rounds; ++round) {
+    auto point = std::make_unique<SwitchPoint>();
+    std::vector<std::vector<int>> said(threads, std::vector<int>(calls + 1, 0));
+    std::vector<std::thread> running;
+    for (int thread = 0; thread < threads; ++thread) {
+      running.emplace_back([&, thread] {
+        std::mt19937 random(seed() + static_cast<unsigned>(round * threads + thread));
+        const unsigned from = 1 + random() % 100;
+        for (unsigned call = 1; call <= calls; ++call) {
+          if (call == from) point->join(call - 1);
+          if (call >= from) said[thread][call] = point->is_past(call, threads) ? 1 : 0;
+          if (random() % 8 == 0) std::this_thread::yield();
+        }
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+    for (int thread = 1; thread < threads; ++thread) ASSERT_EQ(said[thread], said[0]) << round;
+    ASSERT_TRUE(std::is_sorted(said[0].begin(), said[0].end()));
+  }
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -19,10 +19,11 @@
 // use, "is_active"}: whether under Unisono.
 //
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
-// tabs: "look OPERATION BYTES SECONDS CANDIDATES" tries candidates for so long, "compare ..." lets native,
-// Unisono's choice and all candidates (at most 8) alternate until their medians are precise, "decide ..."
-// until it is known which is the least. Each is answered by one such line. "cost WHAT BYTES SECONDS
-// GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory (costs.h):
+// tabs: "choice OPERATION BYTES" begins with these and says what Unisono chooses, "look OPERATION BYTES
+// SECONDS CANDIDATES" tries candidates for so long, "compare ..." lets native, Unisono's choice and all
+// candidates (at most 8) alternate until their medians are precise, "decide ..." until it is known which is
+// the least: what is behind leaves, and has fewer samples. Each is answered by one such line. "cost WHAT
+// BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory (costs.h):
 // {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -132,117 +133,67 @@ static double time_in_time(const struct Operation* op, int bytes, int batch, con
   return -1;
 }
 
-// Does `server` give what the host MPI gives? Small whole numbers: sums are exact in any order.
-static int is_same(const struct Operation* op, int bytes, const char* server) {
-  const size_t out_bytes = op->blocks_out ? (size_t)bytes : (size_t)(bytes + bytes / 2 + 1) * (size_t)size;
+static size_t output_bytes(const struct Operation* op, int bytes) {
+  return op->blocks_out ? (size_t)bytes : (size_t)(bytes + bytes / 2 + 1) * (size_t)size;
+}
+
+// Once from the same data. Small whole numbers: sums are exact in any order.
+static void run_once(const struct Operation* op, int bytes, const char* server) {
+  fill(output, output_bytes(op, bytes), rank + 100);
+  select_server(server);
+  enable(server != native);
+  op->run(bytes);
+  enable(0);
+}
+
+// What the host MPI gives, for is_same().
+static void expect(const struct Operation* op, int bytes) {
   fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : size), rank);
-  for (int is_unisono = 0; is_unisono < 2; ++is_unisono) {
-    fill(output, out_bytes, rank + 100);
-    if (is_unisono) select_server(server);
-    enable(is_unisono);
-    op->run(bytes);
-    enable(0);
-    if (is_unisono == 0) memcpy(expected, output, out_bytes);
-  }
-  int same = memcmp(expected, output, out_bytes) == 0, all = 0;
+  run_once(op, bytes, native);
+  memcpy(expected, output, output_bytes(op, bytes));
+}
+
+// Does `server` give what the host MPI gives?
+static int is_same(const struct Operation* op, int bytes, const char* server) {
+  run_once(op, bytes, server);
+  int same = memcmp(expected, output, output_bytes(op, bytes)) == 0, all = 0;
   MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   return all;
 }
 
 #include "costs.h"
 
+// What is measured: in batches of so many calls, and the shortest time of a call so far. Where only the
+// fastest is looked for, that of native and of the own choice counts too, and others need no good figure.
+static struct {
+  const struct Operation* op;
+  int bytes, batch, is_for_best;
+  double best_s;
+} asked;
+
 // How long one batch is: long enough that clock and barrier do not count, short enough that many samples fit
 // in the time. With more ranks than cores, 64 calls at least, where that is quick enough: for one-way
-// operations leaving the barrier in front takes as long as many calls. Warms native and Unisono up.
-static int calls_in_batch(const struct Operation* op, int bytes) {
+// operations leaving the barrier in front takes as long as many calls. Warms native and Unisono up. What is
+// asked about one operation and size in a row is measured alike.
+static void begin_asking(const struct Operation* op, int bytes) {
   const char* both[] = {native, own_choice};
-  int batch = 1;
-  double once = 0;
-  if (is_call_by_call()) return 1;
+  double longest = 0;
+  if (op == asked.op && bytes == asked.bytes) return;
+  asked.op = op, asked.bytes = bytes, asked.batch = 1, asked.best_s = 1e30;
+  if (is_call_by_call()) return;
   for (int i = 0; i < 2; ++i) {
     time_in_time(op, bytes, 2, both[i]);
-    const double t = time_in_time(op, bytes, 4, both[i]);
-    if (t > once) once = t;
+    const double once = time_in_time(op, bytes, 4, both[i]);
+    if (once > longest) longest = once;
+    if (asked.is_for_best && once < asked.best_s) asked.best_s = once;
   }
-  while (bytes < large_bytes && batch < 4096 &&
-         (once * batch < 100e-6 || (batch < 64 && once * batch < 20e-3))) {
-    batch *= 2;
+  while (bytes < large_bytes && asked.batch < 4096 &&
+         (longest * asked.batch < 100e-6 || (asked.batch < 64 && longest * asked.batch < 20e-3))) {
+    asked.batch *= 2;
   }
-  return batch;
 }
 
-struct Tried {
-  const char* name;  // with its operation
-  double seconds;    // of a call, as look_at() has it
-};
-
-static int by_seconds(const void* left, const void* right) {
-  const double l = ((const struct Tried*)left)->seconds, r = ((const struct Tried*)right)->seconds;
-  return l < r ? -1 : l > r;
-}
-
-// Does it say how to cut a message, and this one is shorter than that? Then there is another one like it.
-static int cuts_nothing(int bytes, const char* candidate) {
-  static const char* const cutting[] = {"segment=", "piece="};
-  for (int i = 0; i < 2; ++i) {
-    const char* at = strstr(candidate, cutting[i]);
-    if (at != NULL && atoll(at + strlen(cutting[i])) >= bytes) return 1;
-  }
-  return 0;
-}
-
-// Is it a candidate for the operation, and one that may run here?
-static int may_run(const struct Operation* op, int bytes, const char* candidate) {
-  const size_t length = strlen(op->name);
-  if (strncmp(candidate, op->name, length) != 0 || candidate[length] != ':') return 0;
-  const char* name = candidate + length + 1;
-  const size_t name_length = strcspn(name, "(");
-  char decided[256] = "";
-  select_server(candidate);
-  if (decide(op->name, bytes, decided, sizeof decided) < 0) return 0;
-  return strncmp(decided, name, name_length) == 0 &&
-         (decided[name_length] == 0 || decided[name_length] == '(');
-}
-
-// What a candidate takes, in the median of a few batches. Its first calls meet memory that was never touched
-// (slots that are used in turn), and do not count. Where it takes three times as long as the best so far, one
-// call is enough; what that takes longer than it should, since ranks begin it apart and the clock is read, is
-// no reason.
-static const double apart_s = 20e-6, warm_s = 2e-3, enough_s = 200e-6, tie = 0.02;
-static double look_at(const struct Operation* op, int bytes, int batch, const char* candidate, double best) {
-  double times[most_tries], total = 0;
-  for (int i = 0; i < warming_calls && total < warm_s; ++i) {
-    total += time_in_time(op, bytes, 1, candidate);
-  }
-  const double once = time_in_time(op, bytes, 1, candidate);
-  if (once > 3 * best + apart_s) return once;
-  int made = 0;
-  for (total = 0; made < fewest_tries || (made < most_tries && total < enough_s); ++made) {
-    times[made] = time_in_time(op, bytes, batch, candidate);
-    total += times[made] * batch;
-  }
-  qsort(times, (size_t)made, sizeof *times, by_value);
-  return times[made / 2];
-}
-
-// Looks at each candidate that may run; sorts them, the fastest first.
-static int try_candidates(const struct Operation* op, int bytes, int batch, double most_s,
-                          struct Tried* tried) {
-  int count = 0;
-  double best = 1e30;
-  const double start = now_s();
-  for (int c = 0; c < candidate_count; ++c) {
-    int is_over = now_s() - start > most_s;
-    MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (is_over) break;
-    if (cuts_nothing(bytes, candidates[c]) || !may_run(op, bytes, candidates[c])) continue;
-    tried[count] = (struct Tried){candidates[c], look_at(op, bytes, batch, candidates[c], best)};
-    if (tried[count].seconds < best) best = tried[count].seconds;
-    ++count;
-  }
-  qsort(tried, (size_t)count, sizeof *tried, by_seconds);
-  return count;
-}
+#include "looks.h"
 
 struct Settings {
   int samples, finalists, is_verified;  // at most so many of both
@@ -252,11 +203,12 @@ struct Settings {
 
 static struct Tried tried[max_candidates];
 
-// Native, Unisono's choice and the first of those tried in turn.
-static int compare(const struct Operation* op, int bytes, int batch, int tried_count,
-                   const struct Settings* settings) {
+// Native, Unisono's choice and the first of those tried in turn; where it is asked which is the fastest, what
+// is clearly slower only until that is known.
+static int compare(const struct Operation* op, int bytes, int tried_count, const struct Settings* settings) {
   static double times[2 + max_finalists][max_samples];
   const char* servers[2 + max_finalists] = {native, own_choice};
+  if (settings->is_verified) expect(op, bytes);
   int same = settings->is_verified ? is_same(op, bytes, own_choice) : 1;
   int server_count = 2;
   for (int i = 0; i < tried_count && i < settings->finalists; ++i) {
@@ -264,7 +216,8 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
     if (settings->is_verified) same &= is_same(op, bytes, tried[i].name);
   }
   is_led_in = server_count > 2;
-  int order[2 + max_finalists];
+  struct Turns turns = {.samples = *times, .stride = max_samples, .series = server_count};
+  int order[2 + max_finalists], counts[2 + max_finalists];
   for (int i = 0; i < server_count; ++i) order[i] = i;
   unsigned draws = 1;  // the same on all ranks
   int count = 0;
@@ -273,11 +226,15 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
     // None is always behind the same other one, with its caches and what it has left of the network's bursts.
     shuffle(order, server_count, &draws);
     for (int i = 0; i < server_count; ++i) {
-      times[order[i]][count] = time_in_time(op, bytes, batch, servers[order[i]]);
+      if (turns.is_behind[order[i]]) continue;
+      times[order[i]][count] = time_in_time(op, bytes, asked.batch, servers[order[i]]);
+      counts[order[i]] = count + 1;
     }
-    go = now_s() - start < settings->seconds || count + 1 < fewest_samples;
-    if (has_enough(*times, max_samples, server_count, count + 1, settings->purpose)) go = 0;
+    turns.seconds = now_s() - start;
+    go = turns.seconds < settings->seconds || count + 1 < fewest_samples;
+    if (world_rank == 0 && has_enough(&turns, count + 1, settings->purpose)) go = 0;
     MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(turns.is_behind, server_count, MPI_INT, 0, MPI_COMM_WORLD);
   }
   is_led_in = 0;
   char decided[256] = "";
@@ -285,14 +242,14 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
   decide(op->name, bytes, decided, sizeof decided);
   if (world_rank == 0) {
     printf("{\"operation\": \"%s\", \"bytes\": %d, \"ranks\": %d, \"batch\": %d, \"is_same\": %s", op->name,
-           bytes, size, batch, same ? "true" : "false");
-    print_samples("native_s", times[0], count);
-    print_samples("unisono_s", times[1], count);
+           bytes, size, asked.batch, same ? "true" : "false");
+    print_samples("native_s", times[of_native], counts[of_native]);
+    print_samples("unisono_s", times[of_own_choice], counts[of_own_choice]);
     printf(", \"unisono\": \"%s\", \"candidates\": [", decided);
     for (int i = 0; i < tried_count; ++i) {
       printf("%s{\"name\": \"%s\", \"tried_s\": %.4g", i ? ", " : "", strchr(tried[i].name, ':') + 1,
              tried[i].seconds);
-      if (i < settings->finalists) print_samples("samples_s", times[2 + i], count);
+      if (i < settings->finalists) print_samples("samples_s", times[2 + i], counts[2 + i]);
       printf("}");
     }
     printf("]}\n");
@@ -303,21 +260,30 @@ static int compare(const struct Operation* op, int bytes, int batch, int tried_c
 
 static int measure(const struct Operation* op, int bytes, const struct Settings* settings) {
   if (start_of.is_window) synchronise_clocks(world_rank, world_size);
-  const int batch = calls_in_batch(op, bytes);
-  const int tried_count = try_candidates(op, bytes, batch, settings->most_trying_s, tried);
-  return compare(op, bytes, batch, tried_count, settings);
+  begin_asking(op, bytes);
+  const int tried_count = try_candidates(op, bytes, settings->most_trying_s, tried);
+  return compare(op, bytes, tried_count, settings);
 }
 
 // --- Requests ---
 
-static void print_candidates(const struct Operation* op, int bytes, int batch, int count) {
+static void print_candidates(const struct Operation* op, int bytes, int count) {
   if (world_rank != 0) return;
-  printf("{\"operation\": \"%s\", \"bytes\": %d, \"batch\": %d, \"looked\": [", op->name, bytes, batch);
+  printf("{\"operation\": \"%s\", \"bytes\": %d, \"batch\": %d, \"looked\": [", op->name, bytes, asked.batch);
   for (int i = 0; i < count; ++i) {
     printf("%s{\"name\": \"%s\", \"tried_s\": %.4g}", i ? ", " : "", strchr(tried[i].name, ':') + 1,
            tried[i].seconds);
   }
   printf("]}\n");
+  fflush(stdout);
+}
+
+static void print_choice(const struct Operation* op, int bytes) {
+  char decided[256] = "";
+  select_server(own_choice);
+  decide(op->name, bytes, decided, sizeof decided);
+  if (world_rank != 0) return;
+  printf("{\"operation\": \"%s\", \"bytes\": %d, \"unisono\": \"%s\"}\n", op->name, bytes, decided);
   fflush(stdout);
 }
 
@@ -345,10 +311,13 @@ static int answer(char* request, int largest, struct Settings settings, int* is_
   if (op == NULL || bytes < 0 || bytes > largest || (op->is_reduction && bytes % 8 != 0)) return 0;
   list_candidates((char*)words[4]);
   settings.seconds = settings.most_trying_s = atof(words[3]);
-  const int batch = calls_in_batch(op, (int)bytes);
-  if (strcmp(words[0], "look") == 0) {
-    const int count = try_candidates(op, (int)bytes, batch, settings.most_trying_s, tried);
-    print_candidates(op, (int)bytes, batch, count);
+  if (strcmp(words[0], "choice") == 0) asked.op = NULL;
+  begin_asking(op, (int)bytes);
+  if (strcmp(words[0], "choice") == 0) {
+    print_choice(op, (int)bytes);
+  } else if (strcmp(words[0], "look") == 0) {
+    const int count = try_candidates(op, (int)bytes, settings.most_trying_s, tried);
+    print_candidates(op, (int)bytes, count);
   } else if (strcmp(words[0], "compare") == 0 || strcmp(words[0], "decide") == 0) {
     if (strcmp(words[0], "decide") == 0) settings.purpose = (struct Purpose){tie, .is_for_best = 1};
     settings.finalists = max_finalists;
@@ -356,7 +325,7 @@ static int answer(char* request, int largest, struct Settings settings, int* is_
     for (int c = 0; c < candidate_count && count < max_finalists; ++c) {
       if (may_run(op, (int)bytes, candidates[c])) tried[count++] = (struct Tried){candidates[c], 0};
     }
-    *is_all_same &= compare(op, (int)bytes, batch, count, &settings);
+    *is_all_same &= compare(op, (int)bytes, count, &settings);
   } else {
     return 0;
   }
@@ -365,6 +334,7 @@ static int answer(char* request, int largest, struct Settings settings, int* is_
 
 static int serve(int largest, struct Settings settings) {
   int is_all_same = 1;
+  asked.is_for_best = 1;
   make_cost_buffers(largest);
   for (;;) {
     char* line = NULL;

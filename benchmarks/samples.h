@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { fewest_for_interval = 10 };
+enum { fewest_for_interval = 10, fewest_for_decision = 3 };
+// Of fewer rounds a series must be that much slower in each to be left behind, and the own choice is not; nor
+// is it sooner than that: what disturbs the machine for a while must not cover all that speaks against it.
+enum { few_rounds = 5 };
+static const double much_slower = 1.25, settled_s = 50e-3;
 
 static int by_value(const void* left, const void* right) {
   const double l = *(const double*)left, r = *(const double*)right;
@@ -21,7 +25,7 @@ struct Median {
   double value, low, high;
 };
 
-// Of `count` samples, at least fewest_for_interval; `room` holds as many numbers.
+// Of `count` samples, below fewest_for_interval from the least to the most; `room` holds as many numbers.
 static struct Median median_of(const double* samples, int count, double* room) {
   const double apart = 1.96 * sqrt((double)count);
   const int low = (int)floor((count - apart) / 2) - 1, high = (int)ceil((count + apart) / 2);
@@ -30,48 +34,89 @@ static struct Median median_of(const double* samples, int count, double* room) {
   return (struct Median){room[count / 2], room[low > 0 ? low : 0], room[high < count ? high : count - 1]};
 }
 
-static int is_narrow(struct Median median, double precision) {
-  return median.high - median.low <= 2 * precision * median.value;
-}
-
-// What samples are taken for: to know each median to `precision` (a part of it; 0: never enough), or, where
-// `is_for_best`, to know which is the least: what is above that with its whole interval need not be known
-// better.
+// What series take turns for: to know each median to `precision` (a part of it; 0: never enough), or, where
+// `is_for_best`, to know which is the least, as far as the difference is more than `precision`.
 struct Purpose {
   double precision;
   int is_for_best;
 };
 
-static int is_enough(const struct Median* medians, int series, struct Purpose purpose) {
-  const struct Median* best = medians;
-  for (int i = 1; i < series; ++i) {
-    if (medians[i].value < best->value) best = &medians[i];
+enum { most_in_turns = 10, of_native = 0, of_own_choice = 1 };
+
+// Series that take turns: the i-th sample of each was taken in round i. What is left behind takes no further
+// part, and keeps the samples that it has.
+struct Turns {
+  const double* samples;
+  size_t stride;  // from one series to the next
+  int series;
+  int is_behind[most_in_turns];
+  int next;        // looked at when there are so many samples: ever less often as they become more
+  double seconds;  // since the first one
+};
+
+static const double* series_at(const struct Turns* turns, int i) {
+  return turns->samples + (size_t)i * turns->stride;
+}
+
+// The least median of those that still take part.
+static int leader(const struct Turns* turns, int count, double* room) {
+  int best = -1;
+  double least = 0;
+  for (int i = 0; i < turns->series; ++i) {
+    if (turns->is_behind[i]) continue;
+    const double value = median_of(series_at(turns, i), count, room).value;
+    if (best < 0 || value < least) best = i, least = value;
   }
-  for (int i = 0; i < series; ++i) {
-    const int is_behind = purpose.is_for_best && medians[i].low > best->high;
-    const int is_alone = purpose.is_for_best && &medians[i] == best;
-    if (is_behind || is_alone) continue;
-    if (!is_narrow(medians[i], purpose.precision) || !is_narrow(*best, purpose.precision)) return 0;
+  return best;
+}
+
+// How many times as long a series takes as the leader, in the rounds that both took part in: what slows the
+// machine for a while slows both.
+static struct Median over_leader(const struct Turns* turns, int i, int best, int count, double* room) {
+  double* ratios = room + count;
+  for (int k = 0; k < count; ++k) ratios[k] = series_at(turns, i)[k] / series_at(turns, best)[k];
+  return median_of(ratios, count, room);
+}
+
+// Leaves behind what takes longer than the leader beyond doubt, and says whether it is known which to take:
+// none may still be faster than the leader by more than `tie`, and Unisono's own choice, which stays where it
+// is on a level, is so or is behind.
+static int is_decided(struct Turns* turns, int count, double tie, double* room) {
+  const int best = leader(turns, count, room);
+  int open = 0;
+  for (int i = 0; i < turns->series; ++i) {
+    if (turns->is_behind[i] || i == best) continue;
+    const struct Median ratio = over_leader(turns, i, best, count, room);
+    turns->is_behind[i] = ratio.low > (count < few_rounds ? much_slower : 1);
+    if (i == of_own_choice && (count < few_rounds || turns->seconds < settled_s)) turns->is_behind[i] = 0;
+    if (turns->is_behind[i]) continue;
+    open += count < few_rounds || ratio.low < 1 - tie || (i == of_own_choice && ratio.high > 1 + tie);
+  }
+  return open == 0;
+}
+
+static int is_narrow(struct Median median, double precision) {
+  return median.high - median.low <= 2 * precision * median.value;
+}
+
+static int are_all_narrow(const struct Turns* turns, int count, double precision, double* room) {
+  for (int i = 0; i < turns->series; ++i) {
+    if (!is_narrow(median_of(series_at(turns, i), count, room), precision)) return 0;
   }
   return 1;
 }
 
-// Are `count` samples enough, of each of `series` rows, `stride` apart? Looked at ever less often as they
-// become more; a count of 1 begins anew.
-static int has_enough(const double* samples, size_t stride, int series, int count, struct Purpose purpose) {
-  static int next;
-  if (count == 1) next = fewest_for_interval;
-  if (purpose.precision <= 0 || count < next) return 0;
-  next += next / 4;
-  double* room = malloc((size_t)count * sizeof *room);
-  struct Median* medians = malloc((size_t)series * sizeof *medians);
-  int has = room != NULL && medians != NULL;
-  for (int i = 0; has && i < series; ++i) {
-    medians[i] = median_of(samples + (size_t)i * stride, count, room);
-  }
-  has = has && is_enough(medians, series, purpose);
+// Is it enough after `count` rounds? To be called after each.
+static int has_enough(struct Turns* turns, int count, struct Purpose purpose) {
+  const int fewest = purpose.is_for_best ? fewest_for_decision : fewest_for_interval;
+  if (turns->next < fewest) turns->next = fewest;
+  if (purpose.precision <= 0 || count < turns->next) return 0;
+  turns->next += 1 + turns->next / 5;
+  double* room = malloc(2 * (size_t)count * sizeof *room);
+  int has = 0;
+  if (room != NULL && purpose.is_for_best) has = is_decided(turns, count, purpose.precision, room);
+  if (room != NULL && !purpose.is_for_best) has = are_all_narrow(turns, count, purpose.precision, room);
   free(room);
-  free(medians);
   return has;
 }
 

@@ -42,15 +42,17 @@ OPERATIONS = (
 )
 # Their size is that of one vector on each rank, not of one block of several.
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
+_PARTS = ("operations.h", "start.h", "place.h", "costs.h", "looks.h", "samples.h")
 _COMPILE_TIMEOUT_S = 120
-_RESAMPLINGS = 2000
+_RESAMPLINGS = 1000
 _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Candidate:
     """An algorithm that was tried: the median of a few tries, seconds a call. Those that took part in the alternation
-    also have the median of that, and how many times faster than native they are, both with the 95 % interval."""
+    also have the median of that, and how many times faster than native they are, both with the 95 % interval; and the lower end of the
+    interval of how many times faster than Unisono's own choice."""
 
     name: str
     tried_s: float
@@ -60,6 +62,7 @@ class Candidate:
     speedup_high: float | None = None
     low_s: float | None = None
     high_s: float | None = None
+    gain_low: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,45 +96,89 @@ class Cell:
         return min(measured, key=lambda c: c.seconds or 0, default=None)
 
 
-def candidate(measured: Mapping[str, object], native: np.ndarray, random: np.random.Generator) -> Candidate:
+class _Turns:
+    """Series of samples that took turns. Some left before the others: their medians are put as if they had stayed, by what the
+    longest series took meanwhile and takes in all. For intervals rounds are drawn anew (bootstrap), the same ones for all series, since what slows
+    the machine for a while slows all."""
+
+    def __init__(self, longest: np.ndarray, random: np.random.Generator) -> None:
+        self._longest = longest
+        self._random = random
+        self._draws: dict[int, np.ndarray] = {}
+
+    def _drawn(self, samples: np.ndarray, count: int) -> np.ndarray:
+        """Medians of so many of the first rounds, drawn anew."""
+        if count not in self._draws:
+            self._draws[count] = self._random.integers(0, count, size=(_RESAMPLINGS, count))
+        return np.median(samples[self._draws[count]], axis=1)
+
+    def _scale(self, samples: np.ndarray) -> float:
+        return float(np.median(self._longest) / np.median(self._longest[: len(samples)]))
+
+    def median(self, samples: np.ndarray) -> float:
+        return float(np.median(samples)) * self._scale(samples)
+
+    def interval(self, samples: np.ndarray) -> tuple[float, float]:
+        low, high = _inner(self._drawn(samples, len(samples)))
+        return low * self._scale(samples), high * self._scale(samples)
+
+    def ratio_interval(self, above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
+        """Of the ratio of medians, in the rounds that both took part in."""
+        count = min(len(above), len(below))
+        return _inner(self._drawn(above, count) / self._drawn(below, count))
+
+
+def _inner(drawn: np.ndarray) -> tuple[float, float]:
+    tail = (1 - _CONFIDENCE) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _samples(measured: Mapping[str, object], name: str) -> np.ndarray:
+    return np.asarray(measured[name], dtype=float)
+
+
+def _candidate(
+    measured: Mapping[str, object], native: np.ndarray, unisono: np.ndarray, turns: _Turns
+) -> Candidate:
     name, tried_s = str(measured["name"]), float(measured["tried_s"])  # type: ignore[arg-type]
     if "samples_s" not in measured:
         return Candidate(name, tried_s)
-    samples = np.asarray(measured["samples_s"], dtype=float)
-    low, high = ratio_interval(native, samples, random)
-    seconds = float(np.median(samples))
-    speedup = float(np.median(native)) / seconds
-    return Candidate(name, tried_s, seconds, speedup, low, high, *median_interval(samples, random))
+    samples = _samples(measured, "samples_s")
+    low, high = turns.ratio_interval(native, samples)
+    gain_low, _ = turns.ratio_interval(unisono, samples)
+    seconds = turns.median(samples)
+    speedup = turns.median(native) / seconds
+    return Candidate(name, tried_s, seconds, speedup, low, high, *turns.interval(samples), gain_low)
 
 
-def cell(measured: Mapping[str, object], random: np.random.Generator) -> Cell:
+def cell(measured: Mapping[str, Any], random: np.random.Generator) -> Cell:
     """The cell of one line of the benchmark program's output."""
-    native = np.asarray(measured["native_s"], dtype=float)
-    unisono = np.asarray(measured["unisono_s"], dtype=float)
-    low, high = ratio_interval(native, unisono, random)
-    native_low, native_high = median_interval(native, random)
-    unisono_low, unisono_high = median_interval(unisono, random)
+    native, unisono = _samples(measured, "native_s"), _samples(measured, "unisono_s")
+    tried = measured.get("candidates", ())
+    others = [_samples(entry, "samples_s") for entry in tried if "samples_s" in entry]
+    turns = _Turns(max([native, unisono, *others], key=len), random)
+    low, high = turns.ratio_interval(native, unisono)
+    native_low, native_high = turns.interval(native)
+    unisono_low, unisono_high = turns.interval(unisono)
     return Cell(
         native_low_s=native_low,
         native_high_s=native_high,
         unisono_low_s=unisono_low,
         unisono_high_s=unisono_high,
         operation=str(measured["operation"]),
-        bytes=int(measured["bytes"]),  # type: ignore[call-overload]
-        ranks=int(measured["ranks"]),  # type: ignore[call-overload]
-        batch=int(measured["batch"]),  # type: ignore[call-overload]
+        bytes=int(measured["bytes"]),
+        ranks=int(measured["ranks"]),
+        batch=int(measured["batch"]),
         samples=len(native),
-        native_s=float(np.median(native)),
-        unisono_s=float(np.median(unisono)),
-        speedup=float(np.median(native) / np.median(unisono)),
+        native_s=turns.median(native),
+        unisono_s=turns.median(unisono),
+        speedup=turns.median(native) / turns.median(unisono),
         speedup_low=low,
         speedup_high=high,
         is_same=bool(measured["is_same"]),
         algorithm=str(measured.get("unisono", "")),
-        candidates=tuple(
-            candidate(entry, native, random)
-            for entry in measured.get("candidates", ())  # type: ignore[attr-defined]
-        ),
+        candidates=tuple(_candidate(entry, native, unisono, turns) for entry in tried),
     )
 
 
@@ -140,19 +187,7 @@ def ratio_interval(
 ) -> tuple[float, float]:
     """Bootstrap interval of median(native) / median(unisono). The samples alternate in time, so pairs are drawn
     together: what slows the machine for a while slows both."""
-    drawn = random.integers(0, len(native), size=(_RESAMPLINGS, len(native)))
-    ratios = np.median(native[drawn], axis=1) / np.median(unisono[drawn], axis=1)
-    tail = (1 - _CONFIDENCE) / 2
-    low, high = np.quantile(ratios, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def median_interval(samples: np.ndarray, random: np.random.Generator) -> tuple[float, float]:
-    """Bootstrap interval of the median."""
-    drawn = random.integers(0, len(samples), size=(_RESAMPLINGS, len(samples)))
-    tail = (1 - _CONFIDENCE) / 2
-    low, high = np.quantile(np.median(samples[drawn], axis=1), [tail, 1 - tail])
-    return float(low), float(high)
+    return _Turns(native, random).ratio_interval(native, unisono)
 
 
 def geometric_mean(cells: Sequence[Cell]) -> float:
@@ -183,10 +218,7 @@ def compiler_beside(launcher: str) -> Path:
 
 def compile_program(compiler: Path, cache: Path | None = None, name: str = "collectives.c") -> Path:
     """A benchmark program for this MPI, from the user's cache directory where it was compiled before."""
-    code = b"".join(
-        source(part).read_bytes()
-        for part in (name, "operations.h", "start.h", "place.h", "costs.h", "samples.h")
-    )
+    code = b"".join(source(part).read_bytes() for part in (name, *_PARTS))
     folder = cache or places.cache() / "bench"
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
     program = folder / key.hexdigest()[:16] / Path(name).stem

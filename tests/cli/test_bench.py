@@ -86,6 +86,28 @@ def test_interval_holds_the_ratio_and_narrows_with_quiet_samples() -> None:
     assert noisy_high - noisy_low > high - low
 
 
+def test_what_left_early_is_put_beside_what_stayed() -> None:
+    """Native took part while the machine was slow, twice as long as now; it takes three times as long as the candidate."""
+    slow, now = [2.0, 2.2, 1.8], [1.0] * 9
+    measured = {
+        "operation": "bcast",
+        "bytes": 8,
+        "ranks": 2,
+        "batch": 1,
+        "is_same": True,
+        "unisono": "flat",
+        "native_s": [3 * s for s in slow],
+        "unisono_s": [2 * s for s in slow],
+        "candidates": [{"name": "ring", "tried_s": 1, "samples_s": slow + now}],
+    }
+    cell = bench.cell(measured, np.random.default_rng(1))
+    (ring,) = cell.candidates
+    assert ring.seconds == 1
+    assert (cell.native_s, cell.unisono_s) == (3, 2)
+    assert (cell.speedup, ring.speedup, ring.gain_low) == pytest.approx((1.5, 3, 2))
+    assert cell.unisono_low_s <= 2 <= cell.unisono_high_s
+
+
 @pytest.mark.parametrize(
     ("text", "expected"), [("8", 8), ("64K", 65536), ("4MiB", 4 << 20), ("1gb", 1 << 30), (" 2k ", 2048)]
 )

@@ -10,7 +10,8 @@ measured (`unisono tune --only measure`), then every cell is tuned as `unisono t
 job, which runs by the tuned table, these take turns: native, what the table decides (as a program gets it, looking it up included), the search's winner, what the
 model predicts to be fastest, and what the rules choose without a table. Losses are against the search's winner in that alternation,
 which may be beaten; `slower` are cells in which the tuned decision takes more than 1.02 times as long as native with the whole 95 %
-interval. Layouts that are not measured again are kept.
+interval. What tuning takes is given as a part of what the search takes: of all; of all where the start of a job counts for both; of the
+looks alone, without the last comparisons, which both make. Layouts that are not measured again are kept.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,9 +36,11 @@ from harness import Cluster
 from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
-from unisono.commands.tune import predicted_us
+from unisono.commands.tune import Predictions, predicted_us
 from unisono.measuring import JobError, Measurer, Place
-from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, Tuner, parse, ranges_of, rules
+from unisono.search_space import parse, ranges_of
+from unisono.searching import Tuner
+from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, rules
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (64, 4 * KIB, 64 * KIB, MIB)
@@ -66,6 +68,10 @@ class Compared:
     slowdown: tuple[float, float, float]  # the tuned decision over native, and the 95 % interval
     took_s: tuple[float, float]  # tuning, and the search
     looked: tuple[int, int]
+    looking_s: tuple[float, float] = (
+        0.0,
+        0.0,
+    )  # of what they took, until the last candidates were measured in turn
 
     def loss(self, kind: str) -> float | None:
         """Against the search's winner; negative where that one was luck."""
@@ -79,7 +85,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Measured:
-    """One layout. `machine_s`: seconds for measuring the machine."""
+    """One layout. `machine_s`: seconds for measuring the machine; `start_s`: until a job can be asked."""
 
     layout: str
     mpi: str
@@ -87,6 +93,7 @@ class Measured:
     machine_s: float
     cells: list[Compared]
     troubles: list[str]
+    start_s: float = 0.0
 
 
 class Site:
@@ -97,11 +104,15 @@ class Site:
         nodes = len(self.layout.ranks_per_node)
         self.cluster = Cluster(folder / "cluster", nodes, rate=RATE) if nodes > 1 else None
         self.cores = side_by_side.cores_of_node(self.layout)
+        self.start_s = 0.0  # that the last job took until it could be asked
 
     def job(self, options: Sequence[str], settings: Mapping[str, str]) -> Measurer:
         layout = self.layout if self.cluster else None
         words = side_by_side.words(self.mpi, self.layout.ranks, options, layout, settings)
-        return Measurer([*(self.cluster.on_head([]) if self.cluster else []), *words])
+        start = time.monotonic()
+        job = Measurer([*(self.cluster.on_head([]) if self.cluster else []), *words])
+        self.start_s = time.monotonic() - start
+        return job
 
     def serving(self, plan: Sequence[tuple[str, int]], settings: Mapping[str, str]) -> Measurer:
         """A job that measures what it is asked for, of this plan."""
@@ -131,7 +142,6 @@ def found(
     troubles: list[str],
 ) -> tuple[list[tuple[Outcome, Outcome]], Place]:
     """Tune and search each cell: pairs of outcomes, and the place. A candidate that the job dies of is left out."""
-    predicted = partial(predicted_us, str(machine))
     algorithms = tool.algorithms()
     tuner, search = Tuner(algorithms), Tuner(algorithms, is_exhaustive=True)
     task = progress.add_task("tuning and searching", total=len(plan))
@@ -142,7 +152,7 @@ def found(
         try:
             with site.serving(plan, {}) as job:
                 place = job.place
-                tuner.expected = partial(predicted, in_words(site.layout))
+                tuner.expected = Predictions(str(machine), in_words(site.layout), plan)
                 tuner.ranges = ranges_of(machines.findings(machine), place.nodes)
                 for operation, size in plan[len(outcomes) :]:
                     progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
@@ -198,6 +208,7 @@ def in_turn(job: Measurer, tuned: Outcome, searched: Outcome, model: str | None,
         (1 / cell.speedup, 1 / cell.speedup_high, 1 / cell.speedup_low),
         (tuned.seconds, searched.seconds),
         (tuned.looked, searched.looked),
+        (tuned.looking_s, searched.looking_s),
     )
 
 
@@ -220,6 +231,7 @@ def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Prog
             if plan := site.plan([operation], arguments.size):
                 outcomes, place = found(site, plan, machine, arguments.cell, progress, measured.troubles)
                 measured.cells.extend(compared(site, plan, machine, outcomes, place))
+                measured = replace(measured, start_s=site.start_s)
                 yield measured
 
 
@@ -258,17 +270,31 @@ def losses(cells: Sequence[Compared], kind: str) -> list[float]:
 
 
 def summary(measured: Sequence[Measured]) -> Iterator[str]:
-    yield "| layout | MPI | cells | tuned | model | rules | slower than native | tuning took | of the search |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    whole = [("all", "", [c for m in measured for c in m.cells])] if len(measured) > 1 else []
-    for layout, mpi, cells in [(m.layout, m.mpi, m.cells) for m in measured] + whole:
+    yield "| layout | MPI | cells | tuned | model | rules | slower than native | tuning took | of the search | with a job's start | looks alone |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    parts = [(m.layout, m.mpi, m.cells, m.start_s) for m in measured]
+    if len(measured) > 1:
+        parts.append(("all", "", [c for m in measured for c in m.cells], sum(m.start_s for m in measured)))
+    for layout, mpi, cells, start_s in parts:
         words = [layout, mpi, str(len(cells))]
         for kind in KINDS:
             mean, low, high = geometric(losses(cells, kind))
             words.append(f"{percent(mean)} ({100 * low:.1f} to {100 * high:.1f})")
-        tuning, search = (sum(c.took_s[i] for c in cells) for i in (0, 1))
-        words += [str(sum(c.is_slower for c in cells)), f"{tuning:.0f} s", percent(tuning / search)]
+        words += [str(sum(c.is_slower for c in cells)), *times_taken(cells, start_s)]
         yield f"| {' | '.join(words)} |"
+
+
+def times_taken(cells: Sequence[Compared], start_s: float) -> list[str]:
+    """Tuning's time, and which part of the search's that is: as it is; where the start of a job counts for both; without the
+    last comparisons, which both make."""
+    tuning, search = (sum(c.took_s[i] for c in cells) for i in (0, 1))
+    looks = [sum(c.looking_s[i] for c in cells) for i in (0, 1)]
+    shares = [tuning / search, (tuning + start_s) / (search + start_s)]
+    return [
+        f"{tuning:.1f} s of {search:.1f} s",
+        *map(percent, shares),
+        percent(looks[0] / looks[1]) if looks[1] else "",
+    ]
 
 
 def page(measured: Sequence[Measured]) -> Iterator[str]:
@@ -321,7 +347,7 @@ def merged(measured: Sequence[Measured], new: Measured) -> list[Measured]:
     older = [c for m in before for c in m.cells if (c.operation, c.bytes) not in again]
     cells = sorted([*older, *new.cells], key=lambda c: (bench.OPERATIONS.index(c.operation), c.bytes))
     others = [m for m in measured if (m.layout, m.mpi) != (new.layout, new.mpi)]
-    whole = [*others, Measured(new.layout, new.mpi, new.date, new.machine_s, cells, new.troubles)]
+    whole = [*others, replace(new, cells=cells)]
     return sorted(whole, key=lambda m: (list(LAYOUTS).index(m.layout), m.mpi))
 
 

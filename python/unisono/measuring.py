@@ -111,6 +111,10 @@ class Measurer:
     ) -> None:
         self._end()
 
+    def choice(self, operation: str, size: int) -> str:
+        """What Unisono chooses by itself."""
+        return str(self._ask("choice", operation, size, (), 0.0)["unisono"])
+
     def look(
         self, operation: str, size: int, candidates: Sequence[str], seconds: float
     ) -> list[tuple[str, float]]:
@@ -130,7 +134,7 @@ class Measurer:
         return bench.cell(self._ask("compare", operation, size, candidates, seconds), self._random)
 
     def decide(self, operation: str, size: int, candidates: Sequence[str], seconds: float) -> bench.Cell:
-        """The same until it is known which is the fastest."""
+        """The same until it is known which is the fastest; what is behind takes no further part."""
         return bench.cell(self._ask("decide", operation, size, candidates, seconds), self._random)
 
     def cost(

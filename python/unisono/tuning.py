@@ -1,57 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Off-line tuning (A8, A10): which algorithm, with which parameters, for each operation and size of a job's layout.
-
-What is looked at shrinks in steps. Of the algorithms first one of each group, then the rest of the best groups (S4), as far as they
-may run. Of the best of them the parameters, one after the other; of what overlaps two levels the matrix {segment, overlap} by the
-filters of section 4.6. What is left is measured in turn with the MPI's own collective, and wins only where it is no slower."""
+"""What off-line tuning (A8, A10) has found for an operation at a size of a job's layout: which algorithm wins, and the rules of a
+table that say so."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unisono import bench
-from unisono.measuring import Measurer, Place
+from unisono.measuring import Place
 
-KIB = 1 << 10
 # What a decision may not depend on the size of: ranks have no length in common.
 WITHOUT_SIZE = ("alltoallv", "alltoallw", "gatherv", "scatterv")
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan")
-BEST_GROUPS = 2
-REFINED = 2  # algorithms whose parameters are looked at
-FINALISTS = 3
-AT_A_TIME = 100  # settings that an exhaustive search asks for at once
-MOST_LOOKING_S = 600.0  # at those
-CLEARLY = 0.97  # of the time before: what is worth another parameter
 TIE = 1.02
-_SHARE_OF_LOOKING = 0.6  # of a cell's time
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """An algorithm with the parameters that are not standard."""
-
-    algorithm: str
-    parameters: tuple[tuple[str, int], ...] = ()
-
-    def with_(self, **values: int) -> Candidate:
-        return Candidate(self.algorithm, tuple(sorted((dict(self.parameters) | values).items())))
-
-    def __str__(self) -> str:
-        inside = ",".join(f"{name}={value}" for name, value in self.parameters)
-        return f"{self.algorithm}({inside})" if inside else self.algorithm
-
-
-def parse(text: str) -> Candidate:
-    """What `str` of a candidate gives."""
-    name, _, inside = text.rstrip(")").partition("(")
-    pairs = (item.split("=") for item in inside.split(",") if item)
-    return Candidate(name, tuple(sorted((key, int(value)) for key, value in pairs)))
 
 
 @dataclass
@@ -63,6 +29,7 @@ class Outcome:
     cell: bench.Cell
     looked: int  # how many candidates were looked at
     seconds: float  # that it took
+    looking_s: float = 0.0  # of those, until the last candidates were measured in turn
 
     def speedup(self, name: str) -> float:
         """Times as fast as native."""
@@ -93,8 +60,18 @@ class Outcome:
         return (low, high) if low and high else None
 
     def winner(self) -> str:
-        """The fastest; native where nothing is clearly faster, Unisono's own choice where nothing is faster than it."""
-        return choose({name: [self.speedup(name)] for name in self.names()}, self.cell.algorithm)
+        """The fastest; Unisono's own choice where nothing is faster than it beyond noise, and clearly so; else native where nothing
+        is clearly faster than that."""
+        own = self.cell.algorithm
+        faster = [name for name in self.names() if name != own and self._is_surely_faster(name)]
+        names = list(dict.fromkeys(["native", own, *faster]))
+        return choose({name: [self.speedup(name)] for name in names}, own) if faster else own
+
+    def _is_surely_faster(self, name: str) -> bool:
+        """Than the own choice, with the whole interval."""
+        if name == "native":
+            return self.cell.speedup_high < 1
+        return any((c.gain_low or 0) > 1 for c in self.cell.candidates if c.name == name)
 
 
 def choose(speedups: Mapping[str, Sequence[float]], own: str) -> str:
@@ -105,232 +82,6 @@ def choose(speedups: Mapping[str, Sequence[float]], own: str) -> str:
     most = max(mean.values())
     level = [name for name, value in mean.items() if value * TIE >= most]
     return next((name for name in (own, "native") if name in level), level[0])
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """What a measured machine says is worth a test (5.3.2 (4), 5.3.3 (2)): segments from `least` to `most` bytes, and of each
-    segment how much may overlap, at most; None: not known."""
-
-    least: int = 0
-    most: int = 1 << 62
-    overlaps: Mapping[int, int] | None = None
-
-    def segments(self, size: int) -> list[int]:
-        """Of those that cut a message of `size` bytes the ones in range, or next to it: they are a factor of 4 apart."""
-        return [s for s in segments(size) if self.least <= 2 * s and s <= 2 * self.most]
-
-    def overlap(self, segment: int) -> int:
-        """The most of it that is worth a test; 0: none is."""
-        if self.overlaps is None:
-            return segment
-        near = [overlap / s for s, overlap in self.overlaps.items() if s // 2 <= segment <= 2 * s]
-        return int(segment * max(near, default=0))
-
-
-def ranges_of(findings: Mapping[str, Any], nodes: int) -> Ranges:
-    """From what `unisono tune --only measure` has found (machines.findings); all, where it has not looked."""
-    level = "network" if nodes > 1 else "node"
-    least, most = findings.get(f"{level}_segment_bytes", (0, 1 << 62))
-    listed = findings.get("overlap")
-    overlaps = None if listed is None else {one["segment"]: one["overlap"][1] for one in listed}
-    return Ranges(least, most, overlaps)
-
-
-@dataclass
-class Tuner:
-    """Tunes cells of one job. `expected` says how long a candidate should take, where somebody knows (a model); `ranges`, which
-    segments and overlaps are worth a test."""
-
-    algorithms: Sequence[Mapping[str, Any]]
-    is_exhaustive: bool = False
-    expected: Callable[[str, int, Sequence[Candidate]], Sequence[float | None]] | None = None
-    ranges: Ranges = Ranges()
-    failed: set[tuple[str, str]] = field(default_factory=set)
-
-    def tune(self, job: Measurer, operation: str, size: int, seconds: float) -> Outcome:
-        """Look and compare within about `seconds`, more where a single call takes long."""
-        start = time.monotonic()
-        if operation in WITHOUT_SIZE:
-            # One decision holds for all sizes, so the same candidates are measured at each.
-            names = [entry["name"] for entry in self._of(operation)]
-            names = [name for name in names if self._is_usable(operation, Candidate(name))]
-            cell = job.compare(operation, size, names, seconds)
-            return Outcome(operation, size, cell, len(cell.candidates), time.monotonic() - start)
-        looking = _Looking(job, operation, size, start + seconds * _SHARE_OF_LOOKING, self.is_exhaustive)
-        if self.is_exhaustive:
-            looking.at([c for c in self._all(operation, size) if self._is_usable(operation, c)])
-        else:
-            self._look_in_steps(looking, operation, size)
-        finalists = [str(c) for c in looking.best()[:FINALISTS]]
-        left_s = max(seconds - (time.monotonic() - start), seconds * 0.2)
-        cell = job.decide(operation, size, finalists, left_s)
-        return Outcome(operation, size, cell, len(looking.times), time.monotonic() - start)
-
-    def _is_usable(self, operation: str, candidate: Candidate) -> bool:
-        return (operation, str(candidate)) not in self.failed
-
-    def _of(self, operation: str) -> list[Mapping[str, Any]]:
-        return [a for a in self.algorithms if a["operation"] == operation]
-
-    def _all(self, operation: str, size: int) -> Iterator[Candidate]:
-        for algorithm in self._of(operation):
-            yield from matrix(algorithm, size)
-
-    def settings(self, operation: str, size: int) -> int:
-        """How many an exhaustive search looks at."""
-        return sum(1 for _ in self._all(operation, size))
-
-    def _look_in_steps(self, looking: _Looking, operation: str, size: int) -> None:
-        entries = self._promising(operation, size)
-        groups: dict[str, list[Candidate]] = {}
-        for entry in entries:
-            candidate = Candidate(entry["name"])
-            if self._is_usable(operation, candidate):
-                groups.setdefault(entry["group"], []).append(candidate)
-        # One of each group that may run here.
-        left = {group: iter(members) for group, members in groups.items()}
-        times: dict[str, float] = {}
-        while tried := {g: c for g, members in left.items() if g not in times and (c := next(members, None))}:
-            looking.at(list(tried.values()))
-            times |= {group: looking.times[c] for group, c in tried.items() if c in looking.times}
-        by_time = sorted(times, key=times.__getitem__)
-        looking.at([c for group in by_time[:BEST_GROUPS] for c in left[group]])
-        by_name = {entry["name"]: entry for entry in entries}
-        for candidate in looking.best()[:REFINED]:
-            refine(looking, by_name[candidate.algorithm], candidate, size, self.ranges)
-
-    def _promising(self, operation: str, size: int) -> list[Mapping[str, Any]]:
-        """Algorithms, those expected to be fast first; without those that are expected to take three times as long as the
-        fastest."""
-        entries = self._of(operation)
-        if self.expected is None:
-            return entries
-        times = self.expected(operation, size, [Candidate(entry["name"]) for entry in entries])
-        known = [t for t in times if t is not None]
-        if not known:
-            return entries
-        limit = 3 * min(known)
-        order = sorted(
-            (t if t is not None else limit, i) for i, t in enumerate(times) if t is None or t <= limit
-        )
-        return [entries[i] for _, i in order]
-
-
-class _Looking:
-    """Quick looks at candidates, and what they gave: seconds a call."""
-
-    def __init__(self, job: Measurer, operation: str, size: int, until: float, is_exhaustive: bool) -> None:
-        self._job = job
-        self._operation = operation
-        self._size = size
-        self._until = until
-        self._is_exhaustive = is_exhaustive
-        self.times: dict[Candidate, float] = {}
-
-    def at(self, candidates: Sequence[Candidate]) -> None:
-        new = [c for c in candidates if c not in self.times]
-        step = AT_A_TIME if self._is_exhaustive else max(len(new), 1)
-        for first in range(0, len(new), step):
-            left_s = MOST_LOOKING_S if self._is_exhaustive else self._until - time.monotonic()
-            if left_s <= 0:
-                return
-            names = [str(c) for c in new[first : first + step]]
-            for name, seconds in self._job.look(self._operation, self._size, names, left_s):
-                self.times[parse(name)] = seconds
-
-    def best(self) -> list[Candidate]:
-        return sorted(self.times, key=self.times.__getitem__)
-
-
-def segments(size: int) -> list[int]:
-    """Lengths of pieces that cut a message of `size` bytes, each four times the one before."""
-    return [s for s in (2 * KIB * 4**i for i in range(10)) if s <= size // 2]
-
-
-def refine(
-    looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, size: int, ranges: Ranges
-) -> None:
-    """One parameter after the other, each with the best values found so far."""
-    known = {p["name"] for p in algorithm["parameters"]}
-    values: dict[str, list[int]] = {
-        "degree": [2, 8, 16],
-        "segment": ranges.segments(size),
-        "piece": segments(size),
-        "buffers": [2, 8, 16],
-        "window": [1, 4],
-        "rounds": [1, 2, 0],
-    }
-    for name, list_ in values.items():
-        if name not in known or (name in ("window", "buffers") and not _is_cut(best)):
-            continue
-        looking.at([best.with_(**{name: value}) for value in list_])
-        if name == "segment" and "overlap" in known:
-            filter_overlaps(looking, best, size, ranges)
-        family = [c for c in looking.times if c.algorithm == best.algorithm]
-        fastest = min(family, key=looking.times.__getitem__)
-        if looking.times[fastest] < looking.times[best] * CLEARLY:
-            best = fastest
-
-
-def _is_cut(candidate: Candidate) -> bool:
-    return any(name in ("segment", "piece") for name, _ in candidate.parameters)
-
-
-def filter_overlaps(looking: _Looking, best: Candidate, size: int, ranges: Ranges) -> None:
-    """The matrix {segment, overlap} (section 4.6), as far as the machine's ranges go. What is gained without any overlap is the bound that others must beat
-    (filter 2). From the smallest segment on (filter 3): as much overlapped as may be, and only where that is below the bound
-    a half and a quarter of it, less being too little to gain anything (filter 1). Where it becomes slower from one segment to
-    the next, copies and messages are in each other's way, and larger segments are left."""
-    columns = ranges.segments(size)
-    looking.at([best.with_(segment=s, overlap=0) for s in columns[:: max(1, len(columns) // 3)]])
-    bound = min(
-        (
-            t
-            for c, t in looking.times.items()
-            if c.algorithm == best.algorithm and dict(c.parameters).get("overlap") == 0
-        ),
-        default=float("inf"),
-    )
-    before = float("inf")
-    for segment in columns:
-        overlap = ranges.overlap(segment)
-        if overlap == 0:
-            continue
-        whole = best.with_(segment=segment, overlap=overlap)
-        looking.at([whole])
-        now = looking.times.get(whole, float("inf"))
-        if now <= bound:
-            parts = [segment // part for part in (2, 4) if segment // part < overlap]
-            looking.at([best.with_(segment=segment, overlap=part) for part in parts])
-        if now > before / CLEARLY:
-            break
-        before = now
-
-
-def matrix(algorithm: Mapping[str, Any], size: int) -> Iterator[Candidate]:
-    """All settings that an exhaustive search looks at."""
-    known = {p["name"] for p in algorithm["parameters"]}
-    settings = [Candidate(algorithm["name"])]
-    if "degree" in known:
-        settings = [c.with_(degree=d) for c in settings for d in (2, 4, 8, 16)]
-    if "segment" in known:
-        cut = [c.with_(segment=s, window=w) for c in settings for s in segments(size) for w in (1, 2, 4)]
-        if "overlap" in known:
-            cut += [
-                c.with_(segment=s, overlap=o)
-                for c in settings
-                for s in segments(size)
-                for o in (0, s // 4, s // 2, s)
-            ]
-        settings += cut
-    elif "piece" in known:
-        settings += [
-            c.with_(piece=p, buffers=b) for c in settings for p in segments(size) for b in (2, 4, 8, 16)
-        ]
-    if "rounds" in known:
-        settings += [c.with_(rounds=r) for c in settings for r in (1, 2, 0)]
-    yield from settings
 
 
 # --- What is found, as rules of a table (docs/tables.md) ---

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from test_bench import executable, scripted_mpi
-from unisono import bench, tuning
-from unisono.commands.tune import budget_in_seconds
+from unisono import bench, search_space, tuning
+from unisono.commands.tune import Predictions, budget_in_seconds
 from unisono.main import cli
 from unisono.measuring import JobError, Measurer, Place, mpi_words
-from unisono.tuning import Candidate, Tuner, choose
+from unisono.search_space import Candidate, parse
+from unisono.searching import Tuner
+from unisono.tuning import choose
 
 KIB = 1 << 10
 PLACE = Place("Test MPI 1.0", 16, 4, (4, 4), True)
@@ -45,27 +47,38 @@ class Machine:
 
     place = PLACE
 
-    def __init__(self, time_us: Callable[[Candidate, int], float], native_us: float = 100) -> None:
+    def __init__(
+        self, time_us: Callable[[Candidate, int], float], native_us: float = 100, own: str = "flat"
+    ) -> None:
         self.time_us = time_us
         self.native_us = native_us
+        self.own = own
         self.looks: list[Candidate] = []
+        self.finalists: list[str] = []
+
+    def choice(self, operation: str, size: int) -> str:
+        return self.own
 
     def look(
         self, operation: str, size: int, names: Sequence[str], seconds: float
     ) -> list[tuple[str, float]]:
-        self.looks += [tuning.parse(name) for name in names]
-        return [(name, 1e-6 * self.time_us(tuning.parse(name), size)) for name in names]
+        self.looks += [parse(name) for name in names]
+        return [(name, 1e-6 * self.time_us(parse(name), size)) for name in names]
 
     def compare(self, operation: str, size: int, names: Sequence[str], seconds: float) -> bench.Cell:
         return self.decide(operation, size, names, seconds)
 
     def decide(self, operation: str, size: int, names: Sequence[str], seconds: float) -> bench.Cell:
+        self.finalists = list(names)
+        own_us = self.time_us(parse(self.own), size)
+        own = self.native_us / own_us
         candidates = tuple(
-            bench.Candidate(name, us * 1e-6, us * 1e-6, self.native_us / us, 0, 0)
+            bench.Candidate(
+                name, us * 1e-6, us * 1e-6, *[self.native_us / us] * 3, us * 1e-6, us * 1e-6, own_us / us
+            )
             for name in names
-            for us in [self.time_us(tuning.parse(name), size)]
+            for us in [self.time_us(parse(name), size)]
         )
-        own_us = self.time_us(Candidate("flat"), size)
         return bench.Cell(
             operation,
             size,
@@ -74,11 +87,11 @@ class Machine:
             9,
             self.native_us * 1e-6,
             own_us * 1e-6,
-            self.native_us / own_us,
-            0,
-            0,
+            own,
+            own,
+            own,
             True,
-            "flat",
+            self.own,
             candidates,
         )
 
@@ -143,6 +156,23 @@ def test_what_is_expected_to_be_slow_is_not_looked_at():
     assert {c.algorithm for c in machine.looks} == {"flat", "binomial", "chain", "pairs"}
 
 
+def test_predictions_of_an_operation_are_asked_for_at_once(monkeypatch: pytest.MonkeyPatch):
+    questions = []
+
+    def answers(*words: str) -> list[dict]:
+        questions.append(words)
+        sizes = [int(value) for word, value in itertools.pairwise(words) if word == "--bytes"]
+        return [{"bytes": size, "predictions": [{"asked": "flat", "us": size * 1.0}]} for size in sizes]
+
+    monkeypatch.setattr("unisono.tool.ask_lines", answers)
+    expected = Predictions("typical", "4x4", [("bcast", 8), ("bcast", 64), ("barrier", 0)])
+    candidates = [Candidate("flat"), Candidate("ring")]
+    assert expected("bcast", 8, candidates) == [8.0, None]
+    assert expected("bcast", 64, candidates) == [64.0, None]
+    assert len(questions) == 1
+    assert expected("barrier", 0, candidates) == [0.0, None]
+
+
 @pytest.mark.parametrize(
     ("times", "own", "wanted"),
     [
@@ -180,7 +210,7 @@ def test_larger_segments_are_left_once_they_lose():
     assert outcome.winner() == "two_level_chain(overlap=131072,segment=131072)"
     overlapped = {dict(c.parameters)["segment"] for c in machine.looks if parameter(c, "overlap", 0) > 0}
     assert max(overlapped) == 512 * KIB, "the first one that lost, none beyond"
-    every = sum(1 for a in ALGORITHMS if a["operation"] == "bcast" for _ in tuning.matrix(a, size))
+    every = sum(1 for a in ALGORITHMS if a["operation"] == "bcast" for _ in search_space.matrix(a, size))
     assert outcome.looked < every / 2
 
 
@@ -193,7 +223,7 @@ def test_what_the_machine_says_is_worth_a_test():
     }
     size = 8 << 20
     machine = Machine(overlapping(penalty_from=512 * KIB), native_us=1000)
-    tuner = Tuner(ALGORITHMS, ranges=tuning.ranges_of(found, 4))
+    tuner = Tuner(ALGORITHMS, ranges=search_space.ranges_of(found, 4))
     outcome = tuner.tune(machine, "bcast", size, 1)
     looked = {parameter(c, "segment", 0) for c in machine.looks} - {0}
     assert looked == {32 * KIB, 128 * KIB, 512 * KIB}
@@ -201,16 +231,18 @@ def test_what_the_machine_says_is_worth_a_test():
     assert {o for s, o in overlapped if s == 128 * KIB} == {0, 64 * KIB, 32 * KIB}
     assert not any(o for s, o in overlapped if s in (32 * KIB, 512 * KIB))
     assert outcome.winner() == "two_level_chain(overlap=65536,segment=131072)"
-    inside = tuning.ranges_of(found, 1)
+    inside = search_space.ranges_of(found, 1)
     assert inside.segments(size) == [2 * KIB, 8 * KIB]
-    assert tuning.ranges_of({}, 4).segments(size) == tuning.segments(size)
+    assert search_space.ranges_of({}, 4).segments(size) == search_space.segments(size)
 
 
 def outcome(operation: str, size: int, **speedups: float) -> tuning.Outcome:
-    candidates = tuple(
-        bench.Candidate(name, 1e-4 / s, 1e-4 / s, s, s, s) for name, s in speedups.items() if name != "own"
-    )
     own = speedups.get("own", 0.5)
+    candidates = tuple(
+        bench.Candidate(name, 1e-4 / s, 1e-4 / s, s, s, s, gain_low=s / own)
+        for name, s in speedups.items()
+        if name != "own"
+    )
     cell = bench.Cell(
         operation, size, 16, 1, 9, 1e-4, 1e-4 / own, own, own, own, True, "own_choice", candidates
     )
@@ -343,7 +375,7 @@ def test_an_interrupted_run_goes_on(launcher: list[str], monkeypatch: pytest.Mon
     monkeypatch.setenv("ANSWERS", "0")
     assert CliRunner().invoke(cli, command).exit_code != 0
     assert not Path("unisono-table.json").exists()
-    monkeypatch.setenv("ANSWERS", "3")
+    monkeypatch.setenv("ANSWERS", "5")
     monkeypatch.setattr("unisono.commands.tune._MOST_FAILURES", 1)
     assert CliRunner().invoke(cli, command).exit_code != 0
     compared = len(set(asked("decide")))

@@ -8,13 +8,22 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 import click
 from rich.progress import Progress, TaskID
 
-from unisono import bench, decision_table, files, machine_measuring, machines, tables, tool, tuning
+from unisono import (
+    bench,
+    decision_table,
+    files,
+    machine_measuring,
+    machines,
+    search_space,
+    tables,
+    tool,
+    tuning,
+)
 from unisono.commands import tune_machine
 from unisono.commands.bench import listed, picture_name, size_in_bytes
 from unisono.commands.run import settings_from_environment
@@ -22,6 +31,7 @@ from unisono.errors import UnisonoError
 from unisono.machine import processor_name
 from unisono.measuring import JobError, Measurer, Place
 from unisono.page import build, sources
+from unisono.searching import Tuner
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
 _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
@@ -122,9 +132,10 @@ def command(
       unisono tune --budget 20m -o site.json -- mpirun -n 64 --map-by node
       unisono run --table unisono-table.json mpirun -n 4 ./program
 
-    Few algorithms are measured long: representatives of each group first, then the best groups, then the parameters of the best
-    algorithms; the last of them in turn with the MPI's own collective, which stays wherever nothing is faster. What is done is
-    kept beside the table: the same command goes on where it was interrupted.
+    Few algorithms are measured long: first Unisono's own choice and what has won at the size before, then representatives of each
+    group, the best groups, and the parameters of the best algorithms; the last of them in turn with the own choice and the MPI's
+    own collective, until it is known which is the fastest. The own choice stays wherever nothing is faster beyond noise. What is
+    done is kept beside the table: the same command goes on where it was interrupted.
 
     With --only measure no collective is tuned: messages inside and between nodes and the operations on shared memory are
     measured one by one, and a file that describes this machine is written, for predictions, learning, and later tuning:
@@ -185,14 +196,45 @@ def _plan(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, in
 
 
 def predicted_us(
-    machine: str, layout: str, operation: str, size: int, candidates: Sequence[tuning.Candidate]
+    machine: str, layout: str, operation: str, size: int, candidates: Sequence[search_space.Candidate]
 ) -> list[float | None]:
     """What the candidates should take on the described machine; None: not known."""
+    return predicted_by_size(machine, layout, operation, [size], candidates)[size]
+
+
+def predicted_by_size(
+    machine: str,
+    layout: str,
+    operation: str,
+    sizes: Sequence[int],
+    candidates: Sequence[search_space.Candidate],
+) -> dict[int, list[float | None]]:
+    """The same at several sizes."""
     words = [word for candidate in candidates for word in ("--algorithm", str(candidate))]
-    question = ["--operation", operation, "--layout", layout, "--bytes", str(size), "--machine", machine]
-    answer = tool.ask("predict", *question, *words)
-    times = {entry["asked"]: entry["us"] for entry in answer["predictions"]}
-    return [times.get(str(candidate)) for candidate in candidates]
+    words += [word for size in sizes for word in ("--bytes", str(size))]
+    question = ["--operation", operation, "--layout", layout, "--machine", machine]
+    answers = {}
+    for answer in tool.ask_lines("predict", *question, *words):
+        times = {entry["asked"]: entry["us"] for entry in answer["predictions"]}
+        answers[answer["bytes"]] = [times.get(str(candidate)) for candidate in candidates]
+    return answers
+
+
+class Predictions:
+    """What candidates should take, asked for at all sizes of an operation at once: each question starts a program."""
+
+    def __init__(self, machine: str, layout: str, plan: Sequence[tuple[str, int]]) -> None:
+        self._machine, self._layout, self._plan = machine, layout, plan
+        self._known: dict[tuple[str, int], list[float | None]] = {}
+
+    def __call__(
+        self, operation: str, size: int, candidates: Sequence[search_space.Candidate]
+    ) -> list[float | None]:
+        if (operation, size) not in self._known:
+            sizes = [s for o, s in self._plan if o == operation]
+            found = predicted_by_size(self._machine, self._layout, operation, sizes, candidates)
+            self._known |= {(operation, s): times for s, times in found.items()}
+        return self._known[operation, size]
 
 
 class _Run:
@@ -212,7 +254,7 @@ class _Run:
         self.words = words
         self.plan = plan
         self.budget_s = budget_s
-        self.tuner = tuning.Tuner(tool.algorithms(), is_exhaustive=exhaustive)
+        self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive)
         self.machine = machine
         self.outcomes: list[tuning.Outcome] = []
         self.place: Place | None = None
@@ -249,9 +291,9 @@ class _Run:
         least, most = place.ranks_per_node
         machine = machines.resolve(self.machine) if self.machine else machines.measured_for(place)
         if machine is not None and machine != _NO_MACHINE:
-            self.tuner.ranges = tuning.ranges_of(machines.findings(machine), place.nodes)
+            self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
             if least == most:
-                self.tuner.expected = partial(predicted_us, str(machine), place.layout)
+                self.tuner.expected = Predictions(str(machine), place.layout, self.plan)
             if self.machine is None:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
 

@@ -196,11 +196,11 @@ void VirtualRun::read_fused(int index, std::int32_t number, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   const std::int64_t bytes =
       step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
-  const bool is_in_blocks = step.kind == StepKind::node_alltoall || step.kind == StepKind::node_reduce_scatter;
+  const bool is_in_blocks =
+      step.kind == StepKind::node_alltoall || step.kind == StepKind::node_reduce_scatter;
   const std::int64_t own = is_in_blocks ? bytes / locals_of(index) : bytes;
   const int local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
-  const auto sources =
-      static_cast<double>(sources_of(step.kind, step.peer, local_rank, locals_of(index)));
+  const auto sources = static_cast<double>(sources_of(step.kind, step.peer, local_rank, locals_of(index)));
   double cost = sources * line_time(own, machine_.shared.get_us, machine_.shared);
   if (is_fused_reduction(step.kind)) {
     cost += sources * machine_.shared.combine_us.at(own);

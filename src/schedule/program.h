@@ -130,10 +130,10 @@ enum class StepKind : std::uint8_t {
   node_scan,       // fused: into at local rank l = left of local rank 0 op 1 ... op l
   node_exscan,     // fused: the same up to l-1; local rank 0 gets nothing
   // In these `into` or `left`, or both, is a run of equal blocks, one for each local rank.
-  node_allgather,  // fused: left of local rank l -> block l of everybody's `into`
-  node_gather,     // fused: left of local rank l -> block l of `into` at local rank peer
-  node_scatter,    // fused: block l of `left` at local rank peer -> `into` of local rank l
-  node_alltoall,   // fused: block k of `left` of local rank l -> block l of `into` of local rank k
+  node_allgather,       // fused: left of local rank l -> block l of everybody's `into`
+  node_gather,          // fused: left of local rank l -> block l of `into` at local rank peer
+  node_scatter,         // fused: block l of `left` at local rank peer -> `into` of local rank l
+  node_alltoall,        // fused: block k of `left` of local rank l -> block l of `into` of local rank k
   node_reduce_scatter,  // fused: into at local rank l = block l of `left` of local rank 0 op 1 op 2 ...
 };
 

@@ -209,7 +209,8 @@ int BlockTransfer::prepare(host::Host& host, const Call& call, const schedule::C
   return is_in_place_ ? output_.pack(host, packed_output, rank_) : host::success;
 }
 
-void BlockTransfer::leave_out_short(std::int64_t most_short, schedule::Data* data) {
+template <class IsKept>
+void BlockTransfer::leave_out(IsKept is_kept, schedule::Data* data) {
   // Blocks that stood side by side do so no longer.
   const auto keep = [this](const BlockSide& side, std::size_t first, std::vector<std::int64_t>* kept,
                            const std::int64_t** places) {
@@ -227,10 +228,20 @@ void BlockTransfer::leave_out_short(std::int64_t most_short, schedule::Data* dat
   for (std::size_t i = 1; i < starts_.size(); ++i) {
     const std::int64_t length = starts_[i] - before;
     before = starts_[i];
-    starts_[i] = starts_[i - 1] + (length > most_short ? length : 0);
+    starts_[i] = starts_[i - 1] + (is_kept(static_cast<std::int64_t>(i) - 1, length) ? length : 0);
     longest_ = std::max(longest_, length);
   }
   data->elements = longest_;
+}
+
+void BlockTransfer::leave_out_short(std::int64_t most_short, schedule::Data* data) {
+  leave_out([=](std::int64_t, std::int64_t length) { return length > most_short; }, data);
+}
+
+void BlockTransfer::leave_out_all_but(const std::vector<std::int64_t>& numbers, schedule::Data* data) {
+  leave_out([&](std::int64_t number,
+                std::int64_t) { return std::find(numbers.begin(), numbers.end(), number) != numbers.end(); },
+            data);
 }
 
 std::int64_t mean_bytes(const BlockArguments& blocks, std::size_t element_bytes, int size) {

@@ -77,14 +77,17 @@ class BlockTransfer {
   int prepare(host::Host& host, const Call& call, const schedule::Compiled& compiled, schedule::Data* data,
               std::vector<char>* packed_input, std::vector<char>* packed_output,
               Packing packing = Packing::as_needed);
-  // Of what was prepared: blocks of at most `most_short` elements count as empty, the others stay where they
-  // are.
+  // Of what was prepared: blocks of at most `most_short` elements, or all but those of some numbers, count as
+  // empty; the others stay where they are.
   void leave_out_short(std::int64_t most_short, schedule::Data* data);
+  void leave_out_all_but(const std::vector<std::int64_t>& numbers, schedule::Data* data);
   int deliver(host::Host& host, const std::vector<char>& packed_output) const;
   bool has_packed_output() const { return is_output_packed_; }
 
  private:
   void find_starts(const Call& call);
+  template <class IsKept>
+  void leave_out(IsKept is_kept, schedule::Data* data);
 
   int rank_ = 0, size_ = 1;
   BlockSide input_, output_;

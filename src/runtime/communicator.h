@@ -133,6 +133,7 @@ struct Workspace {
   std::vector<char> packed_input, packed_output;  // derived datatypes
   BlockTransfer blocks;                           // uneven ones
   std::vector<std::int64_t> told;                 // what ranks tell each other of them
+  std::vector<std::int64_t> refused;              // numbers of those that the kernel copied not
 };
 
 struct CallQueue;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "runtime/job.h"
 #include "schedule/ranges.h"
 
@@ -26,10 +27,9 @@ struct Exchange {
   bool is_root() const { return rank == root; }
   bool sends_one() const { return operation == Operation::gatherv || operation == Operation::allgatherv; }
   bool gets_one() const { return operation == Operation::scatterv; }
+  // The first block's number among those that this rank gets.
+  int first_got() const { return gets_one() ? rank : is_uneven_alltoall(operation) ? size : 0; }
 };
-
-// What is left to do behind the lines.
-enum class Left : std::uint8_t { nothing, long_blocks, refused };  // (by the kernel, to copy)
 
 int places_of(const Communicator& c, const Call& call) {
   return is_uneven_alltoall(call.operation) ? c.size : 1;
@@ -71,12 +71,12 @@ class BlocksInMemory {
 // The same where a schedule would find them: by their numbers, `first` is the side's first one.
 class BlocksOfData {
  public:
-  BlocksOfData(const Exchange& exchange, const schedule::Data& data, const void* begin,
-               const std::int64_t* places, int first, bool is_one)
+  BlocksOfData(const schedule::Data& data, const void* begin, const std::int64_t* places, int first,
+               bool is_one)
       : begin_(static_cast<const char*>(begin)),
         starts_(data.lengths.starts),
         places_(places),
-        first_(is_one ? exchange.rank : first),
+        first_(first),
         is_one_(is_one) {}
   std::size_t bytes(int peer) const {
     return static_cast<std::size_t>(starts_[number(peer) + 1] - starts_[number(peer)]);
@@ -103,14 +103,19 @@ class BlocksOfData {
 template <class Blocks>
 class LineBlocks {
  public:
-  LineBlocks(shm::Slice& slice, const Exchange& exchange, const Blocks& sent, const Blocks& got)
+  // `refused`: takes the numbers of blocks that the kernel copies not, of which both sides hear.
+  LineBlocks(shm::Slice& slice, const Exchange& exchange, const Blocks& sent, const Blocks& got,
+             std::vector<std::int64_t>* refused)
       : slice_(slice),
         exchange_(exchange),
         sent_(sent),
         got_(got),
+        refused_(*refused),
         most_bytes_(shm::Slice::most_block_bytes(exchange.lines)) {}
 
-  Left run() {
+  // True where blocks are left: the refused ones, or all long ones where nothing is copied by the kernel.
+  bool run() {
+    refused_.clear();
     slice_.begin_blocks(exchange_.places, exchange_.lines);
     switch (exchange_.operation) {
       case Operation::gatherv:
@@ -126,30 +131,31 @@ class LineBlocks {
         alltoall();
     }
     slice_.end_blocks();
-    return left_;
+    return has_left_ || !refused_.empty();
   }
 
  private:
   bool is_short(std::size_t bytes) const { return bytes <= most_bytes_; }
-  void leave_long() {
-    if (left_ == Left::nothing) left_ = Left::long_blocks;
-  }
   void put(int peer, int place, int column) {
     const std::size_t bytes = sent_.bytes(peer);
     if (bytes == 0) return;
     if (is_short(bytes)) return slice_.put_block(sent_.at(peer), bytes, place, column);
-    if (!exchange_.has_single_copy) return leave_long();
-    slice_.offer_block(sent_.at(peer), place, column);
+    if (exchange_.has_single_copy) return slice_.offer_block(sent_.at(peer), place, column);
+    has_left_ = true;
   }
   void get(int peer, int place, int column) {
     const std::size_t bytes = got_.bytes(peer);
     if (bytes == 0) return;
     if (is_short(bytes)) return slice_.get_block(got_.at(peer), bytes, place, column);
-    if (!exchange_.has_single_copy) return leave_long();
-    if (!slice_.take_block(got_.at(peer), bytes, peer, place, column)) left_ = Left::refused;
+    if (!exchange_.has_single_copy) {
+      has_left_ = true;
+    } else if (!slice_.take_block(got_.at(peer), bytes, peer, place, column)) {
+      refused_.push_back(exchange_.first_got() + (exchange_.gets_one() ? 0 : peer));
+    }
   }
   void finish(int peer, int place, int column) {
-    if (exchange_.has_single_copy && !is_short(sent_.bytes(peer))) slice_.await_taken(place, column);
+    if (!exchange_.has_single_copy || is_short(sent_.bytes(peer))) return;
+    if (!slice_.await_taken(place, column)) refused_.push_back(exchange_.sends_one() ? exchange_.rank : peer);
   }
   void copy_own() {
     if (exchange_.is_in_place) return;
@@ -187,7 +193,7 @@ class LineBlocks {
     const Blocks& own = exchange_.is_in_place ? got_ : sent_;
     const std::size_t bytes = own.bytes(rank);
     if (!is_short(bytes)) {
-      leave_long();
+      has_left_ = true;
     } else if (bytes != 0) {
       slice_.put_block(own.at(rank), bytes, 0, rank);
     }
@@ -205,13 +211,14 @@ class LineBlocks {
   const Exchange& exchange_;
   const Blocks& sent_;
   const Blocks& got_;
+  std::vector<std::int64_t>& refused_;
   std::size_t most_bytes_;
-  Left left_ = Left::nothing;
+  bool has_left_ = false;
 };
 
 template <class Blocks>
-Left run_in_lines(shm::Slice& slice, const Exchange& exchange, const Blocks& sent, const Blocks& got) {
-  return LineBlocks<Blocks>(slice, exchange, sent, got).run();
+bool run_in_lines(Communicator& c, const Exchange& exchange, const Blocks& sent, const Blocks& got) {
+  return LineBlocks<Blocks>(*c.slice, exchange, sent, got, &c.work.refused).run();
 }
 
 // All counts that MPI says are significant here are valid, and the memory is somewhere.
@@ -249,9 +256,7 @@ int Job::exchange_again(Communicator& c, const Call& call) {
   const Exchange exchange = exchange_of(c, call, call.is_in_place, memo.lines);
   const BlocksInMemory sent(call.send_blocks, memo.send_bytes), got(call.recv_blocks, memo.recv_bytes);
   int error = host::success;
-  const Left left = run_in_lines(*c.slice, exchange, sent, got);
-  if (left == Left::refused) give_up_single_copy(call);
-  if (left == Left::long_blocks) {
+  if (run_in_lines(c, exchange, sent, got)) {
     c.work.blocks.read(host_, call, c.rank, c.size, &error);
     const schedule::Compiled& what = *compiled(c, entry, call, c.work.blocks.is_in_place(), true);
     schedule::Data data;
@@ -284,11 +289,19 @@ void Job::remember_blocks(Communicator& c, CallClass& entry, const Call& call, s
   memo = are_plain ? next : BlockMemo{};
 }
 
-// What is too long for lines, as the algorithm's schedule moves blocks of any length: the others count as
-// empty there, on both sides.
+// What is too long for lines, or could not be copied, as the algorithm's schedule moves blocks of any length:
+// the others count as empty there, on both sides.
 int Job::run_long_blocks(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
                          schedule::Data* data) {
-  c.work.blocks.leave_out_short(static_cast<std::int64_t>(shm::Slice::most_block_bytes(lines)), data);
+  if (c.work.refused.empty()) {
+    c.work.blocks.leave_out_short(static_cast<std::int64_t>(shm::Slice::most_block_bytes(lines)), data);
+  } else {
+    log::warning_once(
+        "the kernel refuses to copy a block out of another rank's memory, though it did so at the start; "
+        "such "
+        "blocks go as messages (UNISONO_SINGLE_COPY=0 spares the attempts)");
+    c.work.blocks.leave_out_all_but(c.work.refused, data);
+  }
   return execute(c, call, what, *data);
 }
 
@@ -300,12 +313,10 @@ int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is
   if (error != host::success) return error;
   if (entry.kind == CallClass::Kind::fused && !is_reduction(call.operation)) {
     const Exchange exchange = exchange_of(c, call, work.blocks.is_in_place(), lines_of(c, entry, call));
-    const int first_got = is_uneven_alltoall(call.operation) ? c.size : 0;
-    const BlocksOfData sent(exchange, data, data.input, data.input_places, 0, exchange.sends_one());
-    const BlocksOfData got(exchange, data, data.output, data.output_places, first_got, exchange.gets_one());
-    const Left left = run_in_lines(*c.slice, exchange, sent, got);
-    if (left == Left::refused) give_up_single_copy(call);
-    if (left == Left::long_blocks) error = run_long_blocks(c, exchange.lines, call, what, &data);
+    const BlocksOfData sent(data, data.input, data.input_places, exchange.sends_one() ? c.rank : 0,
+                            exchange.sends_one());
+    const BlocksOfData got(data, data.output, data.output_places, exchange.first_got(), exchange.gets_one());
+    if (run_in_lines(c, exchange, sent, got)) error = run_long_blocks(c, exchange.lines, call, what, &data);
     return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
   }
   schedule::Data told;

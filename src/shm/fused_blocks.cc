@@ -77,16 +77,18 @@ bool Slice::take_block(void* into, std::size_t bytes, int owner, int place, int 
   const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
   std::uint64_t address = 0;
   std::memcpy(&address, s.await_payload(s.row(at)[column], at, wait_), sizeof address);
-  if (!read_remote(owner, address, into, bytes)) return false;
-  post_line(s.row(at + 1) + column, nullptr, 0, at + 1);
+  const bool is_taken = read_remote(owner, address, into, bytes);
+  post_line(s.row(at + 1) + column, &is_taken, sizeof is_taken, at + 1);
   if (s.is_ringing) shm::ring(wait_.doorbell);
-  return true;
+  return is_taken;
 }
 
-void Slice::await_taken(int place, int column) {
+bool Slice::await_taken(int place, int column) {
   State& s = *state_;
   const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place + 1;
-  s.await_payload(s.row(at)[column], at, wait_);
+  bool is_taken = false;
+  std::memcpy(&is_taken, s.await_payload(s.row(at)[column], at, wait_), sizeof is_taken);
+  return is_taken;
 }
 
 void Slice::end_blocks() {

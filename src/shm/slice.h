@@ -165,11 +165,11 @@ class Slice {
   void put_block(const void* block, std::size_t bytes, int place, int column);
   void get_block(void* into, std::size_t bytes, int place, int column);
   // For a block that no slot takes (slots of two lines at least): its address is put there. The one rank that
-  // reads the block copies it out of local rank `owner`'s memory and says so; until then it must stay. False
-  // where the kernel refuses (errno is set).
+  // reads the block copies it out of local rank `owner`'s memory and says so; until then it must stay. False,
+  // on both sides, where the kernel refuses to copy it.
   void offer_block(const void* block, int place, int column);
   bool take_block(void* into, std::size_t bytes, int owner, int place, int column);
-  void await_taken(int place, int column);
+  bool await_taken(int place, int column);
   void end_blocks();
 
  private:

@@ -194,7 +194,9 @@ struct Caller {
       EXPECT_EQ(got, block(from, rank)) << "blocks " << call << " from " << from << " to " << rank;
     }
     for (int to = 0; to < ranks; ++to) {
-      if (to != rank && given[static_cast<std::size_t>(to)].size() > most) slice.await_taken(to, rank);
+      if (to != rank && given[static_cast<std::size_t>(to)].size() > most) {
+        EXPECT_TRUE(slice.await_taken(to, rank));
+      }
     }
     slice.end_blocks();
   }

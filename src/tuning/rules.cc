@@ -39,6 +39,9 @@ class Candidates {
 // were 1.1 to 25 times as fast as the MPIs' own up to 1 KiB, and single copies 1.0 to 2 times from 64 KiB on;
 // between, at 4 KiB, 0.7 to 3 times.
 void of_uneven_blocks(const Question& question, Candidates* to) {
+  const std::string lines =
+      "one node: short blocks travel in cache lines with their flags, long ones are copied once";
+  const std::string no_copies = "uneven blocks, and the kernel lets no rank copy long ones from another";
   switch (question.problem.operation) {
     case Operation::allgatherv:
       if (question.bytes() <= kib)
@@ -46,12 +49,17 @@ void of_uneven_blocks(const Question& question, Candidates* to) {
       break;
     case Operation::alltoallv:
     case Operation::alltoallw:
+      if (question.has_single_copy)
+        to->add("fused", lines);
+      else if (!question.is_oversubscribed)
+        to->native(no_copies);
+      break;
     case Operation::gatherv:
     case Operation::scatterv:
-      if (!question.has_single_copy)
-        to->native("uneven blocks, and the kernel lets no rank copy long ones out of another's memory");
-      to->add("fused",
-              "one node: short blocks travel in cache lines with their flags, long ones are copied once");
+      if (question.has_single_copy)
+        to->add("fused", lines);
+      else
+        to->native(no_copies);
       break;
     default:
       break;
@@ -60,7 +68,8 @@ void of_uneven_blocks(const Question& question, Candidates* to) {
 
 void on_one_node(const Question& question, Candidates* to) {
   of_uneven_blocks(question, to);
-  if (question.problem.operation != Operation::allgatherv)
+  const Operation operation = question.problem.operation;
+  if (!has_uneven_blocks(operation) || is_reduction(operation))
     to->add("fused", "one node and a small message: data and flag travel in one cache line");
   const std::string why =
       "one node: every rank reads the node's shared buffer itself, without a tree of messages";

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -123,11 +123,15 @@ class Mpi4pySuite:
             options = "--quiet --disable-pip-version-check --no-input --no-deps --no-binary :all: --no-build-isolation"
             command = [sys.executable, "-m", "pip", "download", *options.split(), "--require-hashes"]
             subprocess.run([*command, "--dest", str(SOURCES), "-r", str(REQUIREMENT)], check=True)
-            partial = SOURCES / "partial"
-            shutil.rmtree(partial, ignore_errors=True)
-            with tarfile.open(SOURCES / f"mpi4py-{self.version()}.tar.gz") as archive:
-                archive.extractall(partial, filter="data")
-            (partial / unpacked.name).rename(unpacked)
+            # Two runs may do this at the same time: each unpacks for itself, and one of them is first.
+            with tempfile.TemporaryDirectory(dir=SOURCES) as partial:
+                with tarfile.open(SOURCES / f"mpi4py-{self.version()}.tar.gz") as archive:
+                    archive.extractall(partial, filter="data")
+                try:
+                    (Path(partial) / unpacked.name).rename(unpacked)
+                except OSError:
+                    if not unpacked.exists():
+                        raise
         return unpacked / "test"
 
     def parts(self, mpi: Mpi) -> list[str]:

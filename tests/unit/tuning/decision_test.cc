@@ -99,23 +99,37 @@ TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   }
 }
 
-TEST(DecisionTest, UnevenAlltoallsAreTakenWhereRanksShareCores) {
-  Decider decider;
-  decider.add(make_rules());
-  for (const Operation operation : {Operation::alltoallv, Operation::alltoallw}) {
-    Question q = question(operation, "4", 0);
-    EXPECT_EQ(decider.decide(q).name(), "native");
-    q.is_oversubscribed = true;
-    EXPECT_EQ(decider.decide(q).name(), "shared");
-  }
-}
-
-TEST(DecisionTest, SmallScansAndRootedUnevenBlocksAreLeftToTheHost) {
+TEST(DecisionTest, UnevenBlocksTravelInLinesWhereLongOnesCanBeCopied) {
   Decider decider;
   decider.add(make_rules());
   for (const Operation operation :
-       {Operation::scan, Operation::exscan, Operation::gatherv, Operation::scatterv}) {
-    EXPECT_EQ(decider.decide(question(operation, "4", 8)).name(), "native") << name(operation);
+       {Operation::alltoallv, Operation::alltoallw, Operation::gatherv, Operation::scatterv}) {
+    Question q = question(operation, "4", 0);
+    EXPECT_EQ(decider.decide(q).name(), "native") << name(operation);
+    q.has_single_copy = true;
+    EXPECT_EQ(decider.decide(q).name(), "fused") << name(operation);
+    q.is_oversubscribed = true;
+    EXPECT_EQ(decider.decide(q).name(), "fused") << name(operation);
+    q.has_single_copy = false;
+    EXPECT_EQ(decider.decide(q).name(), is_uneven_alltoall(operation) ? "shared" : "native")
+        << name(operation);
+  }
+  EXPECT_EQ(decider.decide(question(Operation::allgatherv, "4", 256)).name(), "fused");
+  EXPECT_EQ(decider.decide(question(Operation::allgatherv, "4", 16 << 10)).name(), "shared");
+}
+
+TEST(DecisionTest, SmallScansAndScatteredReductionsAreFused) {
+  Decider decider;
+  decider.add(make_rules());
+  for (const Operation operation :
+       {Operation::scan, Operation::exscan, Operation::reduce_scatter_block, Operation::reduce_scatter}) {
+    for (const bool is_oversubscribed : {false, true}) {
+      Question q = question(operation, "4", 1 << 10);
+      q.is_oversubscribed = is_oversubscribed;
+      EXPECT_EQ(decider.decide(q).name(), "fused") << name(operation);
+      q.size_class = size_class(64 << 10);
+      EXPECT_EQ(decider.decide(q).name(), "shared") << name(operation);
+    }
   }
 }
 
@@ -126,18 +140,6 @@ TEST(DecisionTest, LargeMessagesAreCutWhereEachRankHasACore) {
   EXPECT_EQ(decider.decide(q).parameters.get("piece"), 256 << 10);
   q.is_oversubscribed = true;
   EXPECT_EQ(decider.decide(q).parameters.get("piece"), 0);
-}
-
-TEST(DecisionTest, ScansGoThroughTheNodesBufferUnlessSmallOnSharedCores) {
-  Decider decider;
-  decider.add(make_rules());
-  Question q = question(Operation::scan, "2", 1 << 10);
-  EXPECT_EQ(decider.decide(q).name(), "shared");
-  q.is_oversubscribed = true;
-  EXPECT_EQ(decider.decide(q).name(), "fused");
-  q = question(Operation::scan, "2", 4 << 10);
-  q.is_oversubscribed = true;
-  EXPECT_EQ(decider.decide(q).name(), "shared");
 }
 
 std::string decided(Operation operation, const char* layout, std::int64_t bytes) {

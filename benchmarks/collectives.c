@@ -20,11 +20,11 @@
 //
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
 // tabs: "choice OPERATION BYTES" begins with these and says what Unisono chooses, "look OPERATION BYTES
-// SECONDS CANDIDATES" tries candidates for so long, "compare ..." lets native, Unisono's choice and all
-// candidates (at most 8) alternate until their medians are precise, "decide ..." until it is known which is
-// the least: what is behind leaves, and has fewer samples. Each is answered by one such line. "cost WHAT
-// BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory (costs.h):
-// {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
+// SECONDS CANDIDATES" tries candidates for so long, and cuts short what is slow ("look_alike ..." does not),
+// "compare ..." lets native, Unisono's choice and all candidates (at most 8) alternate until their medians are
+// precise, "decide ..." until it is known which is the least: what is behind leaves, and has fewer samples.
+// Each is answered by one such line. "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an
+// operation on shared memory (costs.h): {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -261,7 +261,7 @@ static int compare(const struct Operation* op, int bytes, int tried_count, const
 static int measure(const struct Operation* op, int bytes, const struct Settings* settings) {
   if (start_of.is_window) synchronise_clocks(world_rank, world_size);
   begin_asking(op, bytes);
-  const int tried_count = try_candidates(op, bytes, settings->most_trying_s, tried);
+  const int tried_count = try_candidates(op, bytes, settings->most_trying_s, 0, tried);
   return compare(op, bytes, tried_count, settings);
 }
 
@@ -315,8 +315,9 @@ static int answer(char* request, int largest, struct Settings settings, int* is_
   begin_asking(op, (int)bytes);
   if (strcmp(words[0], "choice") == 0) {
     print_choice(op, (int)bytes);
-  } else if (strcmp(words[0], "look") == 0) {
-    const int count = try_candidates(op, (int)bytes, settings.most_trying_s, tried);
+  } else if (strcmp(words[0], "look") == 0 || strcmp(words[0], "look_alike") == 0) {
+    const int is_alike = strcmp(words[0], "look_alike") == 0;
+    const int count = try_candidates(op, (int)bytes, settings.most_trying_s, is_alike, tried);
     print_candidates(op, (int)bytes, count);
   } else if (strcmp(words[0], "compare") == 0 || strcmp(words[0], "decide") == 0) {
     if (strcmp(words[0], "decide") == 0) settings.purpose = (struct Purpose){tie, .is_for_best = 1};

@@ -42,7 +42,7 @@ static int may_run(const struct Operation* op, int bytes, const char* candidate)
 // (slots that are used in turn), and do not count. Where it takes three times as long as the best so far, one
 // call is enough; what that takes longer than it should, since ranks begin it apart and the clock is read, is
 // no reason. Where only the fastest is looked for, one batch is enough of what takes half as long again, and
-// the first call of what is out of all proportion.
+// the first call of what is out of all proportion. Where `best` is not known (1e30), nothing is cut short.
 static const double apart_s = 20e-6, warm_s = 2e-3, enough_s = 200e-6, tie = 0.02;
 static double look_at(const struct Operation* op, int bytes, int batch, const char* candidate, double best) {
   const int at_once = bytes < large_bytes ? 4 : 1;  // barriers around each would take longer than the calls
@@ -64,8 +64,10 @@ static double look_at(const struct Operation* op, int bytes, int batch, const ch
   return times[made / 2];
 }
 
-// Looks at each candidate that may run; sorts them, the fastest first.
-static int try_candidates(const struct Operation* op, int bytes, double most_s, struct Tried* tried) {
+// Looks at each candidate that may run; sorts them, the fastest first. `is_alike`: at all with the same care,
+// the slowest too, as a search does that supposes nothing.
+static int try_candidates(const struct Operation* op, int bytes, double most_s, int is_alike,
+                          struct Tried* tried) {
   int count = 0;
   const double start = now_s();
   for (int c = 0; c < candidate_count; ++c) {
@@ -73,8 +75,8 @@ static int try_candidates(const struct Operation* op, int bytes, double most_s, 
     MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (is_over) break;
     if (cuts_nothing(bytes, candidates[c]) || !may_run(op, bytes, candidates[c])) continue;
-    tried[count] =
-        (struct Tried){candidates[c], look_at(op, bytes, asked.batch, candidates[c], asked.best_s)};
+    const double best_s = is_alike ? 1e30 : asked.best_s;
+    tried[count] = (struct Tried){candidates[c], look_at(op, bytes, asked.batch, candidates[c], best_s)};
     if (tried[count].seconds < asked.best_s) asked.best_s = tried[count].seconds;
     ++count;
   }

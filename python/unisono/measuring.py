@@ -116,16 +116,19 @@ class Measurer:
         return str(self._ask("choice", operation, size, (), 0.0)["unisono"])
 
     def look(
-        self, operation: str, size: int, candidates: Sequence[str], seconds: float
+        self, operation: str, size: int, candidates: Sequence[str], seconds: float, is_alike: bool = False
     ) -> list[tuple[str, float]]:
-        """Names and seconds a call of those that may run and were reached in time, the fastest first."""
+        """Names and seconds a call of those that may run and were reached in time, the fastest first. What turns out to be
+        slow is cut short, unless all are to be measured alike."""
         until = time.monotonic() + seconds
         looked: list[tuple[str, float]] = []
         for portion in _portions(operation, candidates):
             left_s = until - time.monotonic()
             if looked and left_s <= 0:
                 break
-            answer = self._ask("look", operation, size, portion, max(left_s, 0.0))
+            answer = self._ask(
+                "look_alike" if is_alike else "look", operation, size, portion, max(left_s, 0.0)
+            )
             looked += [(entry["name"], entry["tried_s"]) for entry in answer["looked"]]
         return sorted(looked, key=lambda one: one[1])
 

@@ -171,7 +171,10 @@ class _Looking:
             if left_s <= 0 and self.times:
                 return
             names = [str(c) for c in new[first : first + step]]
-            for name, seconds in self._job.look(self.operation, self.size, names, max(left_s, 0.0)):
+            looked = self._job.look(
+                self.operation, self.size, names, max(left_s, 0.0), is_alike=self._is_exhaustive
+            )
+            for name, seconds in looked:
                 self.times[parse(name)] = seconds
 
     def along(self, candidates: Sequence[Candidate]) -> None:

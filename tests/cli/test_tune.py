@@ -54,15 +54,17 @@ class Machine:
         self.native_us = native_us
         self.own = own
         self.looks: list[Candidate] = []
+        self.are_alike: set[bool] = set()
         self.finalists: list[str] = []
 
     def choice(self, operation: str, size: int) -> str:
         return self.own
 
     def look(
-        self, operation: str, size: int, names: Sequence[str], seconds: float
+        self, operation: str, size: int, names: Sequence[str], seconds: float, is_alike: bool = False
     ) -> list[tuple[str, float]]:
         self.looks += [parse(name) for name in names]
+        self.are_alike.add(is_alike)
         return [(name, 1e-6 * self.time_us(parse(name), size)) for name in names]
 
     def compare(self, operation: str, size: int, names: Sequence[str], seconds: float) -> bench.Cell:
@@ -120,6 +122,8 @@ def test_few_looks_find_what_an_exhaustive_search_finds():
     assert outcome.winner() == best.winner() == "chain(segment=32768,window=4)"
     assert len(machine.looks) == outcome.looked < len(exhaustive.looks) / 3
     assert len(exhaustive.looks) == len(set(exhaustive.looks)) == best.looked
+    assert machine.are_alike == {False}, "what is slow is cut short"
+    assert exhaustive.are_alike == {True}, "nothing is"
 
 
 def test_groups_are_looked_at_by_one_of_them_first():
@@ -132,11 +136,11 @@ def test_groups_are_looked_at_by_one_of_them_first():
 def test_a_group_whose_first_may_not_run_is_looked_at_by_its_next():
     class Picky(Machine):
         def look(
-            self, operation: str, size: int, names: Sequence[str], seconds: float
+            self, operation: str, size: int, names: Sequence[str], seconds: float, is_alike: bool = False
         ) -> list[tuple[str, float]]:
             """Neither flat nor ring may run."""
             able = [name for name in names if not name.startswith(("flat", "ring"))]
-            return super().look(operation, size, able, seconds)
+            return super().look(operation, size, able, seconds, is_alike)
 
     machine = Picky(lambda c, _: {"tree": 40, "pairs": 80}.get(group_of(c), 90))
     Tuner(ALGORITHMS).tune(machine, "bcast", 8, 1)
@@ -307,7 +311,7 @@ for line in sys.stdin:
         sys.exit(9)
     answers -= 1
     times = {name: TIMES[name.split("(")[0]] for name in names}
-    if verb == "look":
+    if verb.startswith("look"):
         print(json.dumps({"operation": operation, "looked": [{"name": n, "tried_s": t} for n, t in times.items()]}), flush=True)
     else:
         print(json.dumps({"operation": operation, "bytes": int(size), "ranks": 4, "batch": 1, "is_same": True, "native_s": [2.5e-6] * 5,
@@ -358,7 +362,7 @@ def test_exhaustive(launcher: list[str]):
         cli, ["tune", "--exhaustive", "--operation", "bcast", "--size", "64K", *launcher]
     )
     assert done.exit_code == 0, done.output
-    assert len(asked("look")) == 3, "none of the three has a parameter"
+    assert len(asked("look_alike")) == 3, "none of the three has a parameter"
 
 
 def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):

@@ -38,6 +38,10 @@ shm::SliceShape Job::slice_shape(const Communicator& c) const {
   shm::SliceShape shape{.local_size = static_cast<int>(locals)};
   const std::size_t share = static_cast<std::size_t>(options_.channel_bytes) / locals;
   shape.area_bytes = locals == 1 ? page_bytes : std::max(least_area_bytes, share / page_bytes * page_bytes);
+  // What one rank has written the next one finds in their common core's caches, as long as it is little.
+  shape.is_spread = std::ranges::none_of(local_ranks(c), [&](int rank) {
+    return cores_[static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(rank)])].is_crowded;
+  });
   return shape;
 }
 

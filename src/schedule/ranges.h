@@ -126,6 +126,11 @@ inline std::int64_t piece_count(const Stage& stage, const Units& units, std::siz
   return std::max<std::int64_t>(1, divide(extent + limit - 1, limit));
 }
 
+// The elements of the longest of the stage's pieces, at most: the same on all ranks.
+inline std::size_t longest_piece(const Stage& stage, const Units& units, std::int64_t pieces) {
+  return static_cast<std::size_t>(divide(extent_elements(stage, units) + pieces - 1, pieces));
+}
+
 // How many pieces of a range that is cut into `other_pieces` overlap the first piece + 1 pieces of the same
 // range cut into `pieces`: these must be done before `piece` may go on.
 inline std::int64_t pieces_needed(std::int64_t piece, std::int64_t pieces, std::int64_t other_pieces) {

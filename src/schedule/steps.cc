@@ -118,6 +118,7 @@ void Executor::State::begin_channels() {
       ground.slice->begin(&own.use, own.pieces, stage.shape.ticks);
       first_on_channel = i;
     }
+    ground.slice->spread(&own.use, longest_piece(stage.shape, units(), own.pieces) * data.element_bytes);
     if (!stage.has_node_steps) {
       const auto ticks = static_cast<std::uint64_t>(own.pieces * stage.shape.ticks);
       ground.slice->set_flag(stage.channel, own.use.base_tick + ticks);

@@ -114,12 +114,19 @@ class Measuring {
     use->slot_bytes = use->lane_bytes = std::max(needed, cache_line_bytes);
     return true;
   }
+  // Slots as programs have them: short pieces go through all of one's memory.
+  bool plan_spread(Slice::Use* use) const {
+    *use = slice_.plan(channel, false, m_.buffers, 1);
+    slice_.spread(use, m_.bytes);
+    return m_.bytes <= use->lane_bytes;
+  }
   int pieces() const { return lead_in + m_.repetitions; }
 
   // Local rank 0 writes each piece once, all others read it (table 2.2, row 1).
   double transfer() {
     Slice::Use use;
-    if (!plan(&use, false, 1)) return no_part;
+    // Through how many buffers of which length a pipeline goes is what is asked about it.
+    if (!(m_.what == Measured::pipeline ? plan(&use, false, 1) : plan_spread(&use))) return no_part;
     slice_.begin(&use, pieces(), 1);
     Stopwatch copies;
     double start_s = now_s();

@@ -12,6 +12,8 @@ namespace unisono::shm {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
+// Of all slots together: what stays in the cores' first-level caches is as good as what has left their second.
+constexpr std::size_t near_bytes = 16 * 1024;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -23,8 +25,11 @@ std::size_t rounded_down(std::size_t bytes, std::size_t unit) {
 // Exposures of one rank and channel: two addresses for each slot.
 constexpr std::size_t exposure_words = std::size_t{2} * max_buffers;
 
+std::uint64_t number_of(const Slice::Use& use, std::int64_t piece) {
+  return use.base_piece + static_cast<std::uint64_t>(piece);
+}
 std::uint64_t slot_index(const Slice::Use& use, std::int64_t piece) {
-  return (use.base_piece + static_cast<std::uint64_t>(piece)) % static_cast<std::uint64_t>(use.buffers);
+  return number_of(use, piece) % static_cast<std::uint64_t>(use.buffers);
 }
 
 }  // namespace
@@ -122,14 +127,23 @@ void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
     channel.buffers = use->buffers;
     channel.slot_bytes = use->slot_bytes;
     channel.epoch_tick = channel.base_tick;
-    channel.base_piece = 0;
+    channel.epoch_piece = channel.base_piece;
   }
   use->pieces = pieces;
   use->ticks = ticks;
   use->base_tick = channel.base_tick;
   use->base_piece = channel.base_piece;
   use->epoch_tick = channel.epoch_tick;
+  use->epoch_piece = channel.epoch_piece;
   use->past_ticks = channel.past_ticks.data();
+}
+
+void Slice::spread(Use* use, std::size_t longest_bytes) const {
+  use->place_bytes = rounded_up(longest_bytes, longest_bytes < page_bytes ? cache_line_bytes : page_bytes);
+  const std::size_t all = use->place_bytes * static_cast<std::size_t>(use->lanes * use->buffers);
+  use->places = shape_.is_spread && all > near_bytes
+                    ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes)
+                    : 1;
 }
 
 Slice::Use Slice::go_on(Use* use, std::int64_t pieces) {
@@ -146,7 +160,7 @@ void Slice::end(const Use& use) {
   Channel& channel = state_->channels[static_cast<std::size_t>(use.channel)];
   for (std::int64_t piece = std::max<std::int64_t>(use.pieces - max_buffers, 0); piece < use.pieces;
        ++piece) {
-    channel.past_ticks[(use.base_piece + static_cast<std::uint64_t>(piece)) % max_buffers] =
+    channel.past_ticks[number_of(use, piece) % max_buffers] =
         use.base_tick + static_cast<std::uint64_t>((piece + 1) * use.ticks);
   }
   channel.base_piece += static_cast<std::uint64_t>(use.pieces);
@@ -178,9 +192,9 @@ bool Slice::all_reached(int channel_index, std::uint64_t tick) {
 }
 
 std::uint64_t Slice::space_tick(const Use& use, std::int64_t piece) {
-  const std::uint64_t number = use.base_piece + static_cast<std::uint64_t>(piece);
+  const std::uint64_t number = number_of(use, piece);
   const auto buffers = static_cast<std::uint64_t>(use.buffers);
-  if (number < buffers) return use.epoch_tick;
+  if (number - use.epoch_piece < buffers) return use.epoch_tick;
   if (use.pieces_before + piece >= use.buffers) {
     // Of this use, or the one that it goes on with; then the difference is negative.
     return use.base_tick + static_cast<std::uint64_t>((piece - use.buffers + 1) * use.ticks);
@@ -191,7 +205,11 @@ std::uint64_t Slice::space_tick(const Use& use, std::int64_t piece) {
 char* Slice::slot(const Use& use, std::int64_t piece, int owner, int lane) {
   char* area = state_->channels[static_cast<std::size_t>(use.channel)].area;
   if (!use.is_common) area += static_cast<std::size_t>(owner) * shape_.area_bytes;
-  return area + slot_index(use, piece) * use.slot_bytes + static_cast<std::size_t>(lane) * use.lane_bytes;
+  const std::uint64_t number = number_of(use, piece);
+  const std::uint64_t turn = number / static_cast<std::uint64_t>(use.buffers);
+  const std::uint64_t index = number - turn * static_cast<std::uint64_t>(use.buffers);
+  char* begin = area + index * use.slot_bytes + static_cast<std::size_t>(lane) * use.lane_bytes;
+  return use.places == 1 ? begin : begin + turn % use.places * use.place_bytes;
 }
 
 void Slice::expose(const Use& use, std::int64_t piece, const Exposure& exposure) {

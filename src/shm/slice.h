@@ -22,6 +22,7 @@ struct SliceShape {
   int local_size = 1;
   std::size_t area_bytes = 0;     // per rank and channel; a multiple of the page size
   std::size_t ring_lines = 1024;  // fused ring, per rank; a power of two, at least 256
+  bool is_spread = true;          // pieces go through all memory of their slots: with a core for each rank
   std::size_t bytes() const;      // the whole slice
 };
 
@@ -80,10 +81,13 @@ class Slice {
     std::int64_t pieces = 1;
     std::int64_t pieces_before = 0;  // of the use that this one goes on with
     int ticks = 1;
-    std::uint64_t base_tick = 0;   // flags at the start of this call
-    std::uint64_t base_piece = 0;  // pieces that went through the channel since the geometry last changed:
-                                   // slot = (base_piece + s) % buffers
-    std::uint64_t epoch_tick = 0;  // base tick at which the geometry last changed
+    std::uint64_t base_tick = 0;    // flags at the start of this call
+    std::uint64_t base_piece = 0;   // pieces that went through the channel: slot = (base_piece + s) % buffers
+    std::uint64_t epoch_tick = 0;   // base tick at which the geometry last changed
+    std::uint64_t epoch_piece = 0;  // base piece then
+    // Places in a lane, one behind the other, that the pieces of a slot take in turn (spread()).
+    std::uint64_t places = 1;
+    std::size_t place_bytes = 0;
     const std::uint64_t* past_ticks = nullptr;  // [piece % max_buffers]: the flags' tick at which a piece of
                                                 // an earlier use was finished
   };
@@ -92,6 +96,12 @@ class Slice {
   // to 1 .. max_buffers.
   Use plan(int channel, bool is_common, int buffers, int lanes) const;
   void begin(Use* use, std::int64_t pieces, int ticks);
+  // No piece takes more than `longest_bytes` of a lane, the same on all local ranks: pieces that are shorter than
+  // their slot take another place in it each time. Lines that were written and read a moment ago lie in two cores'
+  // own caches, whence writing takes them back one by one; those that have left them are written and read two to
+  // four times as fast. So memory is gone through that is larger than such caches (2 MiB), or so little that it
+  // stays near. A4 (section 2.5.2).
+  void spread(Use* use, std::size_t longest_bytes) const;
   // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.
   static Use go_on(Use* use, std::int64_t pieces);
   void end(const Use& use);

@@ -61,6 +61,7 @@ struct Channel {
   std::uint64_t base_tick = 0;
   std::uint64_t base_piece = 0;
   std::uint64_t epoch_tick = 0;
+  std::uint64_t epoch_piece = 0;
   bool is_common = false;
   int buffers = 0;
   std::size_t slot_bytes = 0;

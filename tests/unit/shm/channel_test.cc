@@ -37,19 +37,27 @@ void expect_filled(const char* from, std::size_t bytes, std::uint32_t value) {
   }
 }
 
+// What a piece takes of a lane: all of it, or one of `shares` of it.
+std::size_t piece_bytes(const Slice::Use& use, int shares) {
+  return use.lane_bytes / static_cast<std::size_t>(shares);
+}
+
 // sender_put, group_sync, group_get (A1, table 2.3), two ticks a piece: written, finished.
-void bcast(Slice& slice, std::uint32_t call, int root, std::int64_t pieces, int buffers, Delays* delays) {
+void bcast(Slice& slice, std::uint32_t call, int root, std::int64_t pieces, int buffers, int shares,
+           Delays* delays) {
   Slice::Use use = slice.plan(0, false, buffers, 1);
   slice.begin(&use, pieces, 2);
+  const std::size_t bytes = piece_bytes(use, shares);
+  slice.spread(&use, bytes);
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     delays->maybe();
     char* slot = slice.slot(use, piece, root, 0);
     if (slice.local_rank() == root) {
       await_all(slice, 0, Slice::space_tick(use, piece));
-      fill(slot, use.lane_bytes, word(root, call, piece));
+      fill(slot, bytes, word(root, call, piece));
     } else {
       await(slice, 0, root, tick_of(use, piece, 1));
-      expect_filled(slot, use.lane_bytes, word(root, call, piece));
+      expect_filled(slot, bytes, word(root, call, piece));
     }
     slice.set_flag(0, tick_of(use, piece, slice.local_rank() == root && piece + 1 < pieces ? 1 : 2));
     if (slice.local_rank() == root) slice.set_flag(0, tick_of(use, piece, 2));
@@ -59,30 +67,32 @@ void bcast(Slice& slice, std::uint32_t call, int root, std::int64_t pieces, int 
 
 // Everybody puts its lane into the common slot, everybody gets all lanes (group_seg_put, group_sync,
 // group_get).
-void exchange(Slice& slice, const Slice::Use& use, std::uint32_t call, Delays* delays) {
+void exchange(Slice& slice, Slice::Use use, std::uint32_t call, int shares, Delays* delays) {
+  const std::size_t bytes = piece_bytes(use, shares);
+  slice.spread(&use, bytes);
   for (std::int64_t piece = 0; piece < use.pieces; ++piece) {
     delays->maybe();
     await_all(slice, 1, Slice::space_tick(use, piece));
-    fill(slice.slot(use, piece, 0, slice.local_rank()), use.lane_bytes,
-         word(slice.local_rank(), call, piece));
+    fill(slice.slot(use, piece, 0, slice.local_rank()), bytes, word(slice.local_rank(), call, piece));
     slice.set_flag(1, tick_of(use, piece, 1));
     await_all(slice, 1, tick_of(use, piece, 1));
     for (int peer = 0; peer < slice.local_size(); ++peer) {
-      expect_filled(slice.slot(use, piece, 0, peer), use.lane_bytes, word(peer, call, piece));
+      expect_filled(slice.slot(use, piece, 0, peer), bytes, word(peer, call, piece));
     }
     slice.set_flag(1, tick_of(use, piece, 3));
   }
 }
 
 // In two uses, the second of which goes on with the first.
-void exchange(Slice& slice, std::uint32_t call, std::int64_t pieces, int buffers, Delays* delays) {
+void exchange(Slice& slice, std::uint32_t call, std::int64_t pieces, int buffers, int shares,
+              Delays* delays) {
   Slice::Use use = slice.plan(1, true, buffers, slice.local_size());
   slice.begin(&use, pieces / 2, 3);
   const Slice::Use first = use;
   const Slice::Use second = Slice::go_on(&use, pieces - pieces / 2);
   EXPECT_EQ(use.pieces, pieces);
-  exchange(slice, first, call, delays);
-  exchange(slice, second, call + 1000, delays);
+  exchange(slice, first, call, shares, delays);
+  exchange(slice, second, call + 1000, shares + 1, delays);
   slice.end(use);
 }
 
@@ -91,7 +101,7 @@ class Channels : public ::testing::TestWithParam<int> {
   SliceShape shape_{.local_size = GetParam(), .area_bytes = 4096, .ring_lines = 256};
 };
 
-// Different roots, numbers of pieces, buffers and ticks follow each other on the same channels.
+// Different roots, numbers and lengths of pieces, buffers and ticks follow each other on the same channels.
 void mixed_calls(Slice& slice, std::uint32_t calls) {
   std::minstd_rand common(3);
   Delays delays(static_cast<std::uint32_t>(slice.local_rank()) + 1);
@@ -99,11 +109,12 @@ void mixed_calls(Slice& slice, std::uint32_t calls) {
     const int root = static_cast<int>(common() % static_cast<std::uint32_t>(slice.local_size()));
     const auto pieces = static_cast<std::int64_t>(common() % 8);
     const int buffers = std::array<int, 4>{2, 2, 4, 16}[common() % 4];
+    const int shares = std::array<int, 4>{1, 2, 3, 7}[common() % 4];
     const bool is_bcast = common() % 2 == 0;
     if (is_bcast) {
-      bcast(slice, call, root, pieces, buffers, &delays);
+      bcast(slice, call, root, pieces, buffers, shares, &delays);
     } else {
-      exchange(slice, call, pieces, buffers, &delays);
+      exchange(slice, call, pieces, buffers, shares, &delays);
     }
   }
 }
@@ -118,7 +129,43 @@ TEST_P(Channels, mixed_calls_in_processes) {
   run_processes(shape_, {.policy = WaitPolicy::yield}, [](Slice& slice) { mixed_calls(slice, 400); });
 }
 
+TEST_P(Channels, mixed_calls_with_room_to_spread) {
+  shape_.area_bytes = 32 * 1024;
+  run_threads(shape_, {.policy = WaitPolicy::yield}, [](Slice& slice) { mixed_calls(slice, 200); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, Channels, ::testing::Range(1, 9));
+
+// Where the first piece of so many lies, behind the slot's beginning, in pages.
+std::vector<std::ptrdiff_t> places(Slice& slice, std::size_t longest_bytes, int pieces) {
+  Slice::Use use = slice.plan(0, false, 2, 1);
+  slice.begin(&use, pieces, 1);
+  slice.spread(&use, longest_bytes);
+  std::vector<std::ptrdiff_t> found;
+  for (int piece = 0; piece < pieces; ++piece) {
+    Slice::Use unspread = use;
+    unspread.places = 1;
+    found.push_back((slice.slot(use, piece, 0, 0) - slice.slot(unspread, piece, 0, 0)) / 4096);
+  }
+  slice.set_flag(0, tick_of(use, pieces - 1, 1));
+  slice.end(use);
+  return found;
+}
+
+TEST(ChannelRules, short_pieces_go_through_all_of_a_slot) {
+  SliceShape shape{.local_size = 1, .area_bytes = 64 * 1024};
+  run_threads(shape, {}, [](Slice& slice) {
+    using Places = std::vector<std::ptrdiff_t>;
+    EXPECT_EQ(places(slice, 10000, 7), (Places{0, 0, 3, 3, 0, 0, 3})) << "two of three pages in each of two slots";
+    EXPECT_EQ(places(slice, 10000, 3), (Places{3, 0, 0})) << "where the call before has ended";
+    EXPECT_EQ(places(slice, 32 * 1024, 3), (Places{0, 0, 0})) << "as long as a slot";
+    EXPECT_EQ(places(slice, 8192, 3), (Places{0, 0, 0})) << "little enough to stay near";
+  });
+  shape.is_spread = false;
+  run_threads(shape, {}, [](Slice& slice) {
+    EXPECT_EQ(places(slice, 10000, 4), (std::vector<std::ptrdiff_t>(4, 0)));
+  });
+}
 
 TEST(ChannelRules, plan_makes_aligned_slots_and_lanes) {
   run_threads({.local_size = 3, .area_bytes = 8192}, {}, [](Slice& slice) {
@@ -199,7 +246,7 @@ TEST(ChannelRules, a_root_runs_ahead_over_calls) {
     if (slice.local_rank() == 1) {
       while (!is_root_done.load()) sched_yield();
     }
-    for (std::uint32_t call = 0; call < 4; ++call) bcast(slice, call, 0, 1, 4, &delays);
+    for (std::uint32_t call = 0; call < 4; ++call) bcast(slice, call, 0, 1, 4, 1, &delays);
     is_root_done.store(true);
   });
 }

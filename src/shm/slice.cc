@@ -12,7 +12,8 @@ namespace unisono::shm {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
-// Of all slots together: what stays in the cores' first-level caches is as good as what has left their second.
+// Of all slots together: what stays in the cores' first-level caches is as good as what has left their
+// second.
 constexpr std::size_t near_bytes = 16 * 1024;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
@@ -141,9 +142,8 @@ void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
 void Slice::spread(Use* use, std::size_t longest_bytes) const {
   use->place_bytes = rounded_up(longest_bytes, longest_bytes < page_bytes ? cache_line_bytes : page_bytes);
   const std::size_t all = use->place_bytes * static_cast<std::size_t>(use->lanes * use->buffers);
-  use->places = shape_.is_spread && all > near_bytes
-                    ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes)
-                    : 1;
+  use->places =
+      shape_.is_spread && all > near_bytes ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes) : 1;
 }
 
 Slice::Use Slice::go_on(Use* use, std::int64_t pieces) {

@@ -96,11 +96,11 @@ class Slice {
   // to 1 .. max_buffers.
   Use plan(int channel, bool is_common, int buffers, int lanes) const;
   void begin(Use* use, std::int64_t pieces, int ticks);
-  // No piece takes more than `longest_bytes` of a lane, the same on all local ranks: pieces that are shorter than
-  // their slot take another place in it each time. Lines that were written and read a moment ago lie in two cores'
-  // own caches, whence writing takes them back one by one; those that have left them are written and read two to
-  // four times as fast. So memory is gone through that is larger than such caches (2 MiB), or so little that it
-  // stays near. A4 (section 2.5.2).
+  // No piece takes more than `longest_bytes` of a lane, the same on all local ranks: pieces that are shorter
+  // than their slot take another place in it each time. Lines that were written and read a moment ago lie in
+  // two cores' own caches, whence writing takes them back one by one; those that have left them are written
+  // and read two to four times as fast. So memory is gone through that is larger than such caches (2 MiB), or
+  // so little that it stays near. A4 (section 2.5.2).
   void spread(Use* use, std::size_t longest_bytes) const;
   // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.
   static Use go_on(Use* use, std::int64_t pieces);

@@ -131,7 +131,7 @@ TEST_P(Channels, mixed_calls_in_processes) {
 
 TEST_P(Channels, mixed_calls_with_room_to_spread) {
   shape_.area_bytes = 32 * 1024;
-  run_threads(shape_, {.policy = WaitPolicy::yield}, [](Slice& slice) { mixed_calls(slice, 200); });
+  run_threads(shape_, {.policy = WaitPolicy::yield}, [](Slice& slice) { mixed_calls(slice, 100); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Channels, ::testing::Range(1, 9));
@@ -156,15 +156,15 @@ TEST(ChannelRules, short_pieces_go_through_all_of_a_slot) {
   SliceShape shape{.local_size = 1, .area_bytes = 64 * 1024};
   run_threads(shape, {}, [](Slice& slice) {
     using Places = std::vector<std::ptrdiff_t>;
-    EXPECT_EQ(places(slice, 10000, 7), (Places{0, 0, 3, 3, 0, 0, 3})) << "two of three pages in each of two slots";
+    EXPECT_EQ(places(slice, 10000, 7), (Places{0, 0, 3, 3, 0, 0, 3}))
+        << "two of three pages in each of two slots";
     EXPECT_EQ(places(slice, 10000, 3), (Places{3, 0, 0})) << "where the call before has ended";
     EXPECT_EQ(places(slice, 32 * 1024, 3), (Places{0, 0, 0})) << "as long as a slot";
     EXPECT_EQ(places(slice, 8192, 3), (Places{0, 0, 0})) << "little enough to stay near";
   });
   shape.is_spread = false;
-  run_threads(shape, {}, [](Slice& slice) {
-    EXPECT_EQ(places(slice, 10000, 4), (std::vector<std::ptrdiff_t>(4, 0)));
-  });
+  run_threads(shape, {},
+              [](Slice& slice) { EXPECT_EQ(places(slice, 10000, 4), (std::vector<std::ptrdiff_t>(4, 0))); });
 }
 
 TEST(ChannelRules, plan_makes_aligned_slots_and_lanes) {

@@ -22,8 +22,6 @@
 
 namespace unisono::runtime {
 
-[[gnu::tls_model("initial-exec")]] constinit thread_local CrashSite crash_site;
-
 namespace {
 
 struct Watched {

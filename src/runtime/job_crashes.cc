@@ -30,7 +30,7 @@ std::string cut_front(std::string* text) {
 // What rank 0 runs, and on what, names the record for all ranks: it is rank 0 that looks for it in the next
 // job.
 void Job::find_left_out() {
-  if (!options_.watches_crashes || !is_enabled_) return;
+  if (!options_.watches_crashes) return;
   crash_place_ = {.mpi = host_.library_name(), .unisono = UNISONO_VERSION};
   std::string packed;
   if (world_rank_ == 0) {
@@ -38,9 +38,11 @@ void Job::find_left_out() {
     crash_place_.machine = tuning::machine_name();
     const std::string file = tuning::crash_file(tuning::cache_directory(options_.cache));
     tuning::ReadCrashes read = tuning::read_crashes(file);
-    if (read.malformed != 0)
+    if (read.malformed != 0) {
       warnings_.push_back(std::to_string(read.malformed) + " lines of " + file +
                           " are ignored: they are no records");
+      log::warning(warnings_.back());
+    }
     std::erase_if(read.crashes, [&](const tuning::Crash& crash) { return crash.place != crash_place_; });
     packed = crash_place_.program + '\0' + crash_place_.machine + '\0' + tuning::to_text(read.crashes);
   }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dies, or seems to, as the first word says:
-//   healthy            does not
-//   call, start        in a collective, whose result on the last rank has no memory behind it
-//   program            by itself, outside of all collectives
-//   operator           in an operator of its own, inside a collective
-//   before, after      as `call`, with a handler of its own from before MPI_Init, or from after it
-//   answered           in no way: a handler from before MPI_Init gives the result its memory
-//   abort              by abort(), outside of all collectives
+//   healthy, healthy_start    does not, in a collective that blocks or not
+//   call, start               in a collective, whose result on the last rank has no memory behind it
+//   program, abort            by itself, outside of all collectives
+//   operator                  in an operator of its own, inside a collective
+//   before, after             as `call`, with a handler of its own from before MPI_Init, or from after it
+//   answered                  in no way: a handler from before MPI_Init gives the result its memory
 // A second word is the number of elements.
 #include <mpi.h>
 #include <signal.h>
@@ -44,10 +43,14 @@ static void die_as_operator(void* in, void* inout, int* count, MPI_Datatype* typ
   touch_nothing();
 }
 
+static int is(const char* mode, const char* word) {
+  return strcmp(mode, word) == 0;
+}
+
 static void add_up(const char* mode, const int* values, int elements) {
   MPI_Op op = MPI_SUM;
-  if (strcmp(mode, "operator") == 0) MPI_Op_create(die_as_operator, 1, &op);
-  if (strcmp(mode, "start") == 0) {
+  if (is(mode, "operator")) MPI_Op_create(die_as_operator, 1, &op);
+  if (is(mode, "start") || is(mode, "healthy_start")) {
     MPI_Request request;
     MPI_Iallreduce(values, result, elements, MPI_INT, op, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -60,21 +63,21 @@ int main(int argument_count, char** arguments) {
   const char* mode = argument_count > 1 ? arguments[1] : "healthy";
   const int elements = argument_count > 2 ? atoi(arguments[2]) : 1 << 16;
   int rank, size;
-  if (strcmp(mode, "before") == 0) signal(SIGSEGV, give_up);
-  if (strcmp(mode, "answered") == 0) signal(SIGSEGV, answer);
+  if (is(mode, "before")) signal(SIGSEGV, give_up);
+  if (is(mode, "answered")) signal(SIGSEGV, answer);
   MPI_Init(&argument_count, &arguments);
-  if (strcmp(mode, "after") == 0) signal(SIGSEGV, give_up);
+  if (is(mode, "after")) signal(SIGSEGV, give_up);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int is_last = rank + 1 == size;
-  const int has_memory = !is_last || strcmp(mode, "healthy") == 0 || strcmp(mode, "operator") == 0;
+  const int has_memory = !is_last || strncmp(mode, "healthy", 7) == 0 || is(mode, "operator");
   result_bytes = (size_t)elements * sizeof(int);
   result = mmap(NULL, result_bytes, has_memory ? PROT_READ | PROT_WRITE : PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   int* values = malloc(result_bytes);
   for (int i = 0; i < elements; ++i) values[i] = rank + 1;
-  if (is_last && strcmp(mode, "program") == 0) touch_nothing();
-  if (is_last && strcmp(mode, "abort") == 0) abort();
+  if (is_last && is(mode, "program")) touch_nothing();
+  if (is_last && is(mode, "abort")) abort();
   add_up(mode, values, elements);
   const int sum = ((int*)result)[elements - 1];
   MPI_Barrier(MPI_COMM_WORLD);

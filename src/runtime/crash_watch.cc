@@ -172,10 +172,8 @@ bool is_own(const siginfo_t& info) {
   return has_sender && info.si_pid == ::getpid();
 }
 
-bool is_still_ours(int number);
-
-// What would have come without us. True where the process goes on as if nothing had been.
-bool hand_on(int number, siginfo_t* info, void* context) {
+// What would have come without us.
+void hand_on(int number, siginfo_t* info, void* context) {
   const std::size_t i = place_of(number);
   const struct sigaction& next = before[i];
   const bool has_handler = (next.sa_flags & SA_SIGINFO) != 0 || next.sa_handler != SIG_DFL;
@@ -188,14 +186,21 @@ bool hand_on(int number, siginfo_t* info, void* context) {
     // What the kernel has found it finds again, and ends the process where it was. All else comes once.
     const bool comes_again = info->si_code > 0 && !(number == SIGBUS && info->si_code == BUS_MCEERR_AO);
     if (!comes_again) ::raise(number);
-    return false;
+    return;
   }
   if ((next.sa_flags & SA_SIGINFO) != 0) {
     next.sa_sigaction(number, info, context);
   } else {
     next.sa_handler(number);
   }
-  return info->si_code > 0 && is_still_ours(number);
+}
+
+void on_signal(int number, siginfo_t* info, void* context);
+
+bool is_still_ours(int number) {
+  struct sigaction now {};
+  return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+         now.sa_sigaction == on_signal;
 }
 
 void on_signal(int number, siginfo_t* info, void* context) {
@@ -225,20 +230,16 @@ void on_signal(int number, siginfo_t* info, void* context) {
     for (int turn = 0; turn < most_turns && recording.load() == Recording::under_way; ++turn) ::sched_yield();
   }
   errno = error;
-  const bool goes_on = hand_on(number, info, context);
+  hand_on(number, info, context);
+  // Whose handler has come back and stands there still: what the kernel found is mended.
+  const bool goes_on = site.entry != nullptr && info->si_code > 0 && is_still_ours(number);
   if (goes_on) {
     if (is_recording && is_recorded) withdraw(known);
-    crash_site.entry = site.entry;
   } else if (is_recording && may_be_answered) {
     say(known, watched[i].name, site, is_recorded);
   }
+  crash_site.entry = site.entry;
   errno = error;
-}
-
-bool is_still_ours(int number) {
-  struct sigaction now {};
-  return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
-         now.sa_sigaction == on_signal;
 }
 
 }  // namespace

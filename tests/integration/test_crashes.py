@@ -11,8 +11,8 @@ from typing import Any
 
 import job
 import pytest
-from harness import PROGRAMS, TOOL, Runner, compile_program
-from mpis import Mpi
+from harness import PROGRAMS, TOOL, Cluster, Runner, compile_program
+from mpis import Layout, Mpi
 
 TIMEOUT = 60
 RANKS = 3
@@ -33,7 +33,7 @@ class Crashing:
         self.cache = runner.scratch / "cache"
         self.program = compile_program(mpi, "crash.c")
 
-    def run(self, *words: str, settings: Mapping[str, str] | None = None) -> job.Result:
+    def run(self, *words: str, settings: Mapping[str, str] | None = None, **where: object) -> job.Result:
         report = self.runner.scratch / "report.json"
         report.unlink(missing_ok=True)
         environment = {
@@ -42,7 +42,8 @@ class Crashing:
             "UNISONO_PROGRESS": "calls",
             **(settings or {}),
         }
-        result = self.runner.unisono(self.mpi, RANKS, [self.program, *words], environment, timeout=TIMEOUT)
+        command = [self.program, *words]
+        result = self.runner.unisono(self.mpi, RANKS, command, environment, timeout=TIMEOUT, **where)
         assert not result.is_timed_out and not result.survivors, str(result)
         return result
 
@@ -99,6 +100,19 @@ def test_the_next_job_leaves_it_out(crashing: Crashing, way: str, mode: str):
     assert "quarantined" not in result.errors
     rows = [row for row in crashing.report()["classes"] if row["operation"] == "allreduce"]
     assert any(row["algorithm"] == said[1] for row in rows), rows
+
+
+@pytest.mark.cluster
+def test_a_rank_on_another_node(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
+    """Nodes share the cache directory: rank 0 of the next job finds what a rank elsewhere has left."""
+    crashing = Crashing(cluster_mpi, runner)
+    where = {"cluster": cluster, "layout": Layout((2, 1))}
+    result = crashing.run("call", **where)
+    assert result.status != 0 and "gets SIGSEGV inside allreduce:" in result.errors, str(result)
+    (record,) = crashing.records()
+    assert (record["rank"], record["ranks"]) == (RANKS - 1, RANKS)
+    result = crashing.run("healthy", **where).check()
+    assert "RIGHT" in result.output and "is quarantined: a job of" in result.errors, str(result)
 
 
 @pytest.mark.parametrize("mode", ["program", "operator", "abort"])

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/program_name.h"
@@ -209,6 +211,30 @@ TEST_F(CrashesTest, UnevenBlocks) {
     EXPECT_EQ(recorded().size(), 1u);
     fs::remove(file());
   }
+}
+
+// The program stays away from the call, which the thread beside it carries on.
+TEST_F(CrashesTest, InTheProgressThread) {
+  set("UNISONO_ALGORITHM", "allreduce:shared");
+  World world(size);
+  const auto die_aside = [&] {
+    die(world, [&](FakeHost& host, Job& job, int rank) {
+      const std::vector<std::int64_t> in(10000, rank);
+      std::vector<std::int64_t> out(in.size());
+      const bool is_last = rank + 1 == size;
+      int error = 0;
+      if (!is_last) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        start_and_wait(job, sum(host, in.data(), out.data(), in.size()), &error);
+        return;
+      }
+      const Completion nobody{[](void*, int) {}, nullptr};
+      job.start(sum(host, in.data(), no_memory(), in.size()), nobody);
+      std::this_thread::sleep_for(std::chrono::seconds(20));
+    });
+  };
+  EXPECT_EXIT(die_aside(), KilledBySignal(SIGSEGV), "rank 3 gets SIGSEGV inside allreduce:shared");
+  EXPECT_EQ(recorded(), std::vector<std::string>{"allreduce:shared"});
 }
 
 TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {

@@ -21,6 +21,7 @@ COMMANDS = {
     "show": ("show", "Draw an algorithm as a space-time diagram."),
     "check": ("check", "Prove the algorithms correct."),
     "table": ("table", "Check, show, compare and merge tables of decisions."),
+    "crashes": ("crashes", "Show and forget the algorithms in which jobs have died."),
     "predict": ("predict", "Predict how long algorithms would take on a machine."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),

@@ -232,6 +232,12 @@ std::vector<OptionSpec> make_option_list() {
            "for each "
            "rank; empty for none.",
            &Options::verify_inputs),
+      flag(
+          "crashes", "UNISONO_CRASHES", "checks",
+          "Where a signal such as SIGSEGV ends the program inside one of Unisono's algorithms, say in which, "
+          "and leave it out of this program's later runs (docs/verify.md; `unisono crashes` shows what is "
+          "left out). 0: no signal is looked at, and nothing is left out.",
+          &Options::watches_crashes),
       text("report", "UNISONO_REPORT", "file", "general",
            "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error. "
            "`unisono run` makes a page of it where the name ends in .html.",

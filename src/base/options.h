@@ -29,10 +29,11 @@ struct Options {
   std::int64_t startup_after = 20;                 // seconds of the job
   std::string verify = "off";                      // off, sample, sample:N, all
   std::string verify_inputs = "unisono-mismatch";  // beginning of file names, empty for none
-  std::string report;                              // file, "-" for standard error, empty for none
-  std::string log = "warning";                     // quiet, warning, info
-  std::string progress = "thread";                 // thread, calls
-  std::string wait = "auto";                       // auto, spin, pause, yield, futex
+  bool watches_crashes = true;
+  std::string report;               // file, "-" for standard error, empty for none
+  std::string log = "warning";      // quiet, warning, info
+  std::string progress = "thread";  // thread, calls
+  std::string wait = "auto";        // auto, spin, pause, yield, futex
   bool use_shared_memory = true;
   bool use_single_copy = true;
   std::string segment = "memfd";  // memfd, shm_open

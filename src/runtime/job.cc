@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/crash_site.h"
 #include "runtime/learning.h"
 
 namespace unisono::runtime {
@@ -179,7 +180,10 @@ Outcome Job::run_remembered(Communicator& c, const CallMemo& memo, const Call& c
     return Outcome::native_timed;
   }
   const double start_s = is_timed ? now_s() : 0;
-  run_fused(c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
+  {
+    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes));
+    run_fused(c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
+  }
   if (is_timed) keep_time(entry, now_s() - start_s, true);
   return Outcome::done;
 }
@@ -196,7 +200,10 @@ Outcome Job::run_remembered_schedule(Communicator& c, const CallMemo& memo, cons
                             .element_bytes = memo.element_bytes,
                             .combine = memo.size.combine};
   const double start_s = is_timed ? now_s() : 0;
-  *error = execute(c, call, *compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
+  {
+    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes));
+    *error = execute(c, call, *compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
+  }
   if (is_timed) keep_time(entry, now_s() - start_s, *error == host::success);
   if (*error != host::success) [[unlikely]]
     *error = host_.call_error_handler(call.comm, *error);
@@ -262,7 +269,7 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
   }
   const bool may_exchange = is_commutative(c, call);
   CallClass& entry = class_of(c, call, may_exchange, bytes);
-  const auto run_it = [&] { return run_blocks(c, entry, call, may_exchange); };
+  const auto run_it = [&] { return run_blocks(c, entry, call, may_exchange, bytes); };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
   if (!c.regions.is_constant()) return outcome;
   if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
@@ -312,7 +319,8 @@ tuning::Question Job::question(const Communicator& c, const Call& call, bool is_
                             .is_blocking = is_blocking,
                             .may_send = is_blocking || may_send_aside(c),
                             .is_oversubscribed = c.is_oversubscribed,
-                            .quarantined = &c.quarantined};
+                            .quarantined = &c.quarantined,
+                            .left_out = &left_out_};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
   question.region = region_name(c.regions.agreed(c.calls == 0 ? 0 : c.calls - 1));
@@ -382,6 +390,7 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
   int error = transfer.prepare();
   if (error != host::success) return error;
   const auto run_with = [&](const shm::Combine& combine) {
+    const InsideAlgorithm here(&entry, arguments.extent.bytes());
     if (entry.kind == CallClass::Kind::scheduled) {
       const schedule::Data data{.input = transfer.input(),
                                 .output = transfer.output(),
@@ -413,10 +422,13 @@ const std::shared_ptr<const schedule::Compiled>& Job::compiled(Communicator& c, 
     schedule::Problem wanted = problem(c, call, is_commutative);
     wanted.is_in_place = is_in_place;
     const tuning::Choice& choice = *entry.choice;
-    entry.compiled = c.cache->get(
-        {std::string(choice.name()), choice.parameters.values(), wanted.operation, wanted.root,
-         wanted.is_in_place, is_commutative},
-        [&] { return schedule::compile(wanted, choice.algorithm->build(wanted, choice.parameters)); });
+    entry.compiled =
+        c.cache->get({std::string(choice.name()), choice.parameters.values(), wanted.operation, wanted.root,
+                      wanted.is_in_place, is_commutative},
+                     [&] {
+                       const InsideAlgorithm here(&entry, -1);
+                       return schedule::compile(wanted, choice.algorithm->build(wanted, choice.parameters));
+                     });
     entry.compiled_root = root;
     entry.is_compiled_in_place = is_in_place;
   }

@@ -20,6 +20,7 @@
 #include "host/host.h"
 #include "runtime/call_queue.h"
 #include "runtime/communicator.h"
+#include "runtime/crash_watch.h"
 #include "runtime/identifiers.h"
 #include "runtime/progress_thread.h"
 #include "runtime/report.h"
@@ -28,6 +29,7 @@
 #include "shm/costs.h"
 #include "shm/pool.h"
 #include "tuning/candidates.h"
+#include "tuning/crash_records.h"
 #include "tuning/decision.h"
 #include "tuning/table.h"
 #include "tuning/table_store.h"
@@ -55,6 +57,8 @@ class Job {
   // Of this process; they may stand in each other.
   void begin_region(const std::string& name);
   void end_region();
+  // What is to be known for the case that this process dies; nothing where that is not looked at.
+  std::optional<CrashFacts> crash_facts() const;
   void finish();  // collective over the host's world; idempotent
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
   bool set_algorithm(const std::string& text);
@@ -107,6 +111,9 @@ class Job {
   tuning::StorePlace store_place() const;
   std::vector<tuning::SourcedTable> read_tables(std::vector<std::string>* warnings);
 
+  // job_crashes.cc
+  void find_left_out();
+
   // job_predict.cc
   void find_machine();
 
@@ -136,15 +143,16 @@ class Job {
   void remember_blocks(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes);
   int run_long_blocks(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
                       schedule::Data* data);
-  int run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative);
+  int run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                 std::int64_t bytes);
+  int move_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                  std::int64_t bytes, const schedule::Compiled& what, schedule::Data* moved);
   // What runs before, where ranks must first tell each other of their blocks: null where they need not. Then
   // learn_blocks.
   const std::shared_ptr<const schedule::Compiled>& header(Communicator& c, CallClass& entry, const Call& call,
                                                           bool is_blocking, Workspace* work,
                                                           schedule::Data* data);
   static void learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work);
-
-  // job.cc
 
   // job.cc
   // Counts the call, and lets `run_it` serve it unless it is left to the host.
@@ -278,6 +286,8 @@ class Job {
   tuning::Decider decider_;
   std::atomic<bool> is_told_algorithm_{false};           // has the program ever forced one?
   std::set<const algorithms::Descriptor*> quarantined_;  // by this rank, on any communicator
+  tuning::CrashPlace crash_place_;                       // of this job, where crashes are looked at
+  tuning::LeftOut left_out_;                             // by crashes of jobs before; the same on all ranks
   std::vector<std::string> warnings_;
   bool is_pool_full_said_ = false;
   double started_s_ = now_s();

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/crash_site.h"
 #include "runtime/job.h"
 #include "schedule/ranges.h"
 
@@ -256,13 +257,21 @@ int Job::exchange_again(Communicator& c, const Call& call) {
   const Exchange exchange = exchange_of(c, call, call.is_in_place, memo.lines);
   const BlocksInMemory sent(call.send_blocks, memo.send_bytes), got(call.recv_blocks, memo.recv_bytes);
   int error = host::success;
-  if (run_in_lines(c, exchange, sent, got)) {
+  bool is_left = false;
+  {
+    const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class));
+    is_left = run_in_lines(c, exchange, sent, got);
+  }
+  if (is_left) {
     c.work.blocks.read(host_, call, c.rank, c.size, &error);
     const schedule::Compiled& what = *compiled(c, entry, call, c.work.blocks.is_in_place(), true);
     schedule::Data data;
     if (error == host::success)
       error = c.work.blocks.prepare(host_, call, what, &data, &c.work.packed_input, &c.work.packed_output);
-    if (error == host::success) error = run_long_blocks(c, exchange.lines, call, what, &data);
+    if (error == host::success) {
+      const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class));
+      error = run_long_blocks(c, exchange.lines, call, what, &data);
+    }
     if (error == host::success) error = c.work.blocks.deliver(host_, c.work.packed_output);
   }
   if (is_timed) keep_time(entry, now_s() - start_s, error == host::success);
@@ -305,19 +314,31 @@ int Job::run_long_blocks(Communicator& c, int lines, const Call& call, const sch
   return execute(c, call, what, *data);
 }
 
-int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative) {
+int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                    std::int64_t bytes) {
   Workspace& work = c.work;
   const schedule::Compiled& what = *compiled(c, entry, call, work.blocks.is_in_place(), is_commutative);
   schedule::Data data;
   int error = work.blocks.prepare(host_, call, what, &data, &work.packed_input, &work.packed_output);
   if (error != host::success) return error;
+  error = move_blocks(c, entry, call, is_commutative, bytes, what, &data);
+  return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
+}
+
+// Between packing and delivering, which the host does.
+int Job::move_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                     std::int64_t bytes, const schedule::Compiled& what, schedule::Data* moved) {
+  const InsideAlgorithm here(&entry, bytes);
+  Workspace& work = c.work;
+  schedule::Data& data = *moved;
+  int error = host::success;
   if (entry.kind == CallClass::Kind::fused && !is_reduction(call.operation)) {
     const Exchange exchange = exchange_of(c, call, work.blocks.is_in_place(), lines_of(c, entry, call));
     const BlocksOfData sent(data, data.input, data.input_places, exchange.sends_one() ? c.rank : 0,
                             exchange.sends_one());
     const BlocksOfData got(data, data.output, data.output_places, exchange.first_got(), exchange.gets_one());
     if (run_in_lines(c, exchange, sent, got)) error = run_long_blocks(c, exchange.lines, call, what, &data);
-    return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
+    return error;
   }
   schedule::Data told;
   if (const schedule::Compiled* telling = header(c, entry, call, true, &work, &told).get();
@@ -332,11 +353,9 @@ int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is
     Operator op(host_, {call.send_blocks.type, call.op}, info, is_commutative);
     data.combine = op.combine();
     error = execute(c, call, what, data);
-    if (error == host::success) error = op.error();
-  } else {
-    error = execute(c, call, what, data);
+    return error == host::success ? op.error() : error;
   }
-  return error == host::success ? work.blocks.deliver(host_, work.packed_output) : error;
+  return execute(c, call, what, data);
 }
 
 // Lengths travel along the blocks' tree, ahead of them, or the ranks of a node tell each other of their

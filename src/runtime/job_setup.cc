@@ -53,6 +53,7 @@ Job::Job(host::Host& host) : host_(host) {
   find_nodes();
   find_switches();
   find_machine();
+  find_left_out();
   make_decider();
   choose_progress();
   // A program may have nothing but non-blocking collectives, which must not wait for a set-up.

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/reduce_kernels.h"
+#include "runtime/crash_site.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
 #include "tuning/comparison.h"
@@ -137,6 +138,7 @@ void Job::run_test(Communicator& c, CallClass& entry, Operation operation, bool 
   }
   const std::size_t element_bytes = is_reduction(operation) ? combine.element_bytes : 1;
   int error = host::success;
+  const InsideAlgorithm here(&entry, bytes);
   if (entry.kind == CallClass::Kind::fused) {
     run_fused(
         c, call, input, output, false,
@@ -149,7 +151,9 @@ void Job::run_test(Communicator& c, CallClass& entry, Operation operation, bool 
                      .element_bytes = element_bytes,
                      .combine = combine});
   }
-  if (error != host::success) host_.call_error_handler(c.handle, error);
+  if (error == host::success) return;
+  const OutsideAlgorithms outside;
+  host_.call_error_handler(c.handle, error);
 }
 
 void Job::keep_test(const tuning::Question& asked, const std::vector<Tested>& list, std::size_t best) {

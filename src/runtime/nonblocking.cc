@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "runtime/crash_site.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -215,8 +216,12 @@ bool Job::advance(StartedCall* call) {
         executor.start(*call->header, ground(c), call->header_data);
       }
     }
-    if (!executor.poll()) return false;
-    call->error = executor.finish();
+    {
+      const bool is_agreement = call->state == State::in_agreement;
+      const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes);
+      if (!executor.poll()) return false;
+      call->error = executor.finish();
+    }
     if (call->state == State::in_blocks || call->error != host::success) return true;
     if (call->state == State::in_header) {
       start_blocks();
@@ -271,6 +276,7 @@ bool Job::may_send_aside(const Communicator& c) const {
 bool Job::make_progress() {
   if (calls_under_way_.load(std::memory_order_relaxed) == 0 || is_making_progress) return false;
   const MakingProgress guard;
+  const OutsideAlgorithms outside;  // of the one that waits, if any: what goes on says so itself
   if (thread_ != nullptr) thread_->program_came_by();
   std::vector<std::unique_ptr<StartedCall>> over;
   {

@@ -39,9 +39,11 @@ void ProgressThread::add() {
   }
   if (thread_.joinable()) [[likely]]
     return;
-  // The program's signal handlers are for its own threads.
+  // The program's signal handlers are for its own threads, but for those of what this thread does itself: the
+  // kernel ends a process where such a signal is blocked, whatever handler there is.
   sigset_t all, before;
   sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { run(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

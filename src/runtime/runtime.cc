@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "runtime/crash_watch.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -16,7 +18,9 @@ Job* job = nullptr;
 }  // namespace
 
 void start(host::Host& host) {
-  if (job == nullptr) job = new Job(host);
+  if (job != nullptr) return;
+  job = new Job(host);
+  if (const std::optional<CrashFacts> facts = job->crash_facts()) begin_crash_watch(*facts);
 }
 
 bool is_running() {
@@ -110,6 +114,7 @@ void finish() {
   // The host calls collectives of its own while it shuts down: they must not find a job.
   std::unique_ptr<Job> ending(std::exchange(job, nullptr));
   if (ending != nullptr) ending->finish();
+  end_crash_watch();
 }
 
 }  // namespace unisono::runtime

@@ -5,6 +5,7 @@
 
 #include "base/copy.h"
 #include "base/reduce_kernels.h"
+#include "runtime/crash_site.h"
 
 namespace unisono::runtime {
 
@@ -129,6 +130,12 @@ Operator::Operator(host::Host& host, const Handles& handles, const host::TypeInf
   combine_.context = this;
 }
 
+// Most such operators are the program's own functions.
+void Operator::join_by_host(const void* left, void* into, std::size_t count) {
+  const OutsideAlgorithms outside;
+  keep(host_.reduce_local(left, into, count, type_, op_));
+}
+
 void Operator::apply_contiguous(const void* context, void* into, const void* left, const void* right,
                                 std::size_t count) {
   auto& self = *static_cast<Operator*>(const_cast<void*>(context));
@@ -138,12 +145,12 @@ void Operator::apply_contiguous(const void* context, void* into, const void* lef
     // The host reduces into its right operand: that must be a copy here, as `into` holds the left one.
     if (self.right_.size() < bytes) self.right_.resize(bytes);
     copy_bytes(self.right_.data(), right, bytes);
-    self.keep(self.host_.reduce_local(left, self.right_.data(), count, self.type_, self.op_));
+    self.join_by_host(left, self.right_.data(), count);
     copy_bytes(into, self.right_.data(), bytes);
     return;
   }
   if (into != right) copy_bytes(into, right, bytes);
-  self.keep(self.host_.reduce_local(left, into, count, self.type_, self.op_));
+  self.join_by_host(left, into, count);
 }
 
 void Operator::apply_packed(const void* context, void* into, const void* left, const void* right,
@@ -164,7 +171,7 @@ void Operator::apply_packed(const void* context, void* into, const void* left, c
   char* right_origin = self.right_.data() + origin;
   self.keep(self.host_.unpack(left, packed_bytes, left_origin, count, self.type_));
   self.keep(self.host_.unpack(right, packed_bytes, right_origin, count, self.type_));
-  self.keep(self.host_.reduce_local(left_origin, right_origin, count, self.type_, self.op_));
+  self.join_by_host(left_origin, right_origin, count);
   self.keep(self.host_.pack(right_origin, count, self.type_, into, packed_bytes));
 }
 

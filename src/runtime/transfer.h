@@ -63,6 +63,7 @@ class Operator {
   void keep(int error) {
     if (error_ == host::success) error_ = error;
   }
+  void join_by_host(const void* left, void* into, std::size_t count);
 
   host::Host& host_;
   host::Datatype type_;

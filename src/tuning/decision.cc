@@ -36,8 +36,13 @@ std::string Choice::text() const {
 
 namespace {
 
-bool is_quarantined(const Choice& choice, const Question& question) {
-  return question.quarantined != nullptr && question.quarantined->contains(choice.algorithm);
+// Empty: it is not.
+std::string why_quarantined(const Choice& choice, const Question& question) {
+  if (question.quarantined != nullptr && question.quarantined->contains(choice.algorithm))
+    return "its result was not the MPI's";
+  if (question.left_out == nullptr) return {};
+  const auto found = question.left_out->find(choice.algorithm);
+  return found == question.left_out->end() ? std::string() : found->second;
 }
 
 }  // namespace
@@ -45,7 +50,8 @@ bool is_quarantined(const Choice& choice, const Question& question) {
 std::string why_not_taken(const Choice& choice, const Question& question) {
   if (choice.algorithm == nullptr)
     return question.problem.is_reproducible ? "joins operands in whatever order the MPI has" : "";
-  if (is_quarantined(choice, question)) return "is quarantined: its result was not the MPI's";
+  if (const std::string why = why_quarantined(choice, question); !why.empty())
+    return "is quarantined: " + why;
   const algorithms::Legality& legality = choice.algorithm->legality;
   if (legality.waits_inside && !question.is_blocking)
     return "waits inside, which calls that do not block must not";
@@ -97,7 +103,7 @@ Choice Decider::decide(const Question& question) {
                               ", " + class_label(question.size_class) + ")");
         }
         refused = " (" + what + " was forced but " + why + ")";
-      } else if (is_quarantined(choice, question)) {
+      } else if (!why_quarantined(choice, question).empty()) {
         refused += " (" + choice.algorithm->name + " " + why + ")";
       } else if (choice.is_asked_for) {
         refused += " (" + std::string(choice.source) + " asks for " + std::string(choice.name()) +

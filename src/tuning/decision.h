@@ -14,6 +14,7 @@
 
 #include "algorithms/descriptor.h"
 #include "schedule/program.h"
+#include "tuning/crash_records.h"
 
 namespace unisono::tuning {
 
@@ -30,6 +31,8 @@ struct Question {
 
   // Algorithms that were found wrong on this communicator; null: none.
   const std::set<const algorithms::Descriptor*>* quarantined = nullptr;
+  // Those in which jobs before have died, and when; null: none.
+  const LeftOut* left_out = nullptr;
 
   std::int64_t bytes() const;  // upper end of the class
   int largest_node() const;    // ranks on the fullest node

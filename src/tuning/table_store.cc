@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tuning/table_store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
+#include "tuning/shared_files.h"
 #include "tuning/table_json.h"
 
 namespace unisono::tuning {
@@ -24,9 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = TableJson;
-using namespace std::chrono_literals;
 
-constexpr auto longest_wait = 10s;  // for other jobs' writing
 constexpr const char* suffix = ".json";
 
 // A name that any file system takes: "Open MPI 5.0.11" -> "open-mpi-5.0.11".
@@ -63,43 +56,6 @@ std::string shape_name(const patterns::Layout& layout) {
   return text + (layout.is_consecutive() ? "" : "-scattered");
 }
 
-std::string problem_with(const std::string& file, int error) {
-  return file + " cannot be written: " + std::strerror(error);
-}
-
-// Held from open() to the end of its life; others wait. The file behind it stays.
-class Lock {
- public:
-  explicit Lock(const std::string& file)
-      : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0) {
-      problem_ = problem_with(file, errno);
-      return;
-    }
-    const auto end = std::chrono::steady_clock::now() + longest_wait;
-    while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK && errno != EINTR) {
-        problem_ = problem_with(file, errno);
-        return;
-      }
-      if (std::chrono::steady_clock::now() > end) {
-        problem_ = file + " is held by another job; what was learned is not kept";
-        return;
-      }
-      std::this_thread::sleep_for(5ms);
-    }
-  }
-  ~Lock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Lock(const Lock&) = delete;
-  const std::string& problem() const { return problem_; }
-
- private:
-  int descriptor_;
-  std::string problem_;
-};
-
 std::string now_text() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -107,17 +63,6 @@ std::string now_text() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
-}
-
-std::string write_whole(const std::string& file, const std::string& text) {
-  const std::string temporary = file + ".tmp." + std::to_string(::getpid());
-  std::ofstream stream(temporary);
-  stream << text;
-  stream.close();
-  if (stream && std::rename(temporary.c_str(), file.c_str()) == 0) return {};
-  const int error = errno;
-  std::remove(temporary.c_str());
-  return problem_with(file, error);
 }
 
 // The file's rules as they stand. What is no table is put aside under another name, and `warning` says so.

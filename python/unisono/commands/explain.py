@@ -32,6 +32,7 @@ _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
     metavar="NAME|FILE",
     help="Predict times for this machine, as `unisono predict` does.  [default: typical]",
 )
+@click.option("--program", metavar="NAME", help="Leave out what jobs of this program have died in.")
 @click.option("--region", metavar="NAME", help="In this region of the program.")
 @click.option("--oversubscribed", is_flag=True, help="Ranks share cores.")
 @click.option("--ordered", is_flag=True, help="The operator does not commute.")
@@ -88,7 +89,7 @@ def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]
 
 def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
     words = ["--operation", operation, "--bytes", str(size)]
-    for name in ("layout", "algorithm", "mpi", "topology", "region"):
+    for name in ("layout", "algorithm", "mpi", "topology", "region", "program"):
         words += [f"--{name}", given[name]] if given[name] else []
     words += ["--machine", machines.resolve(given["machine"])] if given["machine"] else []
     for name in given["names"]:

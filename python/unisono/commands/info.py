@@ -46,6 +46,7 @@ def collect() -> dict[str, Any]:
             "kernel": platform.release(),
             "usable_cores": machine.usable_cores(),
         },
+        "crashes": _crashes(home),
         "checks": [
             {"name": check.name, "good": check.is_good, "text": check.text} for check in machine.checks()
         ],
@@ -57,6 +58,16 @@ def _compiled_version() -> str | None:
         return str(tool.ask("version")["unisono"])
     except (UnisonoError, KeyError, TypeError):
         return None
+
+
+def _crashes(home: places.Home | None) -> int:
+    """How many algorithms are left out because jobs have died in them (`unisono crashes`)."""
+    if home is None or not home.tool.is_file():
+        return 0
+    try:
+        return len(tool.ask("crashes")["crashes"])
+    except (UnisonoError, KeyError, TypeError):
+        return 0
 
 
 def _parts(home: places.Home | None) -> list[dict[str, Any]]:
@@ -85,6 +96,10 @@ def _print(found: dict[str, Any]) -> None:
     for mpi in found["mpis"]:
         mpis.add_row(escape(mpi["mpi"]), escape(mpi["launcher"]))
     console.print(mpis if found["mpis"] else "No MPI found in PATH.", "")
+    if found["crashes"]:
+        console.print(
+            f"[yellow]Jobs have died in {found['crashes']} algorithms[/yellow]: `unisono crashes` says in which\n"
+        )
     checks = tables.table("Shared memory", "", "", "")
     for check in found["checks"]:
         checks.add_row(

@@ -13,6 +13,7 @@
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
 #include "entry/tool/machines.h"
+#include "tuning/crash_records.h"
 #include "tuning/prediction.h"
 #include "tuning/size_class.h"
 #include "tuning/table_files.h"
@@ -62,6 +63,23 @@ std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* 
                                 arguments.text("mpi"), *chosen_layout(arguments, standard_ranks));
   }
   return tuning::read_table_texts(*options, place, warnings);
+}
+
+// What a job of the program that is asked about would leave out here, since others have died in it: under the
+// MPI that is named, or any.
+tuning::LeftOut left_out_of(const Arguments& arguments, const Options& options) {
+  if (!arguments.has("program") || !options.watches_crashes) return {};
+  std::vector<tuning::Crash> crashes =
+      tuning::read_crashes(tuning::crash_file(tuning::cache_directory(options.cache))).crashes;
+  tuning::CrashPlace place{.program = arguments.text("program"),
+                           .machine = tuning::machine_name(),
+                           .mpi = arguments.text("mpi", ""),
+                           .unisono = UNISONO_VERSION};
+  std::erase_if(crashes, [&](const tuning::Crash& crash) {
+    if (!arguments.has("mpi")) place.mpi = crash.place.mpi;
+    return crash.place != place;
+  });
+  return tuning::left_out_by(crashes);
 }
 
 // One algorithm that could serve the call, or could not.
@@ -170,7 +188,7 @@ TableJson to_json(const Question& question) {
 int explain_decision(const std::vector<std::string>& words) {
   const Arguments arguments(words,
                             {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table",
-                             "cache", "algorithm", "mpi", "region", "machine"},
+                             "cache", "algorithm", "mpi", "region", "machine", "program"},
                             {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory",
                              "no-single-copy", "no-environment", "no-predictions"});
   Question question = question_from(arguments);
@@ -179,6 +197,8 @@ int explain_decision(const std::vector<std::string>& words) {
   Options options;
   std::vector<std::string> warnings, said;
   const std::vector<tuning::TableText> texts = table_texts(arguments, &options, &warnings);
+  const tuning::LeftOut left_out = left_out_of(arguments, options);
+  question.left_out = &left_out;
   const TableRules rules(tuning::tables_from(texts, &said));
   tuning::Decider decider =
       tuning::standard_decider(options.algorithm, tuning::tables_from(texts, &warnings), &warnings);

@@ -4,11 +4,13 @@
 
 #include "host/mpi/large.h"
 #include "host/mpi/mpi_host.h"
+#include "runtime/crash_site.h"
 
 namespace unisono::host::mpi {
 
 int MpiHost::isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
                    Request* request) {
+  const runtime::InsideHost here;
   MPI_Request started = MPI_REQUEST_NULL;
   const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
   if (elements.error != MPI_SUCCESS) return elements.error;
@@ -18,6 +20,7 @@ int MpiHost::isend(const void* data, std::size_t bytes, int destination, int tag
 }
 
 int MpiHost::irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) {
+  const runtime::InsideHost here;
   MPI_Request started = MPI_REQUEST_NULL;
   const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
   if (elements.error != MPI_SUCCESS) return elements.error;
@@ -27,6 +30,7 @@ int MpiHost::irecv(void* data, std::size_t bytes, int source, int tag, Comm comm
 }
 
 int MpiHost::test(Request* request, bool* is_done) {
+  const runtime::InsideHost here;
   MPI_Request tested = narrow<MPI_Request>(*request);
   int flag = 0;
   const int error = pmpi.Test(&tested, &flag, MPI_STATUS_IGNORE);
@@ -36,6 +40,7 @@ int MpiHost::test(Request* request, bool* is_done) {
 }
 
 int MpiHost::test_some(int count, Request* requests, int* completed_count, int* completed) {
+  const runtime::InsideHost here;
   constexpr int most_at_once = 64;
   *completed_count = 0;
   for (int first = 0; first < count; first += most_at_once) {
@@ -58,6 +63,7 @@ int MpiHost::test_some(int count, Request* requests, int* completed_count, int* 
 
 void MpiHost::progress() {
   if (progress_comm_ == MPI_COMM_NULL) return;
+  const runtime::InsideHost here;
   int flag = 0;
   pmpi.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, progress_comm_, &flag, MPI_STATUS_IGNORE);
 }

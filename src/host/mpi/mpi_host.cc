@@ -8,6 +8,7 @@
 #include "host/mpi/datatype.h"
 #include "host/mpi/hints.h"
 #include "host/mpi/large.h"
+#include "runtime/crash_site.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -217,6 +218,7 @@ int MpiHost::call_error_handler(Comm comm, int error_code) {
 }
 
 int MpiHost::abort(Comm comm, int exit_code) {
+  const runtime::InsideHost here;
   return pmpi.Abort(native(comm), exit_code);
 }
 

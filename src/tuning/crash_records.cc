@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tuning/crash_records.h"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "base/files.h"
+#include "tuning/shared_files.h"
+
+namespace unisono::tuning {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// Where reading it has become a waste.
+constexpr std::size_t tidy_bytes = std::size_t{64} << 10;
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<Crash> crash_from(const Json& json) {
+  try {
+    return Crash{.place = {.program = json.at("program").get<std::string>(),
+                           .machine = json.at("machine").get<std::string>(),
+                           .mpi = json.at("mpi").get<std::string>(),
+                           .unisono = json.at("unisono").get<std::string>()},
+                 .host = json.at("host").get<std::string>(),
+                 .rank = json.at("rank").get<int>(),
+                 .ranks = json.at("ranks").get<int>(),
+                 .id = json.at("id").get<std::string>(),
+                 .time = json.at("time").get<std::int64_t>(),
+                 .signal = json.at("signal").get<std::string>(),
+                 .operation = json.at("operation").get<std::string>(),
+                 .algorithm = json.at("algorithm").get<std::string>(),
+                 .bytes = json.at("bytes").get<std::int64_t>()};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<Crash> newest_of_each(std::vector<Crash> all) {
+  std::ranges::stable_sort(all, {}, &Crash::time);
+  std::set<std::tuple<CrashPlace, std::string, std::string>> seen;
+  std::vector<Crash> kept;
+  for (auto crash = all.rbegin(); crash != all.rend(); ++crash) {
+    if (seen.emplace(crash->place, crash->operation, crash->name()).second) kept.push_back(std::move(*crash));
+  }
+  std::ranges::reverse(kept);
+  return kept;
+}
+
+// Writes what is kept in place of the file. Between the two a process that dies may lose its line, which
+// comes again where it dies again.
+std::string write_kept(const std::string& file, const std::vector<Crash>& kept) {
+  if (!kept.empty()) return write_whole(file, to_text(kept));
+  std::error_code failed;
+  fs::remove(file, failed);
+  return failed ? problem_with(file, failed.value()) : std::string();
+}
+
+}  // namespace
+
+std::string Crash::date() const {
+  const std::time_t seconds = time;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
+  return text;
+}
+
+std::string known_part(const Crash& crash) {
+  std::string text = dumped({{"program", crash.place.program},
+                             {"machine", crash.place.machine},
+                             {"mpi", crash.place.mpi},
+                             {"unisono", crash.place.unisono},
+                             {"host", crash.host},
+                             {"rank", crash.rank},
+                             {"ranks", crash.ranks},
+                             {"id", crash.id}});
+  text.pop_back();
+  return text;
+}
+
+std::string Crash::line() const {
+  const std::string rest = dumped({{"time", time},
+                                   {"signal", signal},
+                                   {"operation", operation},
+                                   {"algorithm", algorithm},
+                                   {"bytes", bytes}});
+  return known_part(*this) + "," + rest.substr(1) + "\n";
+}
+
+std::string withdrawal_line(const std::string& id) {
+  return dumped({{"withdrawn", id}}) + "\n";
+}
+
+std::string to_text(const std::vector<Crash>& crashes) {
+  std::string text;
+  for (const Crash& crash : crashes) text += crash.line();
+  return text;
+}
+
+ReadCrashes crashes_from(std::string_view text) {
+  ReadCrashes read;
+  std::set<std::string> withdrawn;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.empty()) continue;
+    const Json json = Json::parse(line, nullptr, false);
+    const auto back = json.is_object() ? json.find("withdrawn") : json.end();
+    if (back != json.end() && back->is_string()) {
+      withdrawn.insert(back->get<std::string>());
+    } else if (std::optional<Crash> crash = crash_from(json)) {
+      read.crashes.push_back(std::move(*crash));
+    } else {
+      ++read.malformed;
+    }
+  }
+  std::erase_if(read.crashes, [&](const Crash& crash) { return withdrawn.contains(crash.id); });
+  read.crashes = newest_of_each(std::move(read.crashes));
+  return read;
+}
+
+std::string crash_file(const std::string& cache) {
+  return cache.empty() ? cache : cache + "/crashes.jsonl";
+}
+
+ReadCrashes read_crashes(const std::string& file) {
+  const std::optional<std::string> text = file.empty() ? std::nullopt : file_text(file);
+  if (!text) return {};
+  ReadCrashes read = crashes_from(*text);
+  if (text->size() > tidy_bytes) {
+    // Where it cannot be written it is read the next time as it is.
+    const Lock lock(file + ".lock");
+    if (lock.problem().empty()) write_kept(file, read.crashes);
+  }
+  return read;
+}
+
+std::size_t forget_crashes(const std::string& file, std::string_view program, std::string* problem) {
+  if (file.empty() || !fs::exists(file)) return 0;
+  const Lock lock(file + ".lock");
+  *problem = lock.problem();
+  if (!problem->empty()) return 0;
+  std::vector<Crash> kept = crashes_from(file_text(file).value_or("")).crashes;
+  const std::size_t forgotten = std::erase_if(
+      kept, [&](const Crash& crash) { return program.empty() || crash.place.program == program; });
+  *problem = write_kept(file, kept);
+  return problem->empty() ? forgotten : 0;
+}
+
+LeftOut left_out_by(const std::vector<Crash>& crashes) {
+  LeftOut left_out;
+  for (const Crash& crash : crashes) {
+    const auto operation = operation_from_name(crash.operation);
+    const algorithms::Descriptor* algorithm =
+        operation ? algorithms::find(*operation, crash.name()) : nullptr;
+    if (algorithm == nullptr) continue;
+    left_out[algorithm] = "a job of " + crash.date() + " died of " + crash.signal + " inside it";
+  }
+  return left_out;
+}
+
+}  // namespace unisono::tuning

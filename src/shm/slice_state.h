@@ -93,12 +93,23 @@ struct Slice::State {
     position += lines;
     current = row(position);
   }
-  // Copies `bytes` into this rank's lines from `position` on, and the other way round from another rank's.
-  void post(const void* data, std::size_t bytes, const WaitConfig& wait);
-  void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait);
-  // The part [offset, offset + bytes) of another rank's message of `whole_bytes`.
-  void fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes, int from,
-                  const WaitConfig& wait);
+  // Where a block's slot begins, of the exchange that is under way.
+  std::uint64_t line_of_place(int place) const {
+    return position + static_cast<std::uint64_t>(place) * lines_of_place;
+  }
+  // Copies `bytes` into the lines of a column from `at` on, and the other way round.
+  void post(const void* data, std::size_t bytes, std::uint64_t at, int column, const WaitConfig& wait);
+  void fetch(void* data, std::size_t bytes, std::uint64_t at, int column, const WaitConfig& wait);
+  // The part [offset, offset + bytes) of a message of `whole_bytes`.
+  void fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes,
+                  std::uint64_t at, int column, const WaitConfig& wait);
+  // The message of the operation that is under way: this rank's, another one's.
+  void post(const void* data, std::size_t bytes, const WaitConfig& wait) {
+    post(data, bytes, position, rank, wait);
+  }
+  void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait) {
+    fetch(data, bytes, position, from, wait);
+  }
   // A rank's part of a reduction: where it lies already, or copied to `room`.
   const void* contribution(int from, const void* own, std::size_t bytes, char* room, const WaitConfig& wait);
   void barrier_of_many(const WaitConfig& wait);

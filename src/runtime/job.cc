@@ -247,8 +247,8 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
 
 // Where all ranks know all blocks, the mean one decides; elsewhere ranks have nothing in common that could.
 Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error) {
-  if (is_known_exchange(c, call)) [[likely]] {
-    *error = exchange_again(c, call);
+  if (const std::optional<std::int64_t> mean = known_exchange(c, call)) [[likely]] {
+    *error = exchange_again(c, call, *mean);
     return Outcome::done;
   }
   c.work.blocks.read(host_, call, c.rank, c.size, error);

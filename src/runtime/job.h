@@ -131,8 +131,9 @@ class Job {
   Outcome collective_of_blocks(Communicator& c, const Call& call, int* error);
 
   // job_blocks.cc
-  bool is_known_exchange(const Communicator& c, const Call& call) const;
-  int exchange_again(Communicator& c, const Call& call);
+  // The mean block's bytes, 0 where ranks do not know it, if the call is one that can be made again.
+  std::optional<std::int64_t> known_exchange(const Communicator& c, const Call& call) const;
+  int exchange_again(Communicator& c, const Call& call, std::int64_t bytes);
   void remember_blocks(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes);
   int run_long_blocks(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
                       schedule::Data* data);

@@ -35,9 +35,8 @@ int places_of(const Communicator& c, const Call& call) {
   return is_uneven_alltoall(call.operation) ? c.size : 1;
 }
 
-int lines_of(const Communicator& c, const CallClass& entry, const Call& call) {
-  const auto wanted = static_cast<int>(entry.choice->parameters.get("lines"));
-  return std::min(wanted, c.slice->most_block_lines(places_of(c, call)));
+int lines_of(const Communicator& c, const CallClass& entry) {
+  return entry.choice->algorithm->block_lines(c.size, entry.choice->parameters);
 }
 
 Exchange exchange_of(const Communicator& c, const Call& call, bool is_in_place, int lines) {
@@ -232,26 +231,26 @@ bool is_readable(const BlockArguments& blocks, int size) {
 }  // namespace
 
 // Of types without gaps, a call of which only the counts and places are new.
-bool Job::is_known_exchange(const Communicator& c, const Call& call) const {
+std::optional<std::int64_t> Job::known_exchange(const Communicator& c, const Call& call) const {
   const BlockMemo& memo = c.block_memo(call.operation);
-  if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return false;
+  if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return std::nullopt;
   const auto holds = [](host::Datatype known, host::Datatype type) {
     return type == host::Datatype{} || type == known;
   };
   if (!holds(memo.send_type, call.send_blocks.type) || !holds(memo.recv_type, call.recv_blocks.type) ||
       (call.is_in_place && is_uneven_alltoall(call.operation)) || !is_readable(call.send_blocks, c.size) ||
       !is_readable(call.recv_blocks, c.size))
-    return false;
-  return !has_known_blocks(call.operation) ||
-         tuning::size_class(mean_bytes(call.recv_blocks, memo.recv_bytes, c.size)) == memo.size_class;
+    return std::nullopt;
+  if (!has_known_blocks(call.operation)) return 0;
+  const std::int64_t mean = mean_bytes(call.recv_blocks, memo.recv_bytes, c.size);
+  return tuning::size_class(mean) == memo.size_class ? std::optional(mean) : std::nullopt;
 }
 
-int Job::exchange_again(Communicator& c, const Call& call) {
+int Job::exchange_again(Communicator& c, const Call& call, std::int64_t bytes) {
   const BlockMemo& memo = c.block_memo(call.operation);
   CallClass& entry = *memo.entry;
   const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
-  if (has_known_blocks(call.operation))
-    entry.bytes += static_cast<std::uint64_t>(mean_bytes(call.recv_blocks, memo.recv_bytes, c.size));
+  entry.bytes += static_cast<std::uint64_t>(bytes);
   const double start_s = is_timed ? now_s() : 0;
   const Exchange exchange = exchange_of(c, call, call.is_in_place, memo.lines);
   const BlocksInMemory sent(call.send_blocks, memo.send_bytes), got(call.recv_blocks, memo.recv_bytes);
@@ -283,7 +282,7 @@ void Job::remember_blocks(Communicator& c, CallClass& entry, const Call& call, s
   BlockMemo next = memo;
   next.entry = &entry;
   next.size_class = tuning::size_class(bytes);
-  next.lines = lines_of(c, entry, call);
+  next.lines = lines_of(c, entry);
   const bool are_plain = keep(call.send_blocks.type, &next.send_type, &next.send_bytes) &&
                          keep(call.recv_blocks.type, &next.recv_type, &next.recv_bytes);
   memo = are_plain ? next : BlockMemo{};
@@ -312,7 +311,7 @@ int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is
   int error = work.blocks.prepare(host_, call, what, &data, &work.packed_input, &work.packed_output);
   if (error != host::success) return error;
   if (entry.kind == CallClass::Kind::fused && !is_reduction(call.operation)) {
-    const Exchange exchange = exchange_of(c, call, work.blocks.is_in_place(), lines_of(c, entry, call));
+    const Exchange exchange = exchange_of(c, call, work.blocks.is_in_place(), lines_of(c, entry));
     const BlocksOfData sent(data, data.input, data.input_places, exchange.sends_one() ? c.rank : 0,
                             exchange.sends_one());
     const BlocksOfData got(data, data.output, data.output_places, exchange.first_got(), exchange.gets_one());

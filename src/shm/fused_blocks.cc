@@ -12,8 +12,8 @@ std::size_t Slice::most_block_bytes(int lines) {
   return bytes_in(static_cast<std::size_t>(lines));
 }
 
-int Slice::most_block_lines(int places) const {
-  return static_cast<int>(state_->longest_lines) / places;
+int Slice::most_block_lines(const SliceShape& shape, int places) {
+  return static_cast<int>(shape.ring_lines / longest_share) / places;
 }
 
 // No slot is cut at the ring's end.

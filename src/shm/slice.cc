@@ -81,7 +81,7 @@ Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank
   ring = reinterpret_cast<Line*>(base + layout.rings);
   current = ring;
   blocks = base + layout.blocks;
-  longest_lines = shape.ring_lines / 4;
+  longest_lines = shape.ring_lines / longest_share;
   soft_limit = shape.ring_lines / 4;
 
   const std::size_t message_bytes = longest_lines * cache_line_bytes;

@@ -159,8 +159,8 @@ class Slice {
   // Each block has a slot of so many lines: at one of `places`, in the column of one local rank. The rank
   // that writes a block and those that read it know how long it is; nobody else need. All local ranks begin
   // and end alike; what is written is written before anything is waited for.
-  static std::size_t most_block_bytes(int lines);  // that a slot of `lines` takes
-  int most_block_lines(int places) const;          // of a slot
+  static std::size_t most_block_bytes(int lines);                    // that a slot of `lines` takes
+  static int most_block_lines(const SliceShape& shape, int places);  // of a slot
   void begin_blocks(int places, int lines);
   void put_block(const void* block, std::size_t bytes, int place, int column);
   void get_block(void* into, std::size_t bytes, int place, int column);

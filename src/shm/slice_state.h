@@ -33,6 +33,9 @@ struct alignas(cache_line_bytes) Counter {
 enum TransferMode : std::uint8_t { plain = 0, streamed = 1 };
 inline constexpr std::size_t transfer_classes = 10;  // of sizes
 
+// The longest operation takes one part in so many of a fused ring.
+inline constexpr std::size_t longest_share = 4;
+
 // What a rank tells the others about its large copies.
 struct alignas(cache_line_bytes) TransferHints {
   // In a stamp, beside the mode: time this one surely; time it not at all.
@@ -141,7 +144,7 @@ struct Slice::State {
   Line* current;                     // row(position)
   char* blocks;                      // one for each rank, as long as its ring
   Counter* consumed;                 // [local rank]: that rank has finished everything before this position
-  std::size_t longest_lines;         // of one operation
+  std::size_t longest_lines;         // of one operation: a share of the ring
   std::uint64_t lines_of_place = 0;  // of the exchange of blocks that is under way
   std::uint64_t places = 0;
   std::unique_ptr<char[]> scratch;

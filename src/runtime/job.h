@@ -89,10 +89,11 @@ class Job {
   void report(const std::vector<std::string>& texts);
 
   // job_slice.cc
-  shm::SliceShape slice_shape(const Communicator& c) const;
-  std::int64_t reserve_slice(const Communicator& c);  // -1: there is none
+  shm::SliceShape slice_shape(const Communicator& c, std::int64_t stream_bytes) const;
+  std::int64_t wanted_stream_bytes(const Communicator& c) const;
+  SliceOffer reserve_slice(const Communicator& c);
   void attach_slice(Communicator& c);
-  void use_slice(Communicator& c, std::int64_t offset);
+  void use_slice(Communicator& c, const SliceOffer& offer);
   void say_pool_is_full();
 
   // job_set_up_aside.cc: by calls that do not block.

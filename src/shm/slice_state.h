@@ -51,7 +51,8 @@ struct alignas(cache_line_bytes) TransferHints {
 // Where the parts of a slice begin, bytes.
 struct SliceLayout {
   explicit SliceLayout(const SliceShape& shape);
-  std::size_t doorbell, consumed, hints, flags, exposures, rings, blocks, areas, end;
+  std::size_t doorbell, consumed, hints, flags, exposures, rings, blocks, areas, stream_counters, streams,
+      end;
 };
 
 struct Channel {
@@ -72,6 +73,21 @@ struct Channel {
   // What this rank has seen of the flags.
   std::vector<std::uint64_t> seen;
   std::uint64_t all_seen = 0;
+};
+
+// One end of a stream, as this rank has it.
+struct StreamEnd {
+  int peer = 0;
+  bool is_writing = false;
+  char* ring = nullptr;
+  Counter* own = nullptr;          // bytes that this end has moved, of all blocks so far, each in whole lines
+  const Counter* other = nullptr;  // that the other end has
+  std::uint64_t position = 0;      // what `own` says
+  std::uint64_t seen = 0;          // what `other` said last
+  // Of the block that is under way.
+  char* block = nullptr;
+  std::size_t left = 0;
+  std::size_t piece = 0;
 };
 
 struct Slice::State {
@@ -153,6 +169,16 @@ struct Slice::State {
 
   // --- Channels ---
   std::array<Channel, channel_count> channels;
+
+  // --- Streams ---
+  void map_streams(Counter* counters, char* rings);
+  StreamEnd& stream_end(int peer, bool is_writing) {
+    return stream_ends[2 * static_cast<std::size_t>(peer) + (is_writing ? 1 : 0)];
+  }
+  void begin_stream(char* block, std::size_t bytes, int peer, bool is_writing);
+  std::size_t stream_bytes = 0;
+  std::vector<StreamEnd> stream_ends;  // by peer and direction
+  std::vector<StreamEnd*> under_way;   // with room for all
 
   // --- Transfers ---
   struct Puts {

@@ -309,6 +309,7 @@ tuning::Question Job::question(const Communicator& c, const Call& call, bool is_
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
+                            .has_streams = c.slice != nullptr && c.slice->has_streams(),
                             .is_blocking = is_blocking,
                             .may_send = is_blocking || may_send_aside(c),
                             .is_oversubscribed = c.is_oversubscribed,

@@ -61,8 +61,8 @@ std::vector<Descriptor> make() {
                    .build = flat});
     all.push_back(
         fused_blocks(operation,
-                     "A pair's blocks travel in cache lines that carry data and flag; long ones are "
-                     "copied out of the other's memory, or go as messages.",
+                     "A pair's blocks travel in cache lines that carry data and flag; long ones in pieces "
+                     "through a ring of the pair, or are copied by the kernel, or go as messages.",
                      flat));
     all.push_back({.name = "pairwise",
                    .operation = operation,

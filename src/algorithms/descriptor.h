@@ -91,10 +91,10 @@ struct Descriptor {
   // rank, in which the root has all numbers from the start, and each rank gets those of the blocks that it
   // deals in.
   Build build_tree_header{};
-  // Fused algorithms on uneven blocks: what is done with blocks of at most `most_short_bytes`, written as if
-  // all were equally long. `build` is for longer ones; short ones count as empty there.
+  // Fused algorithms on uneven blocks: what is done with blocks that fit into `block_lines` cache lines,
+  // written as if all were equally long. `build` is for longer ones; short ones count as empty there.
   Build build_short{};
-  std::function<std::int64_t(const schedule::Problem&, const Parameters&)> most_short_bytes{};
+  std::function<int(int ranks, const Parameters&)> block_lines{};
 };
 
 // All algorithms, in the order of operation and name.

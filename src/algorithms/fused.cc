@@ -90,8 +90,10 @@ Program fused_alltoall(const Problem& problem, const Parameters&) {
 
 namespace {
 
-// What the blocks of an alltoall have to share: a quarter of the ring.
-constexpr int most_lines = static_cast<int>(shm::SliceShape().ring_lines) / 4;
+// Of a block, where a rank has so many.
+int most_lines(int blocks) {
+  return shm::Slice::most_block_lines({}, blocks);
+}
 
 Descriptor::Build short_blocks(Operation operation) {
   switch (operation) {
@@ -110,25 +112,23 @@ Descriptor::Build short_blocks(Operation operation) {
 
 Descriptor fused_blocks(Operation operation, std::string sentence, Descriptor::Build build) {
   const bool is_alltoall = is_uneven_alltoall(operation);
-  return {
-      .name = "fused",
-      .operation = operation,
-      .group = "shared",
-      .sentence = std::move(sentence),
-      .source = "A1, A2, table 2.2",
-      .legality = {.needs_one_node = true,
-                   .needs_shared_memory = true,
-                   .waits_inside = true,
-                   .max_ranks = is_alltoall ? most_lines / 2 : 0},
-      .parameters = {lines_parameter()},
-      .build = std::move(build),
-      .is_for_leaders = false,
-      .build_short = short_blocks(operation),
-      .most_short_bytes = [=](const Problem& problem, const Parameters& parameters) {
-        const int places = is_alltoall ? problem.size : 1;
-        const auto lines = static_cast<int>(parameters.get("lines"));
-        return static_cast<std::int64_t>(shm::Slice::most_block_bytes(std::min(lines, most_lines / places)));
-      }};
+  return {.name = "fused",
+          .operation = operation,
+          .group = "shared",
+          .sentence = std::move(sentence),
+          .source = "A1, A2, table 2.2",
+          .legality = {.needs_one_node = true,
+                       .needs_shared_memory = true,
+                       .waits_inside = true,
+                       .max_ranks = is_alltoall ? most_lines(2) : 0},
+          .parameters = {lines_parameter()},
+          .build = std::move(build),
+          .is_for_leaders = false,
+          .build_short = short_blocks(operation),
+          .block_lines = [=](int ranks, const Parameters& parameters) {
+            const auto wanted = static_cast<int>(parameters.get("lines"));
+            return std::min(wanted, most_lines(is_alltoall ? ranks : 1));
+          }};
 }
 
 namespace {

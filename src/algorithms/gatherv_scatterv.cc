@@ -257,13 +257,13 @@ std::vector<Descriptor> make() {
            flat_scatter),
       fused_blocks(
           Operation::gatherv,
-          "All write cache lines that carry data and flag, the root reads them; long blocks it copies "
-          "out of their memory, or gets as messages.",
+          "All write cache lines that carry data and flag, the root reads them; long blocks go in pieces "
+          "through a ring of the pair, or are copied by the kernel, or go as messages.",
           flat_gather),
       fused_blocks(
           Operation::scatterv,
-          "The root writes cache lines that carry data and flag, each rank reads its own; long blocks "
-          "are copied out of its memory, or go as messages.",
+          "The root writes cache lines that carry data and flag, each rank reads its own; long blocks go "
+          "in pieces through a ring of the pair, or are copied by the kernel, or go as messages.",
           flat_scatter),
       shared(Operation::gatherv,
              "Everyone tells how long its block is, then writes pieces of it, and the root reads them.",

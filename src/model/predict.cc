@@ -8,6 +8,7 @@
 #include "algorithms/levels.h"
 #include "model/symmetry.h"
 #include "model/virtual_time.h"
+#include "shm/slice.h"
 
 namespace unisono::model {
 
@@ -67,7 +68,8 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   const algorithms::Descriptor& algorithm = *candidate.algorithm;
   const bool is_short =
       algorithm.build_short &&
-      size.elements * size.element_bytes <= algorithm.most_short_bytes(problem, candidate.parameters);
+      size.elements * size.element_bytes <= static_cast<std::int64_t>(shm::Slice::most_block_bytes(
+                                                algorithm.block_lines(problem.size, candidate.parameters)));
   const BuildProgram build = [&](const Problem& own) {
     return (is_short ? algorithm.build_short : algorithm.build)(own, candidate.parameters);
   };

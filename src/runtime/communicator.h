@@ -138,6 +138,7 @@ struct Workspace {
 
 struct CallQueue;
 struct SetUpAside;
+struct SliceOffer;
 
 struct Communicator {
   Communicator();

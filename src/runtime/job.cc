@@ -254,8 +254,8 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
 
 // Where all ranks know all blocks, the mean one decides; elsewhere ranks have nothing in common that could.
 Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error) {
-  if (is_known_exchange(c, call)) [[likely]] {
-    *error = exchange_again(c, call);
+  if (const std::optional<std::int64_t> mean = known_exchange(c, call)) [[likely]] {
+    *error = exchange_again(c, call, *mean);
     return Outcome::done;
   }
   c.work.blocks.read(host_, call, c.rank, c.size, error);
@@ -316,6 +316,7 @@ tuning::Question Job::question(const Communicator& c, const Call& call, bool is_
                             .size_class = tuning::size_class(bytes),
                             .has_shared_memory = c.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
+                            .has_streams = c.slice != nullptr && c.slice->has_streams(),
                             .is_blocking = is_blocking,
                             .may_send = is_blocking || may_send_aside(c),
                             .is_oversubscribed = c.is_oversubscribed,

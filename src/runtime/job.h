@@ -93,10 +93,11 @@ class Job {
   void report(const std::vector<std::string>& texts);
 
   // job_slice.cc
-  shm::SliceShape slice_shape(const Communicator& c) const;
-  std::int64_t reserve_slice(const Communicator& c);  // -1: there is none
+  shm::SliceShape slice_shape(const Communicator& c, std::int64_t stream_bytes) const;
+  std::int64_t wanted_stream_bytes(const Communicator& c) const;
+  SliceOffer reserve_slice(const Communicator& c);
   void attach_slice(Communicator& c);
-  void use_slice(Communicator& c, std::int64_t offset);
+  void use_slice(Communicator& c, const SliceOffer& offer);
   void say_pool_is_full();
 
   // job_set_up_aside.cc: by calls that do not block.
@@ -138,8 +139,9 @@ class Job {
   Outcome collective_of_blocks(Communicator& c, const Call& call, int* error);
 
   // job_blocks.cc
-  bool is_known_exchange(const Communicator& c, const Call& call) const;
-  int exchange_again(Communicator& c, const Call& call);
+  // The mean block's bytes, 0 where ranks do not know it, if the call is one that can be made again.
+  std::optional<std::int64_t> known_exchange(const Communicator& c, const Call& call) const;
+  int exchange_again(Communicator& c, const Call& call, std::int64_t bytes);
   void remember_blocks(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes);
   int run_long_blocks(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
                       schedule::Data* data);

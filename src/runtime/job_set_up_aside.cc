@@ -48,7 +48,7 @@ void Job::begin_set_up_aside(Communicator& c) {
   aside.own.abilities = (is_translated ? can_translate : 0) |
                         (pool_->has_single_copy() ? can_single_copy : 0) |
                         (wants_one_order(c) ? 0 : any_order);
-  if (is_translated) aside.own.slice_offset = reserve_slice(c);
+  if (is_translated) aside.own.slice = reserve_slice(c);
   aside.all.resize(static_cast<std::size_t>(c.size));
   const int error =
       host_.start_allgather_bytes(&aside.own, sizeof aside.own, aside.all.data(), c.handle, &aside.request);
@@ -93,16 +93,16 @@ bool Job::take_offers(Communicator& c) {
   const SetUpAside& aside = *c.aside;
   std::uint64_t abilities = aside.own.abilities;
   for (const SetUpOffer& offer : aside.all) abilities &= offer.abilities;
-  const std::int64_t offset = aside.all.front().slice_offset;
-  if ((abilities & can_translate) == 0 || offset < 0) {
-    if (aside.own.slice_offset >= 0) pool_->release(aside.own.slice_offset);
+  const SliceOffer& offer = aside.all.front().slice;
+  if ((abilities & can_translate) == 0 || offer.offset < 0) {
+    if (aside.own.slice.offset >= 0) pool_->release(aside.own.slice.offset);
     say_pool_is_full();
     return false;
   }
   c.has_single_copy = (abilities & can_single_copy) != 0 && options_.use_single_copy;
   c.is_reproducible = (abilities & any_order) == 0;
   c.wait = wait_config(shares_cores());
-  use_slice(c, offset);
+  use_slice(c, offer);
   c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
   return true;
 }

@@ -31,11 +31,19 @@ Communicator::~Communicator() {
   if (tail->users.fetch_sub(1, std::memory_order_acq_rel) == 1) pool->release(slice_offset);
 }
 
-shm::SliceShape Job::slice_shape(const Communicator& c) const {
+// Only operations inside one node use streams.
+std::int64_t Job::wanted_stream_bytes(const Communicator& c) const {
+  if (c.layout->nodes() > 1) return 0;
+  const auto channel_bytes = static_cast<std::size_t>(options_.channel_bytes);
+  return static_cast<std::int64_t>(shm::SliceShape::stream_bytes_of(c.size, channel_bytes));
+}
+
+shm::SliceShape Job::slice_shape(const Communicator& c, std::int64_t stream_bytes) const {
   constexpr std::size_t page_bytes = 4096;
   constexpr std::size_t least_area_bytes = 16 * 1024;
   const std::size_t locals = local_ranks(c).size();
-  shm::SliceShape shape{.local_size = static_cast<int>(locals)};
+  shm::SliceShape shape{.local_size = static_cast<int>(locals),
+                        .stream_bytes = static_cast<std::size_t>(stream_bytes)};
   const std::size_t share = static_cast<std::size_t>(options_.channel_bytes) / locals;
   shape.area_bytes = locals == 1 ? page_bytes : std::max(least_area_bytes, share / page_bytes * page_bytes);
   // What one rank has written the next one finds in their common core's caches, as long as it is little.
@@ -46,42 +54,47 @@ shm::SliceShape Job::slice_shape(const Communicator& c) const {
 }
 
 // A node's first rank takes the memory for all.
-std::int64_t Job::reserve_slice(const Communicator& c) {
-  if (local_rank(c) != 0 || !pool_->is_available() || !options_.use_shared_memory) return -1;
-  const shm::SliceShape shape = slice_shape(c);
-  const std::int64_t offset = pool_->allocate(shape.bytes() + shm::cache_line_bytes);
-  if (offset < 0) return offset;
-  new (SliceTail::at(pool_->address(offset), shape))
+SliceOffer Job::reserve_slice(const Communicator& c) {
+  if (local_rank(c) != 0 || !pool_->is_available() || !options_.use_shared_memory) return {};
+  SliceOffer offer{.stream_bytes = wanted_stream_bytes(c)};
+  const auto allocate = [&] {
+    offer.offset = pool_->allocate(slice_shape(c, offer.stream_bytes).bytes() + shm::cache_line_bytes);
+    return offer.offset >= 0;
+  };
+  if (!allocate()) {
+    if (std::exchange(offer.stream_bytes, 0) == 0 || !allocate()) return {};
+  }
+  new (SliceTail::at(pool_->address(offer.offset), slice_shape(c, offer.stream_bytes)))
       SliceTail{.users = static_cast<std::int32_t>(local_ranks(c).size()), .switch_point = {}};
-  return offset;
+  return offer;
 }
 
 void Job::attach_slice(Communicator& c) {
-  const std::int64_t offset = reserve_slice(c);
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(c.size));
-  const int error = host_.allgather_bytes(&offset, sizeof offset, offsets.data(), c.handle);
+  const SliceOffer own = reserve_slice(c);
+  std::vector<SliceOffer> offers(static_cast<std::size_t>(c.size));
+  const int error = host_.allgather_bytes(&own, sizeof own, offers.data(), c.handle);
   bool is_everywhere = error == host::success;
   for (const auto& ranks : c.layout->ranks_of)
-    is_everywhere = is_everywhere && offsets[static_cast<std::size_t>(ranks.front())] >= 0;
+    is_everywhere = is_everywhere && offers[static_cast<std::size_t>(ranks.front())].offset >= 0;
   if (!is_everywhere) {
     // Without a slice on every node no algorithm may use shared memory; every rank becomes a node of its own.
-    if (offset >= 0) pool_->release(offset);
+    if (own.offset >= 0) pool_->release(own.offset);
     say_pool_is_full();
     return;
   }
-  use_slice(c, offsets[static_cast<std::size_t>(local_ranks(c).front())]);
+  use_slice(c, offers[static_cast<std::size_t>(local_ranks(c).front())]);
 }
 
-void Job::use_slice(Communicator& c, std::int64_t offset) {
+void Job::use_slice(Communicator& c, const SliceOffer& offer) {
   c.pool = pool_.get();
-  c.slice_offset = offset;
+  c.slice_offset = offer.offset;
   std::vector<int> process_ids;
   for (int r : local_ranks(c)) {
     const auto in_world = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(r)]);
     process_ids.push_back(pool_->process_ids()[in_world]);
   }
-  c.slice = std::make_unique<shm::Slice>(pool_->address(offset), slice_shape(c), local_rank(c), c.wait,
-                                         process_ids.data());
+  c.slice = std::make_unique<shm::Slice>(pool_->address(offer.offset), slice_shape(c, offer.stream_bytes),
+                                         local_rank(c), c.wait, process_ids.data());
 }
 
 void Job::say_pool_is_full() {

@@ -61,10 +61,16 @@ struct SliceTail {
 };
 static_assert(sizeof(SliceTail) <= shm::cache_line_bytes);
 
+// What a node's first rank has taken of the pool for all.
+struct SliceOffer {
+  std::int64_t offset = -1;       // -1: there is none
+  std::int64_t stream_bytes = 0;  // SliceShape; where the pool has no room for streams a slice goes without
+};
+
 // What a rank tells the others when a set-up begins.
 struct SetUpOffer {
   std::uint64_t abilities = 0;
-  std::int64_t slice_offset = -1;  // of the first rank: the slice that it took for all
+  SliceOffer slice;  // of the first rank: what it took for all
 };
 
 struct SetUpAside {

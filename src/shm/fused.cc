@@ -16,6 +16,20 @@ namespace {
   while (!is_there(line, at)) backoff.step();
 }
 
+// (0 op 1) op 2 ... of two operands or more. `operand(i, room)` gives where operand i lies, which may be in
+// `room`.
+template <class Operand>
+void join_in_rank_order(void* into, std::size_t count, const Combine& combine, int operands, char* result,
+                        char* incoming, Operand operand) {
+  const void* left = operand(0, result);
+  for (int peer = 1; peer < operands; ++peer) {
+    const void* right = operand(peer, incoming);
+    void* to = peer == operands - 1 ? into : result;
+    combine(to, left, right, count);
+    left = to;
+  }
+}
+
 }  // namespace
 
 const char* Slice::State::await_payload(const Line& line, std::uint64_t at, const WaitConfig& wait) const {
@@ -60,43 +74,44 @@ void Slice::State::begin_operation(std::size_t bytes, const WaitConfig& wait) {
   if (position > soft_limit) make_room(wait);
 }
 
-void Slice::State::post(const void* data, std::size_t bytes, const WaitConfig& wait) {
+void Slice::State::post(const void* data, std::size_t bytes, std::uint64_t at, int column,
+                        const WaitConfig& wait) {
   if (is_in_lines(bytes)) {
     const auto* from = static_cast<const char*>(data);
-    std::uint64_t at = position;
     for (; bytes > payload_bytes; bytes -= payload_bytes, from += payload_bytes, ++at) {
-      post_line(row(at) + rank, from, payload_bytes, at);
+      post_line(row(at) + column, from, payload_bytes, at);
     }
-    post_line(row(at) + rank, from, bytes, at);
+    post_line(row(at) + column, from, bytes, at);
   } else {
-    copy_bytes(block(rank), data, bytes);
-    post_line(current + rank, nullptr, 0, position);
+    copy_bytes(block(column, at), data, bytes);
+    post_line(row(at) + column, nullptr, 0, at);
   }
   if (is_ringing) [[unlikely]]
     shm::ring(wait.doorbell);
 }
 
-void Slice::State::fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait) {
+void Slice::State::fetch(void* data, std::size_t bytes, std::uint64_t at, int column,
+                         const WaitConfig& wait) {
   if (bytes <= payload_bytes) {
-    copy_short(data, await_payload(current[from], position, wait), bytes);
+    copy_short(data, await_payload(row(at)[column], at, wait), bytes);
   } else {
-    fetch_part(data, 0, bytes, bytes, from, wait);
+    fetch_part(data, 0, bytes, bytes, at, column, wait);
   }
 }
 
 void Slice::State::fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes,
-                              int from, const WaitConfig& wait) {
+                              std::uint64_t at, int column, const WaitConfig& wait) {
   if (!is_in_lines(whole_bytes)) {
-    await_payload(current[from], position, wait);
-    copy_bytes(data, block(from) + offset, bytes);
+    await_payload(row(at)[column], at, wait);
+    copy_bytes(data, block(column, at) + offset, bytes);
     return;
   }
   auto* into = static_cast<char*>(data);
   while (bytes > 0) {
-    const std::uint64_t at = position + offset / payload_bytes;
+    const std::uint64_t line = at + offset / payload_bytes;
     const std::size_t skipped = offset % payload_bytes;
     const std::size_t length = std::min(bytes, payload_bytes - skipped);
-    copy_short(into, await_payload(row(at)[from], at, wait) + skipped, length);
+    copy_short(into, await_payload(row(line)[column], line, wait) + skipped, length);
     into += length, offset += length, bytes -= length;
   }
 }
@@ -113,19 +128,18 @@ const void* Slice::State::contribution(int from, const void* own, std::size_t by
   return room;
 }
 
-// ((0 op 1) op 2) ... on every rank that asks: operators that do not commute are served, and all ranks get
+// The same on every rank that asks: operators that do not commute are served, and all ranks get
 // the same bits. `into` may be `from`: it is written last.
 void Slice::State::reduce_in_rank_order(void* into, const void* from, std::size_t count,
                                         const Combine& combine, int operands, const WaitConfig& wait) {
   const std::size_t bytes = count * combine.element_bytes;
-  const void* left = contribution(0, from, bytes, result, wait);
-  if (operands == 1 && left != into) copy_short(into, left, bytes);
-  for (int peer = 1; peer < operands; ++peer) {
-    const void* right = contribution(peer, from, bytes, incoming, wait);
-    void* to = peer == operands - 1 ? into : result;
-    combine(to, left, right, count);
-    left = to;
+  const auto operand = [&](int peer, char* room) { return contribution(peer, from, bytes, room, wait); };
+  if (operands == 1) {
+    const void* only = operand(0, result);
+    if (only != into) copy_short(into, only, bytes);
+    return;
   }
+  join_in_rank_order(into, count, combine, operands, result, incoming, operand);
 }
 
 void Slice::touch_rings() const {
@@ -303,7 +317,7 @@ void Slice::State::reduce_part_of_many(char* into, const char* from, std::size_t
   const auto operand = [&](int peer, char* room) -> const void* {
     if (peer == rank) return from + offset;
     if (is_in_lines(whole)) {
-      fetch_part(room, offset, bytes, whole, peer, wait);
+      fetch_part(room, offset, bytes, whole, position, peer, wait);
       return room;
     }
     await_payload(current[peer], position, wait);
@@ -312,13 +326,7 @@ void Slice::State::reduce_part_of_many(char* into, const char* from, std::size_t
   begin_operation(whole, wait);
   post(from, whole, wait);
   if (count != 0) {
-    const void* left = operand(0, result);
-    for (int peer = 1; peer < size; ++peer) {
-      const void* right = operand(peer, incoming);
-      void* to = peer == size - 1 ? into : result;
-      combine(to, left, right, count);
-      left = to;
-    }
+    join_in_rank_order(into, count, combine, size, result, incoming, operand);
     peers_done = position;  // who has no part has seen nobody
   }
   advance(lines_of(whole));
@@ -414,7 +422,7 @@ void Slice::scatter(void* into, const void* from, std::size_t bytes, int local_r
     if (into != own) copy_short(into, own, bytes);
   } else {
     const std::size_t offset = s.size == 2 ? 0 : static_cast<std::size_t>(s.rank) * bytes;
-    s.fetch_part(into, offset, bytes, posted, local_root, wait_);
+    s.fetch_part(into, offset, bytes, posted, s.position, local_root, wait_);
   }
   if (s.size > 1) s.advance(lines_of(posted));
 }
@@ -441,7 +449,7 @@ void Slice::State::alltoall_of_many(char* into, const char* from, std::size_t by
   if (into != from) copy_short(into + own, from + own, bytes);
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank) continue;
-    fetch_part(into + static_cast<std::size_t>(peer) * bytes, own, bytes, whole, peer, wait);
+    fetch_part(into + static_cast<std::size_t>(peer) * bytes, own, bytes, whole, position, peer, wait);
   }
   peers_done = position;
   if (size > 1) advance(lines_of(whole));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/copy.h"
 #include "shm/lines.h"
 
 namespace unisono::shm {
@@ -13,8 +12,8 @@ std::size_t Slice::most_block_bytes(int lines) {
   return bytes_in(static_cast<std::size_t>(lines));
 }
 
-int Slice::most_block_lines(int places) const {
-  return static_cast<int>(state_->longest_lines) / places;
+int Slice::most_block_lines(const SliceShape& shape, int places) {
+  return static_cast<int>(shape.ring_lines / longest_share) / places;
 }
 
 // No slot is cut at the ring's end.
@@ -30,41 +29,17 @@ void Slice::begin_blocks(int places, int lines) {
 }
 
 void Slice::put_block(const void* block, std::size_t bytes, int place, int column) {
-  State& s = *state_;
-  assert(lines_of(bytes) <= s.lines_of_place);
-  std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
-  if (is_in_lines(bytes)) {
-    const auto* from = static_cast<const char*>(block);
-    for (; bytes > payload_bytes; bytes -= payload_bytes, from += payload_bytes, ++at) {
-      post_line(s.row(at) + column, from, payload_bytes, at);
-    }
-    post_line(s.row(at) + column, from, bytes, at);
-  } else {
-    copy_bytes(s.block(column, at), block, bytes);
-    post_line(s.row(at) + column, nullptr, 0, at);
-  }
-  if (s.is_ringing) [[unlikely]]
-    shm::ring(wait_.doorbell);
+  assert(lines_of(bytes) <= state_->lines_of_place);
+  state_->post(block, bytes, state_->line_of_place(place), column, wait_);
 }
 
 void Slice::get_block(void* into, std::size_t bytes, int place, int column) {
-  State& s = *state_;
-  std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
-  if (!is_in_lines(bytes)) {
-    s.await_payload(s.row(at)[column], at, wait_);
-    copy_bytes(into, s.block(column, at), bytes);
-    return;
-  }
-  for (auto* to = static_cast<char*>(into); bytes > 0; ++at) {
-    const std::size_t length = std::min(bytes, payload_bytes);
-    copy_short(to, s.await_payload(s.row(at)[column], at, wait_), length);
-    to += length, bytes -= length;
-  }
+  state_->fetch(into, bytes, state_->line_of_place(place), column, wait_);
 }
 
 void Slice::offer_block(const void* block, int place, int column) {
   State& s = *state_;
-  const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
+  const std::uint64_t at = s.line_of_place(place);
   const auto address = reinterpret_cast<std::uint64_t>(block);
   assert(s.lines_of_place > 1);
   post_line(s.row(at) + column, &address, sizeof address, at);
@@ -74,7 +49,7 @@ void Slice::offer_block(const void* block, int place, int column) {
 // The reader answers in the slot's next line.
 bool Slice::take_block(void* into, std::size_t bytes, int owner, int place, int column) {
   State& s = *state_;
-  const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place;
+  const std::uint64_t at = s.line_of_place(place);
   std::uint64_t address = 0;
   std::memcpy(&address, s.await_payload(s.row(at)[column], at, wait_), sizeof address);
   const bool is_taken = read_remote(owner, address, into, bytes);
@@ -85,7 +60,7 @@ bool Slice::take_block(void* into, std::size_t bytes, int owner, int place, int 
 
 bool Slice::await_taken(int place, int column) {
   State& s = *state_;
-  const std::uint64_t at = s.position + static_cast<std::uint64_t>(place) * s.lines_of_place + 1;
+  const std::uint64_t at = s.line_of_place(place) + 1;
   bool is_taken = false;
   std::memcpy(&is_taken, s.await_payload(s.row(at)[column], at, wait_), sizeof is_taken);
   return is_taken;

@@ -23,7 +23,11 @@ struct SliceShape {
   std::size_t area_bytes = 0;     // per rank and channel; a multiple of the page size
   std::size_t ring_lines = 1024;  // fused ring, per rank; a power of two, at least 256
   bool is_spread = true;          // pieces go through all memory of their slots: with a core for each rank
+  std::size_t stream_bytes = 0;   // per pair of ranks and direction; a multiple of the page size; 0: none
   std::size_t bytes() const;      // the whole slice
+  // `stream_bytes` where all streams together are to take about as much as a channel, at most twice as much.
+  // 0 for so many ranks that their rings would be too short to be worth it.
+  static std::size_t stream_bytes_of(int ranks, std::size_t channel_bytes);
 };
 
 // Addresses that a rank publishes for single copy.
@@ -49,6 +53,8 @@ struct Combine {
     }
   }
 };
+
+struct StreamEnd;
 
 class Slice {
  public:
@@ -169,8 +175,8 @@ class Slice {
   // Each block has a slot of so many lines: at one of `places`, in the column of one local rank. The rank
   // that writes a block and those that read it know how long it is; nobody else need. All local ranks begin
   // and end alike; what is written is written before anything is waited for.
-  static std::size_t most_block_bytes(int lines);  // that a slot of `lines` takes
-  int most_block_lines(int places) const;          // of a slot
+  static std::size_t most_block_bytes(int lines);                    // that a slot of `lines` takes
+  static int most_block_lines(const SliceShape& shape, int places);  // of a slot
   void begin_blocks(int places, int lines);
   void put_block(const void* block, std::size_t bytes, int place, int column);
   void get_block(void* into, std::size_t bytes, int place, int column);
@@ -182,8 +188,21 @@ class Slice {
   bool await_taken(int place, int column);
   void end_blocks();
 
+  // --- Streams: blocks of any length between two ranks that both know it ---
+  // What is to be sent to and got from each other rank, one block each at most; it is moved by run_streams,
+  // which comes back when all that this rank gets is there, and all that it sends is on its way. Until then
+  // blocks stay where they are. Other ranks need not take part.
+  bool has_streams() const { return shape_.stream_bytes != 0; }
+  void send_stream(const void* block, std::size_t bytes, int to);
+  void get_stream(void* into, std::size_t bytes, int from);
+  void run_streams();
+
  private:
   struct State;
+  // As put into an own slot; pieces that are too short to be timed go as the shortest that are.
+  void put_piece(void* slot, const void* from, std::size_t bytes);
+  std::size_t move_piece(StreamEnd* end);  // how much it was; 0: there is nothing, or no room
+
   SliceShape shape_;
   int local_rank_;
   WaitConfig wait_;

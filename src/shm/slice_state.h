@@ -33,6 +33,9 @@ struct alignas(cache_line_bytes) Counter {
 enum TransferMode : std::uint8_t { plain = 0, streamed = 1 };
 inline constexpr std::size_t transfer_classes = 10;  // of sizes
 
+// The longest operation takes one part in so many of a fused ring.
+inline constexpr std::size_t longest_share = 4;
+
 // What a rank tells the others about its large copies.
 struct alignas(cache_line_bytes) TransferHints {
   // In a stamp, beside the mode: time this one surely; time it not at all.
@@ -48,7 +51,8 @@ struct alignas(cache_line_bytes) TransferHints {
 // Where the parts of a slice begin, bytes.
 struct SliceLayout {
   explicit SliceLayout(const SliceShape& shape);
-  std::size_t doorbell, consumed, hints, flags, exposures, rings, blocks, areas, end;
+  std::size_t doorbell, consumed, hints, flags, exposures, rings, blocks, areas, stream_counters, streams,
+      end;
 };
 
 struct Channel {
@@ -70,6 +74,21 @@ struct Channel {
   // What this rank has seen of the flags.
   std::vector<std::uint64_t> seen;
   std::uint64_t all_seen = 0;
+};
+
+// One end of a stream, as this rank has it.
+struct StreamEnd {
+  int peer = 0;
+  bool is_writing = false;
+  char* ring = nullptr;
+  Counter* own = nullptr;          // bytes that this end has moved, of all blocks so far, each in whole lines
+  const Counter* other = nullptr;  // that the other end has
+  std::uint64_t position = 0;      // what `own` says
+  std::uint64_t seen = 0;          // what `other` said last
+  // Of the block that is under way.
+  char* block = nullptr;
+  std::size_t left = 0;
+  std::size_t piece = 0;
 };
 
 struct Slice::State {
@@ -94,12 +113,23 @@ struct Slice::State {
     position += lines;
     current = row(position);
   }
-  // Copies `bytes` into this rank's lines from `position` on, and the other way round from another rank's.
-  void post(const void* data, std::size_t bytes, const WaitConfig& wait);
-  void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait);
-  // The part [offset, offset + bytes) of another rank's message of `whole_bytes`.
-  void fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes, int from,
-                  const WaitConfig& wait);
+  // Where a block's slot begins, of the exchange that is under way.
+  std::uint64_t line_of_place(int place) const {
+    return position + static_cast<std::uint64_t>(place) * lines_of_place;
+  }
+  // Copies `bytes` into the lines of a column from `at` on, and the other way round.
+  void post(const void* data, std::size_t bytes, std::uint64_t at, int column, const WaitConfig& wait);
+  void fetch(void* data, std::size_t bytes, std::uint64_t at, int column, const WaitConfig& wait);
+  // The part [offset, offset + bytes) of a message of `whole_bytes`.
+  void fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes,
+                  std::uint64_t at, int column, const WaitConfig& wait);
+  // The message of the operation that is under way: this rank's, another one's.
+  void post(const void* data, std::size_t bytes, const WaitConfig& wait) {
+    post(data, bytes, position, rank, wait);
+  }
+  void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait) {
+    fetch(data, bytes, position, from, wait);
+  }
   // A rank's part of a reduction: where it lies already, or copied to `room`.
   const void* contribution(int from, const void* own, std::size_t bytes, char* room, const WaitConfig& wait);
   void barrier_of_many(const WaitConfig& wait);
@@ -131,7 +161,7 @@ struct Slice::State {
   Line* current;                     // row(position)
   char* blocks;                      // one for each rank, as long as its ring
   Counter* consumed;                 // [local rank]: that rank has finished everything before this position
-  std::size_t longest_lines;         // of one operation
+  std::size_t longest_lines;         // of one operation: a share of the ring
   std::uint64_t lines_of_place = 0;  // of the exchange of blocks that is under way
   std::uint64_t places = 0;
   std::unique_ptr<char[]> scratch;
@@ -140,6 +170,16 @@ struct Slice::State {
 
   // --- Channels ---
   std::array<Channel, channel_count> channels;
+
+  // --- Streams ---
+  void map_streams(Counter* counters, char* rings);
+  StreamEnd& stream_end(int peer, bool is_writing) {
+    return stream_ends[2 * static_cast<std::size_t>(peer) + (is_writing ? 1 : 0)];
+  }
+  void begin_stream(char* block, std::size_t bytes, int peer, bool is_writing);
+  std::size_t stream_bytes = 0;
+  std::vector<StreamEnd> stream_ends;  // by peer and direction
+  std::vector<StreamEnd*> under_way;   // with room for all
 
   // --- Transfers ---
   struct Puts {

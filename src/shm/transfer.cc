@@ -20,6 +20,8 @@ namespace {
 
 // Below this size nothing is measured, and everything is plain.
 constexpr std::size_t least_bytes = 16 * 1024;
+// What is shorter stays in the caches.
+constexpr std::size_t least_bytes_past_caches = 2048;
 // A writer weighs anew every so many puts. Changing its mind must be worth its while.
 constexpr std::uint32_t puts_per_decision = 16;
 constexpr float least_gain = 1.2F;
@@ -119,6 +121,14 @@ void Slice::put(void* slot, const void* from, std::size_t bytes, int owner) {
     copy_bytes(slot, from, bytes);
   }
   end_put(transfer);
+}
+
+void Slice::put_piece(void* slot, const void* from, std::size_t bytes) {
+  if (bytes >= least_bytes_past_caches && bytes < least_bytes && state_->puts.front().mode == streamed) {
+    copy_streaming(slot, from, bytes);
+  } else {
+    put(slot, from, bytes, local_rank_);
+  }
 }
 
 Slice::Transfer Slice::begin_get(const void* slot, std::size_t bytes, int owner) {

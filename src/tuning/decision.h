@@ -23,8 +23,9 @@ struct Question {
   int size_class = 0;
   bool has_shared_memory = false;
   bool has_single_copy = false;
-  bool is_blocking = true;  // may the call wait inside?
-  bool may_send = true;     // may it use messages? (Aside of the program they need threads in the host.)
+  bool has_streams = false;  // all pairs of a node's ranks (shm::SliceShape)
+  bool is_blocking = true;   // may the call wait inside?
+  bool may_send = true;      // may it use messages? (Aside of the program they need threads in the host.)
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
 
   std::string_view region;  // of the program, by its name; empty: none

@@ -13,6 +13,7 @@
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
 #include "entry/tool/machines.h"
+#include "shm/slice.h"
 #include "tuning/crash_records.h"
 #include "tuning/prediction.h"
 #include "tuning/size_class.h"
@@ -43,6 +44,9 @@ Question question_from(const Arguments& arguments) {
   question.size_class = tuning::size_class(arguments.number("bytes", 0, std::int64_t{1} << 60, 0));
   question.has_shared_memory = !arguments.has("no-shared-memory");
   question.has_single_copy = question.has_shared_memory && !arguments.has("no-single-copy");
+  const auto channel_bytes = static_cast<std::size_t>(Options().channel_bytes);
+  question.has_streams = question.has_shared_memory && question.problem.layout->nodes() == 1 &&
+                         shm::SliceShape::stream_bytes_of(question.problem.size, channel_bytes) != 0;
   question.is_blocking = !arguments.has("non-blocking");
   question.is_oversubscribed = arguments.has("oversubscribed");
   return question;

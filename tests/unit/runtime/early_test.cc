@@ -107,9 +107,7 @@ TEST_F(EarlyTest, AtOnceWhereEveryCallMatters) {
        {"UNISONO_REPRODUCIBLE=1", "UNISONO_SET_UP_AFTER=0", "UNISONO_ALGORITHM=allreduce:ring"}) {
     SCOPED_TRACE(setting);
     SetUp();
-    const std::string text(setting);
-    const std::size_t equals = text.find('=');
-    ::setenv(text.substr(0, equals).c_str(), text.c_str() + equals + 1, 1);
+    set_option(setting);
     expect_first(0, 3, 4, nothing);
   }
 }

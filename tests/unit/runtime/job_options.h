@@ -21,4 +21,10 @@ inline void clear_options() {
   ::setenv("UNISONO_CHANNEL_BYTES", "64K", 1);
 }
 
+// "NAME=value".
+inline void set_option(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  ::setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
+}
+
 }  // namespace unisono::runtime

@@ -367,12 +367,15 @@ void forbid_single_copies() {
   ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-// Blocks of 0, 1600 and 3200 bytes: by the kernel where it copies them for all, for some ranks, for none.
+// Blocks of 0, 1600 and 3200 bytes, where there is no room for streams: by the kernel where it copies them
+// for all, for some ranks, for none.
 TEST_F(JobTest, LongBlocksGoAsMessagesWhereTheKernelCopiesThemNot) {
   for (int op = first_uneven_operation; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);
     for (int variant = 0; variant < 16; ++variant) {
       const bool refuses_later = (variant & 4) != 0;
+      ::setenv("UNISONO_CHANNEL_BYTES", "4M", 1);  // all three take 12 MiB, streams would take 4
+      ::setenv("UNISONO_POOL_BYTES", "13M", 1);
       if (!refuses_later) ::setenv("UNISONO_SINGLE_COPY", "0", 1);
       const Setting s{.size = (variant & 8) != 0 ? 5 : 2,
                       .algorithm = std::string(name(operation)) + ":fused",

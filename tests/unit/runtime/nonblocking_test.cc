@@ -12,6 +12,7 @@
 #include "../seed.h"
 #include "host/fake/fake_host.h"
 #include "job_options.h"
+#include "numbered_call.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -20,10 +21,7 @@ namespace {
 using host::fake::FakeHost;
 using host::fake::World;
 
-// One allreduce or broadcast of int64, with what must come out.
-struct Started {
-  std::vector<std::int64_t> in, out;
-  std::int64_t expected = 0;
+struct Started : Numbers {
   bool is_ended = false;
   int error = 0;
 
@@ -37,29 +35,8 @@ class Rank {
  public:
   Rank(Job& job, FakeHost& host) : job_(job), host_(host) {}
 
-  // Call number `number` on `comm`, the same on all its ranks.
   Call prepare(Started* s, host::Comm comm, int number, std::size_t count) {
-    const int rank = host_.comm_rank(comm), size = host_.comm_size(comm);
-    s->in.assign(count, number + rank);
-    s->out.assign(count, -1);
-    Call call{.operation = Operation::allreduce,
-              .comm = comm,
-              .send_buffer = s->in.data(),
-              .recv_buffer = s->out.data(),
-              .send_count = count,
-              .recv_count = count,
-              .send_type = host::fake::datatype(ElementType::int64),
-              .recv_type = host::fake::datatype(ElementType::int64),
-              .op = host::fake::op(ReduceOp::sum)};
-    s->expected = std::int64_t{number} * size + size * (size - 1) / 2;
-    if (number % 3 == 0) {
-      call.operation = Operation::bcast;
-      call.root = number % size;
-      s->expected = number + call.root;
-      s->out = s->in;
-      call.send_buffer = call.recv_buffer = s->out.data();
-    }
-    return call;
+    return numbered_call(host_, comm, number, count, s);
   }
 
   void start(Started* s, const Call& call) {

@@ -19,6 +19,7 @@
 #include "../seed.h"
 #include "host/fake/fake_host.h"
 #include "job_options.h"
+#include "numbered_call.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {
@@ -30,10 +31,9 @@ using host::fake::World;
 
 constexpr int ranks = 4;
 
-// One allreduce or broadcast of int64 that does not block, by whomever.
-struct Started {
-  std::vector<std::int64_t> in, out, gathered;
-  std::int64_t expected = 0;
+// A call that does not block, by whomever.
+struct Started : Numbers {
+  std::vector<std::int64_t> gathered;
   host::Request request{};  // where the host makes it
   bool is_ended = false, is_ours = false;
   int error = 0;
@@ -45,7 +45,7 @@ class Rank {
 
   // Call number `number` on `comm`, the same on all its ranks. True where it is Unisono's.
   bool start(Started* s, Comm comm, int number, std::size_t count = 5) {
-    const Call call = prepare(s, comm, number, count);
+    const Call call = numbered_call(host_, comm, number, count, s);
     const Completion completion{[](void* context, int error) {
                                   auto* started = static_cast<Started*>(context);
                                   started->error = error;
@@ -93,7 +93,7 @@ class Rank {
 
   void run_blocking(Comm comm, int number) {
     Started s;
-    const Call call = prepare(&s, comm, number, 5);
+    const Call call = numbered_call(host_, comm, number, 5, &s);
     ASSERT_EQ(job_.collective(call, &s.error), Outcome::done);
     s.is_ended = s.is_ours = true;
     wait(&s);
@@ -108,30 +108,6 @@ class Rank {
   }
 
  private:
-  Call prepare(Started* s, Comm comm, int number, std::size_t count) {
-    const int rank = host_.comm_rank(comm), size = host_.comm_size(comm);
-    s->in.assign(count, number + rank);
-    s->out.assign(count, -1);
-    Call call{.operation = Operation::allreduce,
-              .comm = comm,
-              .send_buffer = s->in.data(),
-              .recv_buffer = s->out.data(),
-              .send_count = count,
-              .recv_count = count,
-              .send_type = host::fake::datatype(ElementType::int64),
-              .recv_type = host::fake::datatype(ElementType::int64),
-              .op = host::fake::op(ReduceOp::sum)};
-    s->expected = std::int64_t{number} * size + size * (size - 1) / 2;
-    if (number % 3 == 0) {
-      call.operation = Operation::bcast;
-      call.root = number % size;
-      s->expected = number + call.root;
-      s->out = s->in;
-      call.send_buffer = call.recv_buffer = s->out.data();
-    }
-    return call;
-  }
-
   // The host's part: what its own collective would have made of it.
   void look_at_host(Started* s) {
     bool is_done = false;
@@ -339,10 +315,8 @@ TEST_F(SetUpAsideTest, BetweenNodesAndWhereCallsAreCheckedBlockingCallsDoIt) {
        {"UNISONO_NODES=2x2", "UNISONO_VERIFY=all", "UNISONO_SHARED_MEMORY=0", "UNISONO_ENABLE=1"}) {
     SCOPED_TRACE(setting);
     SetUp();
-    const std::string text(setting);
-    const std::size_t equals = text.find('=');
-    ::setenv(text.substr(0, equals).c_str(), text.c_str() + equals + 1, 1);
-    const bool is_served = text.starts_with("UNISONO_ENABLE");
+    set_option(setting);
+    const bool is_served = std::string_view(setting).starts_with("UNISONO_ENABLE");
     run([is_served](Rank& rank, Comm comm, Job&, FakeHost&, int) {
       EXPECT_EQ(rank.first_of_ours(comm, 40) >= 0, is_served);
     });

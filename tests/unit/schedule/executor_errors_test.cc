@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "rank_of_world.h"
 #include "world_of_programs.h"
 
 namespace unisono::schedule {
@@ -18,37 +19,17 @@ struct Enough : std::runtime_error {
   Enough() : std::runtime_error("enough") {}
 };
 
-Problem problem_of(int size, int rank) {
-  return {.operation = Operation::bcast,
-          .size = size,
-          .rank = rank,
-          .layout = std::make_shared<const patterns::Layout>(patterns::Layout::one_node(size)),
-          .blocks = {}};
-}
-
-class Side {
+class Side : public RankOfWorld {
  public:
-  Side(FakeHost& host, int rank) : rank_(rank) {
-    host.translate_ranks(host.world(), host.world(), &ranks_);
-    ground_ = {.host = &host, .comm = host.world(), .rank_in_comm = ranks_.data(), .wait = &wait_};
-  }
+  using RankOfWorld::RankOfWorld;
   int run(const Program& program, Values* output) {
-    const auto compiled = compile(problem_of(static_cast<int>(ranks_.size()), rank_), program);
-    return executor_.run(*compiled, ground_, data(output));
+    return RankOfWorld::run(*compile(problem_on_node(Operation::bcast, size(), rank()), program),
+                            data(output));
   }
   Data data(Values* output) {
     return {
         .output = output->data(), .elements = static_cast<std::int64_t>(output->size()), .element_bytes = 8};
   }
-  Executor& executor() { return executor_; }
-  const Ground& ground() const { return ground_; }
-
- private:
-  int rank_;
-  std::vector<int> ranks_;
-  shm::WaitConfig wait_{.policy = shm::WaitPolicy::yield};
-  Ground ground_;
-  Executor executor_;
 };
 
 Program one_round(const std::function<void(Writer&)>& write, std::int64_t segment_bytes = 0,
@@ -161,7 +142,7 @@ TEST(ExecutorErrors, FailedSingleCopyIsAnError) {
     Values output(4, rank);
     const Data data{.output = output.data(), .elements = 4, .element_bytes = 8};
     Executor executor;
-    const auto compiled = compile(problem_of(2, rank), {.stages = {stage}});
+    const auto compiled = compile(problem_on_node(Operation::bcast, 2, rank), {.stages = {stage}});
     EXPECT_EQ(executor.run(*compiled, ground, data), rank == 0 ? host::success : error_single_copy);
   });
 }
@@ -178,7 +159,7 @@ TEST(ExecutorErrors, RunsInParts) {
           if (rank == 1) writer.recv(whole(Place::output), 0);
         },
         24);
-    const auto compiled = compile(problem_of(2, rank), program);
+    const auto compiled = compile(problem_on_node(Operation::bcast, 2, rank), program);
     side.executor().start(*compiled, side.ground(), side.data(&output));
     int polls = 0;
     if (rank == 0) host.barrier(host.world());

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "../case_stride.h"
+#include "rank_of_world.h"
 #include "world_of_programs.h"
 
 namespace unisono::schedule {
@@ -15,14 +16,6 @@ namespace {
 
 using host::fake::FakeHost;
 using host::fake::World;
-
-Problem problem_of(int size, int rank) {
-  return {.operation = Operation::allreduce,
-          .size = size,
-          .rank = rank,
-          .layout = std::make_shared<const patterns::Layout>(patterns::Layout::one_node(size)),
-          .blocks = {}};
-}
 
 // What the rank before has is added to what is there, by thirds of the vector.
 Program add_previous(const Problem& problem, std::int64_t segment_bytes, int window) {
@@ -48,24 +41,20 @@ void add(const void*, void* into, const void* left, const void* right, std::size
 }
 
 // A rank that makes calls, all with one executor.
-class Caller {
+class Caller : public RankOfWorld {
  public:
-  Caller(FakeHost& host, int rank) : rank_(rank) {
-    host.translate_ranks(host.world(), host.world(), &ranks_);
-    ground_ = {.host = &host, .comm = host.world(), .rank_in_comm = ranks_.data(), .wait = &wait_};
-  }
-  int size() const { return static_cast<int>(ranks_.size()); }
+  using RankOfWorld::RankOfWorld;
   std::shared_ptr<const Compiled> compile(std::int64_t segment_bytes, int window) const {
-    const Problem problem = problem_of(size(), rank_);
+    const Problem problem = problem_on_node(Operation::allreduce, size(), rank());
     return schedule::compile(problem, add_previous(problem, segment_bytes, window));
   }
   template <class T>
   void call(const Compiled& compiled, std::size_t count, bool has_output = true) {
     std::vector<T> input(count), output(count, -1), sum(count);
     const auto value = [](int rank, std::size_t i) { return static_cast<T>(rank * 100) + static_cast<T>(i); };
-    const int previous = (rank_ + size() - 1) % size();
+    const int previous = (rank() + size() - 1) % size();
     for (std::size_t i = 0; i < count; ++i) {
-      input[i] = value(rank_, i);
+      input[i] = value(rank(), i);
       sum[i] = input[i] + value(previous, i);
     }
     const Data data{.input = input.data(),
@@ -73,19 +62,11 @@ class Caller {
                     .elements = static_cast<std::int64_t>(count),
                     .element_bytes = sizeof(T),
                     .combine = {.call = add<T>, .element_bytes = sizeof(T)}};
-    ASSERT_EQ(executor_.run(compiled, ground_, data), host::success);
+    ASSERT_EQ(run(compiled, data), host::success);
     if (has_output) {
       ASSERT_EQ(output, sum);
     }
   }
-  int run(const Compiled& compiled, const Data& data) { return executor_.run(compiled, ground_, data); }
-
- private:
-  int rank_;
-  std::vector<int> ranks_;
-  shm::WaitConfig wait_{.policy = shm::WaitPolicy::yield};
-  Ground ground_;
-  Executor executor_;
 };
 
 TEST(ExecutorRepeat, CallsThatDifferInOneThing) {
@@ -187,7 +168,7 @@ TEST(ExecutorRepeat, FusedSchedulesBetweenOthers) {
     stage.write = [](int, Writer& writer) {
       writer.node_allreduce(whole(Place::output), whole(Place::input));
     };
-    const Problem problem = problem_of(2, rank);
+    const Problem problem = problem_on_node(Operation::allreduce, 2, rank);
     const auto fused = compile(problem, {.stages = {stage}});
     const auto pieces = compile(problem, add_previous(problem, 16, 2));
     Executor executor;

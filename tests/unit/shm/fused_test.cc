@@ -272,7 +272,8 @@ void mixed_operations(Slice& slice, std::uint32_t seed, std::uint32_t calls, boo
     if (kind == Kind::reduce_scatter) caller.reduce_scatter(call, count, is_in_place);
     if (kind == Kind::reduce_part) caller.reduce_part(call, count, is_in_place);
     if (kind == Kind::blocks)
-      caller.blocks(call, std::min(2 + root * 3, slice.most_block_lines(caller.ranks)), has_single_copy);
+      caller.blocks(call, std::min(2 + root * 3, Slice::most_block_lines(slice.shape(), caller.ranks)),
+                    has_single_copy);
   }
 }
 

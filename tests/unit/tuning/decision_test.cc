@@ -99,16 +99,26 @@ TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   }
 }
 
-TEST(DecisionTest, UnevenBlocksOfUnknownLengthsAreLeftToTheHost) {
+// Fused where all pairs of few ranks have streams, and ranks a core each.
+TEST(DecisionTest, UnevenBlocksOfUnknownLengthsAreFusedOrLeftToTheHost) {
   Decider decider;
   decider.add(make_rules());
   for (const Operation operation :
        {Operation::alltoallv, Operation::alltoallw, Operation::gatherv, Operation::scatterv}) {
-    Question q = question(operation, "4", 0);
-    q.has_single_copy = true;
-    EXPECT_EQ(decider.decide(q).name(), "native") << name(operation);
-    q.is_oversubscribed = true;
-    EXPECT_EQ(decider.decide(q).name(), is_uneven_alltoall(operation) ? "shared" : "native")
+    const auto decided = [&](bool has_streams, bool is_blocking, bool is_oversubscribed,
+                             const char* layout = "8") {
+      Question q = question(operation, layout, 0);
+      q.has_single_copy = true;
+      q.has_streams = has_streams;
+      q.is_blocking = is_blocking;
+      q.is_oversubscribed = is_oversubscribed;
+      return decider.decide(q).name();
+    };
+    EXPECT_EQ(decided(true, true, false), "fused") << name(operation);
+    EXPECT_EQ(decided(true, true, false, "9"), "native") << name(operation);
+    EXPECT_EQ(decided(true, false, false), "native") << name(operation);
+    EXPECT_EQ(decided(false, true, false), "native") << name(operation);
+    EXPECT_EQ(decided(true, true, true), is_uneven_alltoall(operation) ? "shared" : "native")
         << name(operation);
   }
   EXPECT_EQ(decider.decide(question(Operation::allgatherv, "4", 256)).name(), "fused");

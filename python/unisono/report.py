@@ -53,20 +53,34 @@ def render(report: dict[str, Any], console: Console) -> None:
 def _headline(report: dict[str, Any], console: Console) -> None:
     wall_s = report["wall_s"]
     collective = report["collective_time_s"]
-    share = f" ({collective['max'] / wall_s:.0%})" if wall_s else ""
     console.print(
         f"[bold]Unisono {report['unisono']}[/bold] on {escape(report['mpi'])}: "
         f"{layout_text(report['nodes'])}, {cores_text(report['usable_cores'])}"
     )
     console.print(
         f"{tables.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; in collectives "
-        f"{tables.seconds_text(collective['max'])}{share} on the slowest rank, "
+        f"{in_collectives_text(collective, wall_s)} on the slowest rank, "
         f"{tables.seconds_text(collective['mean'])} on average"
     )
+    if report["under_way_time_s"]["max"]:
+        console.print(under_way_text(report["under_way_time_s"], wall_s))
     if report["options"]:
         given = ", ".join(f"{name}={value}" for name, value in report["options"].items())
         console.print(escape(f"options: {given}"))
     console.print()
+
+
+def in_collectives_text(collective: dict[str, float], wall_s: float) -> str:
+    """`~2 s +- 0.1 s (16%)`: an estimate says how wrong it may be."""
+    text = tables.seconds_text(collective["max"])
+    if collective["error"]:
+        text = f"~{text} +- {tables.seconds_text(collective['error'])}"
+    return f"{text} ({collective['max'] / wall_s:.0%})" if wall_s else text
+
+
+def under_way_text(under_way: dict[str, float], wall_s: float) -> str:
+    share = f" ({under_way['max'] / wall_s:.0%})" if wall_s else ""
+    return f"calls that do not block were under way for {tables.seconds_text(under_way['max'])}{share} at most"
 
 
 def _classes(report: dict[str, Any], console: Console) -> None:
@@ -84,8 +98,13 @@ def _classes(report: dict[str, Any], console: Console) -> None:
             for reason, note in notes.items():
                 console.print(f"{note} {escape(reason)}")
         console.print()
+    notes = []
     if any(row["sampled"] for row in report["classes"]):
-        console.print("~ extrapolated: not every call was timed\n")
+        notes.append("~ extrapolated: not every call was timed")
+    if any(row["form"] != "blocking" for row in report["classes"]):
+        notes.append("Calls that do not block are timed from start to end, beside each other and the program")
+    if notes:
+        console.print("\n".join(notes) + "\n")
 
 
 def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) -> Table:

@@ -17,11 +17,11 @@ constexpr int samples_before_thinning = 32;
 constexpr double quick_call_s = 5e-6;
 constexpr std::uint32_t thin_mask = 63;
 
-void record_time(CallClass& entry, double seconds) {
-  entry.sampled_s += seconds;
+void record_time(CallClass& entry, double seconds, double waited_s) {
+  entry.times.add(seconds, waited_s);
   // What is learned says itself which calls are timed.
-  if (++entry.samples == samples_before_thinning && entry.learner == nullptr &&
-      entry.sampled_s < quick_call_s * samples_before_thinning) {
+  if (entry.times.count() == samples_before_thinning && entry.learner == nullptr &&
+      entry.times.timed_s() < quick_call_s * samples_before_thinning) {
     entry.sample_mask = thin_mask;
   }
 }
@@ -178,9 +178,9 @@ Outcome Job::run_remembered(Communicator& c, const CallMemo& memo, const Call& c
     timed_native = &entry;
     return Outcome::native_timed;
   }
-  const double start_s = is_timed ? now_s() : 0;
+  const Beginning beginning(is_timed);
   run_fused(c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
-  if (is_timed) keep_time(entry, now_s() - start_s, true);
+  keep_time(entry, beginning, true);
   return Outcome::done;
 }
 
@@ -195,9 +195,9 @@ Outcome Job::run_remembered_schedule(Communicator& c, const CallMemo& memo, cons
                             .elements = static_cast<std::int64_t>(memo.size.elements),
                             .element_bytes = memo.element_bytes,
                             .combine = memo.size.combine};
-  const double start_s = is_timed ? now_s() : 0;
+  const Beginning beginning(is_timed);
   *error = execute(c, call, *compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
-  if (is_timed) keep_time(entry, now_s() - start_s, *error == host::success);
+  keep_time(entry, beginning, *error == host::success);
   if (*error != host::success) [[unlikely]]
     *error = host_.call_error_handler(call.comm, *error);
   return Outcome::done;
@@ -232,9 +232,9 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
                            call.operation != Operation::barrier;
   if (is_verified) [[unlikely]]
     begin_verification(c, entry, call);
-  const double start_s = is_timed ? now_s() : 0;
+  const Beginning beginning(is_timed);
   *error = run_it();
-  if (is_timed) keep_time(entry, now_s() - start_s, *error == host::success);
+  keep_time(entry, beginning, *error == host::success);
   if (is_verified) [[unlikely]] {
     c.verification->own_error = *error;
     c.verification->keep_own();
@@ -272,12 +272,12 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
 }
 
 void Job::native_finished(const Call&, double seconds) {
-  if (timed_native != nullptr) keep_time(*timed_native, seconds, true);
+  if (timed_native != nullptr) keep_time(*timed_native, seconds, 0, true);
   timed_native = nullptr;
 }
 
-void Job::keep_time(CallClass& entry, double seconds, bool is_well) {
-  record_time(entry, seconds);
+void Job::keep_time(CallClass& entry, double seconds, double waited_s, bool is_well) {
+  record_time(entry, seconds, waited_s);
   if (entry.learner == nullptr) return;
   if (entry.plain_looks > 0) {
     --entry.plain_looks;

@@ -302,7 +302,9 @@ void Job::finish() {
   if (!options_.report.empty() || is_learning()) {
     const bool is_reported = !options_.report.empty();
     const std::vector<std::string> texts =
-        gather_texts(host_, world_, is_reported ? records_.to_text() : records_.learning_text());
+        gather_texts(host_, world_,
+                     is_reported ? records_.to_text({now_s() - started_s_, under_way_s_})
+                                 : records_.learning_text());
     if (world_rank_ == 0 && is_learning()) keep_learned(texts);
     if (world_rank_ == 0 && is_reported) report(texts);
   }

@@ -119,7 +119,7 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
   queue.calls.push_back(std::move(queue.spare.back()));
   queue.spare.pop_back();
   queue.under_way.fetch_add(1, std::memory_order_relaxed);
-  calls_under_way_.fetch_add(1, std::memory_order_relaxed);
+  if (calls_under_way_.fetch_add(1, std::memory_order_relaxed) == 0) under_way_since_s_ = now_s();
   if (thread_ != nullptr) thread_->add();
   lock.unlock();
   make_progress();
@@ -310,14 +310,15 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   const std::lock_guard lock(progress_mutex_);
   for (auto& call : *calls) {
     CallClass& entry = *call->entry;
-    entry.sampled_s += now_s() - call->start_s;
-    ++entry.samples;
+    entry.times.add(now_s() - call->start_s);
     CallQueue& queue = *call->communicator->queue;
     call->check.reset();
     queue.spare.push_back(std::move(call));
     queue.under_way.fetch_sub(1, std::memory_order_release);
   }
-  calls_under_way_.fetch_sub(static_cast<int>(calls->size()), std::memory_order_release);
+  const int ended = static_cast<int>(calls->size());
+  if (calls_under_way_.fetch_sub(ended, std::memory_order_release) == ended)
+    under_way_s_ += now_s() - under_way_since_s_;
 }
 
 void Job::end_calls(host::Comm handle) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -32,10 +33,33 @@ void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
   for (const char* key : {"calls", "bytes"})
     merged[key] = std::max(merged[key].get<std::uint64_t>(), entry[key].get<std::uint64_t>());
   const double time_s = entry["time_s"];
-  merged["time_s"] = std::max(merged["time_s"].get<double>(), time_s);
+  if (time_s > merged["time_s"].get<double>()) {
+    merged["time_s"] = time_s;
+    merged["time_error_s"] = entry["time_error_s"];
+  }
   merged["time_mean_s"] = merged["time_mean_s"].get<double>() + time_s / static_cast<double>(ranks);
   merged["sampled"] = merged["sampled"].get<bool>() || entry["sampled"].get<bool>();
 }
+
+void add(CallTimes::Sum* sum, const CallTimes::Sum& more) {
+  sum->measured_s += more.measured_s;
+  sum->estimated_s += more.estimated_s;
+  sum->error_s = std::hypot(sum->error_s, more.error_s);
+}
+
+// Of all ranks' times the longest one, with its error, and the mean.
+struct Spread {
+  void add(double seconds, double its_error_s) {
+    ++ranks;
+    sum_s += seconds;
+    if (seconds <= most_s) return;
+    most_s = seconds;
+    error_s = its_error_s;
+  }
+  double mean_s() const { return ranks == 0 ? 0 : sum_s / ranks; }
+  int ranks = 0;
+  double most_s = 0, error_s = 0, sum_s = 0;
+};
 
 Json parsed(const std::vector<std::string>& texts) {
   Json array = Json::array();
@@ -81,11 +105,22 @@ std::string time_text(double seconds) {
   return text;
 }
 
+// "~1.2 ms (+-0.1 ms)", where it is an estimate.
+std::string in_collectives(const Json& time) {
+  const double error_s = time["error"];
+  const std::string text = time_text(time["max"]);
+  return error_s == 0 ? text : "~" + text + " (+-" + time_text(error_s) + ")";
+}
+
 std::string summary(const Json& report) {
   std::ostringstream out;
   out << "unisono " << report["unisono"].get<std::string>() << ": " << report["ranks"] << " ranks, "
       << report["mpi"].get<std::string>() << ", " << time_text(report["wall_s"]) << ", of which "
-      << time_text(report["collective_time_s"]["max"]) << " in collectives\n";
+      << in_collectives(report["collective_time_s"]) << " in collectives\n";
+  if (report["under_way_time_s"]["max"] != 0.0) {
+    out << "  calls that do not block were under way for " << time_text(report["under_way_time_s"]["max"])
+        << " of it\n";
+  }
   char line[160];
   std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10s %11s %11s  %s\n", "operation", "bytes", "where",
                 "calls", "time", "per call", "algorithm: reason");
@@ -140,8 +175,8 @@ void Records::absorb_class(const Communicator& c, const Key& key, const CallClas
   Record& record = classes_[key];
   record.calls += entry.calls;
   record.bytes += entry.bytes;
-  record.time_s += entry.estimated_s();
-  record.is_sampled = record.is_sampled || entry.samples < entry.calls;
+  add(&record.time, entry.times.of(entry.calls));
+  record.is_sampled = record.is_sampled || entry.times.count() < entry.calls;
   record.parameters = parameter_text(entry.choice->parameters);
   record.reason = entry.choice->reason;
   record.source = entry.choice->source;
@@ -185,11 +220,29 @@ std::uint64_t Records::absorb_classes(const Communicator& c, const ClassTable& t
   return calls;
 }
 
-std::string Records::to_text() const {
+CallTimes::Sum Records::blocking_time() const {
+  CallTimes::Sum sum;
+  for (const auto& [key, record] : classes_) {
+    if (key.is_blocking) add(&sum, record.time);
+  }
+  return sum;
+}
+
+std::string Records::to_text(const RankTime& rank_time) const {
+  const CallTimes::Sum blocking = blocking_time();
+  // Several threads may really have spent more than the time that passed.
+  const double left_s = std::max(rank_time.wall_s - blocking.measured_s, 0.0);
+  const double share = blocking.estimated_s > left_s ? left_s / blocking.estimated_s : 1;
+  const auto time_of = [share](const CallTimes::Sum& time, bool is_blocking) {
+    return time.measured_s + (is_blocking ? share : 1) * time.estimated_s;
+  };
   Json out = {{"classes", Json::array()},
               {"native", Json::array()},
               {"communicators", Json::array()},
-              {"learning", parsed(learned_)}};
+              {"learning", parsed(learned_)},
+              {"blocking_s", std::min(time_of(blocking, true), rank_time.wall_s)},
+              {"blocking_error_s", std::min(blocking.error_s, rank_time.wall_s)},
+              {"under_way_s", rank_time.under_way_s}};
   for (const auto& [key, r] : classes_) {
     out["classes"].push_back({{"shape", key.shape},
                               {"layout", r.layout},
@@ -201,8 +254,9 @@ std::string Records::to_text() const {
                               {"bytes_high", tuning::class_high(key.size_class)},
                               {"calls", r.calls},
                               {"bytes", r.bytes},
-                              {"time_s", r.time_s},
+                              {"time_s", time_of(r.time, key.is_blocking)},
                               {"time_mean_s", 0.0},
+                              {"time_error_s", std::min(r.time.error_s, rank_time.wall_s)},
                               {"sampled", r.is_sampled},
                               {"algorithm", key.algorithm},
                               {"parameters", parameter_json(r.parameters)},
@@ -233,13 +287,13 @@ std::string Records::learning_text() const {
 
 std::string Records::merge(const std::vector<std::string>& texts) {
   std::map<std::string, Json> classes, native, communicators;
-  std::vector<double> rank_time_s;
+  Spread blocking, under_way;
   std::vector<Json> learning;
   for (const std::string& text : texts) {
     const Json rank = Json::parse(text);
-    rank_time_s.push_back(0);
+    blocking.add(rank["blocking_s"], rank["blocking_error_s"]);
+    under_way.add(rank["under_way_s"], 0);
     for (const Json& entry : rank["classes"]) {
-      rank_time_s.back() += entry["time_s"].get<double>();
       Json& merged =
           classes
               .try_emplace(identity(entry, {"shape", "operation", "form", "bytes_high", "algorithm"}), entry)
@@ -268,11 +322,9 @@ std::string Records::merge(const std::vector<std::string>& texts) {
   for (auto& [id, entry] : native) out["native"].push_back(std::move(entry));
   keep_most_important(&learning);
   out["learning"] = learning;
-  double total_s = 0;
-  for (double t : rank_time_s) total_s += t;
   out["collective_time_s"] = {
-      {"max", rank_time_s.empty() ? 0.0 : *std::max_element(rank_time_s.begin(), rank_time_s.end())},
-      {"mean", rank_time_s.empty() ? 0.0 : total_s / static_cast<double>(rank_time_s.size())}};
+      {"max", blocking.most_s}, {"mean", blocking.mean_s()}, {"error", blocking.error_s}};
+  out["under_way_time_s"] = {{"max", under_way.most_s}, {"mean", under_way.mean_s()}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -18,12 +19,18 @@ namespace unisono::runtime {
 struct Record {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
-  double time_s = 0;  // estimated from the timed calls
+  CallTimes::Sum time;
   bool is_sampled = false;
   std::string parameters;  // "segment=65536 window=2"
   std::string reason, source;
   std::string layout;  // one of the communicators': "4x8"
   bool is_oversubscribed = false;
+};
+
+// A rank's time from MPI_Init on, and how much of it calls that do not block were under way.
+struct RankTime {
+  double wall_s = std::numeric_limits<double>::infinity();
+  double under_way_s = 0;
 };
 
 class Records {
@@ -35,8 +42,9 @@ class Records {
   std::uint64_t absorb(const Communicator& communicator, Operation operation, int size_class,
                        const CallClass& entry, bool is_blocking);
   // This rank's records as JSON text, and the merge of all ranks' texts (rank order): counts of the busiest
-  // rank, time as maximum and mean.
-  std::string to_text() const;
+  // rank, time as maximum and mean. What is estimated does not make a rank's blocking calls take longer than
+  // the rank ran.
+  std::string to_text(const RankTime& rank_time = {}) const;
   static std::string merge(const std::vector<std::string>& texts);
   // Of that only what was learned (`learned_in` reads it): empty on most ranks.
   std::string learning_text() const;
@@ -56,6 +64,7 @@ class Records {
     int size, nodes;
     std::uint64_t calls;
   };
+  CallTimes::Sum blocking_time() const;
   void absorb_class(const Communicator& c, const Key& key, const CallClass& entry);
   std::uint64_t absorb_learned(const Communicator& c, Operation operation, int size_class,
                                const LearnedClass& learned);

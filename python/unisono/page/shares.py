@@ -51,6 +51,7 @@ class CallClass:
     algorithm: str
     source: str
     reason: str
+    is_blocking: bool
 
 
 @dataclass(frozen=True)
@@ -108,11 +109,14 @@ def of_run(run: Run) -> Shares:
 
 
 def _headline(content: dict[str, Any]) -> str:
-    collective = content["collective_time_s"]
-    return (
-        f"{text.seconds(content['wall_s'])} from MPI_Init to MPI_Finalize; in collectives {text.seconds(collective['max'])} "
+    collective, wall_s = content["collective_time_s"], content["wall_s"]
+    sentence = (
+        f"{text.seconds(wall_s)} from MPI_Init to MPI_Finalize; in collectives {report.in_collectives_text(collective, wall_s)} "
         f"on the slowest rank, {text.seconds(collective['mean'])} on average"
     )
+    if content["under_way_time_s"]["max"]:
+        sentence += f"; {report.under_way_text(content['under_way_time_s'], wall_s)}"
+    return sentence
 
 
 def _about(content: dict[str, Any]) -> list[tuple[str, str]]:
@@ -141,6 +145,7 @@ def _class(row: dict[str, Any]) -> CallClass:
         algorithm=text.algorithm(row["algorithm"], row["parameters"]),
         source=row["source"],
         reason=row["reason"],
+        is_blocking=row["form"] == "blocking",
     )
 
 
@@ -149,7 +154,8 @@ def _bar(of: Sequence[CallClass], wall_s: float, axis: axes.Both) -> Bar:
     calls = sum(one.calls for one in of)
     is_sampled = any(one.is_sampled for one in of)
     about = "about " if is_sampled else ""
-    share = time_s / wall_s if wall_s else None
+    # Calls that do not block overlap with each other and with the program.
+    share = time_s / wall_s if wall_s and of[0].is_blocking else None
     lines = [
         f"{of[0].label}, {of[0].shape}",
         f"{about}{text.seconds(time_s)} on the slowest rank",

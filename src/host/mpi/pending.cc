@@ -69,7 +69,10 @@ int request_is_gone(void* state) {
   drop_user(static_cast<Pending*>(state));
   return MPI_SUCCESS;
 }
-int ignore_cancel(void*, int) {
+// Collectives cannot be cancelled, but what this returns not every host hands on: cancel() does.
+thread_local bool is_cancel_of_ours = false;
+int refuse_cancel(void*, int) {
+  is_cancel_of_ours = true;
   return MPI_SUCCESS;
 }
 
@@ -121,7 +124,7 @@ int hold_types(runtime::Call* call, Pending* pending) {
 
 // The call is under way, or over already.
 int make_request(Pending* pending, MPI_Request* request) {
-  const int error = pmpi.Grequest_start(query, request_is_gone, ignore_cancel, pending, &pending->request);
+  const int error = pmpi.Grequest_start(query, request_is_gone, refuse_cancel, pending, &pending->request);
   if (error != MPI_SUCCESS) {
     while (pending->state.load(std::memory_order_acquire) != Pending::has_ended) {
       runtime::make_progress();
@@ -356,6 +359,16 @@ int startall(int count, MPI_Request requests[]) {
     if (error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
+}
+
+// The host says it as it does of its own collectives: by the error handler that it takes where it knows no
+// communicator.
+int cancel(MPI_Request* request) {
+  is_cancel_of_ours = request != nullptr && find_persistent(*request) != nullptr;
+  const int error = is_cancel_of_ours ? MPI_SUCCESS : pmpi.Cancel(request);
+  if (!std::exchange(is_cancel_of_ours, false)) return error;
+  MPI_Request none = MPI_REQUEST_NULL;
+  return pmpi.Cancel(&none);
 }
 
 int request_free(MPI_Request* request) {

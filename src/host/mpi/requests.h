@@ -65,6 +65,7 @@ int request_get_status_all(int count, const MPI_Request requests[], int* flag, M
 int request_get_status_some(int count, const MPI_Request requests[], int* completed_count, int completed[],
                             MPI_Status statuses[]);
 int request_free(MPI_Request* request);
+int cancel(MPI_Request* request);
 // ... and of those that free what calls under way may still need.
 int comm_free(MPI_Comm* comm);
 int comm_disconnect(MPI_Comm* comm);

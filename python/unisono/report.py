@@ -46,6 +46,8 @@ def render(report: dict[str, Any], console: Console) -> None:
         _communicators(report, console)
     except (KeyError, TypeError, ValueError) as error:
         raise UnisonoError(f"the report is damaged: {type(error).__name__} {error}") from error
+    for hint in report["hints"]:
+        console.print(f"[cyan]hint:[/cyan] {escape(hint)}")
     for warning in report["warnings"]:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}")
 

@@ -322,6 +322,7 @@ tuning::Question Job::question(const Communicator& c, const Call& call, bool is_
 tuning::Choice Job::choose(const tuning::Question& question) {
   const std::lock_guard lock(decide_mutex_);
   tuning::Choice choice = decider_.decide(question);
+  has_left_for_progress_ = has_left_for_progress_ || (choice.is_for_progress && !may_call_host_aside_);
   for (const std::string& warning : decider_.take_warnings()) {
     warnings_.push_back(warning);
     if (world_rank_ == 0) log::warning_once(warning);

@@ -296,6 +296,7 @@ class Job {
   std::atomic<bool> is_told_algorithm_{false};           // has the program ever forced one?
   std::set<const algorithms::Descriptor*> quarantined_;  // by this rank, on any communicator
   std::vector<std::string> warnings_;
+  bool has_left_for_progress_ = false;  // some calls to the host (tuning::needs_progress)
   bool is_pool_full_said_ = false;
   double started_s_ = now_s();
 

@@ -320,7 +320,13 @@ void Job::report(const std::vector<std::string>& texts) {
                  .options = to_text(options_),
                  .ranks = world_size_,
                  .wall_s = now_s() - started_s_,
-                 .warnings = warnings_};
+                 .warnings = warnings_,
+                 .hints = {}};
+  if (has_left_for_progress_) {
+    facts.hints.emplace_back(
+        "calls that do not block were left to the MPI, since Unisono's messages could not go on while the program is "
+        "elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or set UNISONO_PROGRESS=calls");
+  }
   const auto layout = patterns::Layout::from_labels(node_labels_);
   for (const auto& ranks : layout.ranks_of) {
     const auto first = static_cast<std::size_t>(ranks.front());

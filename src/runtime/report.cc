@@ -141,6 +141,7 @@ std::string summary(const Json& report) {
         << n["reason"].get<std::string>() << '\n';
   }
   for (const Json& l : report["learning"]) out << "  learned: " << learning_line(l) << '\n';
+  for (const Json& h : report["hints"]) out << "  hint: " << h.get<std::string>() << '\n';
   for (const Json& w : report["warnings"]) out << "  warning: " << w.get<std::string>() << '\n';
   return out.str();
 }
@@ -370,6 +371,7 @@ std::string write_report(const std::string& where, const JobFacts& facts,
   report["options"] = non_default_options(facts.options);
   report.update(Json::parse(Records::merge(texts)));
   report["warnings"] = facts.warnings;
+  report["hints"] = facts.hints;
   if (where == "-") {
     const std::string text = summary(report);
     std::fwrite(text.data(), 1, text.size(), stderr);

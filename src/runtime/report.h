@@ -85,7 +85,7 @@ struct JobFacts {
   std::vector<std::string> node_names;  // one per node, with its number of ranks and usable cores beside it
   std::vector<int> node_ranks;
   std::vector<int> node_cores;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, hints;
 };
 
 // Gathers every rank's records to rank 0 of `world` (collective).

@@ -77,6 +77,7 @@ class Shares:
     reasons: Sequence[Reason]
     native: Sequence[dict[str, Any]]
     warnings: Sequence[str]
+    hints: Sequence[str]
     learned: str  # what learning cost, and its budget
 
 
@@ -104,6 +105,7 @@ def of_run(run: Run) -> Shares:
         reasons=_reasons(content["classes"]),
         native=content["native"],
         warnings=content["warnings"],
+        hints=content["hints"],
         learned=_learned(content),
     )
 

@@ -128,16 +128,26 @@ def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) 
         about = "~" if row["sampled"] else ""
         each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
         made.add_row(
-            ("i" if row["form"] == "non-blocking" else "") + row["operation"],
+            operation_text(row),
             row["size_class"],
             tables.count_text(row["calls"]),
             tables.bytes_text(row["bytes"]),
-            about + tables.seconds_text(row["time_s"]),
-            about + tables.seconds_text(each_s),
+            *((about + tables.seconds_text(time_s) for time_s in (row["time_s"], each_s)) if is_timed(row) else ("", "")),
             escape(algorithm_text(row)),
             escape(notes.get(row["reason"], row["reason"])),
         )
     return made
+
+
+def operation_text(row: dict[str, Any]) -> str:
+    """`bcast`, `ibcast`, `bcast_init`: as the program called it."""
+    before, behind = {"blocking": ("", ""), "non-blocking": ("i", ""), "persistent": ("", "_init")}[row["form"]]
+    return before + str(row["operation"]) + behind
+
+
+def is_timed(row: dict[str, Any]) -> bool:
+    """Of calls that do not block and are the MPI's own nobody knows when they end."""
+    return bool(row["form"] == "blocking" or row["algorithm"] != "native")
 
 
 def _native(report: dict[str, Any], console: Console) -> None:

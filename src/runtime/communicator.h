@@ -31,6 +31,8 @@ namespace unisono::runtime {
 
 struct LearnedClass;
 
+enum class CallForm : std::uint8_t { blocking, non_blocking, persistent };
+
 // One class of calls: operation x size class x commutative or not. Counts and times are this rank's.
 struct CallClass {
   enum class Kind : std::uint8_t { undecided, native, fused, scheduled, learned };

@@ -46,7 +46,7 @@ class Job {
   bool leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced = nullptr);
   Outcome start(const Call& call, const Completion& completion, HostPart** host = nullptr);
   void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
-  Outcome prepare(const Call& call);
+  Prepared prepare(const Call& call);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
   bool make_progress();  // true where a call has ended
   bool shares_cores() const { return cores_[static_cast<std::size_t>(world_rank_)].is_crowded; }

@@ -298,6 +298,7 @@ void Job::finish() {
     for (int op = 0; op < operation_count; ++op)
       records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);
   }
+  records_.absorb_starts();
   keep_tested();
   if (!options_.report.empty() || is_learning()) {
     const bool is_reported = !options_.report.empty();

@@ -276,7 +276,8 @@ void Job::settle(Communicator& c) {
   const auto is_asked = [&](const CallClass& entry) {
     if (entry.kind != CallClass::Kind::learned) return is_out(entry);
     return std::ranges::any_of(entry.learned->blocking, is_out) ||
-           std::ranges::any_of(entry.learned->non_blocking, is_out);
+           std::ranges::any_of(entry.learned->non_blocking, is_out) ||
+           std::ranges::any_of(entry.learned->persistent, is_out);
   };
   for (int op = 0; op < operation_count; ++op) decide_anew(c, static_cast<Operation>(op), is_asked);
 }

@@ -37,6 +37,7 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   started.call = call;
   started.communicator = c;
   started.entry = nullptr;
+  started.left_for = NativeReason::none;
   started.state = StartedCall::State::waiting;
   int error = host::success;
   const std::optional<std::int64_t> bytes = read(&started, &error);
@@ -47,14 +48,14 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   if (!bytes) return Start::nothing_to_do;
   if (is_reducing && !may_call_host_aside_ &&
       kernel_combine(host_, call.op, type_info(host_, type)).call == nullptr) {
-    ++starts_left_[NativeReason::operator_aside][static_cast<std::size_t>(call.operation)];
+    started.left_for = NativeReason::operator_aside;
     return Start::native;
   }
   started.is_commutative = is_commutative(*c, call);
   CallClass* learned = learned_class_of_start(*c, call, started.is_commutative, *bytes);
   CallClass& entry = learned != nullptr
                          ? *learned
-                         : Communicator::call_class(&queue.classes[static_cast<std::size_t>(call.operation)],
+                         : Communicator::call_class(&queue.classes_of(call)[static_cast<std::size_t>(call.operation)],
                                                     started.is_commutative, *bytes);
   if (entry.kind == CallClass::Kind::undecided)
     decide(*c, entry, call, started.is_commutative, *bytes, false);
@@ -63,15 +64,25 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   return entry.kind == CallClass::Kind::native ? Start::native : Start::scheduled;
 }
 
-Outcome Job::prepare(const Call& call) {
-  if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
+Prepared Job::prepare(const Call& call) {
+  if (!is_enabled_.load(std::memory_order_relaxed)) return {};
   Communicator* c = find(call.comm);
   // What is made to be repeated pays for a set-up.
   if (c->native_reason == NativeReason::few_calls) c->native_reason = set_up_members(*c);
-  if (c->native_reason != NativeReason::none) return Outcome::native;
+  const auto left_for = [&](NativeReason reason) {
+    const std::lock_guard lock(table_mutex_);
+    return Prepared{.host_starts = records_.starts_of_host(call.operation, reason)};
+  };
+  if (c->native_reason != NativeReason::none) return left_for(c->native_reason);
   const std::lock_guard lock(progress_mutex_);
   StartedCall* started = nullptr;
-  return look_at(c, call, &started) == Start::native ? Outcome::native : Outcome::done;
+  if (look_at(c, call, &started) != Start::native) return {.outcome = Outcome::done};
+  if (started->left_for != NativeReason::none) return left_for(started->left_for);
+  if (started->entry == nullptr) return {};  // the host says what is wrong with it
+  const std::lock_guard records_lock(table_mutex_);
+  return {.host_starts = records_.starts_of_host(*c, call.operation, tuning::size_class(started->bytes),
+                                                 *started->entry->choice),
+          .bytes = static_cast<std::uint64_t>(started->bytes)};
 }
 
 Outcome Job::start(const Call& call, const Completion& completion, HostPart** host) {
@@ -96,6 +107,8 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
     ++started->entry->calls;
     started->entry->bytes += static_cast<std::uint64_t>(started->bytes);
   }
+  if (started->left_for != NativeReason::none)
+    ++starts_left_[started->left_for][static_cast<std::size_t>(call.operation)];
   if (what == Start::native) return Outcome::native;
   started->completion = completion;
   started->start_s = now_s();

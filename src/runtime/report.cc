@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -25,6 +26,8 @@ namespace unisono::runtime {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::array<const char*, 3> form_names = {"blocking", "non-blocking", "persistent"};
 
 constexpr int text_tag = 0;  // no collective is under way where texts travel
 
@@ -129,7 +132,8 @@ std::string summary(const Json& report) {
     const double time_s = c["time_s"];
     const auto calls = c["calls"].get<std::uint64_t>();
     auto operation = c["operation"].get<std::string>();
-    if (c["form"] != "blocking") operation.insert(0, 1, 'i');
+    if (c["form"] == form_names[1]) operation.insert(0, 1, 'i');
+    if (c["form"] == form_names[2]) operation += "_init";
     std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10llu %11s %11s  ", operation.c_str(),
                   c["size_class"].get<std::string>().c_str(), c["shape"].get<std::string>().c_str(),
                   static_cast<unsigned long long>(calls), time_text(time_s).c_str(),
@@ -149,14 +153,14 @@ std::string summary(const Json& report) {
 }  // namespace
 
 std::uint64_t Records::absorb(const Communicator& c, Operation operation, int size_class,
-                              const CallClass& entry, bool is_blocking) {
+                              const CallClass& entry, CallForm form) {
   if (entry.kind == CallClass::Kind::learned) return absorb_learned(c, operation, size_class, *entry.learned);
   const std::uint64_t by_stand_in =
-      entry.stand_in == nullptr ? 0 : absorb(c, operation, size_class, *entry.stand_in, is_blocking);
+      entry.stand_in == nullptr ? 0 : absorb(c, operation, size_class, *entry.stand_in, form);
   if (entry.calls == 0) return by_stand_in;
   absorb_class(
       c,
-      {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
+      {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), form},
       entry);
   return entry.calls + by_stand_in;
 }
@@ -165,11 +169,47 @@ std::uint64_t Records::absorb(const Communicator& c, Operation operation, int si
 std::uint64_t Records::absorb_learned(const Communicator& c, Operation operation, int size_class,
                                       const LearnedClass& learned) {
   std::uint64_t calls = 0;
-  for (const CallClass& entry : learned.blocking) calls += absorb(c, operation, size_class, entry, true);
-  for (const CallClass& entry : learned.non_blocking) calls += absorb(c, operation, size_class, entry, false);
+  for (const CallClass& entry : learned.blocking) calls += absorb(c, operation, size_class, entry, CallForm::blocking);
+  for (const CallClass& entry : learned.non_blocking)
+    calls += absorb(c, operation, size_class, entry, CallForm::non_blocking);
+  for (const CallClass& entry : learned.persistent)
+    calls += absorb(c, operation, size_class, entry, CallForm::persistent);
   if (c.rank == 0 && learned_.size() < most_learned)
     learned_.push_back(learning_json(c, operation, size_class, learned).dump());
   return calls;
+}
+
+void Records::describe(const Communicator& c, const tuning::Choice& choice, Record* record) {
+  record->parameters = parameter_text(choice.parameters);
+  record->reason = choice.reason;
+  record->source = choice.source;
+  record->layout = c.layout->text();
+  record->is_oversubscribed = c.is_oversubscribed;
+}
+
+std::shared_ptr<HostStarts> Records::starts_of_host(const Communicator& c, Operation operation,
+                                                    int size_class, const tuning::Choice& choice) {
+  Left& left = left_[{shape_of(c), static_cast<int>(operation), size_class, std::string(choice.name()),
+                      CallForm::persistent}];
+  describe(c, choice, &left.record);
+  return left.starts;
+}
+
+std::shared_ptr<HostStarts> Records::starts_of_host(Operation operation, NativeReason reason) {
+  auto& starts = left_for_[{operation, reason}];
+  if (starts == nullptr) starts = std::make_shared<HostStarts>();
+  return starts;
+}
+
+void Records::absorb_starts() {
+  for (auto& [key, left] : left_) {
+    const std::uint64_t calls = left.starts->calls.exchange(0);
+    if (calls == 0) continue;
+    Record& record = classes_.try_emplace(key, left.record).first->second;
+    record.calls += calls;
+    record.bytes += left.starts->bytes.exchange(0);
+  }
+  for (auto& [key, starts] : left_for_) add_native(key.first, key.second, starts->calls.exchange(0));
 }
 
 void Records::absorb_class(const Communicator& c, const Key& key, const CallClass& entry) {
@@ -178,27 +218,25 @@ void Records::absorb_class(const Communicator& c, const Key& key, const CallClas
   record.bytes += entry.bytes;
   add(&record.time, entry.times.of(entry.calls));
   record.is_sampled = record.is_sampled || entry.times.count() < entry.calls;
-  record.parameters = parameter_text(entry.choice->parameters);
-  record.reason = entry.choice->reason;
-  record.source = entry.choice->source;
-  record.layout = c.layout->text();
-  record.is_oversubscribed = c.is_oversubscribed;
+  describe(c, *entry.choice, &record);
 }
 
 void Records::absorb(const Communicator& c) {
   std::uint64_t calls = 0;
-  const auto absorb_tables = [&](const OperationTables& tables, Operation operation, bool is_blocking) {
+  const auto absorb_tables = [&](const OperationTables& tables, Operation operation, CallForm form) {
     const auto& table = tables[static_cast<std::size_t>(operation)];
-    if (table != nullptr) calls += absorb_classes(c, *table, operation, is_blocking);
+    if (table != nullptr) calls += absorb_classes(c, *table, operation, form);
   };
   for (int op = 0; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);
     add_native(operation, c.native_reason, c.native_calls[op]);
     add_native(operation, NativeReason::few_calls, c.early_calls[op]);
     calls += c.native_calls[op] + c.early_calls[op];
-    absorb_tables(c.classes, operation, true);
-    for (const auto& [region, tables] : c.region_classes) absorb_tables(tables, operation, true);
-    if (c.queue) absorb_tables(c.queue->classes, operation, false);
+    absorb_tables(c.classes, operation, CallForm::blocking);
+    for (const auto& [region, tables] : c.region_classes) absorb_tables(tables, operation, CallForm::blocking);
+    if (c.queue == nullptr) continue;
+    absorb_tables(c.queue->classes, operation, CallForm::non_blocking);
+    absorb_tables(c.queue->persistent, operation, CallForm::persistent);
   }
   if (calls != 0 && communicators_.size() < most_communicators) {
     communicators_.push_back(
@@ -211,11 +249,11 @@ void Records::add_native(Operation operation, NativeReason reason, std::uint64_t
 }
 
 std::uint64_t Records::absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
-                                      bool is_blocking) {
+                                      CallForm form) {
   std::uint64_t calls = 0;
   for (const auto& by_class : table) {
     for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
-      calls += absorb(c, operation, size_class, by_class[static_cast<std::size_t>(size_class)], is_blocking);
+      calls += absorb(c, operation, size_class, by_class[static_cast<std::size_t>(size_class)], form);
     }
   }
   return calls;
@@ -224,7 +262,7 @@ std::uint64_t Records::absorb_classes(const Communicator& c, const ClassTable& t
 CallTimes::Sum Records::blocking_time() const {
   CallTimes::Sum sum;
   for (const auto& [key, record] : classes_) {
-    if (key.is_blocking) add(&sum, record.time);
+    if (key.form == CallForm::blocking) add(&sum, record.time);
   }
   return sum;
 }
@@ -234,14 +272,14 @@ std::string Records::to_text(const RankTime& rank_time) const {
   // Several threads may really have spent more than the time that passed.
   const double left_s = std::max(rank_time.wall_s - blocking.measured_s, 0.0);
   const double share = blocking.estimated_s > left_s ? left_s / blocking.estimated_s : 1;
-  const auto time_of = [share](const CallTimes::Sum& time, bool is_blocking) {
-    return time.measured_s + (is_blocking ? share : 1) * time.estimated_s;
+  const auto time_of = [share](const CallTimes::Sum& time, CallForm form) {
+    return time.measured_s + (form == CallForm::blocking ? share : 1) * time.estimated_s;
   };
   Json out = {{"classes", Json::array()},
               {"native", Json::array()},
               {"communicators", Json::array()},
               {"learning", parsed(learned_)},
-              {"blocking_s", std::min(time_of(blocking, true), rank_time.wall_s)},
+              {"blocking_s", std::min(time_of(blocking, CallForm::blocking), rank_time.wall_s)},
               {"blocking_error_s", std::min(blocking.error_s, rank_time.wall_s)},
               {"under_way_s", rank_time.under_way_s}};
   for (const auto& [key, r] : classes_) {
@@ -249,13 +287,13 @@ std::string Records::to_text(const RankTime& rank_time) const {
                               {"layout", r.layout},
                               {"oversubscribed", r.is_oversubscribed},
                               {"operation", std::string(name(static_cast<Operation>(key.operation)))},
-                              {"form", key.is_blocking ? "blocking" : "non-blocking"},
+                              {"form", form_names[static_cast<std::size_t>(key.form)]},
                               {"size_class", tuning::class_label(key.size_class)},
                               {"bytes_low", tuning::class_low(key.size_class)},
                               {"bytes_high", tuning::class_high(key.size_class)},
                               {"calls", r.calls},
                               {"bytes", r.bytes},
-                              {"time_s", time_of(r.time, key.is_blocking)},
+                              {"time_s", time_of(r.time, key.form)},
                               {"time_mean_s", 0.0},
                               {"time_error_s", std::min(r.time.error_s, rank_time.wall_s)},
                               {"sampled", r.is_sampled},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -38,9 +39,15 @@ class Records {
   // Adds what `communicator` has seen; once per communicator, when it is freed or the job ends.
   void absorb(const Communicator& communicator);
   void add_native(Operation operation, NativeReason reason, std::uint64_t calls);
+  // What the starts of a persistent call are counted in that is left to the host: by decision, or before one.
+  // The program may start it when its communicator is gone.
+  std::shared_ptr<HostStarts> starts_of_host(const Communicator& c, Operation operation, int size_class,
+                                             const tuning::Choice& choice);
+  std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason);
+  void absorb_starts();  // all that were made since the last time
   // Only one class of it, which begins anew. How many calls these are.
   std::uint64_t absorb(const Communicator& communicator, Operation operation, int size_class,
-                       const CallClass& entry, bool is_blocking);
+                       const CallClass& entry, CallForm form);
   // This rank's records as JSON text, and the merge of all ranks' texts (rank order): counts of the busiest
   // rank, time as maximum and mean. What is estimated does not make a rank's blocking calls take longer than
   // the rank ran.
@@ -55,7 +62,7 @@ class Records {
     int operation;
     int size_class;
     std::string algorithm;
-    bool is_blocking;
+    CallForm form;
     auto operator<=>(const Key&) const = default;
   };
   struct Seen {
@@ -65,14 +72,21 @@ class Records {
     std::uint64_t calls;
   };
   CallTimes::Sum blocking_time() const;
+  static void describe(const Communicator& c, const tuning::Choice& choice, Record* record);
   void absorb_class(const Communicator& c, const Key& key, const CallClass& entry);
   std::uint64_t absorb_learned(const Communicator& c, Operation operation, int size_class,
                                const LearnedClass& learned);
   std::uint64_t absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
-                               bool is_blocking);
+                               CallForm form);
   static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
   std::vector<std::string> learned_;                     // JSON
   std::map<Key, Record> classes_;
+  struct Left {
+    Record record;
+    std::shared_ptr<HostStarts> starts = std::make_shared<HostStarts>();
+  };
+  std::map<Key, Left> left_;
+  std::map<std::pair<Operation, NativeReason>, std::shared_ptr<HostStarts>> left_for_;
   std::map<std::pair<int, std::string>, std::uint64_t> native_;  // operation, reason
   std::vector<Seen> communicators_;
 };

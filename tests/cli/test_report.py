@@ -69,6 +69,11 @@ class TestTables:
         example["collective_time_s"]["error"] = 0
         assert "in collectives 2 s (16%) on" in printed(example)
 
+    def test_persistent_calls_are_named_as_the_program_made_them(self, example: dict[str, Any]) -> None:
+        example["classes"][1] |= {"form": "persistent", "algorithm": "native", "time_s": 0.0}
+        row = next(line for line in printed(example).splitlines() if line.startswith("bcast_init"))
+        assert " s " not in row and "us" not in row, "nobody knows how long they took"
+
     def test_calls_that_do_not_block_stand_apart(self, example: dict[str, Any]) -> None:
         example["classes"][1]["form"] = "non-blocking"
         example["under_way_time_s"] = {"max": 2.5, "mean": 2.0}

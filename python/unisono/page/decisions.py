@@ -93,7 +93,7 @@ def _recorded(run: Run) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:
             decisions.append(
                 _Decision(
                     operation=operation,
-                    label=("i" if form == "non-blocking" else "") + operation,
+                    label=report.operation_text({"operation": operation, "form": form}),
                     low=low,
                     high=high,
                     algorithm=text.algorithm(most["algorithm"], most["parameters"]),

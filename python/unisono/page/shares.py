@@ -133,7 +133,7 @@ def _about(content: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _class(row: dict[str, Any]) -> CallClass:
     return CallClass(
-        label=("i" if row["form"] == "non-blocking" else "") + row["operation"],
+        label=report.operation_text(row),
         shape=row["shape"],
         size=row["size_class"],
         bytes_high=row["bytes_high"],

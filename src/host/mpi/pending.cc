@@ -279,6 +279,7 @@ int start_persistent(Persistent* call) {
   const runtime::Completion completion{persistent_has_ended, call};
   if (call->made->is_for_runtime && start_taken(call->made->call, completion, &error)) return error;
   HostCall host_call;
+  if (!call->made->is_for_runtime) call->made->count_start();
   error = call->made->start(&host_call.request);
   if (error != MPI_SUCCESS) {
     persistent_has_ended(call, error);
@@ -347,13 +348,26 @@ void end_persistent_calls() {
   if (private_self != MPI_COMM_NULL && !has_persistent_calls()) pmpi.Comm_free(&private_self);
 }
 
+// Before the host starts it: is it one of its own persistent collectives, of which we keep something?
+static void count_start_of_host(MPI_Request request) {
+  if (host_persistent_count.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(persistent_mutex);
+  const auto found = calls_of_host().find(widen<std::uintptr_t>(request));
+  if (found != calls_of_host().end()) found->second->count_start();
+}
+
 int start(MPI_Request* request) {
   Persistent* call = request == nullptr ? nullptr : find_persistent(*request);
-  return call == nullptr ? pmpi.Start(request) : start_persistent(call);
+  if (call != nullptr) return start_persistent(call);
+  if (request != nullptr) count_start_of_host(*request);
+  return pmpi.Start(request);
 }
 
 int startall(int count, MPI_Request requests[]) {
-  if (!has_persistent_calls()) return pmpi.Startall(count, requests);
+  if (!has_persistent_calls()) {
+    for (int i = 0; i < count; ++i) count_start_of_host(requests[i]);
+    return pmpi.Startall(count, requests);
+  }
   for (int i = 0; i < count; ++i) {
     const int error = start(&requests[i]);
     if (error != MPI_SUCCESS) return error;

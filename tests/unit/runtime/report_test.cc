@@ -74,7 +74,7 @@ TEST(ReportTest, CallsThatDoNotBlockAreNoTimeInCollectives) {
   Communicator c;
   add_calls(&c, 10, 1e-3);
   Records records;
-  records.absorb(c, Operation::allreduce, 3, c.call_class(Operation::allreduce, true, 8), false);
+  records.absorb(c, Operation::allreduce, 3, c.call_class(Operation::allreduce, true, 8), CallForm::non_blocking);
   const Json merged = Json::parse(Records::merge({records.to_text({.under_way_s = 2e-3})}));
   EXPECT_EQ(merged["classes"][0]["form"], "non-blocking");
   EXPECT_EQ(merged["collective_time_s"]["max"].get<double>(), 0);
@@ -114,6 +114,28 @@ TEST(ReportTest, CallsLeftToTheHostCarryTheirReason) {
   ASSERT_EQ(merged["native"].size(), 1u);
   EXPECT_EQ(merged["native"][0]["calls"], 7);
   EXPECT_EQ(merged["native"][0]["reason"], std::string(describe(NativeReason::intercommunicator)));
+}
+
+TEST(ReportTest, StartsOfPersistentCallsThatTheHostMakesAreCounted) {
+  Communicator c;
+  add_calls(&c, 1, 1e-6);
+  Records records;
+  const tuning::Choice left{.reason = "nothing was measured"};
+  const auto starts = records.starts_of_host(c, Operation::gatherv, 0, left);
+  EXPECT_EQ(starts, records.starts_of_host(c, Operation::gatherv, 0, left)) << "two requests, one row";
+  for (int i = 0; i < 50; ++i) starts->add(8);
+  records.starts_of_host(Operation::bcast, NativeReason::one_rank)->add(0);
+  records.starts_of_host(Operation::scan, NativeReason::one_rank);  // never started
+  records.absorb_starts();
+  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  ASSERT_EQ(merged["classes"].size(), 1u);
+  const Json& row = merged["classes"][0];
+  EXPECT_EQ(row["form"], "persistent");
+  EXPECT_EQ(row["calls"], 50);
+  EXPECT_EQ(row["bytes"], 400);
+  EXPECT_EQ(row["reason"], "nothing was measured");
+  ASSERT_EQ(merged["native"].size(), 1u);
+  EXPECT_EQ(merged["native"][0]["operation"], "bcast");
 }
 
 TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {

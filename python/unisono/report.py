@@ -66,6 +66,8 @@ def _headline(report: dict[str, Any], console: Console) -> None:
     )
     if report["under_way_time_s"]["max"]:
         console.print(under_way_text(report["under_way_time_s"], wall_s))
+    if "verify" in report["options"]:
+        console.print(checks_text(report))
     if report["options"]:
         given = ", ".join(f"{name}={value}" for name, value in report["options"].items())
         console.print(escape(f"options: {given}"))
@@ -137,6 +139,15 @@ def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) 
             escape(notes.get(row["reason"], row["reason"])),
         )
     return made
+
+
+def checks_text(report: dict[str, Any]) -> str:
+    """What option `verify` did: without a word nobody knows whether it was on."""
+    checks = sum(row["checks"] for row in report["classes"])
+    mismatches = sum(row["mismatches"] for row in report["classes"])
+    verdict = f"{tables.count_text(mismatches)} of them were wrong" if mismatches else "all alike"
+    calls = "call" if checks == 1 else "calls"
+    return f"checked {tables.count_text(checks)} {calls} against the MPI, {verdict}"
 
 
 def operation_text(row: dict[str, Any]) -> str:

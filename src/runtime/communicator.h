@@ -40,6 +40,7 @@ struct CallClass {
   std::uint32_t sample_mask = 0;  // a call is timed when (calls & sample_mask) == 0
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t checks = 0, mismatches = 0;  // with option verify: compared with the MPI, and found wrong
   CallTimes times;
   std::unique_ptr<tuning::Choice> choice;
   // The schedule used last (the cache holds it and those for other roots).

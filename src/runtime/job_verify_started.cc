@@ -101,6 +101,8 @@ void Job::conclude_check(StartedCall* started) {
                  .own = v.own(),
                  .hosts = v.hosts()};
   const std::lock_guard lock(progress_mutex_);
+  if (verdict != Verdict::unknown && verdict != Verdict::no_opinion) ++started->entry->checks;
+  if (verdict == Verdict::wrong) ++started->entry->mismatches;
   CallQueue& queue = *c.queue;
   if (!finding.text.empty()) {
     const Kind kind = verdict == Verdict::wrong ? wrong : doubtful;

@@ -33,7 +33,7 @@ constexpr int text_tag = 0;  // no collective is under way where texts travel
 
 // Of all ranks' entries with equal keys: the largest counts, the largest and the mean time.
 void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
-  for (const char* key : {"calls", "bytes"})
+  for (const char* key : {"calls", "bytes", "checks", "mismatches"})
     merged[key] = std::max(merged[key].get<std::uint64_t>(), entry[key].get<std::uint64_t>());
   const double time_s = entry["time_s"];
   if (time_s > merged["time_s"].get<double>()) {
@@ -115,6 +115,16 @@ std::string in_collectives(const Json& time) {
   return error_s == 0 ? text : "~" + text + " (+-" + time_text(error_s) + ")";
 }
 
+std::string checks_text(const Json& classes) {
+  std::uint64_t checks = 0, mismatches = 0;
+  for (const Json& c : classes) {
+    checks += c["checks"].get<std::uint64_t>();
+    mismatches += c["mismatches"].get<std::uint64_t>();
+  }
+  return "checked " + std::to_string(checks) + " calls against the MPI, " +
+         (mismatches == 0 ? "all alike" : std::to_string(mismatches) + " of them were wrong");
+}
+
 std::string summary(const Json& report) {
   std::ostringstream out;
   out << "unisono " << report["unisono"].get<std::string>() << ": " << report["ranks"] << " ranks, "
@@ -140,6 +150,7 @@ std::string summary(const Json& report) {
                   time_text(time_s / static_cast<double>(std::max<std::uint64_t>(calls, 1))).c_str());
     out << line << c["algorithm"].get<std::string>() << ": " << c["reason"].get<std::string>() << '\n';
   }
+  if (report["options"].contains("verify")) out << "  " << checks_text(report["classes"]) << '\n';
   for (const Json& n : report["native"]) {
     out << "  left to the MPI: " << n["calls"] << " " << n["operation"].get<std::string>() << ": "
         << n["reason"].get<std::string>() << '\n';
@@ -216,6 +227,8 @@ void Records::absorb_class(const Communicator& c, const Key& key, const CallClas
   Record& record = classes_[key];
   record.calls += entry.calls;
   record.bytes += entry.bytes;
+  record.checks += entry.checks;
+  record.mismatches += entry.mismatches;
   add(&record.time, entry.times.of(entry.calls));
   record.is_sampled = record.is_sampled || entry.times.count() < entry.calls;
   describe(c, *entry.choice, &record);
@@ -293,6 +306,8 @@ std::string Records::to_text(const RankTime& rank_time) const {
                               {"bytes_high", tuning::class_high(key.size_class)},
                               {"calls", r.calls},
                               {"bytes", r.bytes},
+                              {"checks", r.checks},
+                              {"mismatches", r.mismatches},
                               {"time_s", time_of(r.time, key.form)},
                               {"time_mean_s", 0.0},
                               {"time_error_s", std::min(r.time.error_s, rank_time.wall_s)},

@@ -20,6 +20,7 @@ namespace unisono::runtime {
 struct Record {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t checks = 0, mismatches = 0;
   CallTimes::Sum time;
   bool is_sampled = false;
   std::string parameters;  // "segment=65536 window=2"

@@ -74,6 +74,13 @@ class TestTables:
         row = next(line for line in printed(example).splitlines() if line.startswith("bcast_init"))
         assert " s " not in row and "us" not in row, "nobody knows how long they took"
 
+    def test_checks_are_told(self, example: dict[str, Any]) -> None:
+        assert "against the MPI" not in printed(example)
+        example["options"]["verify"] = "sample"
+        assert "checked 0 calls against the MPI, all alike" in printed(example)
+        example["classes"][0] |= {"checks": 1200, "mismatches": 1}
+        assert "checked 1,200 calls against the MPI, 1 of them were wrong" in printed(example)
+
     def test_calls_that_do_not_block_stand_apart(self, example: dict[str, Any]) -> None:
         example["classes"][1]["form"] = "non-blocking"
         example["under_way_time_s"] = {"max": 2.5, "mean": 2.0}

@@ -123,11 +123,13 @@ def _headline(content: dict[str, Any]) -> str:
 
 def _about(content: dict[str, Any]) -> list[tuple[str, str]]:
     options = ", ".join(f"{name}={value}" for name, value in content["options"].items())
+    checks = [("verify", report.checks_text(content))] if "verify" in content["options"] else []
     return [
         ("Unisono", content["unisono"]),
         ("MPI", content["mpi"]),
         ("ranks", f"{report.layout_text(content['nodes'])}, {report.cores_text(content['usable_cores'])}"),
         ("options", options or "all as they are by themselves"),
+        *checks,
     ]
 
 

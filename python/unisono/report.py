@@ -84,7 +84,9 @@ def in_collectives_text(collective: dict[str, float], wall_s: float) -> str:
 
 def under_way_text(under_way: dict[str, float], wall_s: float) -> str:
     share = f" ({under_way['max'] / wall_s:.0%})" if wall_s else ""
-    return f"calls that do not block were under way for {tables.seconds_text(under_way['max'])}{share} at most"
+    return (
+        f"calls that do not block were under way for {tables.seconds_text(under_way['max'])}{share} at most"
+    )
 
 
 def _classes(report: dict[str, Any], console: Console) -> None:
@@ -134,7 +136,11 @@ def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) 
             row["size_class"],
             tables.count_text(row["calls"]),
             tables.bytes_text(row["bytes"]),
-            *((about + tables.seconds_text(time_s) for time_s in (row["time_s"], each_s)) if is_timed(row) else ("", "")),
+            *(
+                (about + tables.seconds_text(time_s) for time_s in (row["time_s"], each_s))
+                if is_timed(row)
+                else ("", "")
+            ),
             escape(algorithm_text(row)),
             escape(notes.get(row["reason"], row["reason"])),
         )
@@ -152,7 +158,9 @@ def checks_text(report: dict[str, Any]) -> str:
 
 def operation_text(row: dict[str, Any]) -> str:
     """`bcast`, `ibcast`, `bcast_init`: as the program called it."""
-    before, behind = {"blocking": ("", ""), "non-blocking": ("i", ""), "persistent": ("", "_init")}[row["form"]]
+    before, behind = {"blocking": ("", ""), "non-blocking": ("i", ""), "persistent": ("", "_init")}[
+        row["form"]
+    ]
     return before + str(row["operation"]) + behind
 
 

@@ -258,7 +258,7 @@ void Records::absorb(const Communicator& c) {
 }
 
 void Records::add_native(Operation operation, NativeReason reason, std::uint64_t calls) {
-  if (calls != 0) native_[{static_cast<int>(operation), std::string(describe(reason))}] += calls;
+  if (calls != 0) native_[{static_cast<int>(operation), std::string(runtime::describe(reason))}] += calls;
 }
 
 std::uint64_t Records::absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unisono import bench, tables
+from unisono import bench, report, tables
 from unisono.page import asking, text
 from unisono.page.colours import Algorithms
 from unisono.page.grid import SIZELESS, Entry, Grid, grid

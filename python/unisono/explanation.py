@@ -54,7 +54,7 @@ def _question_of(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
     words = ["--no-environment", "--operation", row["operation"], "--bytes", str(row["bytes_high"])]
     words += ["--layout", row["layout"], "--mpi", report["mpi"]]
     words += ["--oversubscribed"] if row["oversubscribed"] else []
-    words += ["--non-blocking"] if row["form"] == "non-blocking" else []
+    words += ["--non-blocking"] if row["form"] != "blocking" else []
     words += ["--reproducible"] if options.get("reproducible") == "1" else []
     words += [word for name, word in _SWITCHES_OFF.items() if options.get(name) == "0"]
     for name in ("algorithm", "cache"):

@@ -46,6 +46,8 @@ def render(report: dict[str, Any], console: Console) -> None:
         _communicators(report, console)
     except (KeyError, TypeError, ValueError) as error:
         raise UnisonoError(f"the report is damaged: {type(error).__name__} {error}") from error
+    for hint in report["hints"]:
+        console.print(f"[cyan]hint:[/cyan] {escape(hint)}")
     for warning in report["warnings"]:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}")
 
@@ -53,20 +55,38 @@ def render(report: dict[str, Any], console: Console) -> None:
 def _headline(report: dict[str, Any], console: Console) -> None:
     wall_s = report["wall_s"]
     collective = report["collective_time_s"]
-    share = f" ({collective['max'] / wall_s:.0%})" if wall_s else ""
     console.print(
         f"[bold]Unisono {report['unisono']}[/bold] on {escape(report['mpi'])}: "
         f"{layout_text(report['nodes'])}, {cores_text(report['usable_cores'])}"
     )
     console.print(
         f"{tables.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; in collectives "
-        f"{tables.seconds_text(collective['max'])}{share} on the slowest rank, "
+        f"{in_collectives_text(collective, wall_s)} on the slowest rank, "
         f"{tables.seconds_text(collective['mean'])} on average"
     )
+    if report["under_way_time_s"]["max"]:
+        console.print(under_way_text(report["under_way_time_s"], wall_s))
+    if "verify" in report["options"]:
+        console.print(checks_text(report))
     if report["options"]:
         given = ", ".join(f"{name}={value}" for name, value in report["options"].items())
         console.print(escape(f"options: {given}"))
     console.print()
+
+
+def in_collectives_text(collective: dict[str, float], wall_s: float) -> str:
+    """`~2 s +- 0.1 s (16%)`: an estimate says how wrong it may be."""
+    text = tables.seconds_text(collective["max"])
+    if collective["error"]:
+        text = f"~{text} +- {tables.seconds_text(collective['error'])}"
+    return f"{text} ({collective['max'] / wall_s:.0%})" if wall_s else text
+
+
+def under_way_text(under_way: dict[str, float], wall_s: float) -> str:
+    share = f" ({under_way['max'] / wall_s:.0%})" if wall_s else ""
+    return (
+        f"calls that do not block were under way for {tables.seconds_text(under_way['max'])}{share} at most"
+    )
 
 
 def _classes(report: dict[str, Any], console: Console) -> None:
@@ -84,8 +104,13 @@ def _classes(report: dict[str, Any], console: Console) -> None:
             for reason, note in notes.items():
                 console.print(f"{note} {escape(reason)}")
         console.print()
+    notes = []
     if any(row["sampled"] for row in report["classes"]):
-        console.print("~ extrapolated: not every call was timed\n")
+        notes.append("~ extrapolated: not every call was timed")
+    if any(row["form"] != "blocking" for row in report["classes"]):
+        notes.append("Calls that do not block are timed from start to end, beside each other and the program")
+    if notes:
+        console.print("\n".join(notes) + "\n")
 
 
 def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) -> Table:
@@ -107,16 +132,41 @@ def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) 
         about = "~" if row["sampled"] else ""
         each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
         made.add_row(
-            ("i" if row["form"] == "non-blocking" else "") + row["operation"],
+            operation_text(row),
             row["size_class"],
             tables.count_text(row["calls"]),
             tables.bytes_text(row["bytes"]),
-            about + tables.seconds_text(row["time_s"]),
-            about + tables.seconds_text(each_s),
+            *(
+                (about + tables.seconds_text(time_s) for time_s in (row["time_s"], each_s))
+                if is_timed(row)
+                else ("", "")
+            ),
             escape(algorithm_text(row)),
             escape(notes.get(row["reason"], row["reason"])),
         )
     return made
+
+
+def checks_text(report: dict[str, Any]) -> str:
+    """What option `verify` did: without a word nobody knows whether it was on."""
+    checks = sum(row["checks"] for row in report["classes"])
+    mismatches = sum(row["mismatches"] for row in report["classes"])
+    verdict = f"{tables.count_text(mismatches)} of them were wrong" if mismatches else "all alike"
+    calls = "call" if checks == 1 else "calls"
+    return f"checked {tables.count_text(checks)} {calls} against the MPI, {verdict}"
+
+
+def operation_text(row: dict[str, Any]) -> str:
+    """`bcast`, `ibcast`, `bcast_init`: as the program called it."""
+    before, behind = {"blocking": ("", ""), "non-blocking": ("i", ""), "persistent": ("", "_init")}[
+        row["form"]
+    ]
+    return before + str(row["operation"]) + behind
+
+
+def is_timed(row: dict[str, Any]) -> bool:
+    """Of calls that do not block and are the MPI's own nobody knows when they end."""
+    return bool(row["form"] == "blocking" or row["algorithm"] != "native")
 
 
 def _native(report: dict[str, Any], console: Console) -> None:

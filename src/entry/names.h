@@ -128,6 +128,7 @@
   X(Request_get_status_all)      \
   X(Request_get_status_some)     \
   X(Request_free)                \
+  X(Cancel)                      \
   X(Comm_free)                   \
   X(Comm_disconnect)             \
   X(Op_free)                     \

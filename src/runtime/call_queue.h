@@ -25,6 +25,7 @@ struct StartedCall {
   Completion completion;
   Communicator* communicator = nullptr;
   CallClass* entry = nullptr;
+  NativeReason left_for = NativeReason::none;  // to the host, before anything was decided
   std::int64_t bytes = 0;  // that decide
   bool is_commutative = true;
   double start_s = 0;
@@ -54,7 +55,9 @@ struct CallQueue {
     return under_way.load(std::memory_order_acquire) != 0 || is_to_settle;
   }
   std::atomic<int> under_way{0};
-  OperationTables classes;
+  // A persistent call's starts are classes of their own.
+  OperationTables& classes_of(const Call& call) { return call.is_persistent ? persistent : classes; }
+  OperationTables classes, persistent;
   std::deque<std::unique_ptr<StartedCall>> calls;
   // Those that are over, with their memory: a repeated call allocates nothing.
   std::vector<std::unique_ptr<StartedCall>> spare;

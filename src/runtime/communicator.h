@@ -14,6 +14,7 @@
 #include "host/host.h"
 #include "patterns/layout.h"
 #include "runtime/blocks.h"
+#include "runtime/call_times.h"
 #include "runtime/native_reason.h"
 #include "runtime/runtime.h"
 #include "runtime/verification.h"
@@ -30,6 +31,8 @@ namespace unisono::runtime {
 
 struct LearnedClass;
 
+enum class CallForm : std::uint8_t { blocking, non_blocking, persistent };
+
 // One class of calls: operation x size class x commutative or not. Counts and times are this rank's.
 struct CallClass {
   enum class Kind : std::uint8_t { undecided, native, fused, scheduled, learned };
@@ -37,8 +40,8 @@ struct CallClass {
   std::uint32_t sample_mask = 0;  // a call is timed when (calls & sample_mask) == 0
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t samples = 0;
-  double sampled_s = 0;
+  std::uint64_t checks = 0, mismatches = 0;  // with option verify: compared with the MPI, and found wrong
+  CallTimes times;
   std::unique_ptr<tuning::Choice> choice;
   // The schedule used last (the cache holds it and those for other roots).
   std::shared_ptr<const schedule::Compiled> compiled;
@@ -67,9 +70,6 @@ struct CallClass {
   bool is_next_test_due() const {
     constexpr std::uint64_t first = 64;
     return is_to_be_tested && calls >= first && (calls & (calls - 1)) == 0;
-  }
-  double estimated_s() const {
-    return samples == 0 ? 0 : sampled_s / static_cast<double>(samples) * static_cast<double>(calls);
   }
 };
 

@@ -18,11 +18,11 @@ constexpr int samples_before_thinning = 32;
 constexpr double quick_call_s = 5e-6;
 constexpr std::uint32_t thin_mask = 63;
 
-void record_time(CallClass& entry, double seconds) {
-  entry.sampled_s += seconds;
+void record_time(CallClass& entry, double seconds, double waited_s) {
+  entry.times.add(seconds, waited_s);
   // What is learned says itself which calls are timed.
-  if (++entry.samples == samples_before_thinning && entry.learner == nullptr &&
-      entry.sampled_s < quick_call_s * samples_before_thinning) {
+  if (entry.times.count() == samples_before_thinning && entry.learner == nullptr &&
+      entry.times.timed_s() < quick_call_s * samples_before_thinning) {
     entry.sample_mask = thin_mask;
   }
 }
@@ -179,12 +179,12 @@ Outcome Job::run_remembered(Communicator& c, const CallMemo& memo, const Call& c
     timed_native = &entry;
     return Outcome::native_timed;
   }
-  const double start_s = is_timed ? now_s() : 0;
+  const Beginning beginning(is_timed);
   {
     const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes));
     run_fused(c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
   }
-  if (is_timed) keep_time(entry, now_s() - start_s, true);
+  keep_time(entry, beginning, true);
   return Outcome::done;
 }
 
@@ -199,12 +199,12 @@ Outcome Job::run_remembered_schedule(Communicator& c, const CallMemo& memo, cons
                             .elements = static_cast<std::int64_t>(memo.size.elements),
                             .element_bytes = memo.element_bytes,
                             .combine = memo.size.combine};
-  const double start_s = is_timed ? now_s() : 0;
+  const Beginning beginning(is_timed);
   {
     const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes));
     *error = execute(c, call, *compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
   }
-  if (is_timed) keep_time(entry, now_s() - start_s, *error == host::success);
+  keep_time(entry, beginning, *error == host::success);
   if (*error != host::success) [[unlikely]]
     *error = host_.call_error_handler(call.comm, *error);
   return Outcome::done;
@@ -239,9 +239,9 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
                            call.operation != Operation::barrier;
   if (is_verified) [[unlikely]]
     begin_verification(c, entry, call);
-  const double start_s = is_timed ? now_s() : 0;
+  const Beginning beginning(is_timed);
   *error = run_it();
-  if (is_timed) keep_time(entry, now_s() - start_s, *error == host::success);
+  keep_time(entry, beginning, *error == host::success);
   if (is_verified) [[unlikely]] {
     c.verification->own_error = *error;
     c.verification->keep_own();
@@ -279,12 +279,12 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
 }
 
 void Job::native_finished(const Call&, double seconds) {
-  if (timed_native != nullptr) keep_time(*timed_native, seconds, true);
+  if (timed_native != nullptr) keep_time(*timed_native, seconds, 0, true);
   timed_native = nullptr;
 }
 
-void Job::keep_time(CallClass& entry, double seconds, bool is_well) {
-  record_time(entry, seconds);
+void Job::keep_time(CallClass& entry, double seconds, double waited_s, bool is_well) {
+  record_time(entry, seconds, waited_s);
   if (entry.learner == nullptr) return;
   if (entry.plain_looks > 0) {
     --entry.plain_looks;
@@ -331,6 +331,7 @@ tuning::Question Job::question(const Communicator& c, const Call& call, bool is_
 tuning::Choice Job::choose(const tuning::Question& question) {
   const std::lock_guard lock(decide_mutex_);
   tuning::Choice choice = decider_.decide(question);
+  has_left_for_progress_ = has_left_for_progress_ || (choice.is_for_progress && !may_call_host_aside_);
   for (const std::string& warning : decider_.take_warnings()) {
     warnings_.push_back(warning);
     if (world_rank_ == 0) log::warning_once(warning);

@@ -28,6 +28,7 @@
 #include "runtime/transfer.h"
 #include "shm/costs.h"
 #include "shm/pool.h"
+#include "shm/wait.h"
 #include "tuning/candidates.h"
 #include "tuning/crash_records.h"
 #include "tuning/decision.h"
@@ -47,7 +48,7 @@ class Job {
   bool leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced = nullptr);
   Outcome start(const Call& call, const Completion& completion, HostPart** host = nullptr);
   void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
-  Outcome prepare(const Call& call);
+  Prepared prepare(const Call& call);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
   bool make_progress();  // true where a call has ended
   bool shares_cores() const { return cores_[static_cast<std::size_t>(world_rank_)].is_crowded; }
@@ -163,7 +164,23 @@ class Job {
                 int* error);
   static CallClass::Kind kind_of(const Communicator& c, const tuning::Choice& choice,
                                  const schedule::Problem& what);
-  static void keep_time(CallClass& entry, double seconds, bool is_well);
+  // The beginning of a call, and its end; of one that is not to be timed its long waits are kept.
+  struct Beginning {
+    explicit Beginning(bool is_to_be_timed)
+        : is_timed(is_to_be_timed), start_s(is_timed ? now_s() : 0), waits_ns(shm::long_waits_ns) {}
+    double waited_s() const { return 1e-9 * static_cast<double>(shm::long_waits_ns - waits_ns); }
+    bool is_timed;
+    double start_s;
+    std::uint64_t waits_ns;
+  };
+  static void keep_time(CallClass& entry, const Beginning& beginning, bool is_well) {
+    if (beginning.is_timed) {
+      keep_time(entry, now_s() - beginning.start_s, beginning.waited_s(), is_well);
+    } else if (beginning.waits_ns != shm::long_waits_ns) [[unlikely]] {
+      entry.times.add_waits(beginning.waited_s());
+    }
+  }
+  static void keep_time(CallClass& entry, double seconds, double waited_s, bool is_well);
   static void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
                         const FusedSize& size);
 
@@ -291,6 +308,7 @@ class Job {
   tuning::CrashPlace crash_place_;                       // of this job, where crashes are looked at
   tuning::LeftOut left_out_;                             // by crashes of jobs before; the same on all ranks
   std::vector<std::string> warnings_;
+  bool has_left_for_progress_ = false;  // some calls to the host (tuning::needs_progress)
   bool is_pool_full_said_ = false;
   double started_s_ = now_s();
 
@@ -300,6 +318,7 @@ class Job {
   // Held by whoever lets calls go on; guards every communicator's queue.
   std::mutex progress_mutex_;
   std::atomic<int> calls_under_way_{0};
+  double under_way_since_s_ = 0, under_way_s_ = 0;  // any of them; and before that
   std::vector<Communicator*> active_;               // with calls under way
   std::vector<std::unique_ptr<StartedCall>> over_;  // but for what the host has to do
   std::vector<StartedCheck*> open_checks_;          // whose part of the host's is under way

@@ -301,7 +301,7 @@ int Job::exchange_again(Communicator& c, const Call& call, std::int64_t bytes) {
   CallClass& entry = *memo.entry;
   const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
   entry.bytes += static_cast<std::uint64_t>(bytes);
-  const double start_s = is_timed ? now_s() : 0;
+  const Beginning beginning(is_timed);
   const Exchange exchange = exchange_of(c, call, call.is_in_place, memo.lines);
   const BlocksInMemory sent(call.send_blocks, memo.send_bytes), got(call.recv_blocks, memo.recv_bytes);
   int error = host::success;
@@ -322,7 +322,7 @@ int Job::exchange_again(Communicator& c, const Call& call, std::int64_t bytes) {
     }
     if (error == host::success) error = c.work.blocks.deliver(host_, c.work.packed_output);
   }
-  if (is_timed) keep_time(entry, now_s() - start_s, error == host::success);
+  keep_time(entry, beginning, error == host::success);
   return error == host::success ? error : host_.call_error_handler(call.comm, error);
 }
 

@@ -9,7 +9,7 @@ namespace unisono::runtime {
 void Job::decide_anew(Communicator& c, Operation operation,
                       const std::function<bool(const CallClass&)>& is_asked) {
   const auto op = static_cast<std::size_t>(operation);
-  const auto go_through = [&](ClassTable* table, bool is_blocking) {
+  const auto go_through = [&](ClassTable* table, CallForm form) {
     if (table == nullptr) return;
     for (auto& by_class : *table) {
       for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
@@ -17,16 +17,18 @@ void Job::decide_anew(Communicator& c, Operation operation,
         if (entry.choice == nullptr || !is_asked(entry)) continue;
         {
           const std::lock_guard lock(table_mutex_);
-          records_.absorb(c, operation, size_class, entry, is_blocking);
+          records_.absorb(c, operation, size_class, entry, form);
         }
         entry = CallClass();
       }
     }
   };
   c.forget_calls(operation);
-  go_through(c.classes[op].get(), true);
-  for (auto& [region, tables] : c.region_classes) go_through(tables[op].get(), true);
-  if (c.queue != nullptr) go_through(c.queue->classes[op].get(), false);
+  go_through(c.classes[op].get(), CallForm::blocking);
+  for (auto& [region, tables] : c.region_classes) go_through(tables[op].get(), CallForm::blocking);
+  if (c.queue == nullptr) return;
+  go_through(c.queue->classes[op].get(), CallForm::non_blocking);
+  go_through(c.queue->persistent[op].get(), CallForm::persistent);
 }
 
 bool Job::set_algorithm(const std::string& text) {

@@ -161,7 +161,8 @@ CallClass* Job::learned_class_of_start(Communicator& c, const Call& call, bool i
   // That the host's blocking collective is fast says nothing of its others.
   const bool is_known = policy.time_s(policy.chosen()) != tuning::unknown_s;
   if (!is_known || entry.learned->blocking[chosen].kind == CallClass::Kind::native) return nullptr;
-  CallClass& started = entry.learned->non_blocking[chosen];
+  LearnedClass& learned = *entry.learned;
+  CallClass& started = (call.is_persistent ? learned.persistent : learned.non_blocking)[chosen];
   if (started.kind == CallClass::Kind::undecided)
     decide(c, started, call, is_commutative, bytes, false, entry.learned->blocking[chosen].choice.get());
   return &started;

@@ -89,8 +89,8 @@ void Job::keep_learned(const std::vector<std::string>& texts) {
                                       .machine = tuning::machine_name(),
                                       .mpi = host_.library_name(),
                                       .command = "UNISONO_LEARN=" + options_.learn};
-  const std::string problem = tuning::store_rules(place, provenance, rules);
-  if (!problem.empty()) log::warning("what was learned is not kept: " + problem);
+  const std::string message = tuning::store_rules(place, provenance, rules).message("what was learned");
+  if (!message.empty()) log::warning(message);
 }
 
 // Times of the candidates from the first rule for just these calls that has any: one that was learned inside

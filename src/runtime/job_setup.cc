@@ -299,11 +299,14 @@ void Job::finish() {
     for (int op = 0; op < operation_count; ++op)
       records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);
   }
+  records_.absorb_starts();
   keep_tested();
   if (!options_.report.empty() || is_learning()) {
     const bool is_reported = !options_.report.empty();
     const std::vector<std::string> texts =
-        gather_texts(host_, world_, is_reported ? records_.to_text() : records_.learning_text());
+        gather_texts(host_, world_,
+                     is_reported ? records_.to_text({now_s() - started_s_, under_way_s_})
+                                 : records_.learning_text());
     if (world_rank_ == 0 && is_learning()) keep_learned(texts);
     if (world_rank_ == 0 && is_reported) report(texts);
   }
@@ -319,7 +322,13 @@ void Job::report(const std::vector<std::string>& texts) {
                  .options = to_text(options_),
                  .ranks = world_size_,
                  .wall_s = now_s() - started_s_,
-                 .warnings = warnings_};
+                 .warnings = warnings_,
+                 .hints = {}};
+  if (has_left_for_progress_) {
+    facts.hints.emplace_back(
+        "calls that do not block were left to the MPI, since Unisono's messages could not go on while the program is "
+        "elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or set UNISONO_PROGRESS=calls");
+  }
   const auto layout = patterns::Layout::from_labels(node_labels_);
   for (const auto& ranks : layout.ranks_of) {
     const auto first = static_cast<std::size_t>(ranks.front());

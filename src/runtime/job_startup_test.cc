@@ -191,8 +191,8 @@ void Job::keep_tested() {
                                       .machine = tuning::machine_name(),
                                       .mpi = host_.library_name(),
                                       .command = "UNISONO_STARTUP_TEST"};
-  const std::string problem = tuning::store_rules(place, provenance, tested_rules_);
-  if (!problem.empty()) log::warning("what was tested is not kept: " + problem);
+  const std::string message = tuning::store_rules(place, provenance, tested_rules_).message("what was tested");
+  if (!message.empty()) log::warning(message);
 }
 
 }  // namespace unisono::runtime

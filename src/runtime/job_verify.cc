@@ -103,12 +103,15 @@ int Job::compare(const Call& call, int host_error) {
                        (v.own_error != host::success ? has_failed : 0) |
                        (v.has_opinion() && host_error == host::success ? 0 : has_no_opinion);
   if (host_.agree(&seen, 1, host::AgreeOp::bor, call.comm) != host::success) return host_error;
-  if ((seen & has_no_opinion) != 0 || seen == 0) return host_error;
+  if ((seen & has_no_opinion) != 0) return host_error;
+  ++c.verified_class->checks;
+  if (seen == 0) return host_error;
 
   const host::TypeInfo info = element_of(call);
   const Judgement judgement = judgement_of(
       call.operation, is_reduction(call.operation) ? host_.reduce_op(call.op) : ReduceOp::host, info.element);
   if ((seen & has_failed) == 0 && judgement == Judgement::unknown) {
+    --c.verified_class->checks;  // nobody can tell
     if (c.is_reproducible) v.put_own_back();
     if (c.rank == 0) {
       log::warning_once(doubt_text(call, *c.verified_class->choice));
@@ -127,6 +130,7 @@ int Job::compare(const Call& call, int host_error) {
     v.put_own_back();  // what other calls deliver too
     return host_error;
   }
+  ++c.verified_class->mismatches;
   report_mismatch(c, call, v, wrong, static_cast<int>(reporting));
   quarantine(c, call.operation);
   return host_error;

@@ -101,6 +101,8 @@ void Job::conclude_check(StartedCall* started) {
                  .own = v.own(),
                  .hosts = v.hosts()};
   const std::lock_guard lock(progress_mutex_);
+  if (verdict != Verdict::unknown && verdict != Verdict::no_opinion) ++started->entry->checks;
+  if (verdict == Verdict::wrong) ++started->entry->mismatches;
   CallQueue& queue = *c.queue;
   if (!finding.text.empty()) {
     const Kind kind = verdict == Verdict::wrong ? wrong : doubtful;
@@ -276,7 +278,8 @@ void Job::settle(Communicator& c) {
   const auto is_asked = [&](const CallClass& entry) {
     if (entry.kind != CallClass::Kind::learned) return is_out(entry);
     return std::ranges::any_of(entry.learned->blocking, is_out) ||
-           std::ranges::any_of(entry.learned->non_blocking, is_out);
+           std::ranges::any_of(entry.learned->non_blocking, is_out) ||
+           std::ranges::any_of(entry.learned->persistent, is_out);
   };
   for (int op = 0; op < operation_count; ++op) decide_anew(c, static_cast<Operation>(op), is_asked);
 }

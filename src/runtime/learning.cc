@@ -18,6 +18,7 @@ LearnedClass::LearnedClass(Communicator* of, std::string region_name, const tuni
       region(std::move(region_name)),
       blocking(list.choices.size()),
       non_blocking(list.choices.size()),
+      persistent(list.choices.size()),
       learner(std::move(made)) {
   for (std::size_t k = 0; k < list.choices.size(); ++k) {
     blocking[k].choice = std::make_unique<tuning::Choice>(list.choices[k]);

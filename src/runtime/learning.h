@@ -32,7 +32,7 @@ struct LearnedClass {
   std::uint64_t region_number = 0;
   bool is_commutative = true;
   // By candidate. A non-blocking call uses what the blocking ones have chosen.
-  std::vector<CallClass> blocking, non_blocking;
+  std::vector<CallClass> blocking, non_blocking, persistent;
   tuning::Learner learner;
   double overhead_s = 0;  // this rank's, since the ranks last agreed
 };

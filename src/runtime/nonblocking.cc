@@ -38,6 +38,7 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   started.call = call;
   started.communicator = c;
   started.entry = nullptr;
+  started.left_for = NativeReason::none;
   started.state = StartedCall::State::waiting;
   int error = host::success;
   const std::optional<std::int64_t> bytes = read(&started, &error);
@@ -48,14 +49,14 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   if (!bytes) return Start::nothing_to_do;
   if (is_reducing && !may_call_host_aside_ &&
       kernel_combine(host_, call.op, type_info(host_, type)).call == nullptr) {
-    ++starts_left_[NativeReason::operator_aside][static_cast<std::size_t>(call.operation)];
+    started.left_for = NativeReason::operator_aside;
     return Start::native;
   }
   started.is_commutative = is_commutative(*c, call);
   CallClass* learned = learned_class_of_start(*c, call, started.is_commutative, *bytes);
   CallClass& entry = learned != nullptr
                          ? *learned
-                         : Communicator::call_class(&queue.classes[static_cast<std::size_t>(call.operation)],
+                         : Communicator::call_class(&queue.classes_of(call)[static_cast<std::size_t>(call.operation)],
                                                     started.is_commutative, *bytes);
   if (entry.kind == CallClass::Kind::undecided)
     decide(*c, entry, call, started.is_commutative, *bytes, false);
@@ -64,15 +65,25 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   return entry.kind == CallClass::Kind::native ? Start::native : Start::scheduled;
 }
 
-Outcome Job::prepare(const Call& call) {
-  if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
+Prepared Job::prepare(const Call& call) {
+  if (!is_enabled_.load(std::memory_order_relaxed)) return {};
   Communicator* c = find(call.comm);
   // What is made to be repeated pays for a set-up.
   if (c->native_reason == NativeReason::few_calls) c->native_reason = set_up_members(*c);
-  if (c->native_reason != NativeReason::none) return Outcome::native;
+  const auto left_for = [&](NativeReason reason) {
+    const std::lock_guard lock(table_mutex_);
+    return Prepared{.host_starts = records_.starts_of_host(call.operation, reason)};
+  };
+  if (c->native_reason != NativeReason::none) return left_for(c->native_reason);
   const std::lock_guard lock(progress_mutex_);
   StartedCall* started = nullptr;
-  return look_at(c, call, &started) == Start::native ? Outcome::native : Outcome::done;
+  if (look_at(c, call, &started) != Start::native) return {.outcome = Outcome::done};
+  if (started->left_for != NativeReason::none) return left_for(started->left_for);
+  if (started->entry == nullptr) return {};  // the host says what is wrong with it
+  const std::lock_guard records_lock(table_mutex_);
+  return {.host_starts = records_.starts_of_host(*c, call.operation, tuning::size_class(started->bytes),
+                                                 *started->entry->choice),
+          .bytes = static_cast<std::uint64_t>(started->bytes)};
 }
 
 Outcome Job::start(const Call& call, const Completion& completion, HostPart** host) {
@@ -97,6 +108,8 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
     ++started->entry->calls;
     started->entry->bytes += static_cast<std::uint64_t>(started->bytes);
   }
+  if (started->left_for != NativeReason::none)
+    ++starts_left_[started->left_for][static_cast<std::size_t>(call.operation)];
   if (what == Start::native) return Outcome::native;
   started->completion = completion;
   started->start_s = now_s();
@@ -120,7 +133,7 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
   queue.calls.push_back(std::move(queue.spare.back()));
   queue.spare.pop_back();
   queue.under_way.fetch_add(1, std::memory_order_relaxed);
-  calls_under_way_.fetch_add(1, std::memory_order_relaxed);
+  if (calls_under_way_.fetch_add(1, std::memory_order_relaxed) == 0) under_way_since_s_ = now_s();
   if (thread_ != nullptr) thread_->add();
   lock.unlock();
   make_progress();
@@ -316,14 +329,15 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   const std::lock_guard lock(progress_mutex_);
   for (auto& call : *calls) {
     CallClass& entry = *call->entry;
-    entry.sampled_s += now_s() - call->start_s;
-    ++entry.samples;
+    entry.times.add(now_s() - call->start_s);
     CallQueue& queue = *call->communicator->queue;
     call->check.reset();
     queue.spare.push_back(std::move(call));
     queue.under_way.fetch_sub(1, std::memory_order_release);
   }
-  calls_under_way_.fetch_sub(static_cast<int>(calls->size()), std::memory_order_release);
+  const int ended = static_cast<int>(calls->size());
+  if (calls_under_way_.fetch_sub(ended, std::memory_order_release) == ended)
+    under_way_s_ += now_s() - under_way_since_s_;
 }
 
 void Job::end_calls(host::Comm handle) {

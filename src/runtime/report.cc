@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -25,17 +27,42 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array<const char*, 3> form_names = {"blocking", "non-blocking", "persistent"};
+
 constexpr int text_tag = 0;  // no collective is under way where texts travel
 
 // Of all ranks' entries with equal keys: the largest counts, the largest and the mean time.
 void merge_class(Json& merged, const Json& entry, std::size_t ranks) {
-  for (const char* key : {"calls", "bytes"})
+  for (const char* key : {"calls", "bytes", "checks", "mismatches"})
     merged[key] = std::max(merged[key].get<std::uint64_t>(), entry[key].get<std::uint64_t>());
   const double time_s = entry["time_s"];
-  merged["time_s"] = std::max(merged["time_s"].get<double>(), time_s);
+  if (time_s > merged["time_s"].get<double>()) {
+    merged["time_s"] = time_s;
+    merged["time_error_s"] = entry["time_error_s"];
+  }
   merged["time_mean_s"] = merged["time_mean_s"].get<double>() + time_s / static_cast<double>(ranks);
   merged["sampled"] = merged["sampled"].get<bool>() || entry["sampled"].get<bool>();
 }
+
+void add(CallTimes::Sum* sum, const CallTimes::Sum& more) {
+  sum->measured_s += more.measured_s;
+  sum->estimated_s += more.estimated_s;
+  sum->error_s = std::hypot(sum->error_s, more.error_s);
+}
+
+// Of all ranks' times the longest one, with its error, and the mean.
+struct Spread {
+  void add(double seconds, double its_error_s) {
+    ++ranks;
+    sum_s += seconds;
+    if (seconds <= most_s) return;
+    most_s = seconds;
+    error_s = its_error_s;
+  }
+  double mean_s() const { return ranks == 0 ? 0 : sum_s / ranks; }
+  int ranks = 0;
+  double most_s = 0, error_s = 0, sum_s = 0;
+};
 
 Json parsed(const std::vector<std::string>& texts) {
   Json array = Json::array();
@@ -81,11 +108,32 @@ std::string time_text(double seconds) {
   return text;
 }
 
+// "~1.2 ms (+-0.1 ms)", where it is an estimate.
+std::string in_collectives(const Json& time) {
+  const double error_s = time["error"];
+  const std::string text = time_text(time["max"]);
+  return error_s == 0 ? text : "~" + text + " (+-" + time_text(error_s) + ")";
+}
+
+std::string checks_text(const Json& classes) {
+  std::uint64_t checks = 0, mismatches = 0;
+  for (const Json& c : classes) {
+    checks += c["checks"].get<std::uint64_t>();
+    mismatches += c["mismatches"].get<std::uint64_t>();
+  }
+  return "checked " + std::to_string(checks) + " calls against the MPI, " +
+         (mismatches == 0 ? "all alike" : std::to_string(mismatches) + " of them were wrong");
+}
+
 std::string summary(const Json& report) {
   std::ostringstream out;
   out << "unisono " << report["unisono"].get<std::string>() << ": " << report["ranks"] << " ranks, "
       << report["mpi"].get<std::string>() << ", " << time_text(report["wall_s"]) << ", of which "
-      << time_text(report["collective_time_s"]["max"]) << " in collectives\n";
+      << in_collectives(report["collective_time_s"]) << " in collectives\n";
+  if (report["under_way_time_s"]["max"] != 0.0) {
+    out << "  calls that do not block were under way for " << time_text(report["under_way_time_s"]["max"])
+        << " of it\n";
+  }
   char line[160];
   std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10s %11s %11s  %s\n", "operation", "bytes", "where",
                 "calls", "time", "per call", "algorithm: reason");
@@ -94,18 +142,21 @@ std::string summary(const Json& report) {
     const double time_s = c["time_s"];
     const auto calls = c["calls"].get<std::uint64_t>();
     auto operation = c["operation"].get<std::string>();
-    if (c["form"] != "blocking") operation.insert(0, 1, 'i');
+    if (c["form"] == form_names[1]) operation.insert(0, 1, 'i');
+    if (c["form"] == form_names[2]) operation += "_init";
     std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10llu %11s %11s  ", operation.c_str(),
                   c["size_class"].get<std::string>().c_str(), c["shape"].get<std::string>().c_str(),
                   static_cast<unsigned long long>(calls), time_text(time_s).c_str(),
                   time_text(time_s / static_cast<double>(std::max<std::uint64_t>(calls, 1))).c_str());
     out << line << c["algorithm"].get<std::string>() << ": " << c["reason"].get<std::string>() << '\n';
   }
+  if (report["options"].contains("verify")) out << "  " << checks_text(report["classes"]) << '\n';
   for (const Json& n : report["native"]) {
     out << "  left to the MPI: " << n["calls"] << " " << n["operation"].get<std::string>() << ": "
         << n["reason"].get<std::string>() << '\n';
   }
   for (const Json& l : report["learning"]) out << "  learned: " << learning_line(l) << '\n';
+  for (const Json& h : report["hints"]) out << "  hint: " << h.get<std::string>() << '\n';
   for (const Json& w : report["warnings"]) out << "  warning: " << w.get<std::string>() << '\n';
   return out.str();
 }
@@ -113,14 +164,14 @@ std::string summary(const Json& report) {
 }  // namespace
 
 std::uint64_t Records::absorb(const Communicator& c, Operation operation, int size_class,
-                              const CallClass& entry, bool is_blocking) {
+                              const CallClass& entry, CallForm form) {
   if (entry.kind == CallClass::Kind::learned) return absorb_learned(c, operation, size_class, *entry.learned);
   const std::uint64_t by_stand_in =
-      entry.stand_in == nullptr ? 0 : absorb(c, operation, size_class, *entry.stand_in, is_blocking);
+      entry.stand_in == nullptr ? 0 : absorb(c, operation, size_class, *entry.stand_in, form);
   if (entry.calls == 0) return by_stand_in;
   absorb_class(
       c,
-      {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), is_blocking},
+      {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), form},
       entry);
   return entry.calls + by_stand_in;
 }
@@ -129,40 +180,76 @@ std::uint64_t Records::absorb(const Communicator& c, Operation operation, int si
 std::uint64_t Records::absorb_learned(const Communicator& c, Operation operation, int size_class,
                                       const LearnedClass& learned) {
   std::uint64_t calls = 0;
-  for (const CallClass& entry : learned.blocking) calls += absorb(c, operation, size_class, entry, true);
-  for (const CallClass& entry : learned.non_blocking) calls += absorb(c, operation, size_class, entry, false);
+  for (const CallClass& entry : learned.blocking) calls += absorb(c, operation, size_class, entry, CallForm::blocking);
+  for (const CallClass& entry : learned.non_blocking)
+    calls += absorb(c, operation, size_class, entry, CallForm::non_blocking);
+  for (const CallClass& entry : learned.persistent)
+    calls += absorb(c, operation, size_class, entry, CallForm::persistent);
   if (c.rank == 0 && learned_.size() < most_learned)
     learned_.push_back(learning_json(c, operation, size_class, learned).dump());
   return calls;
+}
+
+void Records::describe(const Communicator& c, const tuning::Choice& choice, Record* record) {
+  record->parameters = parameter_text(choice.parameters);
+  record->reason = choice.reason;
+  record->source = choice.source;
+  record->layout = c.layout->text();
+  record->is_oversubscribed = c.is_oversubscribed;
+}
+
+std::shared_ptr<HostStarts> Records::starts_of_host(const Communicator& c, Operation operation,
+                                                    int size_class, const tuning::Choice& choice) {
+  Left& left = left_[{shape_of(c), static_cast<int>(operation), size_class, std::string(choice.name()),
+                      CallForm::persistent}];
+  describe(c, choice, &left.record);
+  return left.starts;
+}
+
+std::shared_ptr<HostStarts> Records::starts_of_host(Operation operation, NativeReason reason) {
+  auto& starts = left_for_[{operation, reason}];
+  if (starts == nullptr) starts = std::make_shared<HostStarts>();
+  return starts;
+}
+
+void Records::absorb_starts() {
+  for (auto& [key, left] : left_) {
+    const std::uint64_t calls = left.starts->calls.exchange(0);
+    if (calls == 0) continue;
+    Record& record = classes_.try_emplace(key, left.record).first->second;
+    record.calls += calls;
+    record.bytes += left.starts->bytes.exchange(0);
+  }
+  for (auto& [key, starts] : left_for_) add_native(key.first, key.second, starts->calls.exchange(0));
 }
 
 void Records::absorb_class(const Communicator& c, const Key& key, const CallClass& entry) {
   Record& record = classes_[key];
   record.calls += entry.calls;
   record.bytes += entry.bytes;
-  record.time_s += entry.estimated_s();
-  record.is_sampled = record.is_sampled || entry.samples < entry.calls;
-  record.parameters = parameter_text(entry.choice->parameters);
-  record.reason = entry.choice->reason;
-  record.source = entry.choice->source;
-  record.layout = c.layout->text();
-  record.is_oversubscribed = c.is_oversubscribed;
+  record.checks += entry.checks;
+  record.mismatches += entry.mismatches;
+  add(&record.time, entry.times.of(entry.calls));
+  record.is_sampled = record.is_sampled || entry.times.count() < entry.calls;
+  describe(c, *entry.choice, &record);
 }
 
 void Records::absorb(const Communicator& c) {
   std::uint64_t calls = 0;
-  const auto absorb_tables = [&](const OperationTables& tables, Operation operation, bool is_blocking) {
+  const auto absorb_tables = [&](const OperationTables& tables, Operation operation, CallForm form) {
     const auto& table = tables[static_cast<std::size_t>(operation)];
-    if (table != nullptr) calls += absorb_classes(c, *table, operation, is_blocking);
+    if (table != nullptr) calls += absorb_classes(c, *table, operation, form);
   };
   for (int op = 0; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);
     add_native(operation, c.native_reason, c.native_calls[op]);
     add_native(operation, NativeReason::few_calls, c.early_calls[op]);
     calls += c.native_calls[op] + c.early_calls[op];
-    absorb_tables(c.classes, operation, true);
-    for (const auto& [region, tables] : c.region_classes) absorb_tables(tables, operation, true);
-    if (c.queue) absorb_tables(c.queue->classes, operation, false);
+    absorb_tables(c.classes, operation, CallForm::blocking);
+    for (const auto& [region, tables] : c.region_classes) absorb_tables(tables, operation, CallForm::blocking);
+    if (c.queue == nullptr) continue;
+    absorb_tables(c.queue->classes, operation, CallForm::non_blocking);
+    absorb_tables(c.queue->persistent, operation, CallForm::persistent);
   }
   if (calls != 0 && communicators_.size() < most_communicators) {
     communicators_.push_back(
@@ -171,38 +258,59 @@ void Records::absorb(const Communicator& c) {
 }
 
 void Records::add_native(Operation operation, NativeReason reason, std::uint64_t calls) {
-  if (calls != 0) native_[{static_cast<int>(operation), std::string(describe(reason))}] += calls;
+  if (calls != 0) native_[{static_cast<int>(operation), std::string(runtime::describe(reason))}] += calls;
 }
 
 std::uint64_t Records::absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
-                                      bool is_blocking) {
+                                      CallForm form) {
   std::uint64_t calls = 0;
   for (const auto& by_class : table) {
     for (int size_class = 0; size_class < tuning::size_class_count; ++size_class) {
-      calls += absorb(c, operation, size_class, by_class[static_cast<std::size_t>(size_class)], is_blocking);
+      calls += absorb(c, operation, size_class, by_class[static_cast<std::size_t>(size_class)], form);
     }
   }
   return calls;
 }
 
-std::string Records::to_text() const {
+CallTimes::Sum Records::blocking_time() const {
+  CallTimes::Sum sum;
+  for (const auto& [key, record] : classes_) {
+    if (key.form == CallForm::blocking) add(&sum, record.time);
+  }
+  return sum;
+}
+
+std::string Records::to_text(const RankTime& rank_time) const {
+  const CallTimes::Sum blocking = blocking_time();
+  // Several threads may really have spent more than the time that passed.
+  const double left_s = std::max(rank_time.wall_s - blocking.measured_s, 0.0);
+  const double share = blocking.estimated_s > left_s ? left_s / blocking.estimated_s : 1;
+  const auto time_of = [share](const CallTimes::Sum& time, CallForm form) {
+    return time.measured_s + (form == CallForm::blocking ? share : 1) * time.estimated_s;
+  };
   Json out = {{"classes", Json::array()},
               {"native", Json::array()},
               {"communicators", Json::array()},
-              {"learning", parsed(learned_)}};
+              {"learning", parsed(learned_)},
+              {"blocking_s", std::min(time_of(blocking, CallForm::blocking), rank_time.wall_s)},
+              {"blocking_error_s", std::min(blocking.error_s, rank_time.wall_s)},
+              {"under_way_s", rank_time.under_way_s}};
   for (const auto& [key, r] : classes_) {
     out["classes"].push_back({{"shape", key.shape},
                               {"layout", r.layout},
                               {"oversubscribed", r.is_oversubscribed},
                               {"operation", std::string(name(static_cast<Operation>(key.operation)))},
-                              {"form", key.is_blocking ? "blocking" : "non-blocking"},
+                              {"form", form_names[static_cast<std::size_t>(key.form)]},
                               {"size_class", tuning::class_label(key.size_class)},
                               {"bytes_low", tuning::class_low(key.size_class)},
                               {"bytes_high", tuning::class_high(key.size_class)},
                               {"calls", r.calls},
                               {"bytes", r.bytes},
-                              {"time_s", r.time_s},
+                              {"checks", r.checks},
+                              {"mismatches", r.mismatches},
+                              {"time_s", time_of(r.time, key.form)},
                               {"time_mean_s", 0.0},
+                              {"time_error_s", std::min(r.time.error_s, rank_time.wall_s)},
                               {"sampled", r.is_sampled},
                               {"algorithm", key.algorithm},
                               {"parameters", parameter_json(r.parameters)},
@@ -233,13 +341,13 @@ std::string Records::learning_text() const {
 
 std::string Records::merge(const std::vector<std::string>& texts) {
   std::map<std::string, Json> classes, native, communicators;
-  std::vector<double> rank_time_s;
+  Spread blocking, under_way;
   std::vector<Json> learning;
   for (const std::string& text : texts) {
     const Json rank = Json::parse(text);
-    rank_time_s.push_back(0);
+    blocking.add(rank["blocking_s"], rank["blocking_error_s"]);
+    under_way.add(rank["under_way_s"], 0);
     for (const Json& entry : rank["classes"]) {
-      rank_time_s.back() += entry["time_s"].get<double>();
       Json& merged =
           classes
               .try_emplace(identity(entry, {"shape", "operation", "form", "bytes_high", "algorithm"}), entry)
@@ -268,11 +376,9 @@ std::string Records::merge(const std::vector<std::string>& texts) {
   for (auto& [id, entry] : native) out["native"].push_back(std::move(entry));
   keep_most_important(&learning);
   out["learning"] = learning;
-  double total_s = 0;
-  for (double t : rank_time_s) total_s += t;
   out["collective_time_s"] = {
-      {"max", rank_time_s.empty() ? 0.0 : *std::max_element(rank_time_s.begin(), rank_time_s.end())},
-      {"mean", rank_time_s.empty() ? 0.0 : total_s / static_cast<double>(rank_time_s.size())}};
+      {"max", blocking.most_s}, {"mean", blocking.mean_s()}, {"error", blocking.error_s}};
+  out["under_way_time_s"] = {{"max", under_way.most_s}, {"mean", under_way.mean_s()}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -318,6 +424,7 @@ std::string write_report(const std::string& where, const JobFacts& facts,
   report["options"] = non_default_options(facts.options);
   report.update(Json::parse(Records::merge(texts)));
   report["warnings"] = facts.warnings;
+  report["hints"] = facts.hints;
   if (where == "-") {
     const std::string text = summary(report);
     std::fwrite(text.data(), 1, text.size(), stderr);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,7 +20,8 @@ namespace unisono::runtime {
 struct Record {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
-  double time_s = 0;  // estimated from the timed calls
+  std::uint64_t checks = 0, mismatches = 0;
+  CallTimes::Sum time;
   bool is_sampled = false;
   std::string parameters;  // "segment=65536 window=2"
   std::string reason, source;
@@ -26,17 +29,30 @@ struct Record {
   bool is_oversubscribed = false;
 };
 
+// A rank's time from MPI_Init on, and how much of it calls that do not block were under way.
+struct RankTime {
+  double wall_s = std::numeric_limits<double>::infinity();
+  double under_way_s = 0;
+};
+
 class Records {
  public:
   // Adds what `communicator` has seen; once per communicator, when it is freed or the job ends.
   void absorb(const Communicator& communicator);
   void add_native(Operation operation, NativeReason reason, std::uint64_t calls);
+  // What the starts of a persistent call are counted in that is left to the host: by decision, or before one.
+  // The program may start it when its communicator is gone.
+  std::shared_ptr<HostStarts> starts_of_host(const Communicator& c, Operation operation, int size_class,
+                                             const tuning::Choice& choice);
+  std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason);
+  void absorb_starts();  // all that were made since the last time
   // Only one class of it, which begins anew. How many calls these are.
   std::uint64_t absorb(const Communicator& communicator, Operation operation, int size_class,
-                       const CallClass& entry, bool is_blocking);
+                       const CallClass& entry, CallForm form);
   // This rank's records as JSON text, and the merge of all ranks' texts (rank order): counts of the busiest
-  // rank, time as maximum and mean.
-  std::string to_text() const;
+  // rank, time as maximum and mean. What is estimated does not make a rank's blocking calls take longer than
+  // the rank ran.
+  std::string to_text(const RankTime& rank_time = {}) const;
   static std::string merge(const std::vector<std::string>& texts);
   // Of that only what was learned (`learned_in` reads it): empty on most ranks.
   std::string learning_text() const;
@@ -47,7 +63,7 @@ class Records {
     int operation;
     int size_class;
     std::string algorithm;
-    bool is_blocking;
+    CallForm form;
     auto operator<=>(const Key&) const = default;
   };
   struct Seen {
@@ -56,14 +72,22 @@ class Records {
     int size, nodes;
     std::uint64_t calls;
   };
+  CallTimes::Sum blocking_time() const;
+  static void describe(const Communicator& c, const tuning::Choice& choice, Record* record);
   void absorb_class(const Communicator& c, const Key& key, const CallClass& entry);
   std::uint64_t absorb_learned(const Communicator& c, Operation operation, int size_class,
                                const LearnedClass& learned);
   std::uint64_t absorb_classes(const Communicator& c, const ClassTable& table, Operation operation,
-                               bool is_blocking);
+                               CallForm form);
   static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
   std::vector<std::string> learned_;                     // JSON
   std::map<Key, Record> classes_;
+  struct Left {
+    Record record;
+    std::shared_ptr<HostStarts> starts = std::make_shared<HostStarts>();
+  };
+  std::map<Key, Left> left_;
+  std::map<std::pair<Operation, NativeReason>, std::shared_ptr<HostStarts>> left_for_;
   std::map<std::pair<int, std::string>, std::uint64_t> native_;  // operation, reason
   std::vector<Seen> communicators_;
 };
@@ -76,7 +100,7 @@ struct JobFacts {
   std::vector<std::string> node_names;  // one per node, with its number of ranks and usable cores beside it
   std::vector<int> node_ranks;
   std::vector<int> node_cores;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, hints;
 };
 
 // Gathers every rank's records to rank 0 of `world` (collective).

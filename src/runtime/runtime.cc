@@ -43,8 +43,8 @@ void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error)
   if (job != nullptr) job->host_has_started(host, is_over, context);
 }
 
-Outcome prepare_collective(const Call& call) {
-  return job == nullptr ? Outcome::native : job->prepare(call);
+Prepared prepare_collective(const Call& call) {
+  return job == nullptr ? Prepared() : job->prepare(call);
 }
 
 void end_calls(host::Comm comm) {

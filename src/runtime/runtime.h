@@ -2,8 +2,10 @@
 // One process's life under Unisono, as the entry layer sees it: start, calls, end.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +48,7 @@ struct BlockArguments {
 struct Call {
   Operation operation = Operation::barrier;
   bool is_in_place = false;
+  bool is_persistent = false;  // one start of a call that was made to be repeated
   int root = 0;
   host::Comm comm{};
   const void* send_buffer = nullptr;
@@ -115,9 +118,23 @@ struct HostPart {
 // Without `host`: the host cannot, on all ranks alike, and the call is not checked.
 Outcome start_collective(const Call& call, const Completion& completion, HostPart** host = nullptr);
 void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
+// What the starts of persistent calls are counted in that the host makes.
+struct HostStarts {
+  void add(std::uint64_t bytes_of_call) {
+    calls.fetch_add(1, std::memory_order_relaxed);
+    bytes.fetch_add(bytes_of_call, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> calls{0}, bytes{0};
+};
+struct Prepared {
+  Outcome outcome = Outcome::native;
+  std::shared_ptr<HostStarts> host_starts{};  // null: nothing is counted
+  std::uint64_t bytes = 0;                    // of each start
+};
 // Of a persistent call, when it is made, where MPI lets us block: sets its communicator up. Says whether
-// start_collective will take such calls. Collective.
-Outcome prepare_collective(const Call& call);
+// start_collective will take such calls; where it will not, each start of the host's is to be counted.
+// Collective.
+Prepared prepare_collective(const Call& call);
 // Waits for the calls under way on a communicator, and for its set-up. Collective.
 void end_calls(host::Comm comm);
 // Are calls under way in this process?

@@ -8,6 +8,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/clock.h"
 #include "schedule/run_state.h"
 
 namespace unisono::schedule {
@@ -163,14 +164,14 @@ void Executor::State::test_awaits() {
 
 void Executor::State::wait_idle() {
   if (has_moved) {
-    idle_polls = 0;
-    backoff.reset();
+    end_wait();
     return;
   }
   if (message_count > 0) {
     const bool is_crowded = shm::gives_core_away(wait_config().policy);
     const std::uint32_t polls = is_crowded ? polls_per_yield_when_crowded : polls_per_yield;
     if (++idle_polls % polls == 0) {
+      if (idle_since_ns == 0) idle_since_ns = now_ns();
       if (ground.others.call != nullptr) ground.others.call(ground.others.argument);
       sched_yield();
     }
@@ -182,6 +183,12 @@ void Executor::State::wait_idle() {
     backoff.emplace(waiting);
   }
   backoff->step();
+}
+
+void Executor::State::end_wait() {
+  idle_polls = 0;
+  backoff.reset();
+  if (idle_since_ns != 0) shm::long_waits_ns += now_ns() - std::exchange(idle_since_ns, 0);
 }
 
 const shm::WaitConfig& Executor::State::wait_config() const {
@@ -232,7 +239,7 @@ void Executor::State::test_abandoned() {
 }
 
 int Executor::State::finish() {
-  backoff.reset();
+  end_wait();
   if (error != host::success) drain();
   if (!compiled->has_channels) return error;
   for (std::size_t i = 0; i < stages.size(); ++i) {

@@ -93,6 +93,7 @@ struct Executor::State {
   void start(const Compiled& compiled, const Ground& ground, const Data& data);
   bool poll();
   void wait_idle();
+  void end_wait();
   int finish();
   int run_fused(const Compiled& compiled, const Ground& ground, const Data& data);
   void fail(int code);
@@ -230,6 +231,7 @@ struct Executor::State {
   std::vector<host::Request> abandoned;
   std::vector<Arena> retired;
   std::uint32_t idle_polls = 0;
+  std::uint64_t idle_since_ns = 0;  // of a long wait for messages; 0: there is none
   shm::WaitConfig waiting;  // what backoff refers to
   std::optional<shm::Backoff> backoff;
 };

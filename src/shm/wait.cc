@@ -43,6 +43,8 @@ long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value,
 
 }  // namespace
 
+thread_local constinit std::uint64_t long_waits_ns = 0;
+
 std::string_view name(WaitPolicy policy) {
   return policy_names[static_cast<std::size_t>(policy)];
 }
@@ -91,6 +93,7 @@ void Backoff::look_at_clock() {
     next_progress_ns_ = now + first_progress_ns;
   }
   if (now < next_progress_ns_) return;
+  is_long_ = true;
   make_progress();
   if (now - started_ns_ > yield_after_ns) sched_yield();
   next_progress_ns_ = now + progress_interval_ns;
@@ -99,10 +102,13 @@ void Backoff::look_at_clock() {
 void Backoff::give_core_away() {
   sched_yield();
   if (steps_ % yields_per_progress != 0) return;
+  if (!is_long_) {
+    is_long_ = true;
+    started_ns_ = now_ns();
+  }
   make_progress();
   if (config_.policy != WaitPolicy::futex || config_.doorbell == nullptr) return;
   const std::uint64_t now = now_ns();
-  if (started_ns_ == 0) started_ns_ = now;
   if (now - started_ns_ < sleep_after_ns) return;
   // Announced now, asleep from the next step on: in between the caller looks once more.
   config_.doorbell->sleepers.fetch_add(1, std::memory_order_acq_rel);
@@ -117,6 +123,10 @@ void Backoff::sleep_for_a_ring() {
   sleep_ns_ = std::min(2 * sleep_ns_, longest_sleep_ns);
   make_progress();
   token_ = config_.doorbell->rings.load(std::memory_order_acquire);
+}
+
+std::uint64_t Backoff::waited_ns() const {
+  return now_ns() - started_ns_;
 }
 
 void Backoff::leave() {

@@ -39,6 +39,10 @@ struct WaitConfig {
   Doorbell* doorbell = nullptr;  // policy futex sleeps here; a slice sets it to its own
 };
 
+// How much of this thread's time went into waits of more than some microseconds, since it began. Small calls
+// are too short for two looks at the clock, but one for which a rank came late is not.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t long_waits_ns;
+
 // One wait: `Backoff backoff(config); while (!ready()) backoff.step();`. The first steps cost nothing but a
 // pause (policy spin, pause), then time is looked at: progress after about 2 us, then every few us. yield
 // gives the core away at every step and makes progress every few steps; futex sleeps briefly (bounded, so
@@ -47,6 +51,7 @@ class Backoff {
  public:
   explicit Backoff(const WaitConfig& config) : config_(config) {}
   ~Backoff() {
+    if (is_long_) long_waits_ns += waited_ns();
     if (is_announced_) leave();
   }
   Backoff(const Backoff&) = delete;
@@ -61,11 +66,13 @@ class Backoff {
     if (config_.progress.call != nullptr) config_.progress.call(config_.progress.argument);
   }
   void leave();
+  std::uint64_t waited_ns() const;
 
   const WaitConfig& config_;
   std::uint32_t steps_ = 0;
   std::uint32_t token_ = 0;  // the doorbell's count before the caller last looked whether it is ready
   bool is_announced_ = false;
+  bool is_long_ = false;
   std::uint64_t started_ns_ = 0;
   std::uint64_t next_progress_ns_ = 0;
   std::uint64_t sleep_ns_ = 0;

@@ -56,8 +56,7 @@ std::string why_not_taken(const Choice& choice, const Question& question) {
   if (legality.waits_inside && !question.is_blocking)
     return "waits inside, which calls that do not block must not";
   if (!legality.needs_one_node && !question.may_send)
-    return "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE "
-           "(or UNISONO_PROGRESS=calls), and on communicators that have made a blocking or persistent call";
+    return std::string(needs_progress);
   return algorithms::why_illegal(*choice.algorithm, question.problem, question.bytes(),
                                  question.has_shared_memory, question.has_single_copy);
 }
@@ -83,17 +82,26 @@ std::vector<Considered> Decider::consider(const Question& question) const {
 }
 
 Choice Decider::decide(const Question& question) {
-  std::string refused;
+  std::string refused, without_progress;
+  const auto by_the_host = [&](Choice choice) {
+    if (!without_progress.empty()) {
+      choice.is_for_progress = true;
+      choice.reason = without_progress + " " + std::string(needs_progress);
+    }
+    choice.reason += refused;
+    return choice;
+  };
   for (Chooser* chooser : in_order()) {
     for (Choice& choice : chooser->candidates(question)) {
       const std::string why = why_not_taken(choice, question);
       if (why.empty()) {
-        if (choice.algorithm != nullptr) {
+        if (choice.algorithm == nullptr && choice.source != "forced") return by_the_host(std::move(choice));
+        if (choice.algorithm != nullptr)
           choice.parameters = algorithms::with_standards(*choice.algorithm, choice.parameters);
-        }
         choice.reason += refused;
         return choice;
       }
+      if (why == needs_progress && without_progress.empty()) without_progress = choice.name();
       if (choice.source == "forced") {
         const std::string what =
             std::string(name(question.problem.operation)) + ":" + std::string(choice.name());
@@ -117,7 +125,7 @@ Choice Decider::decide(const Question& question) {
     if (refusals_.insert(why).second) warnings_.push_back(why);
     return {.reason = why};
   }
-  return {.reason = "no rule has a faster algorithm for this case" + refused};
+  return by_the_host({.reason = "no rule has a faster algorithm for this case"});
 }
 
 }  // namespace unisono::tuning

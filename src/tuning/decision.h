@@ -46,6 +46,7 @@ struct Choice {
   // "forced", "application table", "learned", "site table", "rule", "native"
   std::string_view source = "native";
   bool is_exact = false;      // by a table, of just this layout and size class
+  bool is_for_progress = false;  // native, since what would have served the call needs_progress
   bool is_asked_for = false;  // by a table, for just this case: who wrote it is told why it is refused
 
   std::string_view name() const {
@@ -61,6 +62,11 @@ class Chooser {
   // In order of preference; empty: no opinion. An answer may be illegal: the Decider checks.
   virtual std::vector<Choice> candidates(const Question& question) = 0;
 };
+
+// Would calls of this kind have been Unisono's, but for what its messages need to go on (why_not_taken)?
+inline constexpr std::string_view needs_progress =
+    "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE "
+    "(or UNISONO_PROGRESS=calls), and on communicators that have made a blocking or persistent call";
 
 // Why the choice may not be taken, as a clause ("needs several nodes, there is 1"); empty: it may.
 std::string why_not_taken(const Choice& choice, const Question& question);

@@ -135,7 +135,7 @@ class GuardedPolicy : public Policy {
 
   void choose(int k, std::string why) {
     chosen_ = k;
-    why_chosen_ = std::move(why);
+    why_next_ = std::move(why);
   }
 
   Task measure_reference(const char* why) {
@@ -147,7 +147,8 @@ class GuardedPolicy : public Policy {
   }
 
   Task monitor() {
-    why_ = why_chosen_;
+    // A reason is of one change: what is used again after a trial has shown something else by that.
+    why_ = why_next_.empty() ? "kept: what was tried was not faster" : std::exchange(why_next_, {});
     const double most_periods = long_period_s / (time_s(chosen_) * settings_.iterations);
     const int periods = std::clamp(static_cast<int>(std::min<double>(most_periods, factor_)), first_factor,
                                    std::max(factor_, first_factor));
@@ -157,12 +158,12 @@ class GuardedPolicy : public Policy {
   // The next trial, where there is something to be tried that can be paid for. What would be used without
   // learning is tried on credit: the program would be worse off if it had to be earned first. So is what to
   // fall back on, where the choice has turned bad.
-  Task proceed() {
+  Task proceed(const char* why = "on trial") {
     const int next = next_untried();
     const bool is_on_credit =
         next == usual ? !at(usual).is_hint_seen : next == reference && std::exchange(has_credit_, false);
     const int k = budget_->balance_s() > 0 || is_on_credit ? next : -1;
-    return k >= 0 ? probe(k, "on trial") : monitor();
+    return k >= 0 ? probe(k, why) : monitor();
   }
 
   bool is_long() const { return time_s(chosen_) > long_call_s; }
@@ -198,6 +199,7 @@ class GuardedPolicy : public Policy {
   // every second one, so that what changes by and by favours neither.
   Task round() {
     stage_ = Stage::duel;
+    why_ = "compared with each other, batch by batch";
     Task task{.looks = looks_at_long_calls + 1, .lead_in = 1};
     for (const BatchKind& kind : batch_kinds) {
       if (time_s(chosen_) >= kind.below_s) continue;
@@ -252,7 +254,8 @@ class GuardedPolicy : public Policy {
     at(chosen_).is_hint_seen = true;
     // A program whose times go up and down must not be stopped by each of these.
     factor_ = has_credit_ ? first_factor : std::min(2 * factor_, settings_.most_factor);
-    return proceed();
+    return proceed(is_bad ? "on trial, since what ran before became slower than the second best was"
+                          : "on trial, since the times of what ran before have changed");
   }
 
   Task stay() {
@@ -368,7 +371,7 @@ class GuardedPolicy : public Policy {
   Budget* budget_;
   std::vector<State> of_;
   int chosen_ = 0;
-  std::string why_chosen_;
+  std::string why_next_;  // of a choice that is not in use yet
   int factor_ = first_factor;
   bool is_confirmed_ = false;  // the choice, once more
   bool is_model_asked_ = false;

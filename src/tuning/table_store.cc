@@ -76,7 +76,7 @@ Json stored_rules(const std::string& file, std::string* warning) {
   }
   std::error_code ignored;
   fs::rename(file, file + ".damaged", ignored);
-  *warning = file + " was no table of this version; it is called .damaged now, and a new one begins";
+  *warning = file + " was no table of this version: it is called .damaged now, and a new one has begun";
   return Json::array();
 }
 
@@ -147,19 +147,24 @@ std::vector<std::string> stored_files(const StorePlace& place, std::size_t most)
   return files;
 }
 
-std::string store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules) {
+std::string Stored::message(const std::string& what) const {
+  if (problem.empty()) return note;
+  return what + " is not kept: " + problem + (note.empty() ? "" : "; " + note);
+}
+
+Stored store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules) {
   if (place.directory.empty() || rules.empty()) return {};
   std::error_code failed;
   fs::create_directories(place.directory, failed);
-  if (failed) return problem_with(place.directory, failed.value());
+  if (failed) return {.problem = problem_with(place.directory, failed.value()), .note = {}};
   const Lock lock(place.directory + "/.lock");
-  if (!lock.problem().empty()) return lock.problem();
-  std::string warning;
-  Json merged = stored_rules(place.file, &warning);
+  if (!lock.problem().empty()) return {.problem = lock.problem(), .note = {}};
+  Stored stored;
+  Json merged = stored_rules(place.file, &stored.note);
   for (const Rule& rule : rules) merge_into(&merged, rule);
   provenance.date = now_text();
-  const std::string problem = write_whole(place.file, table_text(provenance, merged));
-  return problem.empty() ? warning : problem;
+  stored.problem = write_whole(place.file, table_text(provenance, merged));
+  return stored;
 }
 
 }  // namespace unisono::tuning

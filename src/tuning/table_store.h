@@ -30,8 +30,14 @@ StorePlace store_place(const std::string& cache, const std::string& machine, con
 std::vector<std::string> stored_files(const StorePlace& place, std::size_t most = 64);
 
 // Merges `rules` into the file of the job's shape: one replaces the one with equal conditions, all others
-// stay, also those that this version cannot read. Waits a bounded time for other jobs. Empty, or what went
-// wrong. Rank 0 calls it. The date of the provenance is filled in.
-std::string store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules);
+// stay, also those that this version cannot read. Waits a bounded time for other jobs. Rank 0 calls it. The
+// date of the provenance is filled in.
+struct Stored {
+  std::string problem;  // why nothing was kept; empty: all was
+  std::string note;     // what the user should know all the same
+  // As one sentence about `what` ("what was learned"); empty: there is nothing to say.
+  std::string message(const std::string& what) const;
+};
+Stored store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules);
 
 }  // namespace unisono::tuning

@@ -62,8 +62,31 @@ class TestTables:
         assert first == (
             "Unisono 0.1.0 on Open MPI 5.0.11: 16 ranks on 3 nodes (3, 5, 8), 2 usable cores each"
         )
-        assert "12.5 s" in second and "2 s (16%) on the slowest rank, 1.5 s on average" in second
+        assert "12.5 s" in second and "~2 s +- 50 ms (16%) on the slowest rank, 1.5 s on average" in second
         assert third == "options: algorithm=allreduce:two_level_ring, pool_bytes=512M"
+
+    def test_headline_of_calls_that_were_all_timed(self, example: dict[str, Any]) -> None:
+        example["collective_time_s"]["error"] = 0
+        assert "in collectives 2 s (16%) on" in printed(example)
+
+    def test_persistent_calls_are_named_as_the_program_made_them(self, example: dict[str, Any]) -> None:
+        example["classes"][1] |= {"form": "persistent", "algorithm": "native", "time_s": 0.0}
+        row = next(line for line in printed(example).splitlines() if line.startswith("bcast_init"))
+        assert " s " not in row and "us" not in row, "nobody knows how long they took"
+
+    def test_checks_are_told(self, example: dict[str, Any]) -> None:
+        assert "against the MPI" not in printed(example)
+        example["options"]["verify"] = "sample"
+        assert "checked 0 calls against the MPI, all alike" in printed(example)
+        example["classes"][0] |= {"checks": 1200, "mismatches": 1}
+        assert "checked 1,200 calls against the MPI, 1 of them were wrong" in printed(example)
+
+    def test_calls_that_do_not_block_stand_apart(self, example: dict[str, Any]) -> None:
+        example["classes"][1]["form"] = "non-blocking"
+        example["under_way_time_s"] = {"max": 2.5, "mean": 2.0}
+        text = printed(example)
+        assert "calls that do not block were under way for 2.5 s (20%) at most" in text
+        assert "timed from start to end" in text
 
     def test_classes(self, example: dict[str, Any]) -> None:
         lines = printed(example).splitlines()

@@ -213,7 +213,8 @@ def _overview_of_run(run: Run) -> Overview:
     wall_s, collective_s = content["wall_s"], content["collective_time_s"]["max"]
     calls = sum(row["calls"] for row in (*content["classes"], *content["native"]))
     ours = sum(row["calls"] for row in content["classes"] if row["algorithm"] != "native")
-    figures = [(text.percent(collective_s / wall_s), "of the run in collectives")] if wall_s else []
+    about = "~" if content["collective_time_s"]["error"] else ""
+    figures = [(about + text.percent(collective_s / wall_s), "of the run in collectives")] if wall_s else []
     figures += [(tables.count_text(calls), "collective calls")]
     figures += [(text.percent(ours / calls), "of them served by Unisono")] if calls else []
     speeds = [row["native_s"] / row["time_s"] for row in speedups.learned(run)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unisono import bench, tables
+from unisono import bench, report, tables
 from unisono.page import asking, text
 from unisono.page.colours import Algorithms
 from unisono.page.grid import SIZELESS, Entry, Grid, grid
@@ -93,7 +93,7 @@ def _recorded(run: Run) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:
             decisions.append(
                 _Decision(
                     operation=operation,
-                    label=("i" if form == "non-blocking" else "") + operation,
+                    label=report.operation_text({"operation": operation, "form": form}),
                     low=low,
                     high=high,
                     algorithm=text.algorithm(most["algorithm"], most["parameters"]),

@@ -51,6 +51,7 @@ class CallClass:
     algorithm: str
     source: str
     reason: str
+    is_blocking: bool
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Shares:
     reasons: Sequence[Reason]
     native: Sequence[dict[str, Any]]
     warnings: Sequence[str]
+    hints: Sequence[str]
     learned: str  # what learning cost, and its budget
 
 
@@ -103,31 +105,37 @@ def of_run(run: Run) -> Shares:
         reasons=_reasons(content["classes"]),
         native=content["native"],
         warnings=content["warnings"],
+        hints=content["hints"],
         learned=_learned(content),
     )
 
 
 def _headline(content: dict[str, Any]) -> str:
-    collective = content["collective_time_s"]
-    return (
-        f"{text.seconds(content['wall_s'])} from MPI_Init to MPI_Finalize; in collectives {text.seconds(collective['max'])} "
+    collective, wall_s = content["collective_time_s"], content["wall_s"]
+    sentence = (
+        f"{text.seconds(wall_s)} from MPI_Init to MPI_Finalize; in collectives {report.in_collectives_text(collective, wall_s)} "
         f"on the slowest rank, {text.seconds(collective['mean'])} on average"
     )
+    if content["under_way_time_s"]["max"]:
+        sentence += f"; {report.under_way_text(content['under_way_time_s'], wall_s)}"
+    return sentence
 
 
 def _about(content: dict[str, Any]) -> list[tuple[str, str]]:
     options = ", ".join(f"{name}={value}" for name, value in content["options"].items())
+    checks = [("verify", report.checks_text(content))] if "verify" in content["options"] else []
     return [
         ("Unisono", content["unisono"]),
         ("MPI", content["mpi"]),
         ("ranks", f"{report.layout_text(content['nodes'])}, {report.cores_text(content['usable_cores'])}"),
         ("options", options or "all as they are by themselves"),
+        *checks,
     ]
 
 
 def _class(row: dict[str, Any]) -> CallClass:
     return CallClass(
-        label=("i" if row["form"] == "non-blocking" else "") + row["operation"],
+        label=report.operation_text(row),
         shape=row["shape"],
         size=row["size_class"],
         bytes_high=row["bytes_high"],
@@ -141,6 +149,7 @@ def _class(row: dict[str, Any]) -> CallClass:
         algorithm=text.algorithm(row["algorithm"], row["parameters"]),
         source=row["source"],
         reason=row["reason"],
+        is_blocking=row["form"] == "blocking",
     )
 
 
@@ -149,7 +158,8 @@ def _bar(of: Sequence[CallClass], wall_s: float, axis: axes.Both) -> Bar:
     calls = sum(one.calls for one in of)
     is_sampled = any(one.is_sampled for one in of)
     about = "about " if is_sampled else ""
-    share = time_s / wall_s if wall_s else None
+    # Calls that do not block overlap with each other and with the program.
+    share = time_s / wall_s if wall_s and of[0].is_blocking else None
     lines = [
         f"{of[0].label}, {of[0].shape}",
         f"{about}{text.seconds(time_s)} on the slowest rank",

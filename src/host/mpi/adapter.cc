@@ -68,6 +68,7 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Request_get_status_all] = erase(request_get_status_all);
   functions[unisono_slot_Request_get_status_some] = erase(request_get_status_some);
   functions[unisono_slot_Request_free] = erase(request_free);
+  functions[unisono_slot_Cancel] = erase(cancel);
   functions[unisono_slot_Win_test] = erase(win_test);
   functions[unisono_slot_Comm_free] = erase(comm_free);
   functions[unisono_slot_Comm_disconnect] = erase(comm_disconnect);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/mpi/hints.h"
 
+#include <algorithm>
+#include <cctype>
+#include <string>
 #include <string_view>
 
+#include "base/log.h"
 #include "host/mpi/functions.h"
 #include "host/mpi/life.h"
 #include "runtime/runtime.h"
@@ -23,20 +27,23 @@ int delete_nothing(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
+constexpr std::string_view yes_words[] = {"1", "true", "yes", "on"};
+constexpr std::string_view no_words[] = {"0", "false", "no", "off"};
+
 // What the key says; none where it is not there, or says neither.
 Hint read_hint(MPI_Info info) {
   if (info == MPI_INFO_NULL) return Hint::none;
-  char text[16] = "";
+  char text[32] = "";
   int is_there = 0;
   const int error = pmpi.Info_get(info, "unisono_reproducible", sizeof text - 1, text, &is_there);
   if (error != MPI_SUCCESS || is_there == 0) return Hint::none;
-  const std::string_view value(text);
-  for (const std::string_view yes : {"1", "true", "yes", "on"}) {
-    if (value == yes) return Hint::yes;
-  }
-  for (const std::string_view no : {"0", "false", "no", "off"}) {
-    if (value == no) return Hint::no;
-  }
+  std::string value(text);
+  for (char& letter : value) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  if (std::ranges::find(yes_words, value) != std::end(yes_words)) return Hint::yes;
+  if (std::ranges::find(no_words, value) != std::end(no_words)) return Hint::no;
+  // Who asks for the same bits and does not get them must hear of it.
+  log::warning_once("info key unisono_reproducible has the value '" + std::string(text) +
+                    "', which says nothing: it takes 1, true, yes, on, and 0, false, no, off");
   return Hint::none;
 }
 

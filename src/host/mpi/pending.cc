@@ -69,7 +69,10 @@ int request_is_gone(void* state) {
   drop_user(static_cast<Pending*>(state));
   return MPI_SUCCESS;
 }
-int ignore_cancel(void*, int) {
+// Collectives cannot be cancelled, but what this returns not every host hands on: cancel() does.
+thread_local bool is_cancel_of_ours = false;
+int refuse_cancel(void*, int) {
+  is_cancel_of_ours = true;
   return MPI_SUCCESS;
 }
 
@@ -121,7 +124,7 @@ int hold_types(runtime::Call* call, Pending* pending) {
 
 // The call is under way, or over already.
 int make_request(Pending* pending, MPI_Request* request) {
-  const int error = pmpi.Grequest_start(query, request_is_gone, ignore_cancel, pending, &pending->request);
+  const int error = pmpi.Grequest_start(query, request_is_gone, refuse_cancel, pending, &pending->request);
   if (error != MPI_SUCCESS) {
     while (pending->state.load(std::memory_order_acquire) != Pending::has_ended) {
       runtime::make_progress();
@@ -276,6 +279,7 @@ int start_persistent(Persistent* call) {
   const runtime::Completion completion{persistent_has_ended, call};
   if (call->made->is_for_runtime && start_taken(call->made->call, completion, &error)) return error;
   HostCall host_call;
+  if (!call->made->is_for_runtime) call->made->count_start();
   error = call->made->start(&host_call.request);
   if (error != MPI_SUCCESS) {
     persistent_has_ended(call, error);
@@ -344,18 +348,41 @@ void end_persistent_calls() {
   if (private_self != MPI_COMM_NULL && !has_persistent_calls()) pmpi.Comm_free(&private_self);
 }
 
+// Before the host starts it: is it one of its own persistent collectives, of which we keep something?
+static void count_start_of_host(MPI_Request request) {
+  if (host_persistent_count.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(persistent_mutex);
+  const auto found = calls_of_host().find(widen<std::uintptr_t>(request));
+  if (found != calls_of_host().end()) found->second->count_start();
+}
+
 int start(MPI_Request* request) {
   Persistent* call = request == nullptr ? nullptr : find_persistent(*request);
-  return call == nullptr ? pmpi.Start(request) : start_persistent(call);
+  if (call != nullptr) return start_persistent(call);
+  if (request != nullptr) count_start_of_host(*request);
+  return pmpi.Start(request);
 }
 
 int startall(int count, MPI_Request requests[]) {
-  if (!has_persistent_calls()) return pmpi.Startall(count, requests);
+  if (!has_persistent_calls()) {
+    for (int i = 0; i < count; ++i) count_start_of_host(requests[i]);
+    return pmpi.Startall(count, requests);
+  }
   for (int i = 0; i < count; ++i) {
     const int error = start(&requests[i]);
     if (error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
+}
+
+// The host says it as it does of its own collectives: by the error handler that it takes where it knows no
+// communicator.
+int cancel(MPI_Request* request) {
+  is_cancel_of_ours = request != nullptr && find_persistent(*request) != nullptr;
+  const int error = is_cancel_of_ours ? MPI_SUCCESS : pmpi.Cancel(request);
+  if (!std::exchange(is_cancel_of_ours, false)) return error;
+  MPI_Request none = MPI_REQUEST_NULL;
+  return pmpi.Cancel(&none);
 }
 
 int request_free(MPI_Request* request) {

@@ -28,6 +28,12 @@ int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* r
 struct PersistentCall {
   runtime::Call call;
   bool is_for_runtime = false;  // else always started by `start`
+  // Of starts that are the host's (runtime::Prepared); null: they are not counted.
+  std::shared_ptr<runtime::HostStarts> host_starts;
+  std::uint64_t bytes = 0;
+  void count_start() const {
+    if (host_starts != nullptr) host_starts->add(bytes);
+  }
   Start start;
   std::vector<MPI_Datatype> types;
   std::vector<std::shared_ptr<void>> arrays;  // of counts and displacements
@@ -38,7 +44,7 @@ struct PersistentCall {
   PersistentCall() = default;
   PersistentCall(const PersistentCall&) = delete;
   ~PersistentCall();
-  bool holds_nothing() const { return types.empty() && arrays.empty(); }
+  bool holds_nothing() const { return types.empty() && arrays.empty() && host_starts == nullptr; }
   // A copy where the type is a derived one.
   MPI_Datatype hold(MPI_Datatype type);
   const MPI_Datatype* hold(const MPI_Datatype* list, int count);
@@ -65,6 +71,7 @@ int request_get_status_all(int count, const MPI_Request requests[], int* flag, M
 int request_get_status_some(int count, const MPI_Request requests[], int* completed_count, int completed[],
                             MPI_Status statuses[]);
 int request_free(MPI_Request* request);
+int cancel(MPI_Request* request);
 // ... and of those that free what calls under way may still need.
 int comm_free(MPI_Comm* comm);
 int comm_disconnect(MPI_Comm* comm);

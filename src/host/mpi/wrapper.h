@@ -280,12 +280,16 @@ class Form<MPI_Info, MPI_Request*> {
   }
   template <class HostCall>
   int run(const runtime::Call& call, HostCall host_call) {
+    made_->call = call;
+    made_->call.is_persistent = true;
     {
       const Nested nested;
-      made_->is_for_runtime = runtime::prepare_collective(call) == runtime::Outcome::done;
+      runtime::Prepared prepared = runtime::prepare_collective(made_->call);
+      made_->is_for_runtime = prepared.outcome == runtime::Outcome::done;
+      made_->host_starts = std::move(prepared.host_starts);
+      made_->bytes = prepared.bytes;
     }
     if (!made_->is_for_runtime) return leave(host_call);
-    made_->call = call;
     made_->start = host_call;
     return make_persistent(std::move(made_), request_);
   }

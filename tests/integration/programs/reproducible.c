@@ -2,7 +2,8 @@
 // Reductions of inputs whose exponents lie far apart, so that nearly every order of evaluation gives other
 // bits. Prints "HASH h DIFFERENCES d": a hash of all results of all ranks, and how many elements of float32
 // and float64 sums are not what the documented order gives (docs/reproducible.md), computed here once more.
-// Arguments: "hint" asks by the info key on a duplicate of MPI_COMM_WORLD; "set" by MPI_Comm_set_info on it;
+// Arguments: "hint" asks by the info key ("true", or what comes behind) on a duplicate of MPI_COMM_WORLD;
+// "set" by MPI_Comm_set_info on it;
 // "short" leaves out products, complex numbers and the longest vectors;
 // "apart" calls nothing in place (MPICH 4 crashes in its own MPI_Reduce in place at another root than 0).
 #include <complex.h>
@@ -130,7 +131,8 @@ int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   MPI_Info info;
   MPI_Info_create(&info);
-  MPI_Info_set(info, "unisono_reproducible", "true");
+  const int has_value = argc > 2 && strcmp(how, "hint") == 0;
+  MPI_Info_set(info, "unisono_reproducible", has_value ? argv[2] : "true");
   if (strcmp(how, "hint") == 0) MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   if (strcmp(how, "set") == 0) {
     // The communicator is in use before it gets the hint.

@@ -18,8 +18,7 @@ void add_calls(Communicator* c, std::uint64_t calls, double seconds_each) {
   CallClass& entry = c->call_class(Operation::allreduce, true, 8);
   entry.calls = calls;
   entry.bytes = calls * 8;
-  entry.samples = 10;
-  entry.sampled_s = 10 * seconds_each;
+  for (int i = 0; i < 10; ++i) entry.times.add(seconds_each);
   entry.choice = std::make_unique<tuning::Choice>(tuning::Choice{.reason = "because", .source = "rule"});
 }
 
@@ -44,6 +43,42 @@ TEST(ReportTest, RanksAreMergedByMaximumAndMean) {
   EXPECT_EQ(c["sampled"], true);
   EXPECT_DOUBLE_EQ(merged["collective_time_s"]["max"], 300e-6);
   EXPECT_DOUBLE_EQ(merged["collective_time_s"]["mean"], 200e-6);
+}
+
+TEST(ReportTest, EstimatesDoNotMakeARankTakeLongerThanItRan) {
+  Communicator c;
+  add_calls(&c, 1000, 1e-3);
+  Records records;
+  records.absorb(c);
+  const Json merged = Json::parse(Records::merge({records.to_text({.wall_s = 0.5})}));
+  EXPECT_DOUBLE_EQ(merged["collective_time_s"]["max"], 0.5);
+  EXPECT_DOUBLE_EQ(merged["classes"][0]["time_s"], 0.5);
+}
+
+TEST(ReportTest, ALateCallIsTheErrorOfWhatIsEstimated) {
+  Communicator c;
+  add_calls(&c, 1000, 1e-6);
+  CallClass& entry = c.call_class(Operation::allreduce, true, 8);
+  for (int i = 0; i < 30; ++i) entry.times.add(1e-6);
+  entry.times.add(20e-3);
+  Records records;
+  records.absorb(c);
+  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  const double error_s = merged["collective_time_s"]["error"];
+  EXPECT_LT(merged["collective_time_s"]["max"].get<double>(), 25e-3);
+  EXPECT_GT(error_s, 25e-3);
+  EXPECT_EQ(merged["classes"][0]["time_error_s"].get<double>(), error_s);
+}
+
+TEST(ReportTest, CallsThatDoNotBlockAreNoTimeInCollectives) {
+  Communicator c;
+  add_calls(&c, 10, 1e-3);
+  Records records;
+  records.absorb(c, Operation::allreduce, 3, c.call_class(Operation::allreduce, true, 8), CallForm::non_blocking);
+  const Json merged = Json::parse(Records::merge({records.to_text({.under_way_s = 2e-3})}));
+  EXPECT_EQ(merged["classes"][0]["form"], "non-blocking");
+  EXPECT_EQ(merged["collective_time_s"]["max"].get<double>(), 0);
+  EXPECT_DOUBLE_EQ(merged["under_way_time_s"]["max"], 2e-3);
 }
 
 TEST(ReportTest, CommunicatorsOfOneShapeAreAddedUp) {
@@ -79,6 +114,28 @@ TEST(ReportTest, CallsLeftToTheHostCarryTheirReason) {
   ASSERT_EQ(merged["native"].size(), 1u);
   EXPECT_EQ(merged["native"][0]["calls"], 7);
   EXPECT_EQ(merged["native"][0]["reason"], std::string(describe(NativeReason::intercommunicator)));
+}
+
+TEST(ReportTest, StartsOfPersistentCallsThatTheHostMakesAreCounted) {
+  Communicator c;
+  add_calls(&c, 1, 1e-6);
+  Records records;
+  const tuning::Choice left{.reason = "nothing was measured"};
+  const auto starts = records.starts_of_host(c, Operation::gatherv, 0, left);
+  EXPECT_EQ(starts, records.starts_of_host(c, Operation::gatherv, 0, left)) << "two requests, one row";
+  for (int i = 0; i < 50; ++i) starts->add(8);
+  records.starts_of_host(Operation::bcast, NativeReason::one_rank)->add(0);
+  records.starts_of_host(Operation::scan, NativeReason::one_rank);  // never started
+  records.absorb_starts();
+  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  ASSERT_EQ(merged["classes"].size(), 1u);
+  const Json& row = merged["classes"][0];
+  EXPECT_EQ(row["form"], "persistent");
+  EXPECT_EQ(row["calls"], 50);
+  EXPECT_EQ(row["bytes"], 400);
+  EXPECT_EQ(row["reason"], "nothing was measured");
+  ASSERT_EQ(merged["native"].size(), 1u);
+  EXPECT_EQ(merged["native"][0]["operation"], "bcast");
 }
 
 TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {

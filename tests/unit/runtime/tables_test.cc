@@ -142,7 +142,7 @@ TEST_F(TablesTest, WhatWasLearnedServesTheNextJob) {
                           *patterns::Layout::parse("3x2"));
   tuning::Rule rule{.when = {.operation = Operation::allreduce, .bytes = {8, 8}}};
   rule.chosen.algorithm.algorithm = algorithms::find(Operation::allreduce, "ring");
-  ASSERT_EQ(tuning::store_rules(place, {}, {rule}), "");
+  ASSERT_EQ(tuning::store_rules(place, {}, {rule}).problem, "");
   const nlohmann::json report = run();
   EXPECT_EQ(decisions(report)[0], "2 8: ring (learned)");
   EXPECT_EQ(decisions(report)[2], "3x2 8: ring (learned)");

@@ -42,6 +42,25 @@ TEST(DecisionTest, EveryDecisionHasAReasonAndIsLegal) {
   }
 }
 
+TEST(DecisionTest, CallsThatLackProgressAreLeftForThatReason) {
+  Decider decider;
+  decider.add(make_rules());
+  // Two of which a rule names the MPI's own behind what sends messages, and no rule anything.
+  for (const Operation operation : {Operation::bcast, Operation::allreduce}) {
+    Question q = question(operation, "2x2", 8);
+    q.is_blocking = q.may_send = false;
+    const Choice choice = decider.decide(q);
+    EXPECT_EQ(choice.name(), "native");
+    EXPECT_TRUE(choice.is_for_progress);
+    EXPECT_NE(choice.reason.find(needs_progress), std::string::npos) << choice.reason;
+    q.may_send = true;
+    EXPECT_FALSE(decider.decide(q).is_for_progress);
+  }
+  Question q = question(Operation::gatherv, "2x2", 8);
+  q.is_blocking = q.may_send = false;
+  EXPECT_FALSE(decider.decide(q).is_for_progress) << "the rules leave it to the MPI anyway";
+}
+
 TEST(DecisionTest, EveryReproducibleReductionIsServed) {
   std::vector<std::string> warnings;
   Decider decider = forced("all:native", &warnings);

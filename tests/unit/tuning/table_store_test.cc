@@ -36,7 +36,7 @@ class TableStoreTest : public ::testing::Test {
     return read.rule;
   }
   std::string store(const std::vector<Rule>& rules) const {
-    return store_rules(place_, {.unisono = "1.2", .command = "test"}, rules);
+    return store_rules(place_, {.unisono = "1.2", .command = "test"}, rules).message("what was learned");
   }
   Table stored() const {
     const ReadTable read = table_from_file(place_.file);
@@ -83,7 +83,7 @@ TEST_F(TableStoreTest, WhatIsStoredIsReadByTheNextJob) {
   // The job's own shape comes first.
   const StorePlace other =
       store_place(folder_, "Some CPU, 8 processors", "Open MPI 5.0.11", *patterns::Layout::parse("2x8"));
-  EXPECT_EQ(store_rules(other, {}, {rule(1, 1)}), "");
+  EXPECT_EQ(store_rules(other, {}, {rule(1, 1)}).problem, "");
   EXPECT_EQ(stored_files(place_), (std::vector{place_.file, other.file}));
   EXPECT_EQ(stored_files(other), (std::vector{other.file, place_.file}));
   EXPECT_EQ(stored_files(place_, 1), std::vector{place_.file});
@@ -121,7 +121,9 @@ TEST_F(TableStoreTest, WhatThisVersionCannotReadStays) {
 TEST_F(TableStoreTest, ADamagedFileIsPutAside) {
   EXPECT_EQ(store({rule(1, 10)}), "");
   std::ofstream(place_.file) << "{\"schema\": ";
-  EXPECT_NE(store({rule(2, 20)}).find("is called .damaged now"), std::string::npos);
+  const std::string message = store({rule(2, 20)});
+  EXPECT_NE(message.find("is called .damaged now"), std::string::npos);
+  EXPECT_EQ(message.find("not kept"), std::string::npos) << "it is kept";
   EXPECT_EQ(stored().rules.size(), 1u);
   EXPECT_TRUE(fs::exists(place_.file + ".damaged"));
 }
@@ -130,9 +132,9 @@ TEST_F(TableStoreTest, WhatCannotBeWrittenIsSaid) {
   const std::string file = folder_ + "/file";
   std::ofstream(file) << "x";
   const StorePlace below = store_place(file, "m", "n", *patterns::Layout::parse("8"));
-  EXPECT_NE(store_rules(below, {}, {rule(1, 1)}).find("cannot be written: Not a directory"),
+  EXPECT_NE(store_rules(below, {}, {rule(1, 1)}).problem.find("cannot be written: Not a directory"),
             std::string::npos);
-  EXPECT_EQ(store_rules({}, {}, {rule(1, 1)}), "") << "nothing is to be kept";
+  EXPECT_EQ(store_rules({}, {}, {rule(1, 1)}).problem, "") << "nothing is to be kept";
 }
 
 // Processes that write over one another all the time, and one that reads: every rule is there in the end, and

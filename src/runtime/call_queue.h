@@ -26,7 +26,7 @@ struct StartedCall {
   Communicator* communicator = nullptr;
   CallClass* entry = nullptr;
   NativeReason left_for = NativeReason::none;  // to the host, before anything was decided
-  std::int64_t bytes = 0;  // that decide
+  std::int64_t bytes = 0;                      // that decide
   bool is_commutative = true;
   double start_s = 0;
   Arguments arguments;

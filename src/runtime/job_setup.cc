@@ -303,10 +303,9 @@ void Job::finish() {
   keep_tested();
   if (!options_.report.empty() || is_learning()) {
     const bool is_reported = !options_.report.empty();
-    const std::vector<std::string> texts =
-        gather_texts(host_, world_,
-                     is_reported ? records_.to_text({now_s() - started_s_, under_way_s_})
-                                 : records_.learning_text());
+    const std::vector<std::string> texts = gather_texts(
+        host_, world_,
+        is_reported ? records_.to_text({now_s() - started_s_, under_way_s_}) : records_.learning_text());
     if (world_rank_ == 0 && is_learning()) keep_learned(texts);
     if (world_rank_ == 0 && is_reported) report(texts);
   }
@@ -326,7 +325,8 @@ void Job::report(const std::vector<std::string>& texts) {
                  .hints = {}};
   if (has_left_for_progress_) {
     facts.hints.emplace_back(
-        "calls that do not block were left to the MPI, since Unisono's messages could not go on while the program is "
+        "calls that do not block were left to the MPI, since Unisono's messages could not go on while the "
+        "program is "
         "elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or set UNISONO_PROGRESS=calls");
   }
   const auto layout = patterns::Layout::from_labels(node_labels_);

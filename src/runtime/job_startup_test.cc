@@ -191,7 +191,8 @@ void Job::keep_tested() {
                                       .machine = tuning::machine_name(),
                                       .mpi = host_.library_name(),
                                       .command = "UNISONO_STARTUP_TEST"};
-  const std::string message = tuning::store_rules(place, provenance, tested_rules_).message("what was tested");
+  const std::string message =
+      tuning::store_rules(place, provenance, tested_rules_).message("what was tested");
   if (!message.empty()) log::warning(message);
 }
 

@@ -54,10 +54,11 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   }
   started.is_commutative = is_commutative(*c, call);
   CallClass* learned = learned_class_of_start(*c, call, started.is_commutative, *bytes);
-  CallClass& entry = learned != nullptr
-                         ? *learned
-                         : Communicator::call_class(&queue.classes_of(call)[static_cast<std::size_t>(call.operation)],
-                                                    started.is_commutative, *bytes);
+  CallClass& entry =
+      learned != nullptr
+          ? *learned
+          : Communicator::call_class(&queue.classes_of(call)[static_cast<std::size_t>(call.operation)],
+                                     started.is_commutative, *bytes);
   if (entry.kind == CallClass::Kind::undecided)
     decide(*c, entry, call, started.is_commutative, *bytes, false);
   started.entry = &entry;

@@ -170,8 +170,7 @@ std::uint64_t Records::absorb(const Communicator& c, Operation operation, int si
       entry.stand_in == nullptr ? 0 : absorb(c, operation, size_class, *entry.stand_in, form);
   if (entry.calls == 0) return by_stand_in;
   absorb_class(
-      c,
-      {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), form},
+      c, {shape_of(c), static_cast<int>(operation), size_class, std::string(entry.choice->name()), form},
       entry);
   return entry.calls + by_stand_in;
 }
@@ -180,7 +179,8 @@ std::uint64_t Records::absorb(const Communicator& c, Operation operation, int si
 std::uint64_t Records::absorb_learned(const Communicator& c, Operation operation, int size_class,
                                       const LearnedClass& learned) {
   std::uint64_t calls = 0;
-  for (const CallClass& entry : learned.blocking) calls += absorb(c, operation, size_class, entry, CallForm::blocking);
+  for (const CallClass& entry : learned.blocking)
+    calls += absorb(c, operation, size_class, entry, CallForm::blocking);
   for (const CallClass& entry : learned.non_blocking)
     calls += absorb(c, operation, size_class, entry, CallForm::non_blocking);
   for (const CallClass& entry : learned.persistent)
@@ -246,7 +246,8 @@ void Records::absorb(const Communicator& c) {
     add_native(operation, NativeReason::few_calls, c.early_calls[op]);
     calls += c.native_calls[op] + c.early_calls[op];
     absorb_tables(c.classes, operation, CallForm::blocking);
-    for (const auto& [region, tables] : c.region_classes) absorb_tables(tables, operation, CallForm::blocking);
+    for (const auto& [region, tables] : c.region_classes)
+      absorb_tables(tables, operation, CallForm::blocking);
     if (c.queue == nullptr) continue;
     absorb_tables(c.queue->classes, operation, CallForm::non_blocking);
     absorb_tables(c.queue->persistent, operation, CallForm::persistent);

@@ -232,7 +232,7 @@ struct Executor::State {
   std::vector<Arena> retired;
   std::uint32_t idle_polls = 0;
   std::uint64_t idle_since_ns = 0;  // of a long wait for messages; 0: there is none
-  shm::WaitConfig waiting;  // what backoff refers to
+  shm::WaitConfig waiting;          // what backoff refers to
   std::optional<shm::Backoff> backoff;
 };
 

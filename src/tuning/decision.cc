@@ -55,8 +55,7 @@ std::string why_not_taken(const Choice& choice, const Question& question) {
   const algorithms::Legality& legality = choice.algorithm->legality;
   if (legality.waits_inside && !question.is_blocking)
     return "waits inside, which calls that do not block must not";
-  if (!legality.needs_one_node && !question.may_send)
-    return std::string(needs_progress);
+  if (!legality.needs_one_node && !question.may_send) return std::string(needs_progress);
   return algorithms::why_illegal(*choice.algorithm, question.problem, question.bytes(),
                                  question.has_shared_memory, question.has_single_copy);
 }

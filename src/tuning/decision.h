@@ -45,9 +45,9 @@ struct Choice {
   std::string reason;                                 // for people: one clause
   // "forced", "application table", "learned", "site table", "rule", "native"
   std::string_view source = "native";
-  bool is_exact = false;      // by a table, of just this layout and size class
+  bool is_exact = false;         // by a table, of just this layout and size class
   bool is_for_progress = false;  // native, since what would have served the call needs_progress
-  bool is_asked_for = false;  // by a table, for just this case: who wrote it is told why it is refused
+  bool is_asked_for = false;     // by a table, for just this case: who wrote it is told why it is refused
 
   std::string_view name() const {
     return algorithm != nullptr ? std::string_view(algorithm->name) : "native";

@@ -55,10 +55,11 @@ static void overlapping(void) {
   for (int turn = 0; turn < 5; ++turn) {
     int sums[count];
     MPI_Request requests[count];
+    MPI_Status statuses[count];
     for (int i = 0; i < count; ++i)
       MPI_Iallreduce(&rank, &sums[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
     if (rank == 0) usleep(20000);
-    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(count, requests, statuses);
   }
 }
 

@@ -27,8 +27,8 @@ typedef struct {
   int rank, size;
 } Member;
 
-// One collective, from its start until its result is checked: what goes in, what comes out, and what should. Block r of an uneven operation has counts[r]
-// elements.
+// One collective, from its start until its result is checked: what goes in, what comes out, and what should.
+// Block r of an uneven operation has counts[r] elements.
 typedef struct {
   const Member* member;
   int count, salt, root, which_op;
@@ -42,9 +42,9 @@ typedef struct {
 } Call;
 
 // Makes the collective in the call's form.
-#define MAKE(Name, name, ...)                                                       \
-  (call->form == blocking       ? MPI_##Name(__VA_ARGS__)                           \
-   : call->form == non_blocking ? MPI_I##name(__VA_ARGS__, &call->request)          \
+#define MAKE(Name, name, ...)                                              \
+  (call->form == blocking       ? MPI_##Name(__VA_ARGS__)                  \
+   : call->form == non_blocking ? MPI_I##name(__VA_ARGS__, &call->request) \
                                 : MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &call->request))
 
 static unsigned draw(unsigned* state) {
@@ -240,9 +240,8 @@ static void check(const Call* call) {
   const char* const forms[] = {"blocking", "non-blocking", "persistent"};
   size_t at = 0;
   while (out[at] == call->want[at]) ++at;
-  fprintf(stderr,
-          "seed %u, rank %d, thread %d, turn %d: %s %s (%d elements, %d ranks) is wrong at %zu: %d\n", seed,
-          world_rank, call->thread, call->turn, forms[call->form], call->name, call->count,
+  fprintf(stderr, "seed %u, rank %d, thread %d, turn %d: %s %s (%d elements, %d ranks) is wrong at %zu: %d\n",
+          seed, world_rank, call->thread, call->turn, forms[call->form], call->name, call->count,
           call->member->size, at, out[at]);
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
@@ -287,8 +286,8 @@ static void complete_some(MPI_Request requests[], int count, unsigned kind, int 
   for (int i = 0; i < done; ++i) is_over[indices[i]] = 1;
 }
 
-// All of them, in an order that is this rank's. (MPI_Testall of MPICH 5 fails where a persistent collective is
-// among its requests.)
+// All of them, in an order that is this rank's. (MPI_Testall of MPICH 5 fails where a persistent collective
+// is among its requests.)
 static void complete_all(Call calls[], int count, unsigned* own_random) {
   int left[most_open], open = 0;
   for (int i = 0; i < count; ++i) {
@@ -394,8 +393,8 @@ int main(int argument_count, char** arguments) {
   int length;
   MPI_Get_library_version(version, &length);
   // The persistent allgather of MPICH 4 and of Intel MPI, which is made of it, loses blocks by itself.
-  has_persistent =
-      has_persistent_collectives() && strstr(version, "Intel") == NULL && strstr(version, "MPICH Version:\t4") == NULL;
+  has_persistent = has_persistent_collectives() && strstr(version, "Intel") == NULL &&
+                   strstr(version, "MPICH Version:\t4") == NULL;
   if (argument_count > 2) turns = atoi(arguments[2]);
   MPI_Op_create(apply_last_nonzero, 0, &last_nonzero);
   for (int i = 0; i < thread_count; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &bases[i]);

@@ -74,7 +74,8 @@ TEST(ReportTest, CallsThatDoNotBlockAreNoTimeInCollectives) {
   Communicator c;
   add_calls(&c, 10, 1e-3);
   Records records;
-  records.absorb(c, Operation::allreduce, 3, c.call_class(Operation::allreduce, true, 8), CallForm::non_blocking);
+  records.absorb(c, Operation::allreduce, 3, c.call_class(Operation::allreduce, true, 8),
+                 CallForm::non_blocking);
   const Json merged = Json::parse(Records::merge({records.to_text({.under_way_s = 2e-3})}));
   EXPECT_EQ(merged["classes"][0]["form"], "non-blocking");
   EXPECT_EQ(merged["collective_time_s"]["max"].get<double>(), 0);

@@ -46,7 +46,7 @@ TEST(DecisionTest, CallsThatLackProgressAreLeftForThatReason) {
   Decider decider;
   decider.add(make_rules());
   // Two of which a rule names the MPI's own behind what sends messages, and no rule anything.
-  for (const Operation operation : {Operation::bcast, Operation::allreduce}) {
+  for (const Operation operation : {Operation::allgatherv, Operation::allreduce}) {
     Question q = question(operation, "2x2", 8);
     q.is_blocking = q.may_send = false;
     const Choice choice = decider.decide(q);

@@ -360,6 +360,19 @@ TEST(GuardedTest, AnotherThatBecameFasterIsFoundWhenAllIsCalm) {
   EXPECT_EQ(program.learner().policy().chosen(), 0);
 }
 
+TEST(GuardedTest, EachChangeHasAReasonOfItsOwn) {
+  Program program(Mode::guarded, of_groups({"native", "a", "b", "c"}), {}, 1);
+  program.run(200000, constant({4, 1, 2, 2.5}));
+  int returns = 0, wins = 0;
+  for (const Event& event : program.learner().events()) {
+    if (event.is_trial || event.candidate != 1) continue;
+    ++returns;
+    wins += event.why.find("times as fast") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(wins, 1) << "it was chosen once";
+  EXPECT_GT(returns, 1) << "and kept after later trials";
+}
+
 TEST(GuardedTest, RanksAgreeWhateverTheirTimesAre) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> time(1e-7, 1e-4);

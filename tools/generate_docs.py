@@ -125,6 +125,7 @@ def algorithms_page() -> str:
         f"All {len(algorithms)} algorithms, as `unisono list` shows them. One is forced by `--algorithm OPERATION:NAME` or with parameters "
         "`--algorithm 'OPERATION:NAME(segment=64K)'`; `unisono show OPERATION --algorithm NAME` draws it. Where its needs are not met it is "
         "refused, whoever asks for it. Reproducible ones keep the one order of [reproducible reductions](reproducible.md) where that is asked for.",
+        ALLTOALLV_NOTE,
     ]
     operations: dict[str, list[dict[str, Any]]] = {}
     for algorithm in algorithms:
@@ -144,6 +145,12 @@ def algorithms_page() -> str:
         parts.append(f"## {operation}")
         parts.append(table(["algorithm", "group", "what it does", "needs", "parameters", "source"], rows))
     return "\n\n".join(parts) + "\n"
+
+
+ALLTOALLV_NOTE = (
+    "The two-level ones of alltoallv and alltoallw bundle nothing: a node's blocks go through shared memory, all others straight from "
+    "rank to rank ([why](architecture.md#programs-what-an-algorithm-writes))."
+)
 
 
 def parameter(entry: dict[str, Any]) -> str:

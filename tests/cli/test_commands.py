@@ -67,6 +67,7 @@ class TestList:
         for algorithm in ALGORITHMS:
             assert algorithm["name"] in text
         assert "several nodes" in text and "A5, figure 3.3" in text and "[56 bytes]" in text
+        assert "binomial tree (A5)" in text
 
     def test_operation(self, stage: Stage) -> None:
         answer = stage.unisono("list", "--operation", "bcast", "--json")

@@ -21,10 +21,11 @@
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
 // tabs: "choice OPERATION BYTES" begins with these and says what Unisono chooses, "look OPERATION BYTES
 // SECONDS CANDIDATES" tries candidates for so long, and cuts short what is slow ("look_alike ..." does not),
-// "compare ..." lets native, Unisono's choice and all candidates (at most 8) alternate until their medians are
-// precise, "decide ..." until it is known which is the least: what is behind leaves, and has fewer samples.
-// Each is answered by one such line. "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an
-// operation on shared memory (costs.h): {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
+// "compare ..." lets native, Unisono's choice and all candidates (at most 8) alternate until their medians
+// are precise, "decide ..." until it is known which is the least: what is behind leaves, and has fewer
+// samples. Each is answered by one such line. "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message
+// or an operation on shared memory (costs.h): {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the
+// job.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -71,9 +71,7 @@ def named(algorithms: Sequence[dict[str, Any]], operations: Sequence[str], names
         if not having:
             hint = source_names.hint((a for a in algorithms if a["operation"] in operations), name)
             raise UsageError(
-                f"there is no algorithm '{text}' for {', '.join(operations)}{hint}; "
-                "see `unisono list`"
+                f"there is no algorithm '{text}' for {', '.join(operations)}{hint}; see `unisono list`"
             )
         found += [f"{o}:{choice}" for o in having]
     return found
-

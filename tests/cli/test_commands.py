@@ -110,6 +110,11 @@ class TestShow:
             "json",
         ]
 
+    def test_a_sources_name(self, stage: Stage) -> None:
+        assert stage.unisono("show", "bcast", "--algorithm", "Binomial tree").returncode == 0
+        asked = stage.asked()[-1]
+        assert asked[asked.index("--algorithm") + 1] == "binomial"
+
     @pytest.mark.parametrize(
         ("name", "content"), [("f.svg", "<svg/>\n"), ("f.txt", "0 --> 1\n"), ("f.json", '{"steps": []}\n')]
     )

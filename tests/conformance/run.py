@@ -4,6 +4,7 @@
 
     make conformance                                          everything, into docs/conformance.md
     make conformance CONFORMANCE="--suite mpi4py --mpi openmpi5 --ranks 2,4"
+    make conformance CONFORMANCE="--suite matrix"             every algorithm of the registry, forced
 
 Outcomes are kept in build/conformance, by part (a module of tests, a program): what is there is not run again, so that a
 run that was interrupted goes on where it was. The document's rows are kept in tests/conformance/outcomes.json: the row

@@ -10,14 +10,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import job
 import pytest
 import run
 import scalapack_suite
-from cells import BAD, DIED, FAILED, PASSED, SKIPPED, Place, Store
+from cells import BAD, DIED, FAILED, HUNG, PASSED, SKIPPED, Place, Store
 from document import Document
-from harness import compile_program, installed
+from harness import compile_program, installed, registry
 from imb_suite import ImbSuite
 from jobs import Jobs
+from matrix_suite import MatrixSuite, read_sections
 from mpi4py_suite import Mpi4pySuite, Transcript, read_transcript, stall_seconds
 from mpis import BY_NAME, ROOT
 from registry import SUITES
@@ -284,6 +286,27 @@ def test_a_document_elsewhere_leaves_the_kept_rows(tmp_path: Path, monkeypatch: 
         found_rows = run.keep(run.parse(), store)
         assert found_rows.get(place, "unisono") is not None
         assert len(json.loads(kept.read_text())) == rows
+
+
+def result_of(output: str, errors: str = "", status: int = 0, is_timed_out: bool = False) -> job.Result:
+    return job.Result([], status, output, errors, 1.0, is_timed_out, [])
+
+
+def test_a_matrix_job_is_read():
+    times = "barrier   0.1 s\ncounts   1.0 s\n"
+    wrong = "rank 1 of 4: section counts: bcast is wrong\n"
+    both = {"barrier": PASSED, "counts": PASSED}
+    assert read_sections(result_of(times + "OK 7 checks\n")) == both
+    assert read_sections(result_of(times + "FAILED 1 of 8 checks\n", wrong, 1)) == both | {"counts": FAILED}
+    assert read_sections(result_of("barrier   0.1 s\n", wrong, 3)) == both | {"counts": FAILED}
+    assert read_sections(result_of(times, status=-11)) == both | {"roots": DIED}
+    assert read_sections(result_of(times, status=-9, is_timed_out=True)) == both | {"roots": HUNG}
+
+
+def test_the_matrix_forces_every_algorithm():
+    choices = ",".join(MatrixSuite().choices().values())
+    for entry in registry():
+        assert re.search(rf"\b{entry['operation']}:{entry['name']}\b", choices), entry["name"]
 
 
 def test_a_job_may_stand_still_longer_where_ranks_share_cores():

@@ -125,6 +125,8 @@ def algorithms_page() -> str:
         f"All {len(algorithms)} algorithms, as `unisono list` shows them. One is forced by `--algorithm OPERATION:NAME` or with parameters "
         "`--algorithm 'OPERATION:NAME(segment=64K)'`; `unisono show OPERATION --algorithm NAME` draws it. Where its needs are not met it is "
         "refused, whoever asks for it. Reproducible ones keep the one order of [reproducible reductions](reproducible.md) where that is asked for.",
+        ALLTOALLV_NOTE,
+        names_section(algorithms),
     ]
     operations: dict[str, list[dict[str, Any]]] = {}
     for algorithm in algorithms:
@@ -144,6 +146,34 @@ def algorithms_page() -> str:
         parts.append(f"## {operation}")
         parts.append(table(["algorithm", "group", "what it does", "needs", "parameters", "source"], rows))
     return "\n\n".join(parts) + "\n"
+
+
+ALLTOALLV_NOTE = (
+    "The two-level ones of alltoallv and alltoallw bundle nothing: a node's blocks go through shared memory, all others straight from "
+    "rank to rank ([why](architecture.md#programs-what-an-algorithm-writes))."
+)
+
+
+def names_section(algorithms: list[dict[str, Any]]) -> str:
+    """What the sources call the algorithms: a line for each name, with the operations in which it means the same."""
+    operations: dict[tuple[str, str, str], list[str]] = {}
+    for algorithm in algorithms:
+        for named in algorithm["names_in_sources"]:
+            key = (named["row"], named["name"], algorithm["name"])
+            operations.setdefault(key, []).append(algorithm["operation"])
+    order = list(dict.fromkeys(row for row, _, _ in operations))
+    rows = [
+        [row, cell(name), f"`{here}`", ", ".join(having)]
+        for (row, name, here), having in sorted(operations.items(), key=lambda line: order.index(line[0][0]))
+    ]
+    lead = (
+        "`--algorithm` takes these names too where one means a single algorithm of its operation, blanks and capitals aside "
+        "(`'alltoall:pair with light barrier'`, `'allreduce:Rab2-(ring, ring)'`); a name from here goes first: `allgather:ring` is the "
+        "logical ring, S1's *ring* is `direct_ring`."
+    )
+    return "\n\n".join(
+        ["## Names in the sources", lead, table(["row", "name in the source", "name here", "of"], rows)]
+    )
 
 
 def parameter(entry: dict[str, Any]) -> str:

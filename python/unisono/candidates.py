@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from unisono import source_names
 from unisono.errors import UsageError
 
 KIB = 1 << 10
@@ -68,8 +69,9 @@ def named(algorithms: Sequence[dict[str, Any]], operations: Sequence[str], names
         name = choice.split("(", 1)[0]
         having = [o for o in operations if (o, name) in known and operation in ("", "all", o)]
         if not having:
+            hint = source_names.hint((a for a in algorithms if a["operation"] in operations), name)
             raise UsageError(
-                f"there is no algorithm '{text}' for {', '.join(operations)}; see `unisono list`"
+                f"there is no algorithm '{text}' for {', '.join(operations)}{hint}; see `unisono list`"
             )
         found += [f"{o}:{choice}" for o in having]
     return found

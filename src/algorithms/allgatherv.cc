@@ -9,9 +9,7 @@
 #include "algorithms/parameters.h"
 #include "algorithms/runs.h"
 #include "algorithms/shared.h"
-#include "algorithms/shared_blocks.h"
 #include "algorithms/trees.h"
-#include "algorithms/two_level.h"
 
 namespace unisono::algorithms {
 
@@ -132,14 +130,6 @@ Program shared(const Problem& problem, const Parameters& parameters) {
   }));
 }
 
-// Blocks keep their numbers, so all phases work on output.
-void two_level_allgatherv(Composition* to, const Levels& levels, const Descriptor& inter,
-                          const Parameters& parameters) {
-  to->add(shared_gather_blocks(levels.node(), parameters, levels.first_position()));
-  levels.add_leaders(to, inter, parameters, {.input = {Place::output}});
-  levels.add_node(to, Operation::bcast, shared_bcast, parameters, {.scale = levels.size()});
-}
-
 Descriptor descriptor(std::string name, std::string_view group, std::string sentence, std::string source,
                       std::vector<ParameterSpec> parameters,
                       Program (*build)(const Problem&, const Parameters&)) {
@@ -211,18 +201,7 @@ std::vector<Descriptor> make() {
   return all;
 }
 
-std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
-  std::vector<Descriptor> all;
-  for (const Descriptor& inter : simple) {
-    if (inter.operation != Operation::allgatherv || !is_for_leaders(inter)) continue;
-    all.push_back(two_level(inter, two_level_allgatherv));
-    all.back().legality.needs_consecutive = true;
-  }
-  return all;
-}
-
 const Registration registration(make);
-const CompositionRegistration composition(compose);
 
 }  // namespace
 }  // namespace unisono::algorithms

@@ -30,6 +30,7 @@ Ref mapped(Ref ref, const Mapping& mapping, std::int64_t scratch_units) {
     case Place::scratch:
       return ref.shifted(scratch_units);
     case Place::shared:
+      return ref.shifted(mapping.shared_units);
     case Place::remote_input:
     case Place::remote_output:
       break;

@@ -21,6 +21,7 @@ struct Seat {
 struct Mapping {
   Seat input{schedule::Place::input};
   Seat output{schedule::Place::output};
+  std::int64_t shared_units = 0;    // added to the numbers by which slots of shared memory know uneven blocks
   std::int64_t scale = 1;           // a unit of the inner program is so many units of the outer one
   std::function<int(int)> rank_of;  // rank of the inner program -> rank of the outer one; empty: the same
 };

@@ -48,6 +48,15 @@ Program flat_gather(const Problem& problem, const Parameters& parameters) {
   return reversed(flat_scatter(problem, parameters));
 }
 
+// Blocks keep their numbers: what a subtree has are its ranks' blocks, in two runs where a chain goes on from
+// the last rank to the first.
+std::vector<Ref> blocks_of(const Tree& tree, Place place, int first, int last) {
+  std::vector<Ref> all;
+  for (const Tree::Run& run : tree.ascending_runs(first, last))
+    all.push_back(blocks(place, tree.rank_at(run.first), tree.rank_at(run.last - 1) + 1));
+  return all;
+}
+
 // Each subtree's blocks from parent to children. A rank with both keeps them in scratch space.
 Program scatter_along_tree(const Tree& tree, const Problem& problem) {
   const Runs runs(problem);
@@ -56,10 +65,13 @@ Program scatter_along_tree(const Tree& tree, const Problem& problem) {
   const bool is_leaf = node.children.empty();
   const Place place = is_root ? Place::input : Place::scratch;
   auto write = [=, rank = problem.rank](int, Writer& writer) {
-    if (!is_root) {
-      writer.recv(is_leaf ? runs.own(Place::output) : runs.of(place, node.first, node.last), node.parent);
+    if (is_leaf) writer.recv(runs.own(Place::output), node.parent);
+    if (!is_root && !is_leaf) {
+      for (const Ref& run : blocks_of(tree, place, node.first, node.last)) writer.recv(run, node.parent);
     }
-    for (const auto& child : node.children) writer.send(runs.of(place, child.first, child.last), child.rank);
+    for (const auto& child : node.children) {
+      for (const Ref& run : blocks_of(tree, place, child.first, child.last)) writer.send(run, child.rank);
+    }
     if (!is_leaf) writer.copy(runs.own(Place::output), runs.of(place, rank));
   };
   return one_stage(message_stage({}, 1, write), is_root || is_leaf ? 0 : runs.total());
@@ -67,12 +79,14 @@ Program scatter_along_tree(const Tree& tree, const Problem& problem) {
 
 // Lengths go the way of the blocks, ahead of them, to those that pass blocks on.
 Program tell_down(const Tree& tree, const Problem& problem) {
-  return one_stage(message_stage({}, 1, [node = tree.at(problem.rank)](int, Writer& writer) {
-    const bool is_leaf = node.children.empty();
-    if (node.parent >= 0 && !is_leaf) writer.recv(blocks(Place::output, node.first, node.last), node.parent);
+  return one_stage(message_stage({}, 1, [=, node = tree.at(problem.rank)](int, Writer& writer) {
+    const auto lengths = [&](int first, int last) { return blocks_of(tree, Place::output, first, last); };
+    if (node.parent >= 0 && !node.children.empty()) {
+      for (const Ref& run : lengths(node.first, node.last)) writer.recv(run, node.parent);
+    }
     for (const auto& child : node.children) {
-      if (child.last - child.first > 1)
-        writer.send(blocks(Place::output, child.first, child.last), child.rank);
+      if (child.last - child.first == 1) continue;
+      for (const Ref& run : lengths(child.first, child.last)) writer.send(run, child.rank);
     }
   }));
 }
@@ -81,10 +95,12 @@ Program tell_down(const Tree& tree, const Problem& problem) {
 Program tell_up(const Tree& tree, const Problem& problem) {
   return one_stage(message_stage({}, 1, [=, node = tree.at(problem.rank)](int, Writer& writer) {
     if (node.parent < 0) return;
+    const auto lengths = [&](int first, int last) { return blocks_of(tree, Place::output, first, last); };
     for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-      writer.recv(blocks(Place::output, child->first, child->last), child->rank);
+      for (const Ref& run : lengths(child->first, child->last)) writer.recv(run, child->rank);
     }
-    if (node.parent != tree.root()) writer.send(blocks(Place::output, node.first, node.last), node.parent);
+    if (node.parent == tree.root()) return;
+    for (const Ref& run : lengths(node.first, node.last)) writer.send(run, node.parent);
   }));
 }
 
@@ -285,7 +301,7 @@ std::vector<Descriptor> make() {
             return TwoLevelBlocks(problem).scatter(parameters);
           })};
   for (const TreeFamily& family : tree_families()) {
-    if (!family.keeps_order || family.name == "flat") continue;
+    if (family.name == "binary" || family.name == "flat") continue;
     all.push_back(along(family, Operation::gatherv));
     all.push_back(along(family, Operation::scatterv));
   }

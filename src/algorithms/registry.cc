@@ -6,6 +6,7 @@
 
 #include "algorithms/compose.h"
 #include "algorithms/descriptor.h"
+#include "algorithms/names_in_sources.h"
 #include "patterns/network.h"
 #include "patterns/numbers.h"
 
@@ -38,6 +39,7 @@ std::vector<Descriptor> collect() {
   const std::vector<Descriptor> simple = all;
   for (const Compose compose : composers()) std::ranges::move(compose(simple), std::back_inserter(all));
   for (Descriptor& descriptor : all) {
+    descriptor.names_in_sources = names_in_sources(descriptor.operation, descriptor.name);
     descriptor.build = [build = std::move(descriptor.build)](const Problem& problem,
                                                              const Parameters& parameters) {
       return problem.size == 1 ? alone(problem) : build(problem, parameters);

@@ -111,15 +111,23 @@ Ref received_from(const Problem& problem, int rank) {
   return block(Place::output, is_uneven_alltoall(problem.operation) ? problem.size + rank : rank);
 }
 
+namespace {
+
+ExchangedBlocks all_blocks(const Problem& problem) {
+  return {.sent_to = sent_to, .received_from = [=](int rank) { return received_from(problem, rank); }};
+}
+
 // pairwise-[Sender_put, Pair_sync, Receiver_get]: in each round everyone writes for one and reads from one.
 // Two lanes in turn, so that a round's writing need not wait for the reading of the round before.
-Program shared_pairwise_alltoall(const Problem& problem, const Parameters& parameters) {
+Program shared_pairwise_alltoall_of(const Problem& problem, const Parameters& parameters,
+                                    const ExchangedBlocks& exchanged) {
   const int rounds = problem.size - 1;
   const auto put_done = [](int round) { return 2 * round - 1; };
   const auto got_done = [](int round) { return 2 * round; };
   Stage stage = channel_stage(parameters, SharedMode::own, got_done(rounds), [=](Writer& writer) {
+    const auto& [sent_to, received_from] = exchanged;
     writer.await_space();
-    writer.copy(received_from(problem, problem.rank), sent_to(problem.rank));
+    writer.copy(received_from(problem.rank), sent_to(problem.rank));
     for (int round = 1; round <= rounds; ++round) {
       const auto [to, from] = patterns::at_distance(problem.rank, round, problem.size);
       const int last_reader = patterns::at_distance(problem.rank, round - 2, problem.size).to;
@@ -128,7 +136,7 @@ Program shared_pairwise_alltoall(const Problem& problem, const Parameters& param
       writer.copy(sent_to(to).in_slot_of(problem.rank, lane), sent_to(to));
       writer.signal(put_done(round));
       writer.await(from, put_done(round));
-      const Ref theirs = received_from(problem, from);
+      const Ref theirs = received_from(from);
       writer.copy(theirs, theirs.in_slot_of(from, lane));
       writer.signal(got_done(round));
     }
@@ -137,29 +145,40 @@ Program shared_pairwise_alltoall(const Problem& problem, const Parameters& param
   return one_stage(std::move(stage));
 }
 
+}  // namespace
+
 // Group_seg_put, Group_sync, Group_seg_get: every slot has a lane for each reader.
-Program shared_alltoall(const Problem& problem, const Parameters& parameters) {
+Program shared_alltoall_of(const Problem& problem, const Parameters& parameters,
+                           const ExchangedBlocks& exchanged) {
   // The smallest area that a rank may have (16 KiB) has so many lanes of a cache line.
   constexpr int most_lanes = 256;
-  if (problem.size > most_lanes) return shared_pairwise_alltoall(problem, parameters);
+  if (problem.size > most_lanes) return shared_pairwise_alltoall_of(problem, parameters, exchanged);
   Stage stage = channel_stage(parameters, SharedMode::own, 2, [=](Writer& writer) {
+    const auto& [sent_to, received_from] = exchanged;
     writer.await_space();
     for (int distance = 1; distance < problem.size; ++distance) {
       const int peer = wrap(problem.rank + distance, problem.size);
       writer.copy(sent_to(peer).in_slot_of(problem.rank, peer), sent_to(peer));
     }
     writer.signal(1);
-    writer.copy(received_from(problem, problem.rank), sent_to(problem.rank));
+    writer.copy(received_from(problem.rank), sent_to(problem.rank));
     for (int distance = 1; distance < problem.size; ++distance) {
       const int peer = wrap(problem.rank - distance, problem.size);
       writer.await(peer, 1);
-      const Ref theirs = received_from(problem, peer);
+      const Ref theirs = received_from(peer);
       writer.copy(theirs, theirs.in_slot_of(peer, problem.rank));
     }
   });
   stage.lanes = problem.size;
   stage.buffers = std::min(stage.buffers, most_lanes / problem.size);
   return one_stage(std::move(stage));
+}
+
+Program shared_alltoall(const Problem& problem, const Parameters& parameters) {
+  return shared_alltoall_of(problem, parameters, all_blocks(problem));
+}
+Program shared_pairwise_alltoall(const Problem& problem, const Parameters& parameters) {
+  return shared_pairwise_alltoall_of(problem, parameters, all_blocks(problem));
 }
 
 namespace {

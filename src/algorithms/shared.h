@@ -20,6 +20,12 @@ schedule::Program shared_allgather(const schedule::Problem& problem, const Param
 // sent.
 schedule::Ref sent_to(int rank);
 schedule::Ref received_from(const schedule::Problem& problem, int rank);
+// The same of a node's ranks among more, by local ranks.
+struct ExchangedBlocks {
+  std::function<schedule::Ref(int local)> sent_to, received_from;
+};
+schedule::Program shared_alltoall_of(const schedule::Problem& problem, const Parameters& parameters,
+                                     const ExchangedBlocks& exchanged);
 schedule::Program shared_alltoall(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_pairwise_alltoall(const schedule::Problem& problem, const Parameters& parameters);
 

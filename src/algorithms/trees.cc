@@ -89,8 +89,6 @@ class TurnedBlocks {
     return rank < size_ ? all_.first(rank) : total() + all_.first(rank - size_);
   }
   std::int64_t total() const { return all_.last(size_ - 1); }
-  // The position at which rank 0 comes again; a message ends there.
-  int turning_point() const { return size_ - turn_; }
 
  private:
   schedule::Blocks all_;
@@ -112,10 +110,8 @@ Program scatter_along(const Tree& tree, const Problem& problem) {
     return blocks(place, turned.start(first) - begin, turned.start(last) - begin);
   };
   const auto messages = [=](int first, int last) {
-    const int middle = std::clamp(turned.turning_point(), first, last);
     std::vector<Ref> all;
-    if (first < middle) all.push_back(run(first, middle));
-    if (middle < last) all.push_back(run(middle, last));
+    for (const Tree::Run& part : tree.ascending_runs(first, last)) all.push_back(run(part.first, part.last));
     return all;
   };
   const int own = tree.position_of(problem.rank);

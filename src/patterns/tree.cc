@@ -144,4 +144,12 @@ int Tree::depth() const {
   return depth;
 }
 
+std::vector<Tree::Run> Tree::ascending_runs(int first, int last) const {
+  const int middle = std::clamp(size_ - turn_, first, last);
+  std::vector<Run> runs;
+  if (first < middle) runs.push_back({first, middle});
+  if (middle < last) runs.push_back({middle, last});
+  return runs;
+}
+
 }  // namespace unisono::patterns

@@ -44,6 +44,11 @@ class Tree {
   int turn() const { return turn_; }
   int rank_at(int position) const { return (position + turn_) % size_; }
   int position_of(int rank) const { return (rank - turn_ + size_) % size_; }
+  // The positions [first, last), cut where rank 0 comes after the last rank: in each run ranks ascend.
+  struct Run {
+    int first, last;
+  };
+  std::vector<Run> ascending_runs(int first, int last) const;
 
  private:
   enum class Kind : std::uint8_t { flat, chain, binary, k_nomial };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "algorithms/names_in_sources.h"
 #include "base/options.h"
 #include "tuning/decision.h"
 
@@ -40,15 +41,18 @@ std::string known_algorithms(Operation operation) {
 }
 
 ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
-  const std::size_t bracket = text.find('(');
+  // A source's name may have a bracket of its own: Rab2-(ring,ring).
+  const bool is_name_alone = algorithms::find_named(operation, text) != nullptr;
+  const std::size_t bracket = is_name_alone ? std::string_view::npos : text.rfind('(');
   const std::string name(text.substr(0, bracket));
   ReadAlgorithm read;
   if (bracket != std::string_view::npos && text.back() != ')') {
     read.problem = "the bracket behind '" + name + "' is not closed";
   } else if (name == "native") {
     if (bracket != std::string_view::npos) read.problem = "native has no parameters";
-  } else if (read.named.algorithm = algorithms::find(operation, name); read.named.algorithm == nullptr) {
-    read.problem = "there is no algorithm '" + name + "' for " + std::string(unisono::name(operation));
+  } else if (read.named.algorithm = algorithms::find_named(operation, name);
+             read.named.algorithm == nullptr) {
+    read.problem = algorithms::why_unknown(operation, name);
   } else if (bracket != std::string_view::npos) {
     const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
     read.problem = read_parameters(inside, *read.named.algorithm, &read.named.parameters);

@@ -67,6 +67,7 @@ class TestList:
         for algorithm in ALGORITHMS:
             assert algorithm["name"] in text
         assert "several nodes" in text and "A5, figure 3.3" in text and "[56 bytes]" in text
+        assert "binomial tree (A5)" in text
 
     def test_operation(self, stage: Stage) -> None:
         answer = stage.unisono("list", "--operation", "bcast", "--json")
@@ -108,6 +109,11 @@ class TestShow:
             "--format",
             "json",
         ]
+
+    def test_a_sources_name(self, stage: Stage) -> None:
+        assert stage.unisono("show", "bcast", "--algorithm", "Binomial tree").returncode == 0
+        asked = stage.asked()[-1]
+        assert asked[asked.index("--algorithm") + 1] == "binomial"
 
     @pytest.mark.parametrize(
         ("name", "content"), [("f.svg", "<svg/>\n"), ("f.txt", "0 --> 1\n"), ("f.json", '{"steps": []}\n')]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from application_suites import HpccSuite, LammpsSuite
 from fortran_suite import FortranSuite
 from imb_suite import ImbSuite
+from matrix_suite import MatrixSuite
 from mpi4py_suite import Mpi4pySuite
 from scalapack_suite import ScalapackSuite
 from stress_suite import StressSuite
@@ -21,5 +22,6 @@ SUITES: dict[str, Suite] = {
         LammpsSuite(),
         FortranSuite(),
         StressSuite(),
+        MatrixSuite(),
     )
 }

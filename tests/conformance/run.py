@@ -4,12 +4,13 @@
 
     make conformance                                          everything, into docs/conformance.md
     make conformance CONFORMANCE="--suite mpi4py --mpi openmpi5 --ranks 2,4"
+    make conformance CONFORMANCE="--suite matrix"             every algorithm of the registry, forced
 
 Outcomes are kept in build/conformance, by part (a module of tests, a program): what is there is not run again, so that a
 run that was interrupted goes on where it was. The document's rows are kept in tests/conformance/outcomes.json: the row
 that the outcomes make takes the place of a kept one once it covers at least as many parts, else the kept one stands (to
-forget one, remove its line). What was never run is shown as not run. Ends with status 1 where a case that passes
-natively fails under Unisono.
+forget one, remove its line); a document elsewhere leaves them as they are. What was never run is shown as not run. Ends
+with status 1 where a case that passes natively fails under Unisono, with 2 where a choice names nothing that there is.
 """
 
 from __future__ import annotations
@@ -100,6 +101,15 @@ def parse() -> argparse.Namespace:
         for name in chosen:
             if name not in known:
                 parser.error(f"{name} is not one of {', '.join(known)}")
+    chosen = list(cells(arguments))
+    if not chosen:
+        parser.error("no suite runs on such MPIs with so many ranks")
+    if not any(variant in suite.variants for suite, _, _ in chosen for variant in arguments.variant):
+        parser.error(f"these suites have no variant {' or '.join(arguments.variant)}")
+    if arguments.part and not any(
+        re.search(arguments.part, part) for suite, mpi, _ in chosen for part in suite.parts(mpi)
+    ):
+        parser.error(f"no part matches {arguments.part}")
     return arguments
 
 
@@ -195,13 +205,14 @@ def summarise(arguments: argparse.Namespace, store: Store, console: Console) -> 
 
 
 def keep(arguments: argparse.Namespace, store: Store) -> Rows:
-    """Put the rows of the chosen cells among the kept ones; return those."""
+    """Put the rows of the chosen cells among the kept ones, which are written with the document itself; return those."""
     rows = Rows(ROWS)
     for suite, mpi, place in cells(arguments):
         for variant in suite.variants:
             if variant != NATIVE and store.compare(place, variant)[1]:
                 rows.merge(found(store, place, variant, len(suite.parts(mpi))))
-    rows.write()
+    if arguments.document.resolve() == DOCUMENT:
+        rows.write()
     return rows
 
 

@@ -4,32 +4,20 @@
 from __future__ import annotations
 
 import pytest
-from harness import TOOL, Runner, compile_program, installed, registry
+from forced import forced_choices
+from harness import TOOL, Runner, compile_program, installed
 from mpis import BY_NAME
 
 SECTIONS = ["barrier", "counts", "roots", "in_place", "empty_blocks", "user_operators", "random"]
-
-
-def forced_choices() -> list[str]:
-    """Return values of UNISONO_ALGORITHM that together force each algorithm of each operation once.
-
-    Algorithms with segments are cut into small ones, so that pieces, slots and windows are all in use; where
-    two levels overlap they do so once as they do by themselves, and once in part.
-    """
-    by_operation: dict[str, list[str]] = {}
-    for entry in registry():
-        name = f"{entry['operation']}:{entry['name']}"
-        parameters = {parameter["name"] for parameter in entry["parameters"]}
-        choices = by_operation.setdefault(entry["operation"], [])
-        choices.append(name + ("(segment=4K)" if "segment" in parameters else ""))
-        if "overlap" in parameters:
-            choices.append(name + "(segment=4K,overlap=1K)")
-    rounds = max(map(len, by_operation.values()), default=0)
-    return [
-        ",".join(choices[turn] for choices in by_operation.values() if turn < len(choices))
-        for turn in range(rounds)
-    ]
-
+# What takes long goes to one place each; `make conformance CONFORMANCE="--suite matrix"` runs all of it everywhere.
+PLACES = [
+    ("openmpi5", 4, "", ["types", "pairs", "predefined"]),
+    ("mpich5", 5, "2,1,2", ["types", "pairs", "derived", "large_counts"]),
+    ("intel", 8, "4x2/cyclic", ["types", "pairs"]),
+]
+# Of these each choice gets one, and nodes where there are some; the few sections are quick ones.
+OTHER_RANKS = [(6, ""), (7, "3,2,2"), (9, ""), (6, "3x2"), (7, ""), (9, "3x3"), (16, "4x4")]
+QUICK_SECTIONS = ["roots", "pairs", "user_operators"]
 
 CHOICES = forced_choices()
 
@@ -38,19 +26,40 @@ def test_the_registry_is_there():
     assert len(CHOICES) > 1, f"{TOOL} lists no algorithms: build first (make build)"
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=[str(turn) for turn in range(len(CHOICES))])
-@pytest.mark.parametrize(
-    ("name", "ranks", "nodes"), [("openmpi5", 4, ""), ("mpich5", 5, "2,1,2"), ("intel", 8, "4x2/cyclic")]
-)
-def test_forced(
-    request: pytest.FixtureRequest, runner: Runner, name: str, ranks: int, nodes: str, choice: str
-):
-    """One node, and pretended ones: what is illegal there is refused, and the results are right all the same."""
+def run_forced(
+    request: pytest.FixtureRequest,
+    runner: Runner,
+    place: tuple[str, int, str],
+    choice: str,
+    sections: list[str],
+) -> None:
+    name, ranks, nodes = place
     mpi = installed(BY_NAME[name], request.config)
-    command = [compile_program(mpi, "collectives"), *SECTIONS]
     environment = {"UNISONO_ALGORITHM": choice, "COLLECTIVES_NATIVE": "1"} | (
         {"UNISONO_NODES": nodes} if nodes else {}
     )
-    result = runner.unisono(mpi, ranks, command, environment, timeout=120).check()
+    command = [compile_program(mpi, "collectives"), *sections]
+    result = runner.unisono(mpi, ranks, command, environment, timeout=180).check()
     assert result.output.startswith("OK "), str(result)
     assert "unknown" not in result.errors, str(result)
+
+
+@pytest.mark.parametrize("turn", range(len(CHOICES)))
+@pytest.mark.parametrize(("name", "ranks", "nodes", "more"), PLACES, ids=[place[0] for place in PLACES])
+def test_forced(
+    request: pytest.FixtureRequest,
+    runner: Runner,
+    name: str,
+    ranks: int,
+    nodes: str,
+    more: list[str],
+    turn: int,
+):
+    """One node, and pretended ones: what is illegal there is refused, and the results are right all the same."""
+    run_forced(request, runner, (name, ranks, nodes), CHOICES[turn], SECTIONS + more)
+
+
+@pytest.mark.parametrize("turn", range(len(CHOICES)))
+def test_forced_with_other_ranks(request: pytest.FixtureRequest, runner: Runner, turn: int):
+    ranks, nodes = OTHER_RANKS[turn % len(OTHER_RANKS)]
+    run_forced(request, runner, ("openmpi5", ranks, nodes), CHOICES[turn], QUICK_SECTIONS)

@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import job
 import pytest
+import run
 import scalapack_suite
-from cells import BAD, DIED, FAILED, PASSED, SKIPPED, Place, Store
+from cells import BAD, DIED, FAILED, HUNG, PASSED, SKIPPED, Place, Store
 from document import Document
-from harness import compile_program, installed
+from harness import compile_program, installed, registry
 from imb_suite import ImbSuite
 from jobs import Jobs
+from matrix_suite import MatrixSuite, read_sections
 from mpi4py_suite import Mpi4pySuite, Transcript, read_transcript, stall_seconds
 from mpis import BY_NAME, ROOT
 from registry import SUITES
@@ -241,6 +247,66 @@ def test_the_document_says_what_the_kept_rows_say():
     """Whoever merges the one merges the other: run.py --write-only writes it."""
     text = Document(Rows(ROOT / "tests/conformance/outcomes.json"), SUITES.values()).text()
     assert (ROOT / "docs/conformance.md").read_text() == text
+
+
+def conformance(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "tests/conformance/run.py", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--ranks", "77"], "no suite runs on such MPIs with so many ranks"),
+        (["--suite", "imb", "--mpi", "openmpi5"], "no suite runs on such MPIs with so many ranks"),
+        (["--suite", "stress", "--variant", "shared"], "have no variant shared"),
+        (["--suite", "stress", "--part", "frob"], "no part matches frob"),
+    ],
+)
+def test_a_choice_of_nothing_is_refused(tmp_path: Path, words: list[str], says: str):
+    document = tmp_path / "conformance.md"
+    result = conformance("--document", document, *words)
+    assert result.returncode == 2 and says in result.stderr, result.stderr
+    assert not document.exists()
+
+
+def test_a_document_elsewhere_leaves_the_kept_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The rows of the local results go into it, and into the kept ones only with the document that shows these."""
+    place = Place("stress", "intel", 8)
+    store = Store(tmp_path / "results")
+    for variant in ("native", "unisono"):
+        store.add(place, variant, {"seed-1": {"run": PASSED}}, 1.0, {"suite": "1000 turns", "mpi": "0"})
+    kept = tmp_path / "outcomes.json"
+    kept.write_text("[\n\n]\n")
+    monkeypatch.setattr(run, "ROWS", kept)
+    monkeypatch.setattr(run, "DOCUMENT", tmp_path / "conformance.md")
+    words = ["run.py", "--suite", "stress", "--mpi", "intel", "--document"]
+    for document, rows in ((tmp_path / "elsewhere.md", 0), (tmp_path / "conformance.md", 1)):
+        monkeypatch.setattr(sys, "argv", [*words, str(document)])
+        found_rows = run.keep(run.parse(), store)
+        assert found_rows.get(place, "unisono") is not None
+        assert len(json.loads(kept.read_text())) == rows
+
+
+def result_of(output: str, errors: str = "", status: int = 0, is_timed_out: bool = False) -> job.Result:
+    return job.Result([], status, output, errors, 1.0, is_timed_out, [])
+
+
+def test_a_matrix_job_is_read():
+    times = "barrier   0.1 s\ncounts   1.0 s\n"
+    wrong = "rank 1 of 4: section counts: bcast is wrong\n"
+    both = {"barrier": PASSED, "counts": PASSED}
+    assert read_sections(result_of(times + "OK 7 checks\n")) == both
+    assert read_sections(result_of(times + "FAILED 1 of 8 checks\n", wrong, 1)) == both | {"counts": FAILED}
+    assert read_sections(result_of("barrier   0.1 s\n", wrong, 3)) == both | {"counts": FAILED}
+    assert read_sections(result_of(times, status=-11)) == both | {"roots": DIED}
+    assert read_sections(result_of(times, status=-9, is_timed_out=True)) == both | {"roots": HUNG}
+
+
+def test_the_matrix_forces_every_algorithm():
+    choices = ",".join(MatrixSuite().choices().values())
+    for entry in registry():
+        assert re.search(rf"\b{entry['operation']}:{entry['name']}\b", choices), entry["name"]
 
 
 def test_a_job_may_stand_still_longer_where_ranks_share_cores():

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from unisono import tables, tool
+from unisono import source_names, tables, tool
 from unisono.errors import UsageError
 
 
@@ -31,6 +31,7 @@ def command(operation: str | None, as_json: bool) -> None:
         "needs",
         "parameters",
         "source",
+        "in the sources",
         whole=("operation", "algorithm"),
     )
     for algorithm in chosen:
@@ -42,6 +43,7 @@ def command(operation: str | None, as_json: bool) -> None:
             escape(", ".join(algorithm["legality"])),
             ", ".join(parameter["name"] for parameter in algorithm["parameters"]),
             escape(algorithm["source"]),
+            escape(source_names.text(algorithm)),
         )
     console.print(made)
 

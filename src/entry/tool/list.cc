@@ -53,12 +53,16 @@ ordered_json to_json(const Descriptor& descriptor) {
                           {"default", spec.standard},
                           {"help", spec.help}});
   }
+  ordered_json names = ordered_json::array();
+  for (const algorithms::NameInSource& named : descriptor.names_in_sources)
+    names.push_back({{"row", named.row}, {"name", named.name}});
   const Legality& legality = descriptor.legality;
   return {{"operation", name(descriptor.operation)},
           {"name", descriptor.name},
           {"group", descriptor.group},
           {"sentence", descriptor.sentence},
           {"source", descriptor.source},
+          {"names_in_sources", names},
           {"legality", clauses(legality)},
           {"parameters", parameters},
           {"shared_memory", legality.needs_shared_memory},

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/names_in_sources.h"
 #include "base/options.h"
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
@@ -66,8 +67,7 @@ Candidate candidate_from(Operation operation, const std::string& text) {
   const std::string name = text.substr(0, bracket);
   Candidate candidate{algorithms::find(operation, name), {}};
   if (candidate.algorithm == nullptr) {
-    throw UsageError("there is no algorithm '" + name + "' for " + std::string(unisono::name(operation)) +
-                     "; unisono list names them");
+    throw UsageError(algorithms::why_unknown(operation, name) + "; unisono list names them");
   }
   candidate.parameters = with_standards(*candidate.algorithm);
   if (bracket == std::string::npos) return candidate;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/descriptor.h"
+#include "algorithms/names_in_sources.h"
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
@@ -25,14 +26,13 @@ constexpr int standard_ranks = 8;
 
 const Descriptor& chosen_algorithm(const Arguments& arguments) {
   const Operation operation = arguments.operation("operation");
-  const Descriptor* found = algorithms::find(operation, arguments.text("algorithm"));
+  const Descriptor* found = algorithms::find_named(operation, arguments.text("algorithm"));
   if (found != nullptr) return *found;
   std::string known;
   for (const Descriptor& other : algorithms::registry()) {
     if (other.operation == operation) known += (known.empty() ? "" : ", ") + other.name;
   }
-  throw UsageError("there is no algorithm '" + arguments.text("algorithm") + "' for " +
-                   std::string(name(operation)) + "; there are " + known);
+  throw UsageError(algorithms::why_unknown(operation, arguments.text("algorithm")) + "; there are " + known);
 }
 
 void set_parameter(const Descriptor& descriptor, const std::string& key, const std::string& value,

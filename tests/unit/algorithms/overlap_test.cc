@@ -92,9 +92,13 @@ TEST(Overlap, TheNodesPhaseGoesByTheSegmentsWhereItIsAskedFor) {
 
 // The node's gather, the leaders' copy and ring, then one stage for each node's blocks.
 TEST(Overlap, AnAllgathersBlocksAreHandedOutAsTheyCome) {
-  EXPECT_EQ(shape(Operation::allgather, "two_level_ring", 65536, 0), "NMMN");
-  EXPECT_EQ(shape(Operation::allgather, "two_level_ring", 65536, 16384), "NMMNN+N+|N+N+N+");
-  EXPECT_EQ(shape(Operation::allgather, "two_level_ring", 65536, 65536), "NMMNN+N+");
+  for (const Operation operation : {Operation::allgather, Operation::allgatherv}) {
+    for (const char* ring : {"two_level_ring", "two_level_topology_ring"}) {
+      EXPECT_EQ(shape(operation, ring, 65536, 0), "NMMN") << ring;
+      EXPECT_EQ(shape(operation, ring, 65536, 16384), "NMMNN+N+|N+N+N+") << ring;
+      EXPECT_EQ(shape(operation, ring, 65536, 65536), "NMMNN+N+") << ring;
+    }
+  }
 }
 
 }  // namespace

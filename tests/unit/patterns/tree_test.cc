@@ -103,6 +103,24 @@ TEST(Tree, RunsDoNotWrapWhereBlocksMayBeGathered) {
   }
 }
 
+// Together the runs are all positions asked for, and each names ranks that stand side by side.
+TEST(Tree, AscendingRunsCoverASubtree) {
+  for (int root = 0; root < 5; ++root) {
+    const Tree tree = Tree::chain(5, root);
+    for (int rank = 0; rank < 5; ++rank) {
+      const TreeNode node = tree.at(rank);
+      int reached = node.first;
+      for (const Tree::Run& run : tree.ascending_runs(node.first, node.last)) {
+        EXPECT_EQ(run.first, reached);
+        EXPECT_LT(run.first, run.last);
+        EXPECT_EQ(tree.rank_at(run.last - 1) - tree.rank_at(run.first), run.last - 1 - run.first);
+        reached = run.last;
+      }
+      EXPECT_EQ(reached, node.last);
+    }
+  }
+}
+
 TEST(Tree, BinomialOfEightIsTheClassicOne) {
   const Tree tree = Tree::binomial(8, 0);
   std::vector<int> sent;

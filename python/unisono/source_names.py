@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the sources call the algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def text(algorithm: dict[str, Any]) -> str:
+    """pair (S1), pair-wise exchange (A5)."""
+    return ", ".join(f"{named['name']} ({named['row']})" for named in algorithm["names_in_sources"])
+
+
+def meant(algorithms: Iterable[dict[str, Any]], name: str) -> list[str]:
+    """The algorithms that a source calls so, blanks and capitals aside, each once."""
+
+    def plain(text: str) -> str:
+        return text.replace(" ", "").lower()
+
+    return list(
+        dict.fromkeys(
+            algorithm["name"]
+            for algorithm in algorithms
+            if any(plain(named["name"]) == plain(name) for named in algorithm["names_in_sources"])
+        )
+    )
+
+
+def hint(algorithms: Iterable[dict[str, Any]], name: str) -> str:
+    """What to say behind 'there is no such algorithm': which ones a source calls so, or nothing."""
+    found = meant(algorithms, name)
+    return f"; a source calls so {' and '.join(found)}" if found else ""

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,6 +17,7 @@ from unisono.errors import UnisonoError
 
 SCHEMA = "unisono-report"
 VERSION = 1
+_Read = TypeVar("_Read")
 
 
 def load(file: Path) -> dict[str, Any]:
@@ -36,16 +38,27 @@ def load(file: Path) -> dict[str, Any]:
     return report
 
 
+def whole(read: Callable[[], _Read]) -> _Read:
+    """What `read` makes of a report; ends the command where fields of it are missing, or hold what they cannot."""
+    try:
+        return read()
+    except KeyError as error:
+        raise UnisonoError(f"the report is damaged: it has no field {error}") from error
+    except (AttributeError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise UnisonoError("the report is damaged: a field holds what does not belong there") from error
+
+
 def render(report: dict[str, Any], console: Console) -> None:
     """Prints the report."""
-    try:
-        _headline(report, console)
-        _classes(report, console)
-        _native(report, console)
-        _learning(report, console)
-        _communicators(report, console)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnisonoError(f"the report is damaged: {type(error).__name__} {error}") from error
+    whole(lambda: _render(report, console))
+
+
+def _render(report: dict[str, Any], console: Console) -> None:
+    _headline(report, console)
+    _classes(report, console)
+    _native(report, console)
+    _learning(report, console)
+    _communicators(report, console)
     for warning in report["warnings"]:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}")
 
@@ -159,8 +172,8 @@ def _learning(report: dict[str, Any], console: Console) -> None:
             escape(row["region"]),
             tables.count_text(row["calls"]),
             escape(row["chosen"]),
-            _known_time_text(row["time_s"]),
-            _known_time_text(native),
+            known_time_text(row["time_s"]),
+            known_time_text(native),
             tried,
             tables.count_text(row["timeline"][-1]["call"]),
             tables.seconds_text(cost_s),
@@ -169,7 +182,7 @@ def _learning(report: dict[str, Any], console: Console) -> None:
     console.print()
 
 
-def _known_time_text(seconds: float | None) -> str:
+def known_time_text(seconds: float | None) -> str:
     return "?" if seconds is None else tables.seconds_text(seconds)
 
 

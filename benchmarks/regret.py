@@ -36,8 +36,8 @@ from harness import Cluster
 from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
-from unisono.commands.tune import Predictions, predicted_us
 from unisono.measuring import JobError, Measurer, Place
+from unisono.predictions import Predictions, predicted_us
 from unisono.search_space import parse, ranges_of
 from unisono.searching import Tuner
 from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, rules

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_bench import executable, scripted_mpi
+from test_bench import executable
 from unisono import bench, search_space, tuning
-from unisono.commands.tune import Predictions, budget_in_seconds
+from unisono.commands.tune import budget_in_seconds
 from unisono.main import cli
 from unisono.measuring import JobError, Measurer, Place, mpi_words
+from unisono.predictions import Predictions
 from unisono.search_space import Candidate, parse
 from unisono.searching import Tuner
 from unisono.tuning import choose
@@ -290,112 +290,6 @@ def test_budget(text: str, seconds: float):
 @pytest.mark.parametrize("text", ["", "m", "five", "-3s", "0"])
 def test_wrong_budget(text: str):
     assert CliRunner().invoke(cli, ["tune", "--budget", text, "--", "mpirun"]).exit_code == 2
-
-
-# --- Whole runs, with a job of the test's own ---
-
-# Answers as the benchmark program does. Dies at a candidate named in $DIES_AT, and after $ANSWERS answers.
-JOB = """
-import json, os, sys
-print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node": [4, 4], "is_consecutive": True,
-    "is_active": "INACTIVE" not in os.environ}), flush=True)
-print("what some launcher says", flush=True)
-answers = int(os.environ.get("ANSWERS", "1000000"))
-TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
-for line in sys.stdin:
-    verb, operation, size, seconds, listed = line.rstrip("\\n").split("\\t")
-    names = [item.split(":", 1)[1] for item in listed.split(";") if item]
-    with open(os.environ["ASKED"], "a") as file:
-        file.writelines(f"{verb} {operation} {size} {name}\\n" for name in names)
-    if answers == 0 or os.environ.get("DIES_AT") in names:
-        sys.exit(9)
-    answers -= 1
-    times = {name: TIMES[name.split("(")[0]] for name in names}
-    if verb.startswith("look"):
-        print(json.dumps({"operation": operation, "looked": [{"name": n, "tried_s": t} for n, t in times.items()]}), flush=True)
-    else:
-        print(json.dumps({"operation": operation, "bytes": int(size), "ranks": 4, "batch": 1, "is_same": True, "native_s": [2.5e-6] * 5,
-            "unisono_s": [3e-6] * 5, "unisono": "flat",
-            "candidates": [{"name": n, "tried_s": t, "samples_s": [0.9 * t, 1.1 * t, t, t, t]} for n, t in times.items()]}), flush=True)
-"""
-LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain")])
-
-
-@pytest.fixture
-def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """mpicc makes the job above."""
-    script = tmp_path / "job.py"
-    script.write_text(JOB)
-    mpicc = (
-        '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
-        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n'
-    )
-    folder = scripted_mpi(tmp_path, monkeypatch, mpicc, LISTED)
-    monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
-    monkeypatch.chdir(tmp_path)
-    return ["--budget", "1s", "--", str(folder / "mpirun"), "-n", "4"]
-
-
-def asked(verb: str) -> list[str]:
-    lines = Path("asked").read_text().splitlines()
-    return [line.split(" ", 1)[1] for line in lines if line.startswith(verb)]
-
-
-def test_a_table_is_written(launcher: list[str]):
-    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8,64K", *launcher])
-    assert done.exit_code == 0, done.output
-    table = json.loads(Path("unisono-table.json").read_text())
-    assert (table["schema"], table["version"]) == ("unisono-table", 1)
-    assert table["provenance"]["mpi"] == "Test MPI 1.0"
-    assert [rule["algorithm"] for rule in table["rules"]] == ["chain", "chain"]
-    rule = table["rules"][0]
-    assert rule["time_us"] == 1.0
-    assert 0.9 <= rule["interval_us"][0] <= 1.0 <= rule["interval_us"][1] <= 1.1
-    intervals = {other["algorithm"]: other["interval_us"] for other in rule["others"]}
-    assert intervals["native"] == [2.5, 2.5] and intervals["flat"] == [3.0, 3.0], "own choice and native too"
-    assert "settings looked at of" in done.output
-    assert not list(Path().glob(".*progress")), "nothing is left behind"
-
-
-def test_exhaustive(launcher: list[str]):
-    done = CliRunner().invoke(
-        cli, ["tune", "--exhaustive", "--operation", "bcast", "--size", "64K", *launcher]
-    )
-    assert done.exit_code == 0, done.output
-    assert len(asked("look_alike")) == 3, "none of the three has a parameter"
-
-
-def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("DIES_AT", "chain")
-    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
-    assert done.exit_code == 0, done.output
-    table = json.loads(Path("unisono-table.json").read_text())
-    assert all(rule["algorithm"] != "chain" for rule in table["rules"])
-    assert "the measuring job has ended" in done.output
-
-
-def test_an_interrupted_run_goes_on(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
-    command = ["tune", "--operation", "bcast", "--size", "8,64,512", *launcher]
-    monkeypatch.setenv("ANSWERS", "0")
-    assert CliRunner().invoke(cli, command).exit_code != 0
-    assert not Path("unisono-table.json").exists()
-    monkeypatch.setenv("ANSWERS", "5")
-    monkeypatch.setattr("unisono.commands.tune._MOST_FAILURES", 1)
-    assert CliRunner().invoke(cli, command).exit_code != 0
-    compared = len(set(asked("decide")))
-    assert compared > 0
-    monkeypatch.delenv("ANSWERS")
-    done = CliRunner().invoke(cli, command)
-    assert done.exit_code == 0, done.output
-    assert "goes on after 1 cells" in done.output
-    assert len(json.loads(Path("unisono-table.json").read_text())["rules"]) == 3
-
-
-def test_a_job_without_unisono(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("INACTIVE", "1")
-    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
-    assert done.exit_code == 1
-    assert "does not run under Unisono" in done.output
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One tuning as it goes: its cells, what is kept of them beside the table, and what it has cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.progress import Progress, TaskID
+
+from unisono import bench, decision_table, files, machines, search_space, tables, tool, tuning
+from unisono.errors import UnisonoError
+from unisono.machine import processor_name
+from unisono.measuring import JobError, Measurer, Place
+from unisono.page import build, sources
+from unisono.predictions import Predictions
+from unisono.searching import Tuner
+from unisono.unfinished import Unfinished
+
+_MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
+_LEAST_CELL_S = 0.1
+_MOST_FAILURES = 5
+_NO_MACHINE = "none"
+_PARTS = {
+    "exhaustive": "--exhaustive",
+    "machine": "the machine of the predictions",
+    "launcher": "the launcher's words",
+    "settings": "UNISONO_ variables",
+    "place": "the MPI or the layout",
+}
+
+
+class TuningRun:
+    """One tuning: its cells, what is done of them, and what it has cost."""
+
+    def __init__(
+        self,
+        output: Path,
+        words: Sequence[str],
+        plan: Sequence[tuple[str, int]],
+        budget_s: float,
+        exhaustive: bool,
+        machine: str | None,
+        job: Mapping[str, object],
+    ) -> None:
+        """`job`: what is asked about, as far as the command line says it: the launcher's words and settings."""
+        self.output = output
+        self.unfinished = Unfinished(output)
+        self.words = words
+        self.plan = plan
+        self.budget_s = budget_s
+        self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive)
+        self.machine = machine
+        self.job = job
+        self.outcomes: list[tuning.Outcome] = []
+        self.place: Place | None = None
+        self.question: Mapping[str, object] = {}
+        self.troubles: list[str] = []
+        self.left_out = 0
+
+    def go(self) -> None:
+        with tables.progress() as progress:
+            task = progress.add_task("tuning", total=len(self.plan))
+            failures = 0
+            while failures < _MOST_FAILURES:
+                try:
+                    with Measurer(self.words) as job:
+                        self._begin(job.place)
+                        self._cells(job, progress, task)
+                    return
+                except JobError as error:
+                    failures += 1
+                    if self.place is None:
+                        raise
+                    self._note(error)
+        raise UnisonoError(
+            f"the measuring job has failed {failures} times; what was measured before is kept, and the same command goes on"
+        )
+
+    def _begin(self, place: Place) -> None:
+        if self.place is not None:
+            return
+        self.place = place
+        least, most = place.ranks_per_node
+        machine = machines.resolve(self.machine) if self.machine else machines.measured_for(place)
+        if machine is not None and machine != _NO_MACHINE:
+            self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
+            if least == most:
+                self.tuner.expected = Predictions(str(machine), place.layout, self.plan)
+            if self.machine is None:
+                click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
+        self.question = {
+            "exhaustive": self.tuner.is_exhaustive,
+            "machine": str(machine or _NO_MACHINE),
+            "place": asdict(place),
+            **self.job,
+        }
+        self._read_kept()
+
+    def _note(self, error: JobError) -> None:
+        """Candidates that the job died of are not tried again."""
+        operation, size = self._left()[0]
+        names = [name for name in error.candidates if name != "native"]
+        self.tuner.failed |= {(operation, name) for name in names}
+        self.troubles.append(
+            f"{operation}, {tables.bytes_text(size)}: {error}; left out: {', '.join(names) or 'nothing'}"
+        )
+
+    def _left(self) -> list[tuple[str, int]]:
+        done = {(outcome.operation, outcome.bytes) for outcome in self.outcomes}
+        return [cell for cell in self.plan if cell not in done and not self._is_too_large(*cell)]
+
+    def _is_too_large(self, operation: str, size: int) -> bool:
+        assert self.place is not None
+        return operation not in bench.ON_ONE_VECTOR and size * self.place.ranks > _MOST_BYTES
+
+    def _cells(self, job: Measurer, progress: Progress, task: TaskID) -> None:
+        left = self._left()
+        self.left_out = len(self.plan) - len(left) - len(self.outcomes)
+        progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))
+        end = time.monotonic() + self.budget_s - sum(outcome.seconds for outcome in self.outcomes)
+        for number, (operation, size) in enumerate(left):
+            progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
+            share_s = (end - time.monotonic()) / (len(left) - number)
+            self.outcomes.append(self.tuner.tune(job, operation, size, max(share_s, _LEAST_CELL_S)))
+            self._keep()
+            progress.advance(task)
+
+    def _read_kept(self) -> None:
+        """Go on with what an interrupted run has left that asked the same."""
+        of_plan = [o for o in self.unfinished.cells(self.question) if (o.operation, o.bytes) in self.plan]
+        self.outcomes += of_plan
+        if of_plan:
+            click.echo(
+                f"unisono: goes on after {_cells_text(len(of_plan))} that an interrupted run has left",
+                err=True,
+            )
+        for count, differing in self.unfinished.others(self.question):
+            what = ", ".join(_PARTS[part] for part in differing)
+            click.echo(
+                f"unisono: leaves alone {_cells_text(count)} of an interrupted run that asked something else ({what})",
+                err=True,
+            )
+
+    def _keep(self) -> None:
+        """What another plan has left of the same question stays."""
+        done = {(outcome.operation, outcome.bytes) for outcome in self.outcomes}
+        rest = [o for o in self.unfinished.cells(self.question) if (o.operation, o.bytes) not in done]
+        self.unfinished.keep(self.question, rest + self.outcomes)
+
+    def interrupted_text(self) -> str:
+        """What somebody wants to know who has ended the run before its end."""
+        kept = f"{len(self.outcomes)} of {len(self.plan)} cells are kept in {self.unfinished.file}"
+        goes_on = "the same command goes on from there (--restart begins anew)"
+        return f"interrupted: {kept}; {goes_on}" if self.outcomes else "interrupted: no cell was finished yet"
+
+    def write_table(self, command_line: Sequence[str]) -> None:
+        assert self.place is not None
+        provenance = {"machine": processor_name(), "mpi": self.place.mpi}
+        table = decision_table.document(
+            tuning.rules(self.outcomes, self.place), " ".join(command_line), **provenance
+        )
+        files.write_whole(self.output, decision_table.as_text(table))
+        self.unfinished.drop(self.question, {(outcome.operation, outcome.bytes) for outcome in self.outcomes})
+
+    def write_page(self, page: Path) -> None:
+        (table,) = decision_table.require((str(self.output),))
+        cells = [outcome.cell for outcome in self.outcomes]
+        source = sources.Table(str(self.output), self.output.stem, table, cells)
+        build.write(page, [source], self.machine or build.STANDARD_MACHINE)
+        click.echo(f"page: {page}")
+
+    def say(self) -> None:
+        assert self.place is not None
+        right = ("bytes", "native", "tuned", "over native", "over own choice", "looked at")
+        made = tables.table(
+            f"{self.place.mpi}, {self.place.layout}", "operation", *right, "algorithm", right=right
+        )
+        for outcome in self.outcomes:
+            winner = outcome.winner()
+            cell = outcome.cell
+            made.add_row(
+                outcome.operation,
+                tables.bytes_text(outcome.bytes) if outcome.operation != "barrier" else "",
+                tables.seconds_text(cell.native_s),
+                tables.seconds_text(outcome.time_s(winner)),
+                f"{outcome.speedup(winner):.2f}",
+                f"{outcome.speedup(winner) / cell.speedup:.2f}",
+                str(outcome.looked),
+                winner,
+            )
+        console = tables.console()
+        console.print(made)
+        seconds = sum(outcome.seconds for outcome in self.outcomes)
+        looked = sum(outcome.looked for outcome in self.outcomes)
+        every = sum(self.tuner.settings(outcome.operation, outcome.bytes) for outcome in self.outcomes)
+        console.print(
+            f"{seconds:.0f} s for {len(self.outcomes)} cells, {looked} settings looked at of {every} that an exhaustive search has"
+        )
+        if self.left_out:
+            console.print(f"left out: {self.left_out} cells whose blocks are too large together")
+        for trouble in self.troubles:
+            click.echo(f"unisono: {trouble}", err=True)
+        wrong = [o for o in self.outcomes if not o.cell.is_same]
+        for outcome in wrong:
+            click.echo(
+                f"unisono: {outcome.operation}, {outcome.bytes} bytes: results differ from the MPI's",
+                err=True,
+            )
+        click.echo(f"table: {self.output}   (use it: unisono run --table {self.output} ...)")
+        if wrong:
+            click.get_current_context().exit(1)
+
+
+def _cells_text(count: int) -> str:
+    return f"{count} cell{'s' if count != 1 else ''}"

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
 
-from unisono.errors import UnisonoError
+from unisono.errors import UnisonoError, UsageError
 
 
 def write_whole(file: Path, text: str) -> None:
@@ -23,6 +24,25 @@ def write_whole(file: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UnisonoError(f"cannot write {file}: {error.strerror}") from error
+
+
+def require_own(file: Path, schema: str) -> None:
+    """Ends the command where `file` holds something else than what would be written there: an older one of the same kind may
+    be replaced, and so may an empty file."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    except (OSError, UnicodeDecodeError):
+        text = "?"
+    try:
+        found = json.loads(text) if text.strip() else {"schema": schema}
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or found.get("schema") != schema:
+        raise UsageError(
+            f"{file} is there and no {schema}: it is not overwritten; name another file, or remove it"
+        )
 
 
 def _umask() -> int:

@@ -15,6 +15,8 @@ from unisono.errors import UnisonoError
 from unisono.machine import processor_name
 from unisono.measuring import Place
 
+SCHEMA = "unisono-machine"
+
 
 def folder() -> Path:
     """Where the user's machines are kept, as NAME.json."""

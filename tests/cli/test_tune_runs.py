@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -82,6 +83,51 @@ def test_a_table_is_written(launcher: list[str]):
     assert intervals["native"] == [2.5, 2.5] and intervals["flat"] == [3.0, 3.0], "own choice and native too"
     assert "settings looked at of" in done.output
     assert not list(Path().glob(".*progress")), "nothing is left behind"
+
+
+def test_a_table_says_what_made_it(launcher: list[str]):
+    words = ["--exhaustive", "--operation", "bcast", "--size", "8,64", "-o", "my table.json", *launcher]
+    done = CliRunner().invoke(cli, ["tune", *words])
+    assert done.exit_code == 0, done.output
+    said = json.loads(Path("my table.json").read_text())["provenance"]["command"]
+    assert shlex.split(said)[2:] == [
+        *[
+            "--output",
+            "my table.json",
+            "--budget",
+            "1s",
+            "--operation",
+            "bcast",
+            "--size",
+            "8,64",
+            "--exhaustive",
+        ],
+        *launcher[2:],
+    ]
+
+
+@pytest.mark.parametrize("command", ["tune", "measure", "merge"])
+def test_what_is_no_table_is_not_overwritten(launcher: list[str], command: str):
+    letter = Path("letter.json")
+    words = {
+        "tune": ["tune", "--operation", "bcast", "--size", "8", "-o", str(letter), *launcher],
+        "measure": ["tune", "--only", "measure", "-o", str(letter), *launcher],
+        "merge": ["table", "merge", "nowhere.json", "-o", str(letter)],
+    }
+    for text in ('{"schema": "unisono-report"}', "Dear Sir", "[]"):
+        letter.write_text(text)
+        done = CliRunner().invoke(cli, words[command])
+        assert done.exit_code == 2 and "letter.json is there and no unisono-" in done.output
+        assert letter.read_text() == text
+    assert not Path("asked").exists(), "it is said before anything is measured"
+
+
+def test_an_older_table_is_replaced(launcher: list[str]):
+    for text in ("", '{"schema": "unisono-table"}'):
+        Path("unisono-table.json").write_text(text)
+        done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+        assert done.exit_code == 0, done.output
+        assert json.loads(Path("unisono-table.json").read_text())["rules"]
 
 
 def test_exhaustive(launcher: list[str]):

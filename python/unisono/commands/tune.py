@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from unisono import bench, machine_measuring, tuning
+from unisono import bench, decision_table, files, machine_measuring, machines, tuning
 from unisono.commands import tune_machine
 from unisono.commands.bench import listed, picture_name, size_in_bytes
+from unisono.commands.given import given_words
 from unisono.commands.run import settings_from_environment
 from unisono.commands.tune_run import TuningRun
 from unisono.page import build
@@ -87,7 +89,9 @@ def budget_in_seconds(text: str) -> float:
     help="The MPI's C compiler, where it is not beside the launcher.",
 )
 @click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
 def command(
+    context: click.Context,
     output: Path | None,
     only: str | None,
     name: str | None,
@@ -127,6 +131,10 @@ def command(
     """
     settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off"}
     picture_name(plot)
+    written_by = shlex.join(["unisono", "tune", *given_words(context), "--", *launcher])
+    target = output or (Path("unisono-table.json") if only is None else None)
+    if target is not None:
+        files.require_own(target, decision_table.SCHEMA if only is None else machines.SCHEMA)
     if only is not None:
         if page is not None:
             raise click.UsageError("--report is of a tuning, not of --only measure: see --plot")
@@ -135,7 +143,7 @@ def command(
                 bench.command_line(
                     launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
                 ),
-                launcher,
+                written_by,
                 budget_in_seconds(budget),
                 machine or "typical",
                 name,
@@ -157,7 +165,7 @@ def command(
         mpicc,
     )
     run = TuningRun(
-        output or Path("unisono-table.json"),
+        target or Path("unisono-table.json"),
         words,
         plan,
         budget_in_seconds(budget),
@@ -169,7 +177,7 @@ def command(
         run.unfinished.forget()
     with _interruptible(run.interrupted_text):
         run.go()
-    run.write_table(["unisono", "tune", *launcher])
+    run.write_table(written_by)
     if page is not None:
         run.write_page(page)
     run.say()

@@ -157,12 +157,10 @@ class TuningRun:
         goes_on = "the same command goes on from there (--restart begins anew)"
         return f"interrupted: {kept}; {goes_on}" if self.outcomes else "interrupted: no cell was finished yet"
 
-    def write_table(self, command_line: Sequence[str]) -> None:
+    def write_table(self, command_line: str) -> None:
         assert self.place is not None
         provenance = {"machine": processor_name(), "mpi": self.place.mpi}
-        table = decision_table.document(
-            tuning.rules(self.outcomes, self.place), " ".join(command_line), **provenance
-        )
+        table = decision_table.document(tuning.rules(self.outcomes, self.place), command_line, **provenance)
         files.write_whole(self.output, decision_table.as_text(table))
         self.unfinished.drop(self.question, {(outcome.operation, outcome.bytes) for outcome in self.outcomes})
 

@@ -30,6 +30,14 @@ class Outcome:
     looked: int  # how many candidates were looked at
     seconds: float  # that it took
     looking_s: float = 0.0  # of those, until the last candidates were measured in turn
+    every: int = 0  # settings that may run there and differ: what an exhaustive search looks at
+
+    @property
+    def exhaustive_s(self) -> float:
+        """An estimate of what an exhaustive search takes: as long for each setting as a look took here. Too little where what is
+        slow was cut short, as such a search does not."""
+        looks_s = self.looking_s / self.looked * max(self.every, self.looked) if self.looked else 0.0
+        return looks_s + self.seconds - self.looking_s
 
     def speedup(self, name: str) -> float:
         """Times as fast as native."""

@@ -56,9 +56,13 @@ class Machine:
         self.looks: list[Candidate] = []
         self.are_alike: set[bool] = set()
         self.finalists: list[str] = []
+        self.unable: set[str] = set()
 
     def choice(self, operation: str, size: int) -> str:
         return self.own
+
+    def able(self, operation: str, size: int, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name not in self.unable]
 
     def look(
         self, operation: str, size: int, names: Sequence[str], seconds: float, is_alike: bool = False

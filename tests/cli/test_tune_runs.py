@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -30,6 +31,10 @@ TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
 for line in sys.stdin:
     verb, operation, size, seconds, listed = line.rstrip("\\n").split("\\t")
     names = [item.split(":", 1)[1] for item in listed.split(";") if item]
+    if verb == "able":
+        print(json.dumps({"able": [name for name in names if name in TIMES]}), flush=True)
+        continue
+    names = [name for name in names if name != "never"]
     with open(os.environ["ASKED"], "a") as file:
         file.writelines(f"{verb} {operation} {size} {name}\\n" for name in names)
     if answers == 0 or os.environ.get("DIES_AT") in names:
@@ -46,7 +51,7 @@ for line in sys.stdin:
             "unisono_s": [3e-6] * 5, "unisono": "flat",
             "candidates": [{"name": n, "tried_s": t, "samples_s": [0.9 * t, 1.1 * t, t, t, t]} for n, t in times.items()]}), flush=True)
 """
-LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain")])
+LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain", "never")])
 
 
 @pytest.fixture
@@ -81,7 +86,10 @@ def test_a_table_is_written(launcher: list[str]):
     assert 0.9 <= rule["interval_us"][0] <= 1.0 <= rule["interval_us"][1] <= 1.1
     intervals = {other["algorithm"]: other["interval_us"] for other in rule["others"]}
     assert intervals["native"] == [2.5, 2.5] and intervals["flat"] == [3.0, 3.0], "own choice and native too"
-    assert "settings looked at of" in done.output
+    assert "6 settings looked at of 6 that may run here and differ" in done.output
+    assert re.search(
+        r"\d+% of the time of an exhaustive search, which would take about \d+ s \(an estimate", done.output
+    )
     assert not list(Path().glob(".*progress")), "nothing is left behind"
 
 
@@ -135,7 +143,8 @@ def test_exhaustive(launcher: list[str]):
         cli, ["tune", "--exhaustive", "--operation", "bcast", "--size", "64K", *launcher]
     )
     assert done.exit_code == 0, done.output
-    assert len(asked("look_alike")) == 3, "none of the three has a parameter"
+    assert len(asked("look_alike")) == 3, "none of the three has a parameter, and 'never' may not run"
+    assert "3 settings looked at: all 3 that may run here and differ" in done.output
 
 
 def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):

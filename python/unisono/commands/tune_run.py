@@ -171,6 +171,27 @@ class TuningRun:
         build.write(page, [source], self.machine or build.STANDARD_MACHINE)
         click.echo(f"page: {page}")
 
+    def _cost_text(self) -> str:
+        """The time of this tuning against an exhaustive one's."""
+        seconds, every_s, looked, every = (
+            sum(value)
+            for value in zip(
+                *((o.seconds, o.exhaustive_s, o.looked, o.every) for o in self.outcomes), strict=True
+            )
+        )
+        text = f"{seconds:.0f} s for {_cells_text(len(self.outcomes))}, {looked} settings looked at"
+        if self.tuner.is_exhaustive:
+            return (
+                f"{text}: all {every} that may run here and differ"
+                if looked >= every
+                else f"{text} of {every}"
+            )
+        return (
+            f"{text} of {every} that may run here and differ: {seconds / every_s:.0%} of the time of an exhaustive search, "
+            f"which would take about {every_s:.0f} s (an estimate: for each setting the mean time of the looks at its "
+            "operation and size). --exhaustive is that search; `unisono table diff` of both tables shows what is lost against it."
+        )
+
     def say(self) -> None:
         assert self.place is not None
         right = ("bytes", "native", "tuned", "over native", "over own choice", "looked at")
@@ -192,12 +213,7 @@ class TuningRun:
             )
         console = tables.console()
         console.print(made)
-        seconds = sum(outcome.seconds for outcome in self.outcomes)
-        looked = sum(outcome.looked for outcome in self.outcomes)
-        every = sum(self.tuner.settings(outcome.operation, outcome.bytes) for outcome in self.outcomes)
-        console.print(
-            f"{seconds:.0f} s for {len(self.outcomes)} cells, {looked} settings looked at of {every} that an exhaustive search has"
-        )
+        console.print(self._cost_text(), soft_wrap=True)
         if self.left_out:
             console.print(f"left out: {self.left_out} cells whose blocks are too large together")
         for trouble in self.troubles:

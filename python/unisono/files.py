@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from unisono.errors import UnisonoError, UsageError
 
@@ -24,6 +25,18 @@ def write_whole(file: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UnisonoError(f"cannot write {file}: {error.strerror}") from error
+
+
+def read_json(file: Path, otherwise: str) -> Any:
+    """What the JSON in `file` says; ends the command where there is none: it `otherwise`, "is no report"."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise UnisonoError(f"{file} {otherwise}: line {error.lineno} of it is no JSON") from error
+    except ValueError as error:
+        raise UnisonoError(f"{file} {otherwise}: it is no text") from error
 
 
 def require_own(file: Path, schema: str) -> None:

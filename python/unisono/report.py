@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,24 +11,28 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unisono import tables
+from unisono import files, tables
 from unisono.errors import UnisonoError
 
 SCHEMA = "unisono-report"
 VERSION = 1
+_OTHERS = {
+    "unisono-table": "is a table and no report: `unisono table show {file}` prints it, `unisono report {file} --html PAGE` makes a "
+    "page of it",
+    "unisono-machine": "is a machine's file and no report: `unisono predict OPERATION --machine {file}` takes it",
+}
 _Read = TypeVar("_Read")
 
 
 def load(file: Path) -> dict[str, Any]:
     """The report in `file`; ends the command where it is none that this version can read."""
-    try:
-        report = json.loads(file.read_text())
-    except OSError as error:
-        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnisonoError(f"{file} is no report: {error}") from error
-    if not isinstance(report, dict) or report.get("schema") != SCHEMA:
+    report = files.read_json(file, "is no report")
+    schema = report.get("schema") if isinstance(report, dict) else None
+    if schema in _OTHERS:
+        raise UnisonoError(f"{file} {_OTHERS[schema].format(file=file)}")
+    if schema != SCHEMA:
         raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{SCHEMA}'")
+    assert isinstance(report, dict)
     if report.get("version") != VERSION:
         raise UnisonoError(
             f"{file} has report version {report.get('version')}, this command reads version {VERSION}; "

@@ -268,6 +268,9 @@ def test_a_table(explain: Explain) -> None:
         (["allreduce", "8", "9"], 2, "'9' means nothing here"),
         (["allreduce", "8", "--layout", "4y4"], 2, "write 4x8"),
         (["nowhere.json"], 1, "cannot read nowhere.json"),
+        (["letter.json"], 1, "letter.json is neither a report nor a table: line 1 of it is no JSON"),
+        (["allreduce", "--table", "missing.json"], 2, "missing.json cannot be read"),
+        (["allreduce", "--layout", "1000000x1000"], 2, "is too large: a layout has at most 1048576 ranks"),
         (["t.json", "--layout", "4x4"], 2, "--layout asks about a layout"),
         (["t.json", "frob"], 2, "frob"),
         (["x.json"], 1, "x.json is neither a report nor a table"),
@@ -277,4 +280,5 @@ def test_a_table(explain: Explain) -> None:
 def test_refuses(explain: Explain, words: list[str], status: int, problem: str) -> None:
     explain.report()
     (explain.stage.work / "x.json").write_text("[]")
+    (explain.stage.work / "letter.json").write_text("Dear Sir")
     assert problem in explain.run(*words, status=status)

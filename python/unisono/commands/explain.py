@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unisono import decision_table, explanation, machines, recorded, report, tables
+from unisono import decision_table, explanation, files, machines, recorded, report, tables
 from unisono.commands.listing import algorithms_of
 from unisono.errors import UnisonoError, UsageError
 
@@ -60,6 +59,8 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
     operation, size = _operation_and_size(words[1:] if is_file else words)
     if not is_file:
         assert operation is not None
+        if given["names"]:
+            decision_table.require(given["names"], UsageError)  # a job would do without a table that is none
         found = explanation.ask(_question(operation, 8 if size is None else size, given))
         if as_json:
             tables.print_json(found.as_json())
@@ -105,12 +106,7 @@ def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
 
 
 def _schema_of(file: Path) -> str:
-    try:
-        read = json.loads(file.read_text())
-    except OSError as error:
-        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnisonoError(f"{file} is neither a report nor a table: {error}") from error
+    read = files.read_json(file, "is neither a report nor a table")
     schema = read.get("schema") if isinstance(read, dict) else None
     if schema not in (decision_table.SCHEMA, report.SCHEMA):
         raise UnisonoError(f"{file} is neither a report nor a table of Unisono: its 'schema' says {schema!r}")

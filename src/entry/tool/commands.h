@@ -17,5 +17,6 @@ int explain_decision(const std::vector<std::string>& words);
 int predict_algorithms(const std::vector<std::string>& words);
 int show_machine(const std::vector<std::string>& words);
 int list_options(const std::vector<std::string>& words);
+int judge_settings(const std::vector<std::string>& words);
 
 }  // namespace unisono::entry

@@ -21,11 +21,11 @@ struct Question {
   const char* name;
   int (*answer)(const std::vector<std::string>& words);
 };
-constexpr Question questions[] = {{"version", print_version},      {"options", list_options},
-                                  {"list", list_algorithms},       {"show", show_algorithm},
-                                  {"check", check_algorithms},     {"topology", describe_topology},
-                                  {"table", read_tables},          {"explain", explain_decision},
-                                  {"predict", predict_algorithms}, {"machine", show_machine}};
+constexpr Question questions[] = {
+    {"version", print_version}, {"options", list_options},     {"list", list_algorithms},
+    {"show", show_algorithm},   {"check", check_algorithms},   {"topology", describe_topology},
+    {"table", read_tables},     {"explain", explain_decision}, {"predict", predict_algorithms},
+    {"machine", show_machine},  {"settings", judge_settings}};
 
 int answer(const std::vector<std::string>& words) {
   std::string known;

@@ -149,9 +149,11 @@ def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
     )
     for entry in timed:
         illegal = f"; not legal here: it {entry['illegal']}" if entry["illegal"] else ""
+        # Of another size class: it tells how the algorithms stood there, and not what a call here takes.
+        at = f" at {entry['measured_at']}" if "measured_at" in entry else ""
         made.add_row(
             escape(entry["algorithm"]),
-            decision_table.time_text(entry),
+            decision_table.time_text(entry) + at,
             tables.count_text(entry["samples"]) if "samples" in entry else "",
             f"{entry['native_us'] / entry['time_us']:.2f}" if "native_us" in entry else "",
             _predicted_text(entry),

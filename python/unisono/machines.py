@@ -63,6 +63,11 @@ def write(document: Mapping[str, Any], file: Path | None = None) -> Path:
     return target
 
 
+def is_steady(file: Path) -> bool:
+    """Whether the machine stayed what it was while the file was measured: else parts of it do not go together."""
+    return bool(_part(file, "measured").get("is_steady", True))
+
+
 def measured_for(place: Place) -> Path | None:
     """The file that was measured on this machine with this MPI, and with messages between nodes where the job has several;
     None: there is none."""

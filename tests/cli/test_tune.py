@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from test_bench import executable
 from unisono import bench, search_space, tuning
 from unisono.commands.tune import budget_in_seconds
+from unisono.commands.tune_run import shares_cores
 from unisono.main import cli
 from unisono.measuring import JobError, Measurer, Place, mpi_words
 from unisono.predictions import Predictions
@@ -271,6 +272,82 @@ def test_rules_cover_all_sizes_once():
         assert rule["nodes"] == [4, 4]
         assert rule["ranks_per_node"] == [4, 4]
         assert [other["algorithm"] for other in rule["others"]] == ["native", "own_choice"]
+
+
+def test_rules_keep_what_they_were_measured_under():
+    """A rule must not pass for one of another placement, or of cores that are shared."""
+    (rule,) = tuning.rules([outcome("bcast", 8, ring=2.0)], PLACE, shares_cores=True)
+    assert (rule["placement"], rule["oversubscribed"], rule["measured_bytes"]) == ("consecutive", True, 8)
+    scattered = Place("Test MPI 1.0", 16, 4, (4, 4), False)
+    (rule,) = tuning.rules([outcome("gatherv", 8, flat=2.0)], scattered)
+    assert rule["placement"] == "scattered"
+    assert "oversubscribed" not in rule, "where nobody knows it holds for both"
+
+
+def test_rules_of_an_uneven_layout_are_for_no_single_number_of_ranks():
+    uneven = Place("Test MPI 1.0", 16, 3, (3, 8), True)
+    for rule in tuning.rules([outcome("bcast", 8, ring=2.0), outcome("gatherv", 8, flat=2.0)], uneven):
+        assert rule["ranks_per_node"] == [3, 8]
+        assert rule["note"].endswith("measured on 3 nodes, 3 to 8 ranks each")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ranks", "cores", "shares"),
+    [
+        (1, (4, 4), 2, True),
+        (1, (4, 4), 4, False),
+        (1, (4, 4), 0, None),
+        (2, (4, 4), 2, True),
+        (2, (4, 4), 4, None),
+        (2, (3, 4), 2, None),
+    ],
+)
+def test_cores_that_are_shared(
+    monkeypatch: pytest.MonkeyPatch, nodes: int, ranks: tuple[int, int], cores: int, shares: bool | None
+):
+    """Several nodes may share the cores of one machine; of uneven ones the fullest may not be the one with the fewest cores."""
+    monkeypatch.setattr("unisono.machine_measuring.usable_cores", lambda: 8)
+    assert shares_cores(Place("MPI", 8, nodes, ranks, True, cores)) is shares
+
+
+@pytest.mark.parametrize(
+    ("registered", "first", "second"),
+    [
+        ({}, [1, 1024], [1025, None]),
+        ({"most_bytes": 256}, [1, 256], [257, None]),
+        ({"most_bytes": 4096}, [1, 1024], [1025, None]),
+        ({"most_total_bytes": 4096}, [1, 256], [257, None]),
+        ({"most_bytes": 512, "most_total_bytes": 1 << 20}, [1, 512], [513, None]),
+    ],
+)
+def test_rules_end_where_their_algorithms_do(registered: dict[str, int], first: list, second: list):
+    """Beyond, what has won at the next size serves, and not what was second at a smaller one."""
+    limits = tuning.limits_of([{"operation": "bcast", "name": "ring", **registered}])
+    found = tuning.rules(
+        [outcome("bcast", 8, ring=2.0), outcome("bcast", 128 * KIB, flat=2.0)], PLACE, limits
+    )
+    assert [rule["bytes"] for rule in found] == [first, second]
+
+
+def noisy(low: float, high: float, own: str = "flat") -> tuning.Outcome:
+    """The own choice, whose times say little."""
+    mean = (low * high) ** 0.5
+    cell = bench.Cell("bcast", 8, 16, 1, 9, 1e-4, 1e-4 / mean, mean, low, high, True, own)
+    return tuning.Outcome("bcast", 8, cell, 3, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_open"),
+    [(0.01, 1.2, True), (0.9, 1.1, True), (1.1, 3.0, False), (0.99, 1.5, False), (0.2, 1.01, False)],
+)
+def test_what_is_not_decided_says_so(low: float, high: float, is_open: bool):
+    found = noisy(low, high)
+    assert found.winner() == "flat", "the own choice stays as long as nothing is surely faster"
+    assert found.undecided("flat") == ((low, high) if is_open else None)
+    assert found.undecided("native") is None
+    (rule,) = tuning.rules([found], PLACE)
+    said = f"not decided: {low:.2f} to {high:.2f} times as fast as native"
+    assert rule["note"] == (said if is_open else "")
 
 
 def test_ranks_that_share_no_size_get_one_rule():

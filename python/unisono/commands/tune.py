@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 
-from unisono import bench, decision_table, files, machine_measuring, machines, tuning
+from unisono import bench, decision_table, files, machine_measuring, machines, tool, tuning
 from unisono.commands import tune_machine
 from unisono.commands.bench import listed, picture_name, size_in_bytes
 from unisono.commands.given import given_words
 from unisono.commands.run import settings_from_environment
-from unisono.commands.tune_run import TuningRun
+from unisono.commands.tune_run import NO_MACHINE, TuningRun
 from unisono.page import build
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
@@ -157,6 +157,10 @@ def command(
             raise click.UsageError(f"{option} goes with --only measure")
     if page is not None:
         build.require_name(page)
+    if machine not in (None, NO_MACHINE):
+        tool.ask(
+            "machine", "--machine", machines.resolve(machine)
+        )  # refuses what is none, before a job is started
     plan = _plan(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
     words = bench.command_line(
         launcher,

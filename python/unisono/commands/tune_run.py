@@ -7,11 +7,22 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.progress import Progress, TaskID
 
-from unisono import bench, decision_table, files, machines, search_space, tables, tool, tuning
+from unisono import (
+    bench,
+    decision_table,
+    files,
+    machine_measuring,
+    machines,
+    search_space,
+    tables,
+    tool,
+    tuning,
+)
 from unisono.errors import UnisonoError
 from unisono.machine import processor_name
 from unisono.measuring import JobError, Measurer, Place
@@ -23,7 +34,7 @@ from unisono.unfinished import Unfinished
 _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
 _LEAST_CELL_S = 0.1
 _MOST_FAILURES = 5
-_NO_MACHINE = "none"
+NO_MACHINE = "none"
 _PARTS = {
     "exhaustive": "--exhaustive",
     "machine": "the machine of the predictions",
@@ -85,8 +96,8 @@ class TuningRun:
             return
         self.place = place
         least, most = place.ranks_per_node
-        machine = machines.resolve(self.machine) if self.machine else machines.measured_for(place)
-        if machine is not None and machine != _NO_MACHINE:
+        machine = machines.resolve(self.machine) if self.machine else _machine_of(place)
+        if machine is not None and machine != NO_MACHINE:
             self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
             if least == most:
                 self.tuner.expected = Predictions(str(machine), place.layout, self.plan)
@@ -94,7 +105,7 @@ class TuningRun:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {
             "exhaustive": self.tuner.is_exhaustive,
-            "machine": str(machine or _NO_MACHINE),
+            "machine": str(machine or NO_MACHINE),
             "place": asdict(place),
             **self.job,
         }
@@ -157,10 +168,15 @@ class TuningRun:
         goes_on = "the same command goes on from there (--restart begins anew)"
         return f"interrupted: {kept}; {goes_on}" if self.outcomes else "interrupted: no cell was finished yet"
 
+    def rules(self) -> list[dict[str, Any]]:
+        assert self.place is not None
+        limits = tuning.limits_of(self.tuner.algorithms)
+        return tuning.rules(self.outcomes, self.place, limits, shares_cores(self.place))
+
     def write_table(self, command_line: str) -> None:
         assert self.place is not None
         provenance = {"machine": processor_name(), "mpi": self.place.mpi}
-        table = decision_table.document(tuning.rules(self.outcomes, self.place), command_line, **provenance)
+        table = decision_table.document(self.rules(), command_line, **provenance)
         files.write_whole(self.output, decision_table.as_text(table))
         self.unfinished.drop(self.question, {(outcome.operation, outcome.bytes) for outcome in self.outcomes})
 
@@ -195,24 +211,22 @@ class TuningRun:
     def say(self) -> None:
         assert self.place is not None
         right = ("bytes", "native", "tuned", "over native", "over own choice", "looked at")
-        made = tables.table(
-            f"{self.place.mpi}, {self.place.layout}", "operation", *right, "algorithm", right=right
-        )
-        for outcome in self.outcomes:
-            winner = outcome.winner()
-            cell = outcome.cell
-            made.add_row(
-                outcome.operation,
-                tables.bytes_text(outcome.bytes) if outcome.operation != "barrier" else "",
-                tables.seconds_text(cell.native_s),
-                tables.seconds_text(outcome.time_s(winner)),
-                f"{outcome.speedup(winner):.2f}",
-                f"{outcome.speedup(winner) / cell.speedup:.2f}",
-                str(outcome.looked),
-                winner,
-            )
         console = tables.console()
-        console.print(made)
+        tables.print_rows(
+            console,
+            f"{self.place.mpi}, {self.place.layout}",
+            ["operation", *right, "algorithm"],
+            [_row(outcome) for outcome in self.outcomes],
+            right=right,
+            whole=("operation",),
+            give_way=("looked at", "over own choice"),
+        )
+        if any(outcome.undecided(outcome.winner()) for outcome in self.outcomes):
+            console.print(
+                "not decided: the 95 % interval of how many times as fast as native leaves open which of both is faster. A larger "
+                "--budget, or a quieter machine, tells.",
+                soft_wrap=True,
+            )
         console.print(self._cost_text(), soft_wrap=True)
         if self.left_out:
             console.print(f"left out: {self.left_out} cells whose blocks are too large together")
@@ -227,6 +241,46 @@ class TuningRun:
         click.echo(f"table: {self.output}   (use it: unisono run --table {self.output} ...)")
         if wrong:
             click.get_current_context().exit(1)
+
+
+def _machine_of(place: Place) -> Path | None:
+    """The one that was measured here, as far as it can be relied on."""
+    found = machines.measured_for(place)
+    if found is None or machines.is_steady(found):
+        return found
+    click.echo(
+        f"unisono: {found} is not used, since the machine changed while it was measured; measure again (`unisono tune --only "
+        f"measure`), or name it: --machine {found.stem}",
+        err=True,
+    )
+    return None
+
+
+def shares_cores(place: Place) -> bool | None:
+    """Whether ranks of a node share cores, as a job says it of itself; None: not known. Nodes may be containers that share the
+    cores of one machine: several nodes that have cores enough each may lack them together."""
+    least, most = place.ranks_per_node
+    if place.cores == 0 or least != most:
+        return None
+    if most > machine_measuring.cores_of(place):
+        return True
+    return False if place.nodes == 1 else None
+
+
+def _row(outcome: tuning.Outcome) -> list[str]:
+    winner = outcome.winner()
+    between = outcome.undecided(winner)
+    not_decided = f" (not decided: {between[0]:.2f} to {between[1]:.2f})" if between else ""
+    return [
+        outcome.operation,
+        tables.bytes_text(outcome.bytes) if outcome.operation != "barrier" else "",
+        tables.seconds_text(outcome.cell.native_s),
+        tables.seconds_text(outcome.time_s(winner)),
+        f"{outcome.speedup(winner):.2f}",
+        f"{outcome.speedup(winner) / outcome.cell.speedup:.2f}",
+        str(outcome.looked),
+        winner + not_decided,
+    ]
 
 
 def _cells_text(count: int) -> str:

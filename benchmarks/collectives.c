@@ -23,9 +23,10 @@
 // SECONDS CANDIDATES" tries candidates for so long, and cuts short what is slow ("look_alike ..." does not),
 // "compare ..." lets native, Unisono's choice and all candidates (at most 8) alternate until their medians
 // are precise, "decide ..." until it is known which is the least: what is behind leaves, and has fewer
-// samples. Each is answered by one such line. "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message
-// or an operation on shared memory (costs.h): {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the
-// job.
+// samples. Each is answered by one such line. "able OPERATION BYTES 0 CANDIDATES" says which of them may run,
+// without a call: {"operation","bytes","able":[name,...]}. "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT"
+// measures a message or an operation on shared memory (costs.h):
+// {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -288,6 +289,14 @@ static void print_choice(const struct Operation* op, int bytes) {
   fflush(stdout);
 }
 
+static void print_able(const struct Operation* op, int bytes, int count) {
+  if (world_rank != 0) return;
+  printf("{\"operation\": \"%s\", \"bytes\": %d, \"able\": [", op->name, bytes);
+  for (int i = 0; i < count; ++i) printf("%s\"%s\"", i ? ", " : "", strchr(candidates[i], ':') + 1);
+  printf("]}\n");
+  fflush(stdout);
+}
+
 static void list_candidates(char* text) {
   candidate_count = 0;
   for (char* at = strtok(text, ";"); at != NULL && candidate_count < max_candidates; at = strtok(NULL, ";"))
@@ -311,6 +320,10 @@ static int answer(char* request, int largest, struct Settings settings, int* is_
   const long bytes = atol(words[2]);
   if (op == NULL || bytes < 0 || bytes > largest || (op->is_reduction && bytes % 8 != 0)) return 0;
   list_candidates((char*)words[4]);
+  if (strcmp(words[0], "able") == 0) {
+    print_able(op, (int)bytes, keep_able(op, (int)bytes));
+    return 1;
+  }
   settings.seconds = settings.most_trying_s = atof(words[3]);
   if (strcmp(words[0], "choice") == 0) asked.op = NULL;
   begin_asking(op, (int)bytes);

@@ -83,3 +83,12 @@ static int try_candidates(const struct Operation* op, int bytes, double most_s, 
   qsort(tried, (size_t)count, sizeof *tried, by_seconds);
   return count;
 }
+
+// Puts those of the candidates in front that may run; how many. Nothing is called.
+static int keep_able(const struct Operation* op, int bytes) {
+  int count = 0;
+  for (int c = 0; c < candidate_count; ++c) {
+    if (may_run(op, bytes, candidates[c])) candidates[count++] = candidates[c];
+  }
+  return count;
+}

@@ -36,11 +36,11 @@ from harness import Cluster
 from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
-from unisono.commands.tune import Predictions, predicted_us
 from unisono.measuring import JobError, Measurer, Place
+from unisono.predictions import Predictions, predicted_us
 from unisono.search_space import parse, ranges_of
 from unisono.searching import Tuner
-from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, rules
+from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, limits_of, rules
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (64, 4 * KIB, 64 * KIB, MIB)
@@ -243,7 +243,9 @@ def compared(
     place: Place,
 ) -> Iterator[Compared]:
     """In a job that runs by what tuning found, all decisions in turn."""
-    table = decision_table.document(rules([tuned for tuned, _ in outcomes], place), "benchmarks/regret.py")
+    table = decision_table.document(
+        rules([tuned for tuned, _ in outcomes], place, limits_of(tool.algorithms())), "benchmarks/regret.py"
+    )
     file = site.folder / "table.json"
     files.write_whole(file, decision_table.as_text(table))
     with site.serving(plan, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:

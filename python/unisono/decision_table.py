@@ -248,29 +248,33 @@ def render(table: DecisionTable, operation: str | None, console: Console) -> Non
     for rule in chosen:
         groups.setdefault((rule["operation"], where_text(rule)), []).append(rule)
     for (name, where), rules in groups.items():
-        made = tables.table(
+        numbers = ("size", "time", "its time", "native", "speed-up")
+        tables.print_rows(
+            console,
             escape(f"{name}, {where}"),
-            "size",
-            "algorithm",
-            "time",
-            "runner-up",
-            "its time",
-            "native",
-            "speed-up",
-            right=("size", "time", "its time", "native", "speed-up"),
+            ["size", "algorithm", "time", "runner-up", "its time", "native", "speed-up"],
+            [_row(rule) for rule in rules],
+            right=numbers,
+            give_way=("its time", "runner-up", "native"),
         )
-        for rule in rules:
-            runner_up = runner_up_of(rule)
-            made.add_row(
-                sizes_text(rule),
-                escape(rule["algorithm"]),
-                time_text(rule),
-                escape(runner_up["algorithm"]) if runner_up else "",
-                time_text(runner_up),
-                time_text(native_of(rule)),
-                speed_up_text(rule),
-            )
-        console.print(made, "")
+        for note in dict.fromkeys(
+            f"{sizes_text(rule)}: {rule['note']}" for rule in rules if rule.get("note")
+        ):
+            console.print(escape(note), soft_wrap=True)
+        console.print()
+
+
+def _row(rule: Rule) -> list[str]:
+    runner_up = runner_up_of(rule)
+    return [
+        sizes_text(rule),
+        rule["algorithm"],
+        time_text(rule),
+        runner_up["algorithm"] if runner_up else "",
+        time_text(runner_up),
+        time_text(native_of(rule)),
+        speed_up_text(rule),
+    ]
 
 
 def provenance_text(table: DecisionTable) -> str:
@@ -284,9 +288,8 @@ def explain(table: DecisionTable, console: Console) -> None:
     """Prints each rule with all that was measured for it."""
     console.print(f"[bold]{escape(table.file)}[/bold]: {provenance_text(table)}\n", soft_wrap=True)
     for number, rule in table.rules:
-        title = (
-            f"rule {number}: {rule['operation']}, {sizes_text(rule)}, {where_text(rule)}: {rule['origin']}"
-        )
+        at = f" at {tables.bytes_text(rule['measured_bytes'])}" if "measured_bytes" in rule else ""
+        title = f"rule {number}: {rule['operation']}, {sizes_text(rule)}, {where_text(rule)}: {rule['origin']}{at}"
         made = tables.table(
             escape(title),
             "algorithm",

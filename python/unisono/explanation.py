@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from unisono import decision_table, tables, tool
-from unisono.report import algorithm_text
+from unisono import decision_table, recorded, tables, tool
 
 _SWITCHES_OFF = {"shared_memory": "--no-shared-memory", "single_copy": "--no-single-copy"}
 
@@ -21,41 +20,44 @@ class Explanation:
     """What the compiled code answers, and what a run has recorded, where the question comes from one."""
 
     answer: dict[str, Any]
-    recorded: dict[str, Any] | None = None
+    kind: recorded.Kind | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return self.answer if self.recorded is None else {"recorded": self.recorded, **self.answer}
+        return self.answer if self.kind is None else {"recorded": self.kind.as_json(), **self.answer}
 
     @property
     def is_as_recorded(self) -> bool:
-        """Whether the run's choice is what would be chosen now: tables may have changed since."""
-        if self.recorded is None:
+        """Whether what the run used is what would be chosen now: tables may have changed since."""
+        if self.kind is None:
             return True
         name = self.answer["choice"]["algorithm"].partition("(")[0]
-        return bool(name == self.recorded["algorithm"])
+        return any(name == row["algorithm"] for row in self.kind.classes)
 
 
 def ask(words: Iterable[str]) -> Explanation:
     return Explanation(tool.ask("explain", *words))
 
 
-def of_report(report: dict[str, Any], operation: str, size_class: int | None) -> list[Explanation]:
-    """The classes of a run that are of the operation and hold the size, each with what the run's options say of it."""
+def of_report(
+    report: dict[str, Any], operation: str, size: int | None, region: str | None = None
+) -> list[Explanation]:
+    """An answer for each kind of calls of a run that are of the operation and hold the size, with what the run's options
+    say of it; one for each region in which it was learned."""
     return [
-        Explanation(tool.ask("explain", *_question_of(report, row)), row)
-        for row in report["classes"]
-        if row["operation"] == operation
-        and (size_class is None or row["bytes_low"] <= size_class <= row["bytes_high"])
+        Explanation(tool.ask("explain", *_question_of(report, kind)), kind)
+        for kind in recorded.kinds(report, operation, size, region)
     ]
 
 
-def _question_of(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
+def _question_of(report: dict[str, Any], kind: recorded.Kind) -> list[str]:
     options = report["options"]
-    words = ["--no-environment", "--operation", row["operation"], "--bytes", str(row["bytes_high"])]
-    words += ["--layout", row["layout"], "--mpi", report["mpi"]]
-    words += ["--oversubscribed"] if row["oversubscribed"] else []
-    words += ["--non-blocking"] if row["form"] != "blocking" else []
-    words += ["--reproducible"] if options.get("reproducible") == "1" else []
+    words = ["--no-environment", "--operation", kind.operation, "--bytes", str(kind.bytes_high)]
+    words += ["--layout", kind.layout, "--mpi", report["mpi"]]
+    words += ["--region", kind.region] if kind.region else []
+    words += ["--oversubscribed"] if kind.is_oversubscribed else []
+    words += ["--ordered"] if not kind.is_commutative else []
+    words += ["--non-blocking"] if kind.form != "blocking" else []
+    words += ["--reproducible"] if kind.is_reproducible or options.get("reproducible") == "1" else []
     words += [word for name, word in _SWITCHES_OFF.items() if options.get(name) == "0"]
     for name in ("algorithm", "cache"):
         words += [f"--{name}", options[name]] if name in options else []
@@ -66,25 +68,38 @@ def _question_of(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 
 def render(explanation: Explanation, console: Console) -> None:
-    """Prints the choice with its reason, what was asked in turn, the candidates, and what is illegal."""
-    answer = explanation.answer
-    question, choice = answer["question"], answer["choice"]
-    console.print(f"[bold]{escape(_question_text(question))}[/bold]", soft_wrap=True)
-    if explanation.recorded is not None:
-        _recorded(explanation.recorded, console)
-    if not explanation.is_as_recorded:
-        console.print("With the tables and rules of today it would be another one:", soft_wrap=True)
-    if explanation.recorded is None or not explanation.is_as_recorded:
-        console.print(f"  {escape(choice['algorithm'])}", soft_wrap=True)
-        console.print(f"  {choice['source']}: {escape(choice['reason'])}", soft_wrap=True)
+    """Prints the choice with its reason, what a run has measured, what was asked in turn, the candidates, and what is illegal."""
+    answer, kind = explanation.answer, explanation.kind
+    console.print(f"[bold]{escape(_question_text(answer['question']))}[/bold]", soft_wrap=True)
+    if kind is None:
+        _choice(answer["choice"], console)
+    else:
+        predicted_us = {
+            c["algorithm"]: c["predicted_us"] for c in answer["candidates"] if "predicted_us" in c
+        }
+        console.print()
+        recorded.render(kind, predicted_us, console)
+        # What a run has found out itself it does not owe to tables: there is nothing to compare.
+        if kind.has_learned:
+            console.print("With the tables and rules of today a job would begin with:", soft_wrap=True)
+        elif not explanation.is_as_recorded:
+            console.print("With the tables and rules of today it would be another one:", soft_wrap=True)
+        if kind.has_learned or not explanation.is_as_recorded:
+            _choice(answer["choice"], console)
     console.print()
+    tried = {c["algorithm"] for row in kind.learned for c in row["candidates"]} if kind else set()
     _in_turn(answer["considered"], console)
     _timed(answer["candidates"], console)
-    _others(answer["candidates"], answer["machine"], console)
+    _others(answer["candidates"], answer["machine"], tried, console)
     read = [f"{entry['file']} ({entry['source']})" for entry in answer["tables"]]
     console.print(f"[bold]Tables read:[/bold] {escape(', '.join(read) or 'none')}\n", soft_wrap=True)
     for warning in answer["warnings"]:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True)
+
+
+def _choice(choice: dict[str, Any], console: Console) -> None:
+    console.print(f"  {escape(choice['algorithm'])}", soft_wrap=True)
+    console.print(f"  {choice['source']}: {escape(choice['reason'])}", soft_wrap=True)
 
 
 def _question_text(question: dict[str, Any]) -> str:
@@ -99,16 +114,6 @@ def _question_text(question: dict[str, Any]) -> str:
     parts += ["reproducible"] if question["reproducible"] else []
     parts += [f"region {question['region']}"] if question["region"] else []
     return ", ".join(parts)
-
-
-def _recorded(row: dict[str, Any], console: Console) -> None:
-    each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
-    console.print(f"  {escape(algorithm_text(row))}", soft_wrap=True)
-    console.print(f"  {row['source']}: {escape(row['reason'])}", soft_wrap=True)
-    about = "about " if row["sampled"] else ""
-    console.print(
-        f"  {tables.count_text(row['calls'])} calls, {about}{tables.seconds_text(each_s)} each on the slowest rank"
-    )
 
 
 def _in_turn(considered: list[dict[str, Any]], console: Console) -> None:
@@ -144,9 +149,11 @@ def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
     )
     for entry in timed:
         illegal = f"; not legal here: it {entry['illegal']}" if entry["illegal"] else ""
+        # Of another size class: it tells how the algorithms stood there, and not what a call here takes.
+        at = f" at {entry['measured_at']}" if "measured_at" in entry else ""
         made.add_row(
             escape(entry["algorithm"]),
-            decision_table.time_text(entry),
+            decision_table.time_text(entry) + at,
             tables.count_text(entry["samples"]) if "samples" in entry else "",
             f"{entry['native_us'] / entry['time_us']:.2f}" if "native_us" in entry else "",
             _predicted_text(entry),
@@ -159,8 +166,9 @@ def _predicted_text(entry: dict[str, Any]) -> str:
     return tables.seconds_text(entry["predicted_us"] * 1e-6) if "predicted_us" in entry else ""
 
 
-def _others(candidates: list[dict[str, Any]], machine: str, console: Console) -> None:
-    rest = [entry for entry in candidates if "time_us" not in entry]
+def _others(candidates: list[dict[str, Any]], machine: str, tried: Collection[str], console: Console) -> None:
+    """What neither tables nor the run (`tried`) have times of."""
+    rest = [entry for entry in candidates if "time_us" not in entry and entry["algorithm"] not in tried]
     legal = [entry for entry in rest if not entry["illegal"]]
     if legal:
         title = f"Legal, nothing measured; predicted for the machine '{machine}' (docs/models.md)"

@@ -197,16 +197,22 @@ def measure(
     job: Job, questions: Sequence[Question], budget_s: float, on_question: Callable[[Question], None]
 ) -> Costs:
     """Ask each question until its intervals are narrow, at most for its share of the time (A11). Where the machine changes
-    meanwhile all begins anew, as often as there is time for."""
+    meanwhile all begins anew, as often as there is time for; when there is none, what is known by then stays, and only what was
+    never asked is asked once."""
     end = time.monotonic() + budget_s
+    known = Costs(is_steady=False)
     for _ in range(_MOST_BEGINNINGS):
         costs = Costs()
         try:
             _ask_all(job, costs, questions, end, on_question, has_choice=True)
             return costs
         except ChangedError:
+            known.series |= costs.series
             if time.monotonic() > end:
-                break
+                asked = {question for question, _ in known.series}
+                left = [question for question in questions if question not in asked]
+                _ask_all(job, known, left, end, on_question, has_choice=False)
+                return known
     costs = Costs(is_steady=False)
     _ask_all(job, costs, questions, end, on_question, has_choice=False)
     return costs
@@ -221,14 +227,17 @@ def _ask_all(
     has_choice: bool,
 ) -> None:
     marker = Marker(job, has_choice and any(q.group == "pair" for q in questions))
-    share_s = (end - time.monotonic()) / len(questions)
+    # What is asked between two sizes at the end has to fit into the time as well.
+    groups = [group for group in ("pair", "net") if Question("ping_pong", group) in questions]
+    later = len(groups) * _HALVINGS * len(LINK_KINDS)
+    share_s = (end - time.monotonic()) / max(1, len(questions) + later)
     for number, question in enumerate(questions):
         on_question(question)
-        _ask(job, costs, question, marker, (end - time.monotonic()) / (len(questions) - number))
-    for group in ("pair", "net"):
+        _ask(job, costs, question, marker, (end - time.monotonic()) / (len(questions) + later - number))
+    for group in groups:
         for _ in range(_HALVINGS):
             between = jump(costs, group)
-            if between is None:
+            if between is None or time.monotonic() > end:
                 break
             for what in LINK_KINDS:
                 _ask(job, costs, Question(what, group, between), marker, share_s)

@@ -15,6 +15,8 @@ from unisono.errors import UnisonoError
 from unisono.machine import processor_name
 from unisono.measuring import Place
 
+SCHEMA = "unisono-machine"
+
 
 def folder() -> Path:
     """Where the user's machines are kept, as NAME.json."""
@@ -59,6 +61,11 @@ def write(document: Mapping[str, Any], file: Path | None = None) -> Path:
             raise UnisonoError(f"cannot make {folder()}: {error.strerror}") from error
     files.write_whole(target, json.dumps(document, indent=1) + "\n")
     return target
+
+
+def is_steady(file: Path) -> bool:
+    """Whether the machine stayed what it was while the file was measured: else parts of it do not go together."""
+    return bool(_part(file, "measured").get("is_steady", True))
 
 
 def measured_for(place: Place) -> Path | None:

@@ -115,6 +115,14 @@ class Measurer:
         """What Unisono chooses by itself."""
         return str(self._ask("choice", operation, size, (), 0.0)["unisono"])
 
+    def able(self, operation: str, size: int, candidates: Sequence[str]) -> list[str]:
+        """Those that may run here; nothing is measured."""
+        return [
+            str(name)
+            for portion in _portions(operation, candidates)
+            for name in self._ask("able", operation, size, portion, 0.0)["able"]
+        ]
+
     def look(
         self, operation: str, size: int, candidates: Sequence[str], seconds: float, is_alike: bool = False
     ) -> list[tuple[str, float]]:

@@ -3,31 +3,36 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unisono import tables
+from unisono import files, tables
 from unisono.errors import UnisonoError
 
 SCHEMA = "unisono-report"
 VERSION = 1
+_OTHERS = {
+    "unisono-table": "is a table and no report: `unisono table show {file}` prints it, `unisono report {file} --html PAGE` makes a "
+    "page of it",
+    "unisono-machine": "is a machine's file and no report: `unisono predict OPERATION --machine {file}` takes it",
+}
+_Read = TypeVar("_Read")
 
 
 def load(file: Path) -> dict[str, Any]:
     """The report in `file`; ends the command where it is none that this version can read."""
-    try:
-        report = json.loads(file.read_text())
-    except OSError as error:
-        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnisonoError(f"{file} is no report: {error}") from error
-    if not isinstance(report, dict) or report.get("schema") != SCHEMA:
+    report = files.read_json(file, "is no report")
+    schema = report.get("schema") if isinstance(report, dict) else None
+    if schema in _OTHERS:
+        raise UnisonoError(f"{file} {_OTHERS[schema].format(file=file)}")
+    if schema != SCHEMA:
         raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{SCHEMA}'")
+    assert isinstance(report, dict)
     if report.get("version") != VERSION:
         raise UnisonoError(
             f"{file} has report version {report.get('version')}, this command reads version {VERSION}; "
@@ -36,16 +41,27 @@ def load(file: Path) -> dict[str, Any]:
     return report
 
 
+def whole(read: Callable[[], _Read]) -> _Read:
+    """What `read` makes of a report; ends the command where fields of it are missing, or hold what they cannot."""
+    try:
+        return read()
+    except KeyError as error:
+        raise UnisonoError(f"the report is damaged: it has no field {error}") from error
+    except (AttributeError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise UnisonoError("the report is damaged: a field holds what does not belong there") from error
+
+
 def render(report: dict[str, Any], console: Console) -> None:
     """Prints the report."""
-    try:
-        _headline(report, console)
-        _classes(report, console)
-        _native(report, console)
-        _learning(report, console)
-        _communicators(report, console)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnisonoError(f"the report is damaged: {type(error).__name__} {error}") from error
+    whole(lambda: _render(report, console))
+
+
+def _render(report: dict[str, Any], console: Console) -> None:
+    _headline(report, console)
+    _classes(report, console)
+    _native(report, console)
+    _learning(report, console)
+    _communicators(report, console)
     for hint in report["hints"]:
         console.print(f"[cyan]hint:[/cyan] {escape(hint)}")
     for warning in report["warnings"]:
@@ -209,8 +225,8 @@ def _learning(report: dict[str, Any], console: Console) -> None:
             escape(row["region"]),
             tables.count_text(row["calls"]),
             escape(row["chosen"]),
-            _known_time_text(row["time_s"]),
-            _known_time_text(native),
+            known_time_text(row["time_s"]),
+            known_time_text(native),
             tried,
             tables.count_text(row["timeline"][-1]["call"]),
             tables.seconds_text(cost_s),
@@ -219,7 +235,7 @@ def _learning(report: dict[str, Any], console: Console) -> None:
     console.print()
 
 
-def _known_time_text(seconds: float | None) -> str:
+def known_time_text(seconds: float | None) -> str:
     return "?" if seconds is None else tables.seconds_text(seconds)
 
 

@@ -9,7 +9,7 @@ own collective, and wins only where it is no slower."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,18 +52,20 @@ class Tuner:
             names = [entry["name"] for entry in self._of(operation)]
             names = [name for name in names if self._is_usable(operation, Candidate(name))]
             cell = job.compare(operation, size, names, seconds)
-            return Outcome(operation, size, cell, len(cell.candidates), time.monotonic() - start)
+            count = len(cell.candidates)
+            return Outcome(operation, size, cell, count, time.monotonic() - start, every=count)
         own = self._candidate(operation, size, job.choice(operation, size))
         looking = _Looking(job, operation, size, seconds * _SHARE_OF_LOOKING, self.is_exhaustive)
+        every = self._all(job, operation, size)
         if self.is_exhaustive:
-            looking.at([c for c in self._all(operation, size) if self._is_usable(operation, c)])
+            looking.at(every)
         else:
             self._look_in_steps(looking, own)
         looking_s = time.monotonic() - start
         left_s = max(seconds - looking_s, seconds * 0.2, LEAST_DECIDING_S)
         cell = job.decide(operation, size, [str(c) for c in looking.finalists(own)], left_s)
         took_s = time.monotonic() - start
-        outcome = Outcome(operation, size, cell, len(looking.times), took_s, looking_s)
+        outcome = Outcome(operation, size, cell, len(looking.times), took_s, looking_s, len(every))
         self._remember(operation, size, outcome.winner())
         return outcome
 
@@ -86,13 +88,18 @@ class Tuner:
     def _of(self, operation: str) -> list[Mapping[str, Any]]:
         return [a for a in self.algorithms if a["operation"] == operation]
 
-    def _all(self, operation: str, size: int) -> Iterator[Candidate]:
-        for algorithm in self._of(operation):
-            yield from matrix(algorithm, size)
-
-    def settings(self, operation: str, size: int) -> int:
-        """How many an exhaustive search looks at."""
-        return sum(1 for _ in self._all(operation, size))
+    def _all(self, job: Measurer, operation: str, size: int) -> list[Candidate]:
+        """What an exhaustive search looks at: the settings of algorithms that may run, each program once."""
+        able = set(job.able(operation, size, [entry["name"] for entry in self._of(operation)]))
+        most = _total_bytes(job, operation, size)
+        found: dict[Candidate, None] = {}
+        for entry in self._of(operation):
+            standards = {p["name"]: p["default"] for p in entry["parameters"]}
+            for candidate in matrix(entry, size) if entry["name"] in able else ():
+                plain = candidate.without(standards)
+                if "window" not in dict(plain.parameters) or has_own_window(plain, standards, most):
+                    found[plain] = None
+        return [candidate for candidate in found if self._is_usable(operation, candidate)]
 
     def _look_in_steps(self, looking: _Looking, own: Candidate | None) -> None:
         operation, size = looking.operation, looking.size
@@ -155,7 +162,7 @@ class _Looking:
     @property
     def total_bytes(self) -> int:
         """Of all blocks: no message is longer."""
-        return self.size * (1 if self.operation in ON_ONE_VECTOR else self._job.place.ranks)
+        return _total_bytes(self._job, self.operation, self.size)
 
     def _left_s(self) -> float:
         if self._is_exhaustive:
@@ -205,6 +212,11 @@ class _Looking:
         best = self.best()
         near = [c for c in best if self.times[c] <= NEAR * self.times[best[0]]]
         return [c for c in near if c != own][:FINALISTS]
+
+
+def _total_bytes(job: Measurer, operation: str, size: int) -> int:
+    """Of all blocks, where messages are of `size` bytes."""
+    return size * (1 if operation in ON_ONE_VECTOR else job.place.ranks)
 
 
 def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ranges: Ranges) -> None:

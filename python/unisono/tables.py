@@ -7,11 +7,14 @@ import json
 import os
 import re
 import sys
+from collections.abc import Collection, Sequence
 from typing import IO, Any
 
 import click
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
+from rich.markup import escape
 from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -19,6 +22,8 @@ from rich.table import Table
 LEAST_WIDTH = 80  # columns; on narrower terminals lines wrap, which is better than to lose numbers
 _WIDTH_OF_A_FILE = 140  # where the output is no terminal
 _UNLIMITED = 10_000
+_LEAST_TEXT = 20  # columns of words that are broken
+_GAP = 3  # between columns
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -50,6 +55,42 @@ def table(
             overflow="fold",
         )
     return made
+
+
+def print_rows(
+    target: Console,
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: tuple[str, ...] = (),
+    whole: tuple[str, ...] = (),
+    give_way: Sequence[str] = (),
+) -> None:
+    """Prints a table as `table` makes it. Words are broken to _LEAST_TEXT columns and no further: where there are too few for that
+    the columns in `give_way` are left out, the first one first, and said to be."""
+    shown, hidden = list(columns), []
+    kept = (*right, *whole)
+    while _least_width(shown, columns, rows, kept) > target.width and len(hidden) < len(give_way):
+        hidden.append(give_way[len(hidden)])
+        shown.remove(hidden[-1])
+    made = table(title, *shown, right=right, whole=whole)
+    for row in rows:
+        made.add_row(*(escape(cell) for name, cell in zip(columns, row, strict=True) if name in shown))
+    target.print(made)
+    if hidden:
+        target.print(f"Left out, as they need more than {target.width} columns: {', '.join(hidden)}")
+
+
+def _least_width(
+    shown: Sequence[str], columns: Sequence[str], rows: Sequence[Sequence[str]], kept: Collection[str]
+) -> int:
+    """What the columns `shown` need: those in `kept` all of their words, others what can be read."""
+    widths = []
+    for name, cells in zip(columns, zip(columns, *rows, strict=True), strict=True):
+        width = max(map(cell_len, cells))
+        widths += [width if name in kept else min(width, _LEAST_TEXT)] if name in shown else []
+    return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def progress() -> Progress:

@@ -4,8 +4,7 @@ table that say so."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +29,14 @@ class Outcome:
     looked: int  # how many candidates were looked at
     seconds: float  # that it took
     looking_s: float = 0.0  # of those, until the last candidates were measured in turn
+    every: int = 0  # settings that may run there and differ: what an exhaustive search looks at
+
+    @property
+    def exhaustive_s(self) -> float:
+        """An estimate of what an exhaustive search takes: as long for each setting as a look took here. Too little where what is
+        slow was cut short, as such a search does not."""
+        looks_s = self.looking_s / self.looked * max(self.every, self.looked) if self.looked else 0.0
+        return looks_s + self.seconds - self.looking_s
 
     def speedup(self, name: str) -> float:
         """Times as fast as native."""
@@ -59,6 +66,14 @@ class Outcome:
         low, high = known.get(name, (None, None))
         return (low, high) if low and high else None
 
+    def undecided(self, name: str) -> tuple[float, float] | None:
+        """The 95 % interval of how many times as fast as native it is, where that leaves open which of both is the faster one."""
+        known = {c.name: (c.speedup_low, c.speedup_high) for c in self.cell.candidates}
+        known |= {self.cell.algorithm: (self.cell.speedup_low, self.cell.speedup_high), "native": (1.0, 1.0)}
+        low, high = known.get(name, (None, None))
+        is_open = low is not None and high is not None and low * TIE < 1 < high / TIE
+        return (low, high) if is_open and low is not None and high is not None else None
+
     def winner(self) -> str:
         """The fastest; Unisono's own choice where nothing is faster than it beyond noise, and clearly so; else native where nothing
         is clearly faster than that."""
@@ -87,39 +102,78 @@ def choose(speedups: Mapping[str, Sequence[float]], own: str) -> str:
 # --- What is found, as rules of a table (docs/tables.md) ---
 
 
-def rules(outcomes: Sequence[Outcome], place: Place) -> list[dict[str, Any]]:
-    """One rule for each range of sizes that was tuned alike, for the layout that it was tuned on."""
+# The largest message that an algorithm of an operation takes, as a job of so many ranks counts messages; None: any.
+Limits = Callable[[str, str, int], int | None]
+
+
+def limits_of(algorithms: Sequence[Mapping[str, Any]]) -> Limits:
+    """As the registry has them."""
+    by_name = {(a["operation"], a["name"]): a for a in algorithms}
+
+    def limit(operation: str, algorithm: str, ranks: int) -> int | None:
+        entry = by_name.get((operation, algorithm.partition("(")[0]), {})
+        whole, total = entry.get("most_bytes", 0), entry.get("most_total_bytes", 0)
+        return min(([whole] if whole else []) + ([total // ranks] if total else []), default=None)
+
+    return limit
+
+
+def no_limits(_operation: str, _algorithm: str, _ranks: int) -> int | None:
+    return None
+
+
+def rules(
+    outcomes: Sequence[Outcome], place: Place, limits: Limits = no_limits, shares_cores: bool | None = None
+) -> list[dict[str, Any]]:
+    """One rule for each range of sizes that was tuned alike, for the layout that it was tuned on. `shares_cores`: whether ranks
+    of a node share cores; None: not known."""
     found: list[dict[str, Any]] = []
     for operation in dict.fromkeys(o.operation for o in outcomes):
         of = sorted((o for o in outcomes if o.operation == operation), key=lambda o: o.bytes)
+        conditions = _conditions(operation, place, shares_cores)
         if operation in WITHOUT_SIZE:
-            found.append(_rule_for_all_sizes(of, place))
+            found.append(conditions | _for_all_sizes(of))
         else:
-            found += _rules_by_size(of, place)
+            found += [conditions | rule for rule in _by_size(of, limits, place.ranks)]
+    least, most = place.ranks_per_node
+    if least != most:
+        for rule in found:
+            rule["note"] = "; ".join(filter(None, [rule["note"], f"measured on {place.layout}"]))
     return found
 
 
-def _conditions(operation: str, place: Place) -> dict[str, Any]:
+def _conditions(operation: str, place: Place, shares_cores: bool | None) -> dict[str, Any]:
+    """Of an uneven layout the ranges have all its nodes: a rule for one number of ranks would pass for what was measured with as
+    many on each."""
     conditions: dict[str, Any] = {
         "operation": operation,
         "nodes": [place.nodes, place.nodes],
-        "ranks_per_node": [place.ranks_per_node[1], place.ranks_per_node[1]],
+        "ranks_per_node": list(place.ranks_per_node),
+        "placement": "consecutive" if place.is_consecutive else "scattered",
     }
+    if shares_cores is not None:
+        conditions["oversubscribed"] = shares_cores
     if operation in REDUCTIONS:
         conditions["operator"] = "commutative"
     return conditions
 
 
-def _rules_by_size(of: Sequence[Outcome], place: Place) -> list[dict[str, Any]]:
-    found = []
+def _by_size(of: Sequence[Outcome], limits: Limits, ranks: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    low = 1
     for i, outcome in enumerate(of):
-        rule = _conditions(outcome.operation, place)
-        if outcome.operation != "barrier":
-            # Between two sizes the border is half the way in powers of two.
-            low = 1 if i == 0 else _between(of[i - 1].bytes, outcome.bytes) + 1
-            high = None if i + 1 == len(of) else _between(outcome.bytes, of[i + 1].bytes)
-            rule["bytes"] = [low, high]
-        found.append(rule | _measured(outcome))
+        measured = _measured(outcome)
+        if outcome.operation == "barrier":
+            found.append(measured)
+            continue
+        # Between two sizes the border is half the way in powers of two, or where the algorithm may not run any more: what has
+        # won at the next size serves those beyond.
+        high = None if i + 1 == len(of) else _between(outcome.bytes, of[i + 1].bytes)
+        limit = limits(outcome.operation, measured["algorithm"], ranks)
+        if limit is not None and (high is None or limit < high):
+            high = max(limit, outcome.bytes)
+        found.append({"bytes": [low, high], **measured, "measured_bytes": outcome.bytes})
+        low = (high or 0) + 1
     return found
 
 
@@ -134,8 +188,16 @@ def _measured(outcome: Outcome) -> dict[str, Any]:
         **_timed(outcome, winner),
         "others": [_timed(outcome, name) for name in others],
         "origin": "measured",
-        "note": f"at {outcome.bytes} bytes" if outcome.operation != "barrier" else "",
+        "note": _undecided_text(outcome, winner),
     }
+
+
+def _undecided_text(outcome: Outcome, name: str) -> str:
+    between = outcome.undecided(name)
+    if between is None:
+        return ""
+    low, high = between
+    return f"not decided: {low:.2f} to {high:.2f} times as fast as native"
 
 
 def _timed(outcome: Outcome, name: str) -> dict[str, Any]:
@@ -150,19 +212,18 @@ def measured_bytes(rule: Mapping[str, Any]) -> int | None:
     """The message size at which the times of a rule were measured; None: it does not say one size."""
     if rule["operation"] == "barrier":
         return 0
-    noted = re.fullmatch(r"at (\d+) bytes", rule.get("note", ""))
-    if noted:
-        return int(noted[1])
+    if "measured_bytes" in rule:
+        return int(rule["measured_bytes"])
     low, high = rule.get("bytes", (0, None))
     return high if high is not None and low > high // 2 else None  # one size class, as learning writes it
 
 
-def _rule_for_all_sizes(of: Sequence[Outcome], place: Place) -> dict[str, Any]:
+def _for_all_sizes(of: Sequence[Outcome]) -> dict[str, Any]:
     """Ranks cannot choose by size: what is no slower than the MPI at any of them, and the best in the mean."""
     everywhere = [name for name in of[0].names() if all(name in o.names() for o in of)]
     winner = choose({name: [o.speedup(name) for o in of] for name in everywhere}, of[0].cell.algorithm)
     sizes = ", ".join(f"{o.bytes}: {o.speedup(winner):.2f}" for o in of)
-    return _conditions(of[0].operation, place) | {
+    return {
         "algorithm": winner,
         "samples": sum(o.cell.samples for o in of),
         "origin": "measured",

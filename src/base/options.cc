@@ -207,11 +207,11 @@ std::vector<OptionSpec> make_option_list() {
       text("site_table", "UNISONO_SITE_TABLE", "file", "decision",
            "The table of this machine, which holds where no other one speaks; auto: etc/unisono/table.json "
            "where "
-           "Unisono is installed, if it is there; empty: none.",
+           "Unisono is installed, if it is there; none, or empty: none.",
            &Options::site_table),
       text("cache", "UNISONO_CACHE", "file", "decision",
            "Directory in which is kept what one job leaves for the next; auto: $XDG_CACHE_HOME/unisono, else "
-           "~/.cache/unisono; empty: none.",
+           "~/.cache/unisono; none, or empty: nothing is kept.",
            &Options::cache),
       flag(
           "reproducible", "UNISONO_REPRODUCIBLE", "decision",

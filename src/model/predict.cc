@@ -2,6 +2,8 @@
 #include "model/predict.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -63,6 +65,10 @@ std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram&
   return leader + others * (count - 1);
 }
 
+std::string steps_text(std::int64_t steps) {
+  return "takes about " + std::to_string(steps) + " steps";
+}
+
 Prediction run(const Candidate& candidate, const Problem& problem, const CallSize& size,
                const Machine& machine, const PredictOptions& options) {
   const algorithms::Descriptor& algorithm = *candidate.algorithm;
@@ -89,9 +95,10 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   if (steps > many_steps) node = one_node_for_all(problem, build, equal);
   if (node) expected = of_node;
   const std::int64_t most = node ? options.most_pieces_of_node : options.most_pieces;
+  prediction.expected = expected;
+  prediction.is_for_all_nodes = node.has_value();
   if (expected > most) {
-    prediction.problem =
-        "takes about " + std::to_string(expected) + " steps, more than " + std::to_string(most);
+    prediction.problem = steps_text(expected) + ", more than " + std::to_string(most);
     return prediction;
   }
   run_options.most_pieces = most;
@@ -101,7 +108,6 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   prediction.problem = result.problem;
   prediction.pieces = result.pieces;
   prediction.most_waiting = result.most_waiting;
-  prediction.is_for_all_nodes = expected < steps;
   return prediction;
 }
 
@@ -163,6 +169,22 @@ Prediction native_from(const std::vector<Prediction>& known, const Problem& prob
   return best;
 }
 
+PredictOptions with_few_steps(PredictOptions options) {
+  options.most_pieces = std::min(options.most_pieces, many_steps);
+  options.most_pieces_of_node = std::min(options.most_pieces_of_node, many_steps);
+  return options;
+}
+
+// Those that took too many steps so far, the quickest first.
+std::vector<Prediction*> postponed(std::vector<Prediction>* all) {
+  std::vector<Prediction*> list;
+  for (Prediction& one : *all) {
+    if (!one.problem.empty() && one.expected > 0) list.push_back(&one);
+  }
+  std::ranges::stable_sort(list, std::less<>(), &Prediction::expected);
+  return list;
+}
+
 }  // namespace
 
 Prediction predict(const Candidate& candidate, const Problem& problem, std::int64_t bytes,
@@ -214,24 +236,38 @@ std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const Pro
                              std::int64_t bytes, const Machine& machine, const PredictOptions& options) {
   std::vector<Prediction> all;
   const auto total = static_cast<double>(candidates.size());
-  std::size_t left_out = 0;  // further settings of what is illegal, or takes long
-  PredictOptions of_one = options;
+  double done = 0;
+  const auto run_one = [&](const Candidate& candidate, PredictOptions of_one) {
+    if (options.progress)
+      of_one.progress = [&](double share) { options.progress(std::min(1.0, (done + share) / total)); };
+    Prediction made = predict(candidate, problem, bytes, machine, of_one);
+    ++done;
+    if (options.progress) options.progress(std::min(1.0, done / total));
+    return made;
+  };
+  const PredictOptions first = options.is_over ? with_few_steps(options) : options;
+  bool has_native = false;
   for (const Candidate& candidate : candidates) {
-    if (candidate.algorithm == nullptr) continue;
-    if (!all.empty() && all.back().candidate.algorithm == candidate.algorithm &&
-        (!all.back().problem.empty() || all.back().pieces > many_steps)) {
-      ++left_out;
-      continue;
+    if (candidate.algorithm == nullptr) {
+      has_native = true;
+    } else if (!all.empty() && all.back().candidate.algorithm == candidate.algorithm &&
+               (!all.back().problem.empty() || all.back().pieces > many_steps)) {
+      ++done;  // a further setting of what is illegal, or takes long
+    } else {
+      all.push_back(run_one(candidate, first));
     }
-    const auto done = static_cast<double>(all.size() + left_out);
-    if (options.progress) {
-      of_one.progress = [&, done](double share) { options.progress((done + share) / total); };
-    }
-    all.push_back(predict(candidate, problem, bytes, machine, of_one));
-    if (options.progress) options.progress((done + 1) / total);
   }
-  if (all.size() + left_out < candidates.size())
-    all.push_back(native_from(all, problem, bytes, machine, options));
+  for (Prediction* later : postponed(&all)) {
+    const std::int64_t most = later->is_for_all_nodes ? options.most_pieces_of_node : options.most_pieces;
+    if (later->expected > most) {
+      later->problem = steps_text(later->expected) + ", more than " + std::to_string(most);
+    } else if (options.is_over && !options.is_over()) {
+      *later = run_one(later->candidate, options);
+    } else if (options.is_over) {
+      later->problem = steps_text(later->expected) + ", for which there was no time";
+    }
+  }
+  if (has_native) all.push_back(native_from(all, problem, bytes, machine, options));
   std::stable_sort(all.begin(), all.end(), stands_before);
   return all;
 }

@@ -25,6 +25,8 @@ struct PredictOptions {
   std::int64_t most_pieces = 60'000'000;
   std::int64_t most_pieces_of_node = 240'000'000;
   std::function<void(double share)> progress = {};  // of the work, now and then
+  // rank(): is the time over? What takes few steps is run first then, and what there is no time for is left.
+  std::function<bool()> is_over = {};
 };
 
 struct Candidate {
@@ -38,6 +40,7 @@ struct Prediction {
   double us = 0;
   std::string problem;            // why there is no time: illegal, or too much to run; else empty
   std::string stands_for;         // native: the algorithm that it is taken to be
+  std::int64_t expected = 0;      // of steps, before they are run; 0: it may not run
   std::int64_t pieces = 0;        // of steps that were run
   std::int64_t most_waiting = 0;  // steps held at a time
   bool is_for_all_nodes = false;  // one node was run for all

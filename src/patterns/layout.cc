@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "patterns/layout_text.h"
 #include "patterns/numbers.h"
 
 namespace unisono::patterns {
@@ -161,6 +162,21 @@ std::optional<Layout> Layout::parse(std::string_view text) {
   if (std::accumulate(counts->begin(), counts->end(), std::int64_t{0}) > max_parsed_ranks)
     return std::nullopt;
   return from_labels(is_cyclic ? labels_by_turn(*counts) : labels_by_block(*counts));
+}
+
+std::string why_no_layout(std::string_view text) {
+  // With ones in the place of its numbers it would be one: the numbers are too large.
+  std::string ones;
+  for (const char c : text) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit) ones += c;
+    if (is_digit && c != '0' && (ones.empty() || ones.back() != '1')) ones += '1';
+  }
+  if (Layout::parse(ones))
+    return "is too large: a layout has at most " + std::to_string(max_parsed_ranks) + " ranks";
+  return "is no layout: write 4x8 (4 nodes with 8 ranks each) or 3,5,8 (ranks per node), and /cyclic behind "
+         "it "
+         "where neighbours are on different nodes";
 }
 
 std::vector<int> node_order(const Layout& layout) {

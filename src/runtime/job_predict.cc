@@ -57,7 +57,11 @@ void Job::find_machine() {
           is_given ? text_of_machine(options_.machine, cache) : file_text(measured_file(cache)).value_or("");
     }
     text = as_rank_0_has_it(text);
-    if (is_given || !text.empty()) read = model::machine_from_json(text);
+    if (is_given && text.empty()) {
+      read.problem = "there is no such file, and no such machine, built in or measured here";
+    } else if (!text.empty()) {
+      read = model::machine_from_json(text);
+    }
     if (!read.machine && !read.problem.empty()) {
       warnings_.push_back((is_given ? "option machine '" + options_.machine + "'" : "the machine's file") +
                           " is not used: " + read.problem);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "patterns/layout_text.h"
 #include "runtime/call_queue.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
@@ -79,8 +80,10 @@ void Job::find_nodes() {
       for (std::size_t r = 0; r < node_labels_.size(); ++r)
         node_labels_[r] = node_labels_[r] * world_size_ + pretended->node_of[r];
     } else {
-      warnings_.push_back("option nodes '" + options_.nodes + "' is ignored: it is no layout of " +
-                          std::to_string(world_size_) + " ranks");
+      warnings_.push_back("option nodes '" + options_.nodes + "' is ignored: it " +
+                          (pretended ? "holds " + std::to_string(pretended->size()) + " ranks, the job has " +
+                                           std::to_string(world_size_)
+                                     : patterns::why_no_layout(options_.nodes)));
       if (world_rank_ == 0) log::warning(warnings_.back());
     }
   }

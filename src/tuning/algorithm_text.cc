@@ -10,6 +10,14 @@
 namespace unisono::tuning {
 namespace {
 
+// "it has segment, window", "it has none".
+std::string known_parameters(const algorithms::Descriptor& descriptor) {
+  std::string names;
+  for (const algorithms::ParameterSpec& s : descriptor.parameters)
+    names += (names.empty() ? "" : ", ") + std::string(s.name);
+  return names.empty() ? "it has none" : "it has " + names;
+}
+
 // "segment=64K,window=2" into `parameters`; what is wrong with it, or empty.
 std::string read_parameters(std::string_view text, const algorithms::Descriptor& descriptor,
                             algorithms::Parameters* parameters) {
@@ -18,7 +26,8 @@ std::string read_parameters(std::string_view text, const algorithms::Descriptor&
     const std::string key = item.substr(0, equals);
     const auto spec = std::find_if(descriptor.parameters.begin(), descriptor.parameters.end(),
                                    [&](const algorithms::ParameterSpec& s) { return s.name == key; });
-    if (spec == descriptor.parameters.end()) return descriptor.name + " has no parameter '" + key + "'";
+    if (spec == descriptor.parameters.end())
+      return descriptor.name + " has no parameter '" + key + "' (" + known_parameters(descriptor) + ")";
     const std::int64_t value =
         equals == std::string::npos ? -1 : bytes_from_text(std::string_view(item).substr(equals + 1));
     if (value < spec->low || value > spec->high) {
@@ -30,8 +39,7 @@ std::string read_parameters(std::string_view text, const algorithms::Descriptor&
   return {};
 }
 
-}  // namespace
-
+// "native, binomial, ...": what can be written for an operation.
 std::string known_algorithms(Operation operation) {
   std::string names = "native";
   for (const algorithms::Descriptor& d : algorithms::registry()) {
@@ -39,6 +47,8 @@ std::string known_algorithms(Operation operation) {
   }
   return names;
 }
+
+}  // namespace
 
 ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
   // A source's name may have a bracket of its own: Rab2-(ring,ring).
@@ -52,12 +62,19 @@ ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
     if (bracket != std::string_view::npos) read.problem = "native has no parameters";
   } else if (read.named.algorithm = algorithms::find_named(operation, name);
              read.named.algorithm == nullptr) {
-    read.problem = algorithms::why_unknown(operation, name);
+    read.problem = algorithms::why_unknown(operation, name) + " (there are: " + known_algorithms(operation) + ")";
   } else if (bracket != std::string_view::npos) {
     const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
     read.problem = read_parameters(inside, *read.named.algorithm, &read.named.parameters);
   }
   return read;
+}
+
+std::string no_operation(std::string_view name) {
+  std::string known;
+  for (int op = 0; op < operation_count; ++op)
+    known += (op == 0 ? "" : ", ") + std::string(unisono::name(static_cast<Operation>(op)));
+  return "there is no operation '" + std::string(name) + "'; there are " + known;
 }
 
 std::string to_text(const NamedAlgorithm& named) {

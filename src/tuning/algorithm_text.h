@@ -22,8 +22,9 @@ struct ReadAlgorithm {
   std::string problem;
 };
 ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text);
-// "native, binomial, ...": what can be written for an operation.
-std::string known_algorithms(Operation operation);
+
+// "there is no operation 'x'; there are barrier, ...".
+std::string no_operation(std::string_view name);
 
 std::string to_text(const NamedAlgorithm& named);
 

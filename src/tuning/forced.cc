@@ -28,7 +28,7 @@ class ForcedChooser : public Chooser {
 // "ALGORITHM(parameters)" for one operation onto `forced`; what is wrong with it, or empty.
 std::string read_choice(Operation operation, std::string_view text, std::vector<Forced>* forced) {
   ReadAlgorithm read = algorithm_from_text(operation, text);
-  if (!read.problem.empty()) return read.problem + " (there are: " + known_algorithms(operation) + ")";
+  if (!read.problem.empty()) return read.problem;
   forced->push_back({operation,
                      {.algorithm = read.named.algorithm,
                       .parameters = std::move(read.named.parameters),
@@ -45,7 +45,7 @@ std::string read_one(std::string_view item, std::vector<Forced>* forced) {
   const std::string_view choice = item.substr(colon + 1);
   if (wanted != "all") {
     const auto operation = operation_from_name(wanted);
-    if (!operation) return "there is no operation '" + std::string(wanted) + "'";
+    if (!operation) return no_operation(wanted);
     return read_choice(*operation, choice, forced);
   }
   const std::size_t before = forced->size();

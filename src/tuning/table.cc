@@ -177,6 +177,8 @@ Rule rule_from(const Json& json) {
       rule.origin = origin_from(value);
     } else if (key == "note") {
       rule.note = text_from(value, key);
+    } else if (key == "measured_bytes") {
+      rule.measured_bytes = whole_number(value, "'measured_bytes'");
     } else {
       throw RuleError(unknown_field(key));
     }
@@ -305,6 +307,7 @@ Json to_json(const Rule& rule) {
   json.update(to_json(rule.chosen));
   for (const Timed& other : rule.others) json["others"].push_back(to_json(other));
   if (!rule.origin.empty()) json["origin"] = rule.origin;
+  if (rule.measured_bytes) json["measured_bytes"] = *rule.measured_bytes;
   if (!rule.note.empty()) json["note"] = rule.note;
   return json;
 }
@@ -323,8 +326,11 @@ Json to_json(const Provenance& provenance) {
 ReadTable table_from_text(std::string_view text, const std::string& file) {
   try {
     return {table_from(Json::parse(text), file), {}};
-  } catch (const Json::exception& error) {
-    return {{}, file + " is no JSON: " + error.what()};
+  } catch (const Json::parse_error& error) {
+    const auto line = 1 + std::ranges::count(text.substr(0, error.byte), '\n');
+    return {{}, file + " is no JSON: line " + std::to_string(line) + " cannot be understood"};
+  } catch (const Json::exception&) {
+    return {{}, file + " is no table: a field holds what does not belong there"};
   } catch (const RuleError& error) {
     return {{}, file + " is no table: " + error.what()};
   }

@@ -54,8 +54,9 @@ struct Timed {
 struct Rule {
   Conditions when;
   Timed chosen;
-  std::vector<Timed> others;  // the fastest first; native among them
-  std::string origin;         // measured, tested, learned, predicted, written
+  std::vector<Timed> others;                   // the fastest first; native among them
+  std::string origin;                          // measured, tested, learned, predicted, written
+  std::optional<std::int64_t> measured_bytes;  // the size at which the times were measured, where it is known
   std::string note;
   int number = 0;  // in its file, from 1
 };
@@ -129,6 +130,9 @@ class TableRules {
 // Where a match stands, and what it was tuned for where it is only near: "app.json rule 3, tuned at 4x4, used
 // at 4x6".
 std::string where_from(const TableRules::Match& match, const Question& question);
+// The size class at which the rule's times were measured, where that is known and another one than the
+// question's; else empty.
+std::string measured_elsewhere(const Rule& rule, const Question& question);
 // How long the MPI's own took where the rule was measured; 0: nobody knows.
 double native_time_us(const Rule& rule);
 std::unique_ptr<Chooser> make_tables(std::vector<SourcedTable> tables);

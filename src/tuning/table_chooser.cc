@@ -114,14 +114,19 @@ std::string near_text(const Conditions& when, const Question& question) {
   return "tuned at " + there + ", used at " + here;
 }
 
-// ": measured 12.3 us, native 20.1 us".
-std::string times_text(const Rule& rule, const Timed& timed) {
+// ": measured 12.3 us, native 20.1 us at 64 KiB"; of another size class than that it has no times to tell.
+std::string times_text(const Rule& rule, const Timed& timed, const Question& question) {
   if (timed.time_us == 0) return {};
+  const std::string origin = rule.origin == "written" ? "timed" : rule.origin;
+  const std::string measured_at = measured_elsewhere(rule, question);
+  if (!measured_at.empty()) return ": " + origin + " at " + measured_at;
   std::string text = rule.origin == "written" ? ": " : ": " + rule.origin + " ";
   text += number_text(timed.time_us) + " us";
   const double native_us = native_time_us(rule);
   if (native_us > 0 && timed.algorithm.algorithm != nullptr)
     text += ", native " + number_text(native_us) + " us";
+  const Classes classes = classes_of(rule.when.bytes);
+  if (rule.measured_bytes && classes.first != classes.last) text += " at " + class_label(question.size_class);
   return text;
 }
 
@@ -145,7 +150,7 @@ class TableChooser : public Chooser {
       const auto add = [&](const Timed& timed, const std::string& what) {
         list.push_back({.algorithm = timed.algorithm.algorithm,
                         .parameters = timed.algorithm.parameters,
-                        .reason = where + what + times_text(rule, timed),
+                        .reason = where + what + times_text(rule, timed, question),
                         .source = match.table->source,
                         .is_exact = is_exact(match)});
       };
@@ -210,6 +215,12 @@ std::string where_from(const TableRules::Match& match, const Question& question)
   const std::string& file = match.table->table.file;
   const std::string text = file.substr(file.rfind('/') + 1) + " rule " + std::to_string(match.rule->number);
   return match.is_near ? text + ", " + near_text(match.rule->when, question) : text;
+}
+
+std::string measured_elsewhere(const Rule& rule, const Question& question) {
+  if (!rule.measured_bytes) return {};
+  const int measured = size_class(*rule.measured_bytes);
+  return measured == question.size_class ? std::string() : class_label(measured);
 }
 
 double native_time_us(const Rule& rule) {

@@ -26,6 +26,7 @@ std::filesystem::path own_file() {
 }
 
 std::string site_table(const std::string& option) {
+  if (option == "none" || option == "off") return {};
   if (option != "auto") return option;
   const std::filesystem::path prefix = own_file().parent_path().parent_path();
   return prefix.empty() ? std::string() : (prefix / "etc/unisono/table.json").string();

@@ -105,6 +105,7 @@ void merge_into(Json* rules, const Rule& rule) {
 }  // namespace
 
 std::string cache_directory(std::string_view option) {
+  if (option == "none" || option == "off") return {};
   if (option != "auto") return std::string(option);
   const char* base = std::getenv("XDG_CACHE_HOME");
   if (base != nullptr && *base == '/') return std::string(base) + "/unisono";

@@ -23,6 +23,23 @@ def line(**changes: object) -> str:
     return json.dumps({**LINE, "native_s": native, "unisono_s": [t / 2 for t in native], **changes})
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--samples 0",
+        "--samples -5",
+        "--seconds -1",
+        "--seconds 0",
+        "--finalists 0",
+        "--finalists -1",
+        "--seed -1",
+    ],
+)
+def test_numbers_that_make_no_sense(words: str):
+    done = CliRunner().invoke(cli, ["bench", *words.split(), "--", "mpirun"])
+    assert done.exit_code == 2 and words.split(maxsplit=1)[0] in done.output
+
+
 def executable(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

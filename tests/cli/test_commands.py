@@ -63,11 +63,23 @@ class TestTop:
 
 class TestList:
     def test_table(self, stage: Stage) -> None:
-        text = stage.unisono("list", environment={"COLUMNS": "250"}).stdout
+        text = stage.unisono("list", environment={"COLUMNS": "80"}).stdout
         for algorithm in ALGORITHMS:
-            assert algorithm["name"] in text
-        assert "several nodes" in text and "A5, figure 3.3" in text and "[56 bytes]" in text
+            row = next(line for line in text.splitlines() if f" {algorithm['name']} " in line)
+            assert row.split() == [algorithm["operation"], algorithm["name"], *algorithm["group"].split()]
+        assert "several nodes" not in text and "--long" in text
+
+    @pytest.mark.parametrize("words", [["--long"], ["--operation", "allreduce"]])
+    def test_all_about_them(self, stage: Stage, words: list[str]) -> None:
+        """Sentences have the line for themselves, however many columns there are."""
+        text = stage.unisono("list", *words, environment={"COLUMNS": "80"}).stdout
+        chosen = [a for a in ALGORITHMS if len(words) == 1 or a["operation"] == words[1]]
+        for algorithm in chosen:
+            assert f"{algorithm['operation']}:{algorithm['name']}  {algorithm['group']}; " in text
+            assert algorithm["sentence"] in " ".join(text.split())
+            assert " ".join(["needs:", *", ".join(algorithm["legality"]).split()]) in " ".join(text.split())
         assert "binomial tree (A5)" in text
+        assert ("bcast:" in text) == (len(words) == 1)
 
     def test_operation(self, stage: Stage) -> None:
         answer = stage.unisono("list", "--operation", "bcast", "--json")

@@ -46,11 +46,12 @@ class Explain:
     def json(self, *words: str, **variables: str) -> Any:
         return json.loads(self.run(*words, "--json", **variables))
 
-    def report(self, **options: str) -> str:
+    def report(self, *learned: dict[str, Any], **options: str) -> str:
         """The recorded report, as one of 16 ranks on 4 nodes with these options."""
         report = json.loads((FIXTURES / "report.json").read_text())
         for row in report["classes"]:
             row.update(layout="4x4", oversubscribed=False)
+        report["learning"] = list(learned)
         report["options"] = options
         (self.stage.work / "report.json").write_text(json.dumps(report))
         return "report.json"
@@ -137,19 +138,115 @@ def test_a_report(explain: Explain) -> None:
     assert "unisono explain report.json OPERATION [SIZE]" in explain.run(file)
     row = json.loads((explain.stage.work / file).read_text())["classes"][0]
     found = explain.json(file, row["operation"], str(row["bytes_high"]))
-    assert [entry["recorded"] for entry in found] == [row]
+    assert [entry["recorded"]["classes"] for entry in found] == [[row]]
     assert found[0]["question"]["layout"] == "4x4"
     text = explain.run(file, row["operation"], str(row["bytes_high"]))
     assert row["reason"] in text
-    (bcast,) = [
-        entry
-        for entry in explain.json(explain.report(table="t.json"), row["operation"])
-        if entry["recorded"] == row
-    ]
+    (bcast,) = explain.json(explain.report(table="t.json"), row["operation"])
     explain.table({"operation": row["operation"], "algorithm": "native"})
-    (changed,) = [entry for entry in explain.json(file, row["operation"]) if entry["recorded"] == row]
+    (changed,) = explain.json(file, row["operation"])
     assert bcast["choice"] != changed["choice"]
     assert "With the tables and rules of today" in explain.run(file, row["operation"])
+
+
+def learned(region: str = "", **changes: Any) -> dict[str, Any]:
+    """What was learned of the report's calls of bcast: three trials, after which a chain is in use."""
+    candidates = [
+        {"algorithm": "native", "parameters": {}, "calls": 10, "measured_calls": 10, "time_s": 2e-3},
+        {
+            "algorithm": "chain",
+            "parameters": {"segment": 65536},
+            "calls": 300,
+            "measured_calls": 8,
+            "time_s": 5e-4,
+        },
+        {"algorithm": "flat", "parameters": {}, "calls": 2, "measured_calls": 2, "time_s": None},
+    ]
+    timeline = [
+        {"call": 0, "algorithm": "native", "trial": True, "why": "the reference, measured first"},
+        {"call": 10, "algorithm": "chain", "trial": True, "why": "on trial"},
+        {"call": 18, "algorithm": "flat", "trial": True, "why": "on trial"},
+        {"call": 20, "algorithm": "chain", "trial": False, "why": "4.00 times as fast as before"},
+    ]
+    return {
+        "communicator": 3,
+        "layout": "4x4",
+        "oversubscribed": False,
+        "reproducible": False,
+        "commutative": True,
+        "operation": "bcast",
+        "bytes_low": 1048576,
+        "bytes_high": 1048576,
+        "region": region,
+        "calls": 312,
+        "agreements": 4,
+        "chosen": "chain",
+        "time_s": 5e-4,
+        "trial_loss_s": 0.015,
+        "measuring_overhead_s": 2e-5,
+        "monitoring_overhead_s": 1e-5,
+        "candidates": candidates,
+        "untried": ["binomial"],
+        "timeline": timeline,
+        **changes,
+    }
+
+
+def shown_line(text: str, beginning: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(beginning))
+
+
+def test_what_a_run_has_learned(explain: Explain) -> None:
+    """Measured times, trials and what they cost; what was measured is not among what was not."""
+    text = explain.run(explain.report(learned()), "bcast", "1M")
+    assert text.count("Not legal here") == 1, "one answer for one kind of calls"
+    measured = text[text.index("Measured in the run: communicator 3") : text.index("Asked in turn")]
+    chain = shown_line(measured, "chain (segment 64 KiB)")
+    assert "500 us" in chain and "4.00" in chain and "in use" in chain
+    assert shown_line(measured, "native").split()[:4] == ["native", "2", "ms", "1.00"]
+    assert "?" in shown_line(measured, "flat"), "it was left before its time was known"
+    assert "3 trials, 1 change of what is in use, the last at call 20." in text
+    assert "Trials cost 15 ms beyond the best candidate" in text
+    assert "4.00 times as fast as before" in text
+    unmeasured = text[text.index("Legal, nothing measured") :]
+    assert "binomial" in unmeasured
+    assert not [line for line in unmeasured.splitlines() if line.startswith(("chain ", "native ", "flat "))]
+    assert "it would be another one" not in text, "the run's choice is its own"
+
+
+def test_regions_of_a_run(explain: Explain) -> None:
+    file = explain.report(learned(), learned("solve"), learned("solve", communicator=4))
+    found = explain.json(file, "bcast", "1M")
+    assert [entry["question"]["region"] for entry in found] == ["", "solve"]
+    (solve,) = explain.json(file, "bcast", "1M", "--region", "solve")
+    assert [row["communicator"] for row in solve["recorded"]["learning"]] == [3, 4]
+    assert "Measured in the run: communicator 4, region solve" in explain.run(
+        file, "bcast", "--region", "solve"
+    )
+    assert "regions there are: solve" in explain.run(file, "bcast", "--region", "build", status=1)
+    assert "wants an operation" in explain.run(file, "--region", "solve", status=2)
+
+
+def test_long_time_lines_are_cut(explain: Explain) -> None:
+    events = [
+        {"call": 10 * n, "algorithm": ("chain", "native")[n % 2], "trial": False, "why": f"reason {n}"}
+        for n in range(60)
+    ]
+    text = explain.run(explain.report(learned(timeline=events)), "bcast")
+    assert "60 changes of what is in use" in text
+    assert "36 more, which --json shows" in text
+    assert "reason 0" in text and "reason 59" in text and "reason 30" not in text
+
+
+def test_too_few_calls_to_learn(explain: Explain) -> None:
+    text = explain.run(explain.report(learned(agreements=0)), "bcast")
+    assert "312 calls were too few" in text and "What ran when" not in text
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["bcast"], ["bcast", "8", "--region", "solve"]])
+def test_a_damaged_report(explain: Explain, words: list[str]) -> None:
+    (explain.stage.work / "r.json").write_text('{"schema": "unisono-report", "version": 1}')
+    assert "the report is damaged: it has no field" in explain.run("r.json", *words, status=1)
 
 
 def test_a_table(explain: Explain) -> None:
@@ -159,6 +256,8 @@ def test_a_table(explain: Explain) -> None:
     assert "as the site wants it" in text
     assert [rule["number"] for rule in explain.json("t.json", "bcast", "17")] == [2]
     assert explain.json("t.json", "allreduce", "8") == []
+    explain.table(RULES[1], {**RULES[1], "region": "solve"}, {**RULES[1], "region": "other"})
+    assert [rule["number"] for rule in explain.json("t.json", "bcast", "--region", "solve")] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -169,6 +268,9 @@ def test_a_table(explain: Explain) -> None:
         (["allreduce", "8", "9"], 2, "'9' means nothing here"),
         (["allreduce", "8", "--layout", "4y4"], 2, "write 4x8"),
         (["nowhere.json"], 1, "cannot read nowhere.json"),
+        (["letter.json"], 1, "letter.json is neither a report nor a table: line 1 of it is no JSON"),
+        (["allreduce", "--table", "missing.json"], 2, "missing.json cannot be read"),
+        (["allreduce", "--layout", "1000000x1000"], 2, "is too large: a layout has at most 1048576 ranks"),
         (["t.json", "--layout", "4x4"], 2, "--layout asks about a layout"),
         (["t.json", "frob"], 2, "frob"),
         (["x.json"], 1, "x.json is neither a report nor a table"),
@@ -178,4 +280,5 @@ def test_a_table(explain: Explain) -> None:
 def test_refuses(explain: Explain, words: list[str], status: int, problem: str) -> None:
     explain.report()
     (explain.stage.work / "x.json").write_text("[]")
+    (explain.stage.work / "letter.json").write_text("Dear Sir")
     assert problem in explain.run(*words, status=status)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from conftest import BUILD, ROOT, needs_build
 from test_bench import scripted_mpi
 from unisono import machine_costs, machine_fit, machines, places
+from unisono.commands.tune_run import _machine_of
 from unisono.machine import processor_name
 from unisono.machine_costs import Costs, Question
 from unisono.main import cli
@@ -244,6 +245,46 @@ def test_what_was_measured_on_two_machines_is_not_put_together() -> None:
     assert times == pytest.approx([2e-6 * time_us(q, "time") for q in questions]), "all of the second one"
     often = machine_costs.measure(Moving(set(range(0, 200, 5))), questions, 1000, lambda _: None)
     assert not often.is_steady and len(often.series) == len(questions)
+
+
+def test_when_the_time_is_over_nothing_is_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine changes, and the time is over with the first change: what is known by then stays, the rest is asked once."""
+    clock = [0.0]
+
+    class Changing(FormulaJob):
+        def __init__(self) -> None:
+            super().__init__()
+            self.puts: list[int] = []
+
+        def cost(self, what: str, size: int, group: str, *of: Any) -> dict[str, np.ndarray]:
+            clock[0] += 1.0
+            found = super().cost(what, size, group, *of)
+            if what != "put":
+                return {name: samples * (1 if len(self.puts) < 3 else 3) for name, samples in found.items()}
+            self.puts.append(size)
+            return found
+
+    monkeypatch.setattr("unisono.machine_costs.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("unisono.machine_costs.time.sleep", lambda _: None)
+    sizes = [8, 64, 512, 4096, 8192, 16384]
+    questions = [Question("put", "pair", size) for size in sizes]
+    job = Changing()
+    costs = machine_costs.measure(job, questions, 10, lambda _: None)
+    assert not costs.is_steady
+    assert {question.bytes for question, _ in costs.series} == set(sizes)
+    after = job.puts.index(512)
+    assert set(job.puts[after:]) & {8, 64} == set(), "those were known"
+
+
+def test_a_machine_that_changed_is_not_taken_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "mine.json"
+    monkeypatch.setattr("unisono.machines.measured_for", lambda _: kept)
+    for facts, wanted in (({}, kept), ({"is_steady": True}, kept), ({"is_steady": False}, None)):
+        kept.write_text(json.dumps({"measured": facts}))
+        assert _machine_of(ONE_NODE) == wanted
+        assert ("changed while it was measured" in capsys.readouterr().err) == (wanted is None)
 
 
 def test_a_machine_is_taken_where_it_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ RULES = [
         "time_us": 2.0,
         "interval_us": [1.9, 2.2],
         "others": [{"algorithm": "shared", "time_us": 2.5}, {"algorithm": "native", "time_us": 5.0}],
-        "note": "at 64 bytes",
+        "measured_bytes": 64,
     },
     {"operation": "allreduce", "bytes": [1025, None], "algorithm": "shared"},
     {"operation": "barrier", "algorithm": "native"},
@@ -295,7 +295,7 @@ class TestMeasuredSizes:
     @pytest.mark.parametrize(
         ("rule", "size"),
         [
-            ({"operation": "bcast", "bytes": [17, 128], "note": "at 64 bytes"}, 64),
+            ({"operation": "bcast", "bytes": [17, 128], "measured_bytes": 64}, 64),
             ({"operation": "bcast", "bytes": [33, 64]}, 64),
             ({"operation": "bcast", "bytes": [17, 128]}, None),
             ({"operation": "bcast", "bytes": [17, None]}, None),

@@ -9,9 +9,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT, Stage, needs_build
 from unisono import model_fit
 from unisono.commands.predict import best_of_each
+from unisono.main import cli
 
 SCHEMA = ROOT / "python/unisono/schema/machine.schema.json"
 
@@ -47,6 +49,58 @@ def test_ranking(stage: Stage, built: dict[str, str]) -> None:
     best = large["predictions"][0]
     assert "chain" in best["algorithm"]
     assert best["us"] >= (4 << 20) * 8.5e-3
+
+
+@needs_build
+def test_what_there_is_no_time_for_is_left_out(stage: Stage, built: dict[str, str]) -> None:
+    """What takes few steps comes first, and the rest is said to be left out."""
+    words = ["allreduce", "--layout", "512x1", "--size", "1M", "--time", "0.001"]
+    [answer] = predictions(stage, built, *words)
+    times = {one["text"]: one["us"] for one in answer["predictions"]}
+    assert times["recursive_doubling"] > 0
+    late = [one["text"] for one in answer["predictions"] if one["problem"].endswith("there was no time")]
+    assert late and all(times[text] is None for text in late)
+    shown = stage.unisono("predict", *words, environment=built).stdout
+    assert "for which there was no time (--time)" in shown
+
+
+def test_interrupted_between_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known by then is printed."""
+    asked: list[list[str]] = []
+
+    def ask(question: list[str], byte_count: int) -> dict[str, Any]:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(question)
+        us = {"algorithm": "ring", "text": "ring", "us": 1.0, "problem": "", "is_for_all_nodes": False}
+        return {
+            "operation": "bcast",
+            "bytes": byte_count,
+            "ranks": 2,
+            "nodes": 1,
+            "machine": "m",
+            "model": "logp",
+            "predictions": [us],
+        }
+
+    monkeypatch.setattr("unisono.commands.predict._ask", ask)
+    done = CliRunner().invoke(cli, ["predict", "bcast", "--size", "8,64,512", "--time", "9"])
+    assert done.exit_code == 130
+    assert "bcast of 8 B" in done.output and "1 us" in done.output
+    assert "interrupted after 1 of 3 sizes" in done.output
+    assert int(asked[0][asked[0].index("--time-ms") + 1]) <= 3000, "a third of the time"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_limited"), [([], True), (["--time", "0"], False), (["--algorithms", "ring"], False)]
+)
+def test_limit_of_time(monkeypatch: pytest.MonkeyPatch, words: list[str], is_limited: bool) -> None:
+    def ask(question: list[str], byte_count: int) -> dict[str, Any]:
+        assert ("--time-ms" in question) == is_limited
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unisono.commands.predict._ask", ask)
+    assert CliRunner().invoke(cli, ["predict", "bcast", *words]).exit_code == 130
 
 
 @needs_build

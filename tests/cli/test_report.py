@@ -159,7 +159,7 @@ class TestTables:
 
     def test_damaged(self, example: dict[str, Any]) -> None:
         del example["classes"][0]["calls"]
-        with pytest.raises(UnisonoError, match=r"damaged: KeyError 'calls'"):
+        with pytest.raises(UnisonoError, match=r"damaged: it has no field 'calls'"):
             printed(example)
 
 
@@ -232,6 +232,9 @@ class TestCommand:
         [
             (None, "cannot read"),
             ("", "is no report"),
+            ("Dear Sir", "is no report: line 1 of it is no JSON"),
+            ('{"schema": "unisono-table"}', "unisono table show "),
+            ('{"schema": "unisono-machine"}', "--machine "),
             ("[1]", "is no report of Unisono"),
             ('{"schema": "other"}', "is no report of Unisono"),
             ('{"schema": "unisono-report", "version": 2}', "report version 2, this command reads version 1"),

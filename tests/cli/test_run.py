@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES, Stage
+from conftest import BUILD, FIXTURES, Stage, needs_build
 
 REPORT_PROGRAM = f"import os, shutil; shutil.copy('{FIXTURES / 'report.json'}', os.environ['UNISONO_REPORT'])"
 BOTH_WAYS = pytest.mark.parametrize("options", [[], ["--report", "-"]], ids=["replaced", "supervised"])
@@ -68,6 +68,72 @@ class TestSettings:
         assert answer.returncode == 2
         assert words[0] in answer.stderr
         assert not stage.log.exists()
+
+
+@needs_build
+class TestJudgedBeforeTheStart:
+    """What a job would only warn of ends the command before there is one, in the words that were typed."""
+
+    @pytest.fixture
+    def real_tool(self, stage: Stage) -> Stage:
+        tool = stage.home / "bin/unisono-tool"
+        tool.unlink()
+        tool.symlink_to(BUILD / "bin/unisono-tool")
+        return stage
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            ("--table missing.json", "missing.json cannot be read"),
+            ("--table letter.json", "letter.json is no JSON: line 2 cannot be understood"),
+            ("--site-table missing.json", "cannot be read"),
+            ("--machine nowhere", "there is no such file, and no such machine"),
+            ("--algorithm allreduce:nosuch", "there are: native, "),
+            ("--algorithm nosuch:ring", "there are barrier, bcast"),
+            ("--algorithm allreduce:ring(window=99999)", "'window' of ring takes 1 to"),
+            ("--algorithm allreduce:ring(frob=9)", "ring has no parameter 'frob' (it has segment, window)"),
+            ("--pool-bytes 12Q", "it takes a size from 1M to 1T"),
+            ("--verify sometimes", "it takes off, sample, sample:N or all"),
+            ("--nodes banana", "it is no layout: write 4x8"),
+            ("--nodes 1000000x1000", "it is too large"),
+            ("--topology tree:", "tree:"),
+            ("--topology missing.conf", "cannot be read; a topology without a file is written tree:4x8"),
+        ],
+    )
+    def test_refused(self, real_tool: Stage, words: str, says: str) -> None:
+        (real_tool.work / "letter.json").write_text("{\n Dear Sir")
+        answer = real_tool.unisono("run", *words.split(), "mpirun", "./a")
+        assert answer.returncode == 2, answer.stderr
+        assert answer.stderr.startswith(f"unisono: {words}: "), "as it was typed"
+        assert says in answer.stderr and "exception" not in answer.stderr
+        assert not real_tool.log.exists()
+
+    def test_accepted(self, real_tool: Stage) -> None:
+        (real_tool.work / "t.json").write_text('{"schema": "unisono-table", "version": 1, "rules": []}')
+        words = "--table t.json --site-table none --machine typical --nodes 2x2/cyclic --pool-bytes 2G --cache off"
+        words += " --topology tree:2x2 --verify sample:3 --algorithm all:ring(window=2),bcast:native --learn-budget 2%"
+        answer = real_tool.unisono("run", *words.split(), "mpirun", "./a")
+        assert answer.returncode == 0, answer.stderr
+        given = settings(real_tool.launched())
+        assert given["UNISONO_CACHE"] == "off" and given["UNISONO_SITE_TABLE"] == "none", (
+            "words, and no folders"
+        )
+
+    def test_a_machine_that_was_measured_here(self, real_tool: Stage) -> None:
+        kept = real_tool.work / "cache/unisono/machines/mine.json"
+        kept.parent.mkdir(parents=True)
+        typical = subprocess.run(
+            [BUILD / "bin/unisono-tool", "machine"], capture_output=True, text=True, check=True
+        )
+        kept.write_text(typical.stdout)
+        cache = {"XDG_CACHE_HOME": str(real_tool.work / "cache")}
+        answer = real_tool.unisono("run", "--machine", "mine", "mpirun", "./a", environment=cache)
+        assert answer.returncode == 0, answer.stderr
+        assert settings(real_tool.launched()) == {"UNISONO_MACHINE": "mine"}
+
+    def test_variables_are_for_the_job_to_judge(self, real_tool: Stage) -> None:
+        environment = {"UNISONO_TABLE": "/missing.json", "UNISONO_POOL_BYTES": "12Q"}
+        assert real_tool.unisono("run", "mpirun", "./a", environment=environment).returncode == 0
 
 
 class TestOutcome:

@@ -61,6 +61,28 @@ def test_settings_that_change_nothing_are_left_out():
     assert looked(machine, "chain") == ["chain", best, "chain(segment=2048,window=1)"], "of two pieces, two"
 
 
+def test_an_exhaustive_search_counts_programs_that_may_run_once_each():
+    """Two pieces have no use for a window of 4, and the standard settings need no words; what may not run does not count."""
+    machine = Machine(lambda c, _: 10)
+    machine.unable = {"ring", "shared"}
+    outcome = Tuner(ALGORITHMS, is_exhaustive=True).tune(machine, "bcast", 4 * KIB, 1)
+    expected = ["flat", "chain", "chain(segment=2048,window=1)", "chain(segment=2048)"]
+    assert [str(c) for c in machine.looks] == expected
+    assert outcome.looked == outcome.every == len(expected)
+    machine = Machine(lambda c, _: 10)
+    machine.unable = {"ring", "shared"}
+    pruned = Tuner(ALGORITHMS).tune(machine, "bcast", 4 * KIB, 1)
+    assert pruned.every == len(expected), "the same, however many were looked at"
+
+
+def test_the_time_of_an_exhaustive_search_is_estimated_by_looks():
+    cell = bench.Cell("bcast", 8, 4, 1, 9, 1, 1, 1, 1, 1, True, "flat")
+    outcome = tuning.Outcome("bcast", 8, cell, looked=4, seconds=3, looking_s=2, every=20)
+    assert outcome.exhaustive_s == 20 * 0.5 + 1
+    assert tuning.Outcome("gatherv", 8, cell, looked=4, seconds=3, every=4).exhaustive_s == 3
+    assert tuning.Outcome("bcast", 8, cell, looked=0, seconds=3, looking_s=1, every=20).exhaustive_s == 2
+
+
 def test_values_beyond_one_that_is_too_slow_are_left_out():
     pieces = {512 * KIB: 10, 128 * KIB: 8, 32 * KIB: 11, 8 * KIB: 7}
     machine = Machine(

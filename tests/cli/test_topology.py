@@ -203,6 +203,7 @@ class TestCompiled:
     def test_the_option_of_a_run(self, stage: Stage, built: dict[str, str]) -> None:
         """A string stays as it is, a file is named from the root."""
         script = 'echo "$UNISONO_TOPOLOGY"'
+        (stage.work / "f.conf").write_text("SwitchName=s0 Nodes=n[0-1]\n")
         for given, seen in (("tree:4x8", "tree:4x8"), ("f.conf", str(Path(stage.work) / "f.conf"))):
             answer = stage.unisono("run", "--topology", given, "sh", "-c", script, environment=built)
             assert answer.stdout == f"{seen}\n", answer.stderr

@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from test_bench import executable, scripted_mpi
+from test_bench import executable
 from unisono import bench, search_space, tuning
-from unisono.commands.tune import Predictions, budget_in_seconds
+from unisono.commands.tune import budget_in_seconds
+from unisono.commands.tune_run import shares_cores
 from unisono.main import cli
 from unisono.measuring import JobError, Measurer, Place, mpi_words
+from unisono.predictions import Predictions
 from unisono.search_space import Candidate, parse
 from unisono.searching import Tuner
 from unisono.tuning import choose
@@ -56,9 +57,13 @@ class Machine:
         self.looks: list[Candidate] = []
         self.are_alike: set[bool] = set()
         self.finalists: list[str] = []
+        self.unable: set[str] = set()
 
     def choice(self, operation: str, size: int) -> str:
         return self.own
+
+    def able(self, operation: str, size: int, names: Sequence[str]) -> list[str]:
+        return [name for name in names if name not in self.unable]
 
     def look(
         self, operation: str, size: int, names: Sequence[str], seconds: float, is_alike: bool = False
@@ -269,6 +274,82 @@ def test_rules_cover_all_sizes_once():
         assert [other["algorithm"] for other in rule["others"]] == ["native", "own_choice"]
 
 
+def test_rules_keep_what_they_were_measured_under():
+    """A rule must not pass for one of another placement, or of cores that are shared."""
+    (rule,) = tuning.rules([outcome("bcast", 8, ring=2.0)], PLACE, shares_cores=True)
+    assert (rule["placement"], rule["oversubscribed"], rule["measured_bytes"]) == ("consecutive", True, 8)
+    scattered = Place("Test MPI 1.0", 16, 4, (4, 4), False)
+    (rule,) = tuning.rules([outcome("gatherv", 8, flat=2.0)], scattered)
+    assert rule["placement"] == "scattered"
+    assert "oversubscribed" not in rule, "where nobody knows it holds for both"
+
+
+def test_rules_of_an_uneven_layout_are_for_no_single_number_of_ranks():
+    uneven = Place("Test MPI 1.0", 16, 3, (3, 8), True)
+    for rule in tuning.rules([outcome("bcast", 8, ring=2.0), outcome("gatherv", 8, flat=2.0)], uneven):
+        assert rule["ranks_per_node"] == [3, 8]
+        assert rule["note"].endswith("measured on 3 nodes, 3 to 8 ranks each")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ranks", "cores", "shares"),
+    [
+        (1, (4, 4), 2, True),
+        (1, (4, 4), 4, False),
+        (1, (4, 4), 0, None),
+        (2, (4, 4), 2, True),
+        (2, (4, 4), 4, None),
+        (2, (3, 4), 2, None),
+    ],
+)
+def test_cores_that_are_shared(
+    monkeypatch: pytest.MonkeyPatch, nodes: int, ranks: tuple[int, int], cores: int, shares: bool | None
+):
+    """Several nodes may share the cores of one machine; of uneven ones the fullest may not be the one with the fewest cores."""
+    monkeypatch.setattr("unisono.machine_measuring.usable_cores", lambda: 8)
+    assert shares_cores(Place("MPI", 8, nodes, ranks, True, cores)) is shares
+
+
+@pytest.mark.parametrize(
+    ("registered", "first", "second"),
+    [
+        ({}, [1, 1024], [1025, None]),
+        ({"most_bytes": 256}, [1, 256], [257, None]),
+        ({"most_bytes": 4096}, [1, 1024], [1025, None]),
+        ({"most_total_bytes": 4096}, [1, 256], [257, None]),
+        ({"most_bytes": 512, "most_total_bytes": 1 << 20}, [1, 512], [513, None]),
+    ],
+)
+def test_rules_end_where_their_algorithms_do(registered: dict[str, int], first: list, second: list):
+    """Beyond, what has won at the next size serves, and not what was second at a smaller one."""
+    limits = tuning.limits_of([{"operation": "bcast", "name": "ring", **registered}])
+    found = tuning.rules(
+        [outcome("bcast", 8, ring=2.0), outcome("bcast", 128 * KIB, flat=2.0)], PLACE, limits
+    )
+    assert [rule["bytes"] for rule in found] == [first, second]
+
+
+def noisy(low: float, high: float, own: str = "flat") -> tuning.Outcome:
+    """The own choice, whose times say little."""
+    mean = (low * high) ** 0.5
+    cell = bench.Cell("bcast", 8, 16, 1, 9, 1e-4, 1e-4 / mean, mean, low, high, True, own)
+    return tuning.Outcome("bcast", 8, cell, 3, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_open"),
+    [(0.01, 1.2, True), (0.9, 1.1, True), (1.1, 3.0, False), (0.99, 1.5, False), (0.2, 1.01, False)],
+)
+def test_what_is_not_decided_says_so(low: float, high: float, is_open: bool):
+    found = noisy(low, high)
+    assert found.winner() == "flat", "the own choice stays as long as nothing is surely faster"
+    assert found.undecided("flat") == ((low, high) if is_open else None)
+    assert found.undecided("native") is None
+    (rule,) = tuning.rules([found], PLACE)
+    said = f"not decided: {low:.2f} to {high:.2f} times as fast as native"
+    assert rule["note"] == (said if is_open else "")
+
+
 def test_ranks_that_share_no_size_get_one_rule():
     found = tuning.rules(
         [
@@ -290,112 +371,6 @@ def test_budget(text: str, seconds: float):
 @pytest.mark.parametrize("text", ["", "m", "five", "-3s", "0"])
 def test_wrong_budget(text: str):
     assert CliRunner().invoke(cli, ["tune", "--budget", text, "--", "mpirun"]).exit_code == 2
-
-
-# --- Whole runs, with a job of the test's own ---
-
-# Answers as the benchmark program does. Dies at a candidate named in $DIES_AT, and after $ANSWERS answers.
-JOB = """
-import json, os, sys
-print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node": [4, 4], "is_consecutive": True,
-    "is_active": "INACTIVE" not in os.environ}), flush=True)
-print("what some launcher says", flush=True)
-answers = int(os.environ.get("ANSWERS", "1000000"))
-TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
-for line in sys.stdin:
-    verb, operation, size, seconds, listed = line.rstrip("\\n").split("\\t")
-    names = [item.split(":", 1)[1] for item in listed.split(";") if item]
-    with open(os.environ["ASKED"], "a") as file:
-        file.writelines(f"{verb} {operation} {size} {name}\\n" for name in names)
-    if answers == 0 or os.environ.get("DIES_AT") in names:
-        sys.exit(9)
-    answers -= 1
-    times = {name: TIMES[name.split("(")[0]] for name in names}
-    if verb.startswith("look"):
-        print(json.dumps({"operation": operation, "looked": [{"name": n, "tried_s": t} for n, t in times.items()]}), flush=True)
-    else:
-        print(json.dumps({"operation": operation, "bytes": int(size), "ranks": 4, "batch": 1, "is_same": True, "native_s": [2.5e-6] * 5,
-            "unisono_s": [3e-6] * 5, "unisono": "flat",
-            "candidates": [{"name": n, "tried_s": t, "samples_s": [0.9 * t, 1.1 * t, t, t, t]} for n, t in times.items()]}), flush=True)
-"""
-LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain")])
-
-
-@pytest.fixture
-def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """mpicc makes the job above."""
-    script = tmp_path / "job.py"
-    script.write_text(JOB)
-    mpicc = (
-        '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
-        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n'
-    )
-    folder = scripted_mpi(tmp_path, monkeypatch, mpicc, LISTED)
-    monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
-    monkeypatch.chdir(tmp_path)
-    return ["--budget", "1s", "--", str(folder / "mpirun"), "-n", "4"]
-
-
-def asked(verb: str) -> list[str]:
-    lines = Path("asked").read_text().splitlines()
-    return [line.split(" ", 1)[1] for line in lines if line.startswith(verb)]
-
-
-def test_a_table_is_written(launcher: list[str]):
-    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8,64K", *launcher])
-    assert done.exit_code == 0, done.output
-    table = json.loads(Path("unisono-table.json").read_text())
-    assert (table["schema"], table["version"]) == ("unisono-table", 1)
-    assert table["provenance"]["mpi"] == "Test MPI 1.0"
-    assert [rule["algorithm"] for rule in table["rules"]] == ["chain", "chain"]
-    rule = table["rules"][0]
-    assert rule["time_us"] == 1.0
-    assert 0.9 <= rule["interval_us"][0] <= 1.0 <= rule["interval_us"][1] <= 1.1
-    intervals = {other["algorithm"]: other["interval_us"] for other in rule["others"]}
-    assert intervals["native"] == [2.5, 2.5] and intervals["flat"] == [3.0, 3.0], "own choice and native too"
-    assert "settings looked at of" in done.output
-    assert not list(Path().glob(".*progress")), "nothing is left behind"
-
-
-def test_exhaustive(launcher: list[str]):
-    done = CliRunner().invoke(
-        cli, ["tune", "--exhaustive", "--operation", "bcast", "--size", "64K", *launcher]
-    )
-    assert done.exit_code == 0, done.output
-    assert len(asked("look_alike")) == 3, "none of the three has a parameter"
-
-
-def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("DIES_AT", "chain")
-    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
-    assert done.exit_code == 0, done.output
-    table = json.loads(Path("unisono-table.json").read_text())
-    assert all(rule["algorithm"] != "chain" for rule in table["rules"])
-    assert "the measuring job has ended" in done.output
-
-
-def test_an_interrupted_run_goes_on(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
-    command = ["tune", "--operation", "bcast", "--size", "8,64,512", *launcher]
-    monkeypatch.setenv("ANSWERS", "0")
-    assert CliRunner().invoke(cli, command).exit_code != 0
-    assert not Path("unisono-table.json").exists()
-    monkeypatch.setenv("ANSWERS", "5")
-    monkeypatch.setattr("unisono.commands.tune._MOST_FAILURES", 1)
-    assert CliRunner().invoke(cli, command).exit_code != 0
-    compared = len(set(asked("decide")))
-    assert compared > 0
-    monkeypatch.delenv("ANSWERS")
-    done = CliRunner().invoke(cli, command)
-    assert done.exit_code == 0, done.output
-    assert "goes on after 1 cells" in done.output
-    assert len(json.loads(Path("unisono-table.json").read_text())["rules"]) == 3
-
-
-def test_a_job_without_unisono(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("INACTIVE", "1")
-    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
-    assert done.exit_code == 1
-    assert "does not run under Unisono" in done.output
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,20 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     metavar="PERCENT",
     help="Take samples until half the 95 % interval of each median is at most so much of it; 0: until time or number are reached.",
 )
-@click.option("--samples", default=1000, show_default=True, help="Most samples of each kind for a cell.")
-@click.option("--seconds", default=1.0, show_default=True, help="Most time for a cell.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Most samples of each kind for a cell.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Most time for a cell.",
+)
 @click.option("--algorithm", default="", help="Force algorithms, as in `unisono run --algorithm`.")
 @click.option(
     "--try",
@@ -74,7 +86,11 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     "`ring,chain(segment=64K)`. The fastest take part in the alternation.",
 )
 @click.option(
-    "--finalists", default=2, show_default=True, help="How many of those tried are measured to the end."
+    "--finalists",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="How many of those tried are measured to the end.",
 )
 @click.option("--skip-verify", is_flag=True, help="Do not compare the results of native and Unisono.")
 @click.option(
@@ -96,7 +112,9 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     metavar="US",
     help="Ranks arrive at each call at random within so many microseconds; times count from the last arrival.",
 )
-@click.option("--seed", default=1, show_default=True, help="Of the random arrivals.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the random arrivals."
+)
 @click.option("--cold", is_flag=True, help="Purge the caches before each call.")
 @click.option(
     "--comm",

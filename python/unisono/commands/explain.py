@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unisono import decision_table, explanation, machines, report, tables
+from unisono import decision_table, explanation, files, machines, recorded, report, tables
 from unisono.commands.listing import algorithms_of
 from unisono.errors import UnisonoError, UsageError
 
@@ -33,7 +32,11 @@ _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
     help="Predict times for this machine, as `unisono predict` does.  [default: typical]",
 )
 @click.option("--program", metavar="NAME", help="Leave out what jobs of this program have died in.")
-@click.option("--region", metavar="NAME", help="In this region of the program.")
+@click.option(
+    "--region",
+    metavar="NAME",
+    help="In this region of the program, by its name; of a file only what is of this region.",
+)
 @click.option("--oversubscribed", is_flag=True, help="Ranks share cores.")
 @click.option("--ordered", is_flag=True, help="The operator does not commute.")
 @click.option("--reproducible", is_flag=True, help="Reductions are to keep one order.")
@@ -45,7 +48,8 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
     \b
       unisono explain allreduce 64K --layout 4x4 --table app.json
       unisono explain report.json                 # what a run has decided
-      unisono explain report.json allreduce 64K   # with all candidates
+      unisono explain report.json allreduce 64K   # with all candidates, and what learning measured
+      unisono explain report.json allreduce --region solve
       unisono explain app.json allreduce 64K      # the rules of a table
 
     Asked about an operation it answers what a run would do with the options that are set in this environment. A FILE is
@@ -56,21 +60,24 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
     operation, size = _operation_and_size(words[1:] if is_file else words)
     if not is_file:
         assert operation is not None
+        if given["names"]:
+            decision_table.require(given["names"], UsageError)  # a job would do without a table that is none
         found = explanation.ask(_question(operation, 8 if size is None else size, given))
         if as_json:
             tables.print_json(found.as_json())
         else:
             explanation.render(found, tables.console())
         return
+    region = given.pop("region")
     for name, value in given.items():
         if value:
             raise UsageError(
                 f"--{'table' if name == 'names' else name.replace('_', '-')} {_ONLY_IN_QUESTIONS}"
             )
     if _schema_of(Path(first)) == decision_table.SCHEMA:
-        _explain_table(first, operation, size, as_json)
+        _explain_table(first, operation, size, region, as_json)
     else:
-        _explain_report(Path(first), operation, size, as_json)
+        _explain_report(Path(first), operation, size, region, as_json)
 
 
 def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]:
@@ -100,24 +107,23 @@ def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
 
 
 def _schema_of(file: Path) -> str:
-    try:
-        read = json.loads(file.read_text())
-    except OSError as error:
-        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnisonoError(f"{file} is neither a report nor a table: {error}") from error
+    read = files.read_json(file, "is neither a report nor a table")
     schema = read.get("schema") if isinstance(read, dict) else None
     if schema not in (decision_table.SCHEMA, report.SCHEMA):
         raise UnisonoError(f"{file} is neither a report nor a table of Unisono: its 'schema' says {schema!r}")
     return str(schema)
 
 
-def _explain_table(file: str, operation: str | None, size: int | None, as_json: bool) -> None:
+def _explain_table(
+    file: str, operation: str | None, size: int | None, region: str | None, as_json: bool
+) -> None:
     (table,) = decision_table.require((file,))
     table.rules = [
         (number, rule)
         for number, rule in table.rules
-        if operation in (None, rule["operation"]) and (size is None or decision_table.holds_size(rule, size))
+        if operation in (None, rule["operation"])
+        and (size is None or decision_table.holds_size(rule, size))
+        and (region is None or rule.get("region", region) == region)
     ]
     if as_json:
         tables.print_json([{"number": number, **rule} for number, rule in table.rules])
@@ -125,22 +131,37 @@ def _explain_table(file: str, operation: str | None, size: int | None, as_json: 
         decision_table.explain(table, tables.console())
 
 
-def _explain_report(file: Path, operation: str | None, size: int | None, as_json: bool) -> None:
+def _explain_report(
+    file: Path, operation: str | None, size: int | None, region: str | None, as_json: bool
+) -> None:
     loaded = report.load(file)
     if operation is None:
+        if region is not None:
+            raise UsageError(
+                "--region of a report wants an operation: unisono explain FILE OPERATION --region NAME"
+            )
         if as_json:
-            tables.print_json(loaded["classes"])
+            tables.print_json(report.whole(lambda: loaded["classes"]))
         else:
             report.render(loaded, tables.console())
             click.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
         return
-    found = explanation.of_report(loaded, operation, size)
+    found = report.whole(lambda: explanation.of_report(loaded, operation, size, region))
     if not found:
-        size_text = "" if size is None else f" of {tables.bytes_text(size)}"
-        raise UnisonoError(f"{file} has no calls of {operation}{size_text}")
+        raise UnisonoError(_nothing_text(file, loaded, operation, size, region))
     if as_json:
         tables.print_json([entry.as_json() for entry in found])
         return
     console = tables.console()
     for entry in found:
-        explanation.render(entry, console)
+        report.whole(lambda entry=entry: explanation.render(entry, console))
+
+
+def _nothing_text(
+    file: Path, loaded: dict[str, Any], operation: str, size: int | None, region: str | None
+) -> str:
+    calls = f"{file} has no calls of {operation}" + ("" if size is None else f" of {tables.bytes_text(size)}")
+    if region is None:
+        return calls
+    names = ", ".join(recorded.regions(loaded, operation, size)) or "none"
+    return f"{calls} that were learned in a region '{region}'; regions there are: {names}"

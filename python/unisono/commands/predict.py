@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ from unisono.errors import UsageError
 _MODELS = ("hockney", "logp", "loggp", "plogp")
 _SHOWN = 15  # rows, without --all
 _DEFAULT_SIZES = "8,1K,64K,1M"
+_STANDARD_S = 10.0
 
 
 @click.command()
@@ -61,6 +63,14 @@ _DEFAULT_SIZES = "8,1K,64K,1M"
     help="Leave out algorithms that take more steps to run.",
 )
 @click.option(
+    "--time",
+    "most_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    help="For all sizes together: what takes few steps is predicted first, and what there is no time for is left out; 0: no limit.  "
+    "[default: 10; with --algorithms no limit]",
+)
+@click.option(
     "--all", "as_all", is_flag=True, help="All settings of all algorithms, and why others cannot run."
 )
 @click.option(
@@ -84,6 +94,7 @@ def command(
     algorithms: str | None,
     model: str,
     steps: int | None,
+    most_s: float | None,
     as_all: bool,
     plot: Path | None,
     measured: Path | None,
@@ -129,16 +140,41 @@ def command(
     byte_counts = [size_in_bytes(text) for text in sizes.split(",")] if operation != "barrier" else [0]
     for text in candidates.split(algorithms or ""):
         question += ["--algorithm", text]
-    answers = [_ask([*question, "--operation", str(operation)], count) for count in byte_counts]
-    if plot is not None:
+    if most_s is None:
+        most_s = 0 if algorithms else _STANDARD_S
+    answers, is_interrupted = _ask_all([*question, "--operation", str(operation)], byte_counts, most_s)
+    if plot is not None and answers:
         from unisono.plots import predicted_times
 
         predicted_times(answers, plot)
     if as_json:
         tables.print_json(answers)
-        return
-    for answer in answers:
-        _print(answer, as_all)
+    else:
+        for answer in answers:
+            _print(answer, as_all)
+    if is_interrupted:
+        click.echo(
+            f"unisono: interrupted after {len(answers)} of {len(byte_counts)} sizes; --time shortens it",
+            err=True,
+        )
+        raise SystemExit(130)
+
+
+def _ask_all(
+    question: Sequence[str], byte_counts: Sequence[int], most_s: float
+) -> tuple[list[dict[str, Any]], bool]:
+    """The answers at all sizes, or at those that there was an answer for when somebody pressed Ctrl-C. Sizes share out what is
+    left of the time; 0: there is no limit."""
+    answers: list[dict[str, Any]] = []
+    end = time.monotonic() + most_s
+    try:
+        for number, count in enumerate(byte_counts):
+            share_s = (end - time.monotonic()) / (len(byte_counts) - number)
+            limit = ["--time-ms", str(max(1, round(1000 * share_s)))] if most_s else []
+            answers.append(_ask([*question, *limit], count))
+    except KeyboardInterrupt:
+        return answers, True
+    return answers, False
 
 
 def _ask(question: Sequence[str], byte_count: int) -> dict[str, Any]:
@@ -165,7 +201,7 @@ def _fits(question: Sequence[str], file: Path, operation: str | None) -> list[mo
         for cell in cells:
             model_fit.measured_times(cell)
     except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{file}: is not what `unisono bench --json` prints ({error!r})") from error
+        raise UsageError(f"{file}: is not what `unisono bench --json` prints") from error
     if len(ranks) != 1:
         raise UsageError(f"{file}: has no cells of that operation, or cells of several numbers of ranks")
 
@@ -250,6 +286,9 @@ def _print(answer: dict[str, Any], as_all: bool) -> None:
     left_out = [one for one in predictions if one["us"] is None and one["problem"].startswith("takes about")]
     if not as_all and (hidden or left_out):
         more = [f"{hidden} slower ones"] if hidden else []
-        more += [f"{len(left_out)} that take too many steps to run (--steps)"] if left_out else []
+        late = [one for one in left_out if one["problem"].endswith("no time")]
+        more += [f"{len(late)} for which there was no time (--time)"] if late else []
+        steps = len(left_out) - len(late)
+        more += [f"{steps} that take too many steps to run (--steps)"] if steps else []
         console.print(f"Not shown: {', '.join(more)}; --all shows what is known of them.")
     console.print()

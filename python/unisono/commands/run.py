@@ -32,6 +32,7 @@ class SettingOption(click.Option):
         self.environment = description["environment"]
         self.group = description["group"]
         self.kind = description["type"]
+        self.key = description["name"]
         name, default = description["cli"], description["default"]
         is_switch = self.kind == "bool"
         choices = self.kind.split("|") if "|" in self.kind else None
@@ -64,7 +65,11 @@ def _default_text(kind: str, default: str) -> str:
 
 def _seen_from_ranks(file: str) -> str:
     """Ranks may run in another directory than this command. Some words stand for themselves."""
-    return file if file in ("", "-", "auto") or file.startswith("tree:") else str(Path(file).absolute())
+    return (
+        file
+        if file in ("", "-", "auto", "none", "off") or file.startswith("tree:")
+        else str(Path(file).absolute())
+    )
 
 
 class RunCommand(click.Command):
@@ -126,6 +131,32 @@ def settings_for_ranks(ctx: click.Context, environment: Mapping[str, str]) -> di
     return settings
 
 
+def require_sensible(ctx: click.Context) -> None:
+    """Ends the command where an option of the library that stands on the command line makes no sense: a job would only warn of
+    it, after it has started. (What stands in the environment may be meant for others.)"""
+    given: dict[str, str] = {}  # as it was typed, by the library's name
+    words: list[str] = []
+    for param in ctx.command.get_params(ctx):
+        typed = ctx.params.get(param.name or "")
+        if not isinstance(param, SettingOption) or typed is None or isinstance(typed, bool) or typed == ():
+            continue
+        one = _JOINTS[param.kind].join(typed) if isinstance(typed, tuple) else str(typed)
+        given[param.key] = f"{param.opts[0]} {one}"
+        words += [
+            "--set",
+            f"{param.key}={_machine_file(one) if param.key == 'machine' else param.setting(typed)}",
+        ]
+    problems = tool.ask("settings", *words) if words else []
+    if problems:
+        raise UsageError("\n".join(f"{given[one['name']]}: {one['problem']}" for one in problems))
+
+
+def _machine_file(name: str) -> str:
+    from unisono import machines  # here, since it takes long to import, and few runs name a machine
+
+    return machines.resolve(name)
+
+
 @click.command(
     cls=RunCommand,
     context_settings={"allow_interspersed_args": False},
@@ -158,6 +189,7 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
 
     `--report -` prints the report on standard error when the job has ended; `--report page.html` makes a page of it.
     """
+    require_sensible(ctx)
     settings = settings_for_ranks(ctx, os.environ)
     wanted = settings.get(REPORT, "")
     if wanted == "-" and not dry_run:

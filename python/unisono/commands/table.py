@@ -132,6 +132,8 @@ def merge(names: tuple[str, ...], output: Path | None) -> None:
 
     Disabled rules are left out with a warning; where a file is no table nothing is written, with status 1.
     """
+    if output is not None:
+        files.require_own(output, decision_table.SCHEMA)
     loaded = decision_table.require(names)
     for table in loaded:
         for line in decision_table.disabled_lines(table):

@@ -3,41 +3,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import time
-from collections.abc import Sequence
-from dataclasses import asdict
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.progress import Progress, TaskID
 
-from unisono import (
-    bench,
-    decision_table,
-    files,
-    machine_measuring,
-    machines,
-    search_space,
-    tables,
-    tool,
-    tuning,
-)
+from unisono import bench, decision_table, files, machine_measuring, machines, tool, tuning
 from unisono.commands import tune_machine
 from unisono.commands.bench import listed, picture_name, size_in_bytes
+from unisono.commands.given import given_words
 from unisono.commands.run import settings_from_environment
-from unisono.errors import UnisonoError
-from unisono.machine import processor_name
-from unisono.measuring import JobError, Measurer, Place
-from unisono.page import build, sources
-from unisono.searching import Tuner
+from unisono.commands.tune_run import NO_MACHINE, TuningRun
+from unisono.page import build
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
-_MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
-_LEAST_CELL_S = 0.1
-_MOST_FAILURES = 5
-_NO_MACHINE = "none"
+_INTERRUPTED = 130  # as the shell has it of what SIGINT has ended
 
 
 def budget_in_seconds(text: str) -> float:
@@ -106,7 +89,9 @@ def budget_in_seconds(text: str) -> float:
     help="The MPI's C compiler, where it is not beside the launcher.",
 )
 @click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
 def command(
+    context: click.Context,
     output: Path | None,
     only: str | None,
     name: str | None,
@@ -146,27 +131,36 @@ def command(
     """
     settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off"}
     picture_name(plot)
+    written_by = shlex.join(["unisono", "tune", *given_words(context), "--", *launcher])
+    target = output or (Path("unisono-table.json") if only is None else None)
+    if target is not None:
+        files.require_own(target, decision_table.SCHEMA if only is None else machines.SCHEMA)
     if only is not None:
         if page is not None:
             raise click.UsageError("--report is of a tuning, not of --only measure: see --plot")
-        tune_machine.command(
-            bench.command_line(
-                launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
-            ),
-            launcher,
-            budget_in_seconds(budget),
-            machine or "typical",
-            name,
-            output,
-            plot,
-            as_json,
-        )
+        with _interruptible(lambda: "interrupted: of a machine that is half measured nothing is kept"):
+            tune_machine.command(
+                bench.command_line(
+                    launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
+                ),
+                written_by,
+                budget_in_seconds(budget),
+                machine or "typical",
+                name,
+                output,
+                plot,
+                as_json,
+            )
         return
     for given, option in ((name, "--name"), (plot, "--plot"), (as_json, "--json")):
         if given:
             raise click.UsageError(f"{option} goes with --only measure")
     if page is not None:
         build.require_name(page)
+    if machine not in (None, NO_MACHINE):
+        tool.ask(
+            "machine", "--machine", machines.resolve(machine)
+        )  # refuses what is none, before a job is started
     plan = _plan(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
     words = bench.command_line(
         launcher,
@@ -174,16 +168,33 @@ def command(
         ["--serve", "--sizes", ",".join(str(size) for _, size in plan)],
         mpicc,
     )
-    run = _Run(
-        output or Path("unisono-table.json"), words, plan, budget_in_seconds(budget), exhaustive, machine
+    run = TuningRun(
+        target or Path("unisono-table.json"),
+        words,
+        plan,
+        budget_in_seconds(budget),
+        exhaustive,
+        machine,
+        {"launcher": launcher, "settings": settings},
     )
     if restart:
-        run.forget()
-    run.go()
-    run.write_table(["unisono", "tune", *launcher])
+        run.unfinished.forget()
+    with _interruptible(run.interrupted_text):
+        run.go()
+    run.write_table(written_by)
     if page is not None:
         run.write_page(page)
     run.say()
+
+
+@contextmanager
+def _interruptible(said: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C ends the command with what is to be known then."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"unisono: {said()}", err=True)
+        raise SystemExit(_INTERRUPTED) from None
 
 
 def _plan(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, int]]:
@@ -193,215 +204,3 @@ def _plan(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, in
         for size in (sorted(set(sizes)) if operation != "barrier" else [0])
         if operation not in tuning.REDUCTIONS or size % 8 == 0
     ]
-
-
-def predicted_us(
-    machine: str, layout: str, operation: str, size: int, candidates: Sequence[search_space.Candidate]
-) -> list[float | None]:
-    """What the candidates should take on the described machine; None: not known."""
-    return predicted_by_size(machine, layout, operation, [size], candidates)[size]
-
-
-def predicted_by_size(
-    machine: str,
-    layout: str,
-    operation: str,
-    sizes: Sequence[int],
-    candidates: Sequence[search_space.Candidate],
-) -> dict[int, list[float | None]]:
-    """The same at several sizes."""
-    words = [word for candidate in candidates for word in ("--algorithm", str(candidate))]
-    words += [word for size in sizes for word in ("--bytes", str(size))]
-    question = ["--operation", operation, "--layout", layout, "--machine", machine]
-    answers = {}
-    for answer in tool.ask_lines("predict", *question, *words):
-        times = {entry["asked"]: entry["us"] for entry in answer["predictions"]}
-        answers[answer["bytes"]] = [times.get(str(candidate)) for candidate in candidates]
-    return answers
-
-
-class Predictions:
-    """What candidates should take, asked for at all sizes of an operation at once: each question starts a program."""
-
-    def __init__(self, machine: str, layout: str, plan: Sequence[tuple[str, int]]) -> None:
-        self._machine, self._layout, self._plan = machine, layout, plan
-        self._known: dict[tuple[str, int], list[float | None]] = {}
-
-    def __call__(
-        self, operation: str, size: int, candidates: Sequence[search_space.Candidate]
-    ) -> list[float | None]:
-        if (operation, size) not in self._known:
-            sizes = [s for o, s in self._plan if o == operation]
-            found = predicted_by_size(self._machine, self._layout, operation, sizes, candidates)
-            self._known |= {(operation, s): times for s, times in found.items()}
-        return self._known[operation, size]
-
-
-class _Run:
-    """One tuning: its cells, what is done of them, and what it has cost."""
-
-    def __init__(
-        self,
-        output: Path,
-        words: Sequence[str],
-        plan: Sequence[tuple[str, int]],
-        budget_s: float,
-        exhaustive: bool,
-        machine: str | None,
-    ) -> None:
-        self.output = output
-        self.kept = output.with_name(f".{output.name}.progress")
-        self.words = words
-        self.plan = plan
-        self.budget_s = budget_s
-        self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive)
-        self.machine = machine
-        self.outcomes: list[tuning.Outcome] = []
-        self.place: Place | None = None
-        self.troubles: list[str] = []
-        self.left_out = 0
-
-    def forget(self) -> None:
-        self.kept.unlink(missing_ok=True)
-
-    def go(self) -> None:
-        with tables.progress() as progress:
-            task = progress.add_task("tuning", total=len(self.plan))
-            failures = 0
-            while failures < _MOST_FAILURES:
-                try:
-                    with Measurer(self.words) as job:
-                        self._begin(job.place)
-                        self._cells(job, progress, task)
-                    return
-                except JobError as error:
-                    failures += 1
-                    if self.place is None:
-                        raise
-                    self._note(error)
-        raise UnisonoError(
-            f"the measuring job has failed {failures} times; what was measured before is kept, and the same command goes on"
-        )
-
-    def _begin(self, place: Place) -> None:
-        if self.place is not None:
-            return
-        self.place = place
-        self._read_kept()
-        least, most = place.ranks_per_node
-        machine = machines.resolve(self.machine) if self.machine else machines.measured_for(place)
-        if machine is not None and machine != _NO_MACHINE:
-            self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
-            if least == most:
-                self.tuner.expected = Predictions(str(machine), place.layout, self.plan)
-            if self.machine is None:
-                click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
-
-    def _note(self, error: JobError) -> None:
-        """Candidates that the job died of are not tried again."""
-        operation, size = self._left()[0]
-        names = [name for name in error.candidates if name != "native"]
-        self.tuner.failed |= {(operation, name) for name in names}
-        self.troubles.append(
-            f"{operation}, {tables.bytes_text(size)}: {error}; left out: {', '.join(names) or 'nothing'}"
-        )
-
-    def _left(self) -> list[tuple[str, int]]:
-        done = {(outcome.operation, outcome.bytes) for outcome in self.outcomes}
-        return [cell for cell in self.plan if cell not in done and not self._is_too_large(*cell)]
-
-    def _is_too_large(self, operation: str, size: int) -> bool:
-        assert self.place is not None
-        return operation not in bench.ON_ONE_VECTOR and size * self.place.ranks > _MOST_BYTES
-
-    def _cells(self, job: Measurer, progress: Progress, task: TaskID) -> None:
-        left = self._left()
-        self.left_out = len(self.plan) - len(left) - len(self.outcomes)
-        progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))
-        end = time.monotonic() + self.budget_s - sum(outcome.seconds for outcome in self.outcomes)
-        for number, (operation, size) in enumerate(left):
-            progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
-            share_s = (end - time.monotonic()) / (len(left) - number)
-            self.outcomes.append(self.tuner.tune(job, operation, size, max(share_s, _LEAST_CELL_S)))
-            self._keep()
-            progress.advance(task)
-
-    def _read_kept(self) -> None:
-        """Go on with what an interrupted run of the same job has left."""
-        try:
-            kept = json.loads(self.kept.read_text())
-        except (OSError, json.JSONDecodeError):
-            return
-        if kept.get("place") != json.loads(json.dumps(asdict(self.place))):  # type: ignore[arg-type]
-            return
-        for entry in kept["outcomes"]:
-            outcome = tuning.Outcome(**entry | {"cell": bench.from_row(entry["cell"])})
-            if (outcome.operation, outcome.bytes) in self.plan:
-                self.outcomes.append(outcome)
-        if self.outcomes:
-            click.echo(
-                f"unisono: goes on after {len(self.outcomes)} cells that an interrupted run has left",
-                err=True,
-            )
-
-    def _keep(self) -> None:
-        assert self.place is not None
-        kept = {"place": asdict(self.place), "outcomes": [asdict(outcome) for outcome in self.outcomes]}
-        files.write_whole(self.kept, json.dumps(kept))
-
-    def write_table(self, command_line: Sequence[str]) -> None:
-        assert self.place is not None
-        provenance = {"machine": processor_name(), "mpi": self.place.mpi}
-        table = decision_table.document(
-            tuning.rules(self.outcomes, self.place), " ".join(command_line), **provenance
-        )
-        files.write_whole(self.output, decision_table.as_text(table))
-        self.forget()
-
-    def write_page(self, page: Path) -> None:
-        (table,) = decision_table.require((str(self.output),))
-        cells = [outcome.cell for outcome in self.outcomes]
-        source = sources.Table(str(self.output), self.output.stem, table, cells)
-        build.write(page, [source], self.machine or build.STANDARD_MACHINE)
-        click.echo(f"page: {page}")
-
-    def say(self) -> None:
-        assert self.place is not None
-        right = ("bytes", "native", "tuned", "over native", "over own choice", "looked at")
-        made = tables.table(
-            f"{self.place.mpi}, {self.place.layout}", "operation", *right, "algorithm", right=right
-        )
-        for outcome in self.outcomes:
-            winner = outcome.winner()
-            cell = outcome.cell
-            made.add_row(
-                outcome.operation,
-                tables.bytes_text(outcome.bytes) if outcome.operation != "barrier" else "",
-                tables.seconds_text(cell.native_s),
-                tables.seconds_text(outcome.time_s(winner)),
-                f"{outcome.speedup(winner):.2f}",
-                f"{outcome.speedup(winner) / cell.speedup:.2f}",
-                str(outcome.looked),
-                winner,
-            )
-        console = tables.console()
-        console.print(made)
-        seconds = sum(outcome.seconds for outcome in self.outcomes)
-        looked = sum(outcome.looked for outcome in self.outcomes)
-        every = sum(self.tuner.settings(outcome.operation, outcome.bytes) for outcome in self.outcomes)
-        console.print(
-            f"{seconds:.0f} s for {len(self.outcomes)} cells, {looked} settings looked at of {every} that an exhaustive search has"
-        )
-        if self.left_out:
-            console.print(f"left out: {self.left_out} cells whose blocks are too large together")
-        for trouble in self.troubles:
-            click.echo(f"unisono: {trouble}", err=True)
-        wrong = [o for o in self.outcomes if not o.cell.is_same]
-        for outcome in wrong:
-            click.echo(
-                f"unisono: {outcome.operation}, {outcome.bytes} bytes: results differ from the MPI's",
-                err=True,
-            )
-        click.echo(f"table: {self.output}   (use it: unisono run --table {self.output} ...)")
-        if wrong:
-            click.get_current_context().exit(1)

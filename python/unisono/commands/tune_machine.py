@@ -24,7 +24,7 @@ _SHARE_OF_COLLECTIVES = 0.25  # of the time
 
 def command(
     words: Sequence[str],
-    launcher: Sequence[str],
+    command_line: str,
     budget_s: float,
     base: str,
     name: str | None,
@@ -32,7 +32,7 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure under the launcher, write the machine's file, and say what it holds."""
+    """Measure with the job that `words` starts, write the machine's file, and say what it holds. `command_line` is what was asked."""
     base_machine = machine_measuring.read_base(base)
     start = time.monotonic()
     with Measurer(words) as job, tables.progress() as progress:
@@ -50,7 +50,7 @@ def command(
         share = 1 - _SHARE_OF_COLLECTIVES if place.nodes == 1 else 1.0
         facts = {
             "host": socket.gethostname(),
-            "command": " ".join(["unisono", "tune", "--only", "measure", *launcher]),
+            "command": command_line,
         }
         document = machine_measuring.describe(job, base_machine, share * budget_s, facts, show)
         collectives = _collectives(job, place, budget_s - (time.monotonic() - start))

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unisono import bench, decision_table, report
+from unisono import bench, decision_table, files, report
 from unisono.errors import UnisonoError
 
 _WHAT_FILES = "a run's report (`unisono run --report`), a table (`unisono tune`) or measured cells (`unisono bench --json`)"
@@ -48,7 +47,7 @@ Source = Run | Table | Cells
 def load(file: Path, layout: str | None = None) -> Source:
     """What the file holds; ends the command where it is nothing that a page shows. `layout` is that of measured cells, whose
     files do not say it; by itself one node."""
-    read = _json_of(file)
+    read = files.read_json(file, f"is not {_WHAT_FILES}")
     if isinstance(read, list):
         return _cells(file, read, layout)
     schema = read.get("schema") if isinstance(read, dict) else None
@@ -58,15 +57,6 @@ def load(file: Path, layout: str | None = None) -> Source:
         (table,) = decision_table.require((str(file),))
         return Table(str(file), file.stem, table)
     raise UnisonoError(f"{file} is not {_WHAT_FILES}: its 'schema' says {schema!r}")
-
-
-def _json_of(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise UnisonoError(f"{file} is not {_WHAT_FILES}: {error}") from error
 
 
 def _cells(file: Path, rows: list[Any], layout: str | None) -> Cells:
@@ -87,4 +77,5 @@ def layout_of_rule(rule: Mapping[str, Any]) -> str | None:
     if any(low is None or low != high for low, high in limits):
         return None
     nodes, ranks_per_node = (low for low, _ in limits)
-    return f"{nodes}x{ranks_per_node}" if nodes > 1 else str(ranks_per_node)
+    scattered = "/cyclic" if nodes > 1 and rule.get("placement") == "scattered" else ""
+    return f"{nodes}x{ranks_per_node}{scattered}" if nodes > 1 else str(ranks_per_node)

@@ -207,7 +207,8 @@ def _of_table(source: Table) -> Iterator[SpeedupMap]:
 
 
 def _remark(number: int, rule: Mapping[str, Any]) -> str:
-    lines = [f"rule {number}" + (f", {rule['note']}" if rule.get("note") else "")]
+    at = f", at {rule['measured_bytes']} bytes" if "measured_bytes" in rule else ""
+    lines = [f"rule {number}{at}" + (f", {rule['note']}" if rule.get("note") else "")]
     if "interval_us" in rule:
         low, high = (text.seconds(bound * 1e-6) for bound in rule["interval_us"])
         lines.insert(0, f"95 % interval of its time {low} to {high}")

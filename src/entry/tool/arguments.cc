@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tuning/algorithm_text.h"
+
 namespace unisono::entry {
 namespace {
 
@@ -57,11 +59,7 @@ std::int64_t Arguments::number(std::string_view name, std::int64_t low, std::int
 Operation Arguments::operation(std::string_view name) const {
   const std::string word = text(name);
   if (const auto operation = operation_from_name(word)) return *operation;
-  std::string known;
-  for (int i = 0; i < operation_count; ++i) {
-    known += (i == 0 ? "" : ", ") + std::string(unisono::name(static_cast<Operation>(i)));
-  }
-  throw UsageError("there is no operation '" + word + "'; there are " + known);
+  throw UsageError(tuning::no_operation(word));
 }
 
 std::int64_t number_from(std::string_view text, std::int64_t low, std::int64_t high, std::string_view what) {

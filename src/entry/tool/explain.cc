@@ -92,6 +92,7 @@ struct Candidate {
   std::optional<Timed> timed;
   std::string from, origin;  // the rule that speaks of it
   double native_us = 0;      // in that rule: times of different rules do not compare
+  std::string measured_at;   // the size class of its time, where that is another one
   bool is_near = false;
   std::string why_illegal;
   std::optional<double> predicted_us;  // on the machine that is asked about
@@ -119,6 +120,7 @@ std::vector<Candidate> candidates_of_tables(const TableRules& rules, const Quest
                       .from = tuning::where_from(match, question),
                       .origin = match.rule->origin,
                       .native_us = tuning::native_time_us(*match.rule),
+                      .measured_at = tuning::measured_elsewhere(*match.rule, question),
                       .is_near = match.is_near,
                       .why_illegal = why_illegal(t.algorithm, question)});
     }
@@ -165,6 +167,7 @@ TableJson to_json(const Candidate& candidate) {
   json["from"] = candidate.from;
   json["origin"] = candidate.origin;
   if (candidate.native_us > 0) json["native_us"] = candidate.native_us;
+  if (!candidate.measured_at.empty()) json["measured_at"] = candidate.measured_at;
   json["near"] = candidate.is_near;
   json["illegal"] = candidate.why_illegal;
   if (candidate.predicted_us) json["predicted_us"] = *candidate.predicted_us;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/files.h"
+#include "patterns/layout_text.h"
+
 namespace unisono::entry {
 namespace {
 
@@ -13,9 +15,7 @@ using patterns::Topology;
 Layout layout_from(const std::string& text) {
   const auto layout = Layout::parse(text);
   if (layout) return *layout;
-  throw UsageError("--layout " + text +
-                   ": write 4x8 (4 nodes with 8 ranks each) or 3,5,8 (ranks per node), and /cyclic behind it "
-                   "where neighbours are on different nodes");
+  throw UsageError("--layout " + text + " " + patterns::why_no_layout(text));
 }
 
 void hang_on(const Topology& topology, const std::string& text, Layout* layout) {

@@ -64,6 +64,8 @@ ordered_json to_json(const Descriptor& descriptor) {
           {"source", descriptor.source},
           {"names_in_sources", names},
           {"legality", clauses(legality)},
+          {"most_bytes", legality.max_bytes},
+          {"most_total_bytes", legality.max_total_bytes},
           {"parameters", parameters},
           {"shared_memory", legality.needs_shared_memory},
           {"reproducible", legality.keeps_one_order},

@@ -25,7 +25,7 @@ constexpr Question questions[] = {
     {"version", print_version}, {"options", list_options},     {"list", list_algorithms},
     {"show", show_algorithm},   {"check", check_algorithms},   {"topology", describe_topology},
     {"table", read_tables},     {"explain", explain_decision}, {"predict", predict_algorithms},
-    {"machine", show_machine},  {"crashes", list_crashes}};
+    {"machine", show_machine},  {"crashes", list_crashes},     {"settings", judge_settings}};
 
 int answer(const std::vector<std::string>& words) {
   std::string known;

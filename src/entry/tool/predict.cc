@@ -134,6 +134,10 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
   const std::int64_t standard = arguments.has("algorithm") ? options.most_pieces : steps_of_many;
   options.most_pieces = arguments.number("steps", 1, std::int64_t{1} << 40, standard);
   options.most_pieces_of_node = options.most_pieces * ratio;
+  if (const std::int64_t ms = arguments.number("time-ms", 0, std::int64_t{1} << 40, 0); ms > 0) {
+    const auto end = steady_clock::now() + std::chrono::milliseconds(ms);
+    options.is_over = [end] { return steady_clock::now() > end; };
+  }
   options.has_shared_memory = !arguments.has("no-shared-memory");
   options.has_single_copy = !arguments.has("no-single-copy");
   return options;
@@ -142,10 +146,10 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
 }  // namespace
 
 int predict_algorithms(const std::vector<std::string>& words) {
-  const Arguments arguments(
-      words,
-      {"operation", "ranks", "layout", "topology", "root", "bytes", "machine", "algorithm", "model", "steps"},
-      {"progress", "no-shared-memory", "no-single-copy"});
+  const Arguments arguments(words,
+                            {"operation", "ranks", "layout", "topology", "root", "bytes", "machine",
+                             "algorithm", "model", "steps", "time-ms"},
+                            {"progress", "no-shared-memory", "no-single-copy"});
   const Operation operation = arguments.operation("operation");
   const Machine machine = chosen_machine(arguments.text("machine", model::default_machine().name));
   schedule::Problem problem;

@@ -38,6 +38,32 @@ TEST(Predict, RanksByTime) {
   EXPECT_GT(find(all, "two_level_ring")->us, 0);
 }
 
+TEST(Predict, WhereTimeIsShortWhatTakesFewStepsIsRunFirst) {
+  const auto problem = problem_on(Operation::allreduce, "512x1");
+  const Machine& machine = *find_built_in("ethernet");
+  std::vector<Candidate> candidates;
+  for (const char* name : {"rab1_direct_ring_light_barrier", "rab1_simple", "recursive_doubling"})
+    candidates.push_back({algorithms::find(Operation::allreduce, name), {}});
+  constexpr std::int64_t bytes = 64 << 10;
+  PredictOptions options;
+  int asked = 0;
+  options.is_over = [&] { return ++asked > 1; };  // time enough for one that takes long
+  const auto all = rank(candidates, problem, bytes, machine, options);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(find(all, "recursive_doubling")->problem, "");
+  EXPECT_EQ(find(all, "rab1_simple")->problem, "");
+  EXPECT_TRUE(find(all, "rab1_direct_ring_light_barrier")->problem.ends_with("for which there was no time"));
+  // With time enough all is as without a limit.
+  options.is_over = [] { return false; };
+  const auto unhurried = rank(candidates, problem, bytes, machine, options);
+  const auto unlimited = rank(candidates, problem, bytes, machine);
+  ASSERT_EQ(unhurried.size(), unlimited.size());
+  for (std::size_t i = 0; i < unlimited.size(); ++i) {
+    EXPECT_EQ(unhurried[i].us, unlimited[i].us);
+    EXPECT_EQ(unhurried[i].problem, "");
+  }
+}
+
 TEST(Predict, NativeIsTheBestOfTheTextbooks) {
   const Machine& machine = *find_built_in("ethernet");
   for (const std::int64_t bytes : {8, 1 << 20}) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "patterns/layout_text.h"
+
 namespace unisono::patterns {
 namespace {
 
@@ -33,6 +35,13 @@ TEST(Layout, RefusesWhatIsNotALayout) {
                            "/cyclic", "2x2/Cyclic", "99999999999", "1048577", "1048576x2", "1048576,1"}) {
     EXPECT_FALSE(Layout::parse(text)) << text;
   }
+}
+
+TEST(Layout, SaysWhetherItIsTooLargeOrNoLayout) {
+  for (const char* text : {"99999999999", "1048577", "1048576x2/cyclic", "1000000x1000", "1048576,1"})
+    EXPECT_EQ(why_no_layout(text), "is too large: a layout has at most 1048576 ranks") << text;
+  for (const char* text : {"banana", "", "4x", "0x2", "4x8x2", "-4"})
+    EXPECT_EQ(why_no_layout(text).rfind("is no layout: write 4x8", 0), 0u) << text;
 }
 
 }  // namespace

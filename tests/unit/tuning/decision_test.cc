@@ -278,6 +278,14 @@ TEST(DecisionTest, UnknownWordsAreRefusedAndNamed) {
   std::vector<std::string> warnings;
   forced("allreduce:nosuch", &warnings);
   EXPECT_NE(warnings[0].find("recursive_doubling"), std::string::npos) << "the message lists what there is";
+  warnings.clear();
+  forced("allreduce:ring(nosuch=1)", &warnings);
+  EXPECT_NE(warnings[0].find("ring has no parameter 'nosuch' (it has segment"), std::string::npos)
+      << warnings[0];
+  EXPECT_EQ(warnings[0].find("recursive_doubling"), std::string::npos) << "of ring alone";
+  warnings.clear();
+  forced("nosuch:ring", &warnings);
+  EXPECT_NE(warnings[0].find("there are barrier, bcast"), std::string::npos) << warnings[0];
 }
 
 TEST(DecisionTest, AnIllegalChoiceIsRefusedOnceItIsMet) {

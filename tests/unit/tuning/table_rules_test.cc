@@ -199,6 +199,18 @@ TEST(TableRulesTest, ReasonsTellWhatWasMeasured) {
       "t.json rule 1, tuned at 4x* and 64 KiB, used at 6x4 and 128 KiB: measured 123 us, native 201 us");
 }
 
+TEST(TableRulesTest, ATimeIsToldOfTheSizeAtWhichItWasMeasuredAlone) {
+  std::vector<SourcedTable> tables;
+  tables.push_back(application(R"({"operation": "bcast", "bytes": [16385, null], "algorithm": "binomial",
+                                   "time_us": 11.8, "origin": "measured", "measured_bytes": 65536,
+                                   "others": [{"algorithm": "native", "time_us": 20.1}]})"));
+  Decider d = decider(std::move(tables));
+  EXPECT_EQ(d.decide(question(Operation::bcast, "4x4", 65536)).reason,
+            "app.json rule 1: measured 11.8 us, native 20.1 us at 64 KiB");
+  EXPECT_EQ(d.decide(question(Operation::bcast, "4x4", 4 << 20)).reason,
+            "app.json rule 1: measured at 64 KiB");
+}
+
 TEST(TableRulesTest, WhatIsIllegalForTheCallIsPassedOverWithItsReason) {
   std::vector<SourcedTable> tables;
   tables.push_back(application(R"({"operation": "allreduce", "algorithm": "single_copy"},

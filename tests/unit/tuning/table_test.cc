@@ -35,7 +35,7 @@ constexpr const char* full_rule = R"rule({
   "region": "solve", "algorithm": "two_level_ring(segment=65536,window=3)", "time_us": 12.5,
   "interval_us": [12, 13.5], "samples": 200,
   "others": [{"algorithm": "native", "time_us": 20.25, "samples": 10}, {"algorithm": "ring", "time_us": 30}],
-  "origin": "measured", "note": "quiet machine"})rule";
+  "origin": "measured", "measured_bytes": 4096, "note": "quiet machine"})rule";
 
 TEST(TableTest, ARuleIsReadInFull) {
   const Table table = read(table_of(full_rule));
@@ -62,6 +62,7 @@ TEST(TableTest, ARuleIsReadInFull) {
   EXPECT_EQ(rule.others[0].time_us, 20.25);
   EXPECT_EQ(rule.origin, "measured");
   EXPECT_EQ(rule.note, "quiet machine");
+  EXPECT_EQ(rule.measured_bytes, 4096);
   EXPECT_EQ(layout_text(rule.when), "4x2+");
 }
 

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The options of a command as they were given, for files that say what made them."""
+
+from __future__ import annotations
+
+import click
+from click.core import ParameterSource
+
+
+def given_words(context: click.Context) -> list[str]:
+    """Each option that stands on the command line, with its value; without those that nobody gave, and without arguments."""
+    words: list[str] = []
+    for param in context.command.params:
+        if not isinstance(param, click.Option) or param.name is None:
+            continue
+        if context.get_parameter_source(param.name) is not ParameterSource.COMMANDLINE:
+            continue
+        value, name = context.params[param.name], max(param.opts, key=len)
+        if param.is_flag:
+            words += [name] if value else param.secondary_opts[:1]
+            continue
+        for one in value if param.multiple else [value]:
+            words += [name, str(one)]
+    return words

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What candidates should take on a machine that is described, asked of the models (docs/models.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unisono import tool
+from unisono.search_space import Candidate
+
+
+def predicted_us(
+    machine: str, layout: str, operation: str, size: int, candidates: Sequence[Candidate]
+) -> list[float | None]:
+    """What the candidates should take on the described machine; None: not known."""
+    return predicted_by_size(machine, layout, operation, [size], candidates)[size]
+
+
+def predicted_by_size(
+    machine: str,
+    layout: str,
+    operation: str,
+    sizes: Sequence[int],
+    candidates: Sequence[Candidate],
+) -> dict[int, list[float | None]]:
+    """The same at several sizes."""
+    words = [word for candidate in candidates for word in ("--algorithm", str(candidate))]
+    words += [word for size in sizes for word in ("--bytes", str(size))]
+    question = ["--operation", operation, "--layout", layout, "--machine", machine]
+    answers = {}
+    for answer in tool.ask_lines("predict", *question, *words):
+        times = {entry["asked"]: entry["us"] for entry in answer["predictions"]}
+        answers[answer["bytes"]] = [times.get(str(candidate)) for candidate in candidates]
+    return answers
+
+
+class Predictions:
+    """What candidates should take, asked for at all sizes of an operation at once: each question starts a program."""
+
+    def __init__(self, machine: str, layout: str, plan: Sequence[tuple[str, int]]) -> None:
+        self._machine, self._layout, self._plan = machine, layout, plan
+        self._known: dict[tuple[str, int], list[float | None]] = {}
+
+    def __call__(self, operation: str, size: int, candidates: Sequence[Candidate]) -> list[float | None]:
+        if (operation, size) not in self._known:
+            sizes = [s for o, s in self._plan if o == operation]
+            found = predicted_by_size(self._machine, self._layout, operation, sizes, candidates)
+            self._known |= {(operation, s): times for s, times in found.items()}
+        return self._known[operation, size]

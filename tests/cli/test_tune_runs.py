@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono tune` from end to end, with a job of the test's own: what it writes, keeps, and goes on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from test_bench import scripted_mpi
+from test_tune import entry
+from unisono.main import cli
+
+# Answers as the benchmark program does. Dies at a candidate named in $DIES_AT, and after $ANSWERS answers; gives
+# none at size $HANGS_AT.
+JOB = """
+import json, os, sys
+print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node": [4, 4], "is_consecutive": True,
+    "is_active": "INACTIVE" not in os.environ}), flush=True)
+print("what some launcher says", flush=True)
+answers = int(os.environ.get("ANSWERS", "1000000"))
+TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
+for line in sys.stdin:
+    verb, operation, size, seconds, listed = line.rstrip("\\n").split("\\t")
+    names = [item.split(":", 1)[1] for item in listed.split(";") if item]
+    if verb == "able":
+        print(json.dumps({"able": [name for name in names if name in TIMES]}), flush=True)
+        continue
+    names = [name for name in names if name != "never"]
+    with open(os.environ["ASKED"], "a") as file:
+        file.writelines(f"{verb} {operation} {size} {name}\\n" for name in names)
+    if answers == 0 or os.environ.get("DIES_AT") in names:
+        sys.exit(9)
+    if size == os.environ.get("HANGS_AT"):
+        open(os.environ["ASKED"] + ".hangs", "w").close()
+        sys.stdin.read()
+    answers -= 1
+    times = {name: TIMES[name.split("(")[0]] for name in names}
+    if verb.startswith("look"):
+        print(json.dumps({"operation": operation, "looked": [{"name": n, "tried_s": t} for n, t in times.items()]}), flush=True)
+    else:
+        print(json.dumps({"operation": operation, "bytes": int(size), "ranks": 4, "batch": 1, "is_same": True, "native_s": [2.5e-6] * 5,
+            "unisono_s": [3e-6] * 5, "unisono": "flat",
+            "candidates": [{"name": n, "tried_s": t, "samples_s": [0.9 * t, 1.1 * t, t, t, t]} for n, t in times.items()]}), flush=True)
+"""
+LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain", "never")])
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """mpicc makes the job above."""
+    script = tmp_path / "job.py"
+    script.write_text(JOB)
+    mpicc = (
+        '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
+        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n'
+    )
+    folder = scripted_mpi(tmp_path, monkeypatch, mpicc, LISTED)
+    monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
+    monkeypatch.chdir(tmp_path)
+    return ["--budget", "1s", "--", str(folder / "mpirun"), "-n", "4"]
+
+
+def asked(verb: str) -> list[str]:
+    lines = Path("asked").read_text().splitlines()
+    return [line.split(" ", 1)[1] for line in lines if line.startswith(verb)]
+
+
+def test_a_table_is_written(launcher: list[str]):
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8,64K", *launcher])
+    assert done.exit_code == 0, done.output
+    table = json.loads(Path("unisono-table.json").read_text())
+    assert (table["schema"], table["version"]) == ("unisono-table", 1)
+    assert table["provenance"]["mpi"] == "Test MPI 1.0"
+    assert [rule["algorithm"] for rule in table["rules"]] == ["chain", "chain"]
+    rule = table["rules"][0]
+    assert rule["time_us"] == 1.0
+    assert 0.9 <= rule["interval_us"][0] <= 1.0 <= rule["interval_us"][1] <= 1.1
+    intervals = {other["algorithm"]: other["interval_us"] for other in rule["others"]}
+    assert intervals["native"] == [2.5, 2.5] and intervals["flat"] == [3.0, 3.0], "own choice and native too"
+    assert "6 settings looked at of 6 that may run here and differ" in done.output
+    assert re.search(
+        r"\d+% of the time of an exhaustive search, which would take about \d+ s \(an estimate", done.output
+    )
+    assert not list(Path().glob(".*progress")), "nothing is left behind"
+
+
+def test_a_table_says_what_made_it(launcher: list[str]):
+    words = ["--exhaustive", "--operation", "bcast", "--size", "8,64", "-o", "my table.json", *launcher]
+    done = CliRunner().invoke(cli, ["tune", *words])
+    assert done.exit_code == 0, done.output
+    said = json.loads(Path("my table.json").read_text())["provenance"]["command"]
+    assert shlex.split(said)[2:] == [
+        *[
+            "--output",
+            "my table.json",
+            "--budget",
+            "1s",
+            "--operation",
+            "bcast",
+            "--size",
+            "8,64",
+            "--exhaustive",
+        ],
+        *launcher[2:],
+    ]
+
+
+@pytest.mark.parametrize("command", ["tune", "measure", "merge"])
+def test_what_is_no_table_is_not_overwritten(launcher: list[str], command: str):
+    letter = Path("letter.json")
+    words = {
+        "tune": ["tune", "--operation", "bcast", "--size", "8", "-o", str(letter), *launcher],
+        "measure": ["tune", "--only", "measure", "-o", str(letter), *launcher],
+        "merge": ["table", "merge", "nowhere.json", "-o", str(letter)],
+    }
+    for text in ('{"schema": "unisono-report"}', "Dear Sir", "[]"):
+        letter.write_text(text)
+        done = CliRunner().invoke(cli, words[command])
+        assert done.exit_code == 2 and "letter.json is there and no unisono-" in done.output
+        assert letter.read_text() == text
+    assert not Path("asked").exists(), "it is said before anything is measured"
+
+
+def test_an_older_table_is_replaced(launcher: list[str]):
+    for text in ("", '{"schema": "unisono-table"}'):
+        Path("unisono-table.json").write_text(text)
+        done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+        assert done.exit_code == 0, done.output
+        assert json.loads(Path("unisono-table.json").read_text())["rules"]
+
+
+def test_exhaustive(launcher: list[str]):
+    done = CliRunner().invoke(
+        cli, ["tune", "--exhaustive", "--operation", "bcast", "--size", "64K", *launcher]
+    )
+    assert done.exit_code == 0, done.output
+    assert len(asked("look_alike")) == 3, "none of the three has a parameter, and 'never' may not run"
+    assert "3 settings looked at: all 3 that may run here and differ" in done.output
+
+
+def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DIES_AT", "chain")
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+    assert done.exit_code == 0, done.output
+    table = json.loads(Path("unisono-table.json").read_text())
+    assert all(rule["algorithm"] != "chain" for rule in table["rules"])
+    assert "the measuring job has ended" in done.output
+
+
+def test_an_interrupted_run_goes_on(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    command = ["tune", "--operation", "bcast", "--size", "8,64,512", *launcher]
+    monkeypatch.setenv("ANSWERS", "0")
+    assert CliRunner().invoke(cli, command).exit_code != 0
+    assert not Path("unisono-table.json").exists()
+    monkeypatch.setenv("ANSWERS", "5")
+    monkeypatch.setattr("unisono.commands.tune_run._MOST_FAILURES", 1)
+    assert CliRunner().invoke(cli, command).exit_code != 0
+    compared = len(set(asked("decide")))
+    assert compared > 0
+    monkeypatch.delenv("ANSWERS")
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 0, done.output
+    assert "goes on after 1 cell that" in done.output
+    assert len(json.loads(Path("unisono-table.json").read_text())["rules"]) == 3
+
+
+def test_a_job_without_unisono(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("INACTIVE", "1")
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+    assert done.exit_code == 1
+    assert "does not run under Unisono" in done.output
+
+
+def leave(monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
+    """A run that ends after its first cell."""
+    monkeypatch.setenv("ANSWERS", "5")
+    monkeypatch.setattr("unisono.commands.tune_run._MOST_FAILURES", 1)
+    left = CliRunner().invoke(cli, ["tune", *words])
+    monkeypatch.delenv("ANSWERS")
+    assert left.exit_code == 1, left.output
+    return left
+
+
+def progress() -> list[dict]:
+    """What is kept of searches: their questions and cells."""
+    return json.loads(Path(".unisono-table.json.progress").read_text())["searches"]
+
+
+def kept_sizes() -> list[list[int]]:
+    return [[outcome["bytes"] for outcome in search["outcomes"]] for search in progress()]
+
+
+@pytest.mark.parametrize("changed", ["--exhaustive", "--machine", "launcher", "settings"])
+def test_cells_that_asked_something_else_are_left_alone(
+    launcher: list[str], monkeypatch: pytest.MonkeyPatch, changed: str
+):
+    """A search that calls itself exhaustive has no cells of one that was not, and takes away nothing from it."""
+    words = ["--operation", "bcast", "--size", "8,64", *launcher]
+    leave(monkeypatch, *words)
+    assert kept_sizes() == [[8]]
+    other = {"--exhaustive": ["--exhaustive"], "--machine": ["--machine", "none"]}.get(changed, [])
+    if changed == "settings":
+        monkeypatch.setenv("UNISONO_CORES", "1")
+    if changed == "--machine":
+        monkeypatch.setattr("unisono.machines.measured_for", lambda _: Path("/nowhere/measured.json"))
+        monkeypatch.setattr("unisono.predictions.predicted_by_size", lambda *_: {8: [], 64: []})
+        leave(monkeypatch, "--restart", *words)
+    words[-1] = "2" if changed == "launcher" else "4"
+    done = CliRunner().invoke(cli, ["tune", *other, *words])
+    assert done.exit_code == 0, done.output
+    assert "goes on after" not in done.output
+    named = {"--machine": "the machine", "launcher": "the launcher's words", "settings": "UNISONO_"}
+    assert (
+        f"leaves alone 1 cell of an interrupted run that asked something else ({named.get(changed, changed)}"
+        in (done.output)
+    )
+    assert len(json.loads(Path("unisono-table.json").read_text())["rules"]) == 2
+    assert kept_sizes() == [[8]], "for whoever asks the first question again"
+
+
+def test_cells_of_another_plan_stay(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    """The same question about other sizes: what was asked about now is done, the rest waits."""
+    leave(monkeypatch, "--operation", "bcast", "--size", "8,64", *launcher)
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "512", *launcher])
+    assert done.exit_code == 0, done.output
+    assert "left" not in done.output
+    assert kept_sizes() == [[8]]
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8,64", *launcher])
+    assert "goes on after 1 cell that" in done.output
+    assert not list(Path().glob(".*progress"))
+
+
+def test_restart_forgets(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    words = ["--operation", "bcast", "--size", "8,64", *launcher]
+    leave(monkeypatch, *words)
+    done = CliRunner().invoke(cli, ["tune", "--restart", *words])
+    assert done.exit_code == 0 and "goes on after" not in done.output
+
+
+def test_a_leftover_that_is_none(launcher: list[str]):
+    """Of another version, or damaged: it is measured again."""
+    for text in ('{"place": {}, "outcomes": []}', "{", "[]"):
+        Path(".unisono-table.json.progress").write_text(text)
+        done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+        assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("hangs_at", "said"),
+    [("64", "1 of 2 cells are kept in .unisono-table.json.progress"), ("8", "no cell was finished yet")],
+)
+def test_interrupted_by_hand(launcher: list[str], hangs_at: str, said: str):
+    command = [sys.executable, "-m", "unisono", "tune", "--operation", "bcast", "--size", "8,64", *launcher]
+    process = subprocess.Popen(
+        command, env={**os.environ, "HANGS_AT": hangs_at}, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 40
+    while not Path("asked.hangs").exists():
+        assert time.monotonic() < end and process.poll() is None, "the job was never asked"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert f"unisono: interrupted: {said}" in errors
+    assert ("the same command goes on" in errors) == (hangs_at == "64")
+    assert "Aborted" not in errors and "Traceback" not in errors

@@ -255,7 +255,7 @@ TEST_F(SetUpAsideTest, PersistentCallsEndIt) {
   run([](Rank& rank, Comm comm, Job& job, FakeHost&, int) {
     Started first;
     EXPECT_FALSE(rank.start(&first, comm, 1));
-    EXPECT_EQ(job.prepare({.operation = Operation::barrier, .comm = comm}), Outcome::done);
+    EXPECT_EQ(job.prepare({.operation = Operation::barrier, .comm = comm}).outcome, Outcome::done);
     EXPECT_TRUE(rank.run(comm, 2));
     rank.wait(&first);
   });

@@ -60,9 +60,9 @@ void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error)
   host->context = context;
 }
 
-Outcome prepare_collective(const Call& call) {
+Prepared prepare_collective(const Call& call) {
   recording.calls.push_back(call);
-  return recording.outcome;
+  return {.outcome = recording.outcome};
 }
 
 void end_calls(host::Comm comm) {

@@ -62,7 +62,8 @@ ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
     if (bracket != std::string_view::npos) read.problem = "native has no parameters";
   } else if (read.named.algorithm = algorithms::find_named(operation, name);
              read.named.algorithm == nullptr) {
-    read.problem = algorithms::why_unknown(operation, name) + " (there are: " + known_algorithms(operation) + ")";
+    read.problem =
+        algorithms::why_unknown(operation, name) + " (there are: " + known_algorithms(operation) + ")";
   } else if (bracket != std::string_view::npos) {
     const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
     read.problem = read_parameters(inside, *read.named.algorithm, &read.named.parameters);

@@ -229,9 +229,12 @@ TEST(Mutation, AnAwaitLeftOut) {
 }
 
 // A signal is implied by a later one, and the last one of a piece is the compiler's as well; room in the
-// slots is implied where all ranks wait for all. The others must be missed.
+// slots is implied where all ranks wait for all. The others must be missed. (alltoallw has the programs of
+// alltoallv.)
 TEST(Mutation, ASignalLeftOut) {
-  const auto is_meant = [](const Problem&, const Step& step) { return step.kind == StepKind::signal; };
+  const auto is_meant = [](const Problem& problem, const Step& step) {
+    return step.kind == StepKind::signal && problem.operation != Operation::alltoallw;
+  };
   expect_caught(score(16, is_meant, leave_out), 100, 55);
 }
 

@@ -17,13 +17,16 @@ TEST(AlgorithmText, ASourcesNameMayHaveABracketOfItsOwn) {
 }
 
 TEST(AlgorithmText, AnUnknownNameIsToldWithWhatASourceMeansByIt) {
-  EXPECT_EQ(algorithm_from_text(Operation::bcast, "scatter-allgather").problem,
-            "there is no algorithm 'scatter-allgather' for bcast; a source calls so scatter_rd_allgather and "
-            "scatter_ring_allgather");
+  const auto begins = [](std::string_view text, std::string_view with) {
+    return algorithm_from_text(Operation::bcast, text).problem.starts_with(with);
+  };
+  EXPECT_TRUE(begins("scatter-allgather",
+                     "there is no algorithm 'scatter-allgather' for bcast; a source calls so "
+                     "scatter_rd_allgather and scatter_ring_allgather (there are: native, binary, "));
   EXPECT_EQ(algorithm_from_text(Operation::bcast, "chain(segment=1K").problem,
             "the bracket behind 'chain' is not closed");
-  EXPECT_EQ(algorithm_from_text(Operation::bcast, "frob(segment=1K)").problem,
-            "there is no algorithm 'frob' for bcast");
+  EXPECT_TRUE(
+      begins("frob(segment=1K)", "there is no algorithm 'frob' for bcast (there are: native, binary, "));
 }
 
 }  // namespace

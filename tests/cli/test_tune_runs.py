@@ -259,7 +259,9 @@ def test_a_leftover_that_is_none(launcher: list[str]):
     [("64", "1 of 2 cells are kept in .unisono-table.json.progress"), ("8", "no cell was finished yet")],
 )
 def test_interrupted_by_hand(launcher: list[str], hangs_at: str, said: str):
-    command = [sys.executable, "-m", "unisono", "tune", "--operation", "bcast", "--size", "8,64", *launcher]
+    # Whoever started the tests in the background may have had SIGINT ignored, which children inherit.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "unisono", "tune"]
+    command += ["--operation", "bcast", "--size", "8,64", *launcher]
     process = subprocess.Popen(
         command, env={**os.environ, "HANGS_AT": hangs_at}, stderr=subprocess.PIPE, text=True
     )

@@ -9,6 +9,7 @@
 
 #include "tuning/size_class.h"
 #include "tuning/table.h"
+#include "tuning/table_between.h"
 
 namespace unisono::tuning {
 namespace {
@@ -114,6 +115,11 @@ std::string near_text(const Conditions& when, const Question& question) {
   return "tuned at " + there + ", used at " + here;
 }
 
+std::string file_of(const TableRules::Match& match) {
+  const std::string& file = match.table->table.file;
+  return file.substr(file.rfind('/') + 1);
+}
+
 // ": measured 12.3 us, native 20.1 us at 64 KiB"; of another size class than that it has no times to tell.
 std::string times_text(const Rule& rule, const Timed& timed, const Question& question) {
   if (timed.time_us == 0) return {};
@@ -130,6 +136,30 @@ std::string times_text(const Rule& rule, const Timed& timed, const Question& que
   return text;
 }
 
+// "app.json rules 1 and 4, tuned at 1x4 and 1x16, used at 1x8: interpolated 12.3 us, native 20.1 us".
+void add_interpolated(const Between& between, const Question& question, std::vector<Choice>* list) {
+  const auto& [low, high, times] = between;
+  const auto native =
+      std::ranges::find_if(times, [](const Timed& timed) { return timed.algorithm.algorithm == nullptr; });
+  const std::string layout =
+      std::to_string(question.problem.layout->nodes()) + "x" + std::to_string(question.largest_node());
+  const std::string where = file_of(*low) + " rule " + std::to_string(low->rule->number) + " and " +
+                            (high->table == low->table ? "" : file_of(*high) + " ") + "rule " +
+                            std::to_string(high->rule->number) + ", tuned at " +
+                            layout_text(low->rule->when) + " and " + layout_text(high->rule->when) +
+                            ", used at " + layout;
+  for (const Timed& timed : times) {
+    std::string reason = where + (&timed == &times.front() ? "" : ", the next best") + ": interpolated " +
+                         number_text(timed.time_us) + " us";
+    if (native != times.end() && &*native != &timed)
+      reason += ", native " + number_text(native->time_us) + " us";
+    list->push_back({.algorithm = timed.algorithm.algorithm,
+                     .parameters = timed.algorithm.parameters,
+                     .reason = std::move(reason),
+                     .source = low->table->source});
+  }
+}
+
 // Of one layout and one size class, and not a neighbour of these.
 bool is_exact(const TableRules::Match& match) {
   const Conditions& when = match.rule->when;
@@ -143,8 +173,11 @@ class TableChooser : public Chooser {
   explicit TableChooser(std::vector<SourcedTable> tables) : rules_(std::move(tables)) {}
 
   std::vector<Choice> candidates(const Question& question) override {
+    const std::vector<TableRules::Match> matches = rules_.matches(question);
     std::vector<Choice> list;
-    for (const TableRules::Match& match : rules_.matches(question)) {
+    if (const auto between = between_rules(matches, question, class_high(question.size_class)))
+      add_interpolated(*between, question, &list);
+    for (const TableRules::Match& match : matches) {
       const Rule& rule = *match.rule;
       const std::string where = where_from(match, question);
       const auto add = [&](const Timed& timed, const std::string& what) {
@@ -212,8 +245,7 @@ std::string layout_text(const Conditions& when) {
 }
 
 std::string where_from(const TableRules::Match& match, const Question& question) {
-  const std::string& file = match.table->table.file;
-  const std::string text = file.substr(file.rfind('/') + 1) + " rule " + std::to_string(match.rule->number);
+  const std::string text = file_of(match) + " rule " + std::to_string(match.rule->number);
   return match.is_near ? text + ", " + near_text(match.rule->when, question) : text;
 }
 

@@ -171,6 +171,62 @@ TEST(TableRulesTest, TheNearestRuleIsUsedAndSaysSo) {
   EXPECT_EQ(at("4x20").source, "rule");
 }
 
+// A rule for one number of ranks on a node, with these times of shared, of recursive_doubling (the winner
+// first) and of native.
+std::string timed_rule(int ranks, double shared_us, double doubling_us, double native_us,
+                       const std::string& more = "") {
+  const auto timed = [](const std::string& name, double us) {
+    return R"("algorithm": ")" + name + R"(", "time_us": )" + std::to_string(us);
+  };
+  const bool is_shared = shared_us < doubling_us;
+  const std::string first =
+      timed(is_shared ? "shared" : "recursive_doubling", std::min(shared_us, doubling_us));
+  const std::string second =
+      timed(is_shared ? "recursive_doubling" : "shared", std::max(shared_us, doubling_us));
+  const std::string count = std::to_string(ranks);
+  return R"({"operation": "allreduce", "nodes": [1, 1], "ranks_per_node": [)" + count + ", " + count + "], " +
+         more + first + R"(, "origin": "measured", "others": [{)" + second + "}, {" +
+         timed("native", native_us) + "}]}";
+}
+
+Choice with_rules(const std::string& rules, const char* layout) {
+  std::vector<SourcedTable> tables;
+  tables.push_back(application(rules));
+  return decider(std::move(tables)).decide(question(Operation::allreduce, layout, 1 << 16));
+}
+
+TEST(TableRulesTest, BetweenTwoLayoutsTimesAreInterpolated) {
+  const std::string four = timed_rule(4, 10, 14, 30), sixteen = timed_rule(16, 70, 26, 90);
+  // A third of the way: 30 and 18 us. The nearest rule, that of 4, says shared.
+  EXPECT_EQ(with_rules(four, "8").name(), "shared");
+  for (const std::string& rules : {four + "," + sixteen, sixteen + "," + four}) {
+    const Choice choice = with_rules(rules, "8");
+    EXPECT_EQ(choice.name(), "recursive_doubling");
+    EXPECT_FALSE(choice.is_exact);
+    EXPECT_FALSE(choice.is_asked_for);
+  }
+  EXPECT_EQ(
+      with_rules(four + "," + sixteen, "8").reason,
+      "app.json rule 1 and rule 2, tuned at 1x4 and 1x16, used at 1x8: interpolated 18 us, native 50 us");
+  EXPECT_EQ(with_rules(timed_rule(4, 10, 14, 12) + "," + timed_rule(16, 70, 60, 20), "8").name(), "native")
+      << "14.7 us, where the others would take 30 and 29.3";
+}
+
+TEST(TableRulesTest, WhatIsNotBetweenTwoOfAKindIsNotInterpolated) {
+  const std::string four = timed_rule(4, 10, 14, 30), sixteen = timed_rule(16, 70, 26, 90);
+  const std::string nearest = "app.json rule 1, tuned at 1x4, used at 1x";
+  EXPECT_TRUE(
+      with_rules(four + "," + timed_rule(12, 70, 26, 90), "4").reason.starts_with("app.json rule 1:"));
+  EXPECT_TRUE(with_rules(four + "," + timed_rule(5, 10, 14, 30), "3").reason.starts_with(nearest + "3"))
+      << "both have more ranks";
+  EXPECT_TRUE(with_rules(four + "," + timed_rule(16, 70, 26, 90, R"("operator": "commutative", )"), "8")
+                  .reason.starts_with(nearest + "8"))
+      << "of another kind";
+  const std::string untimed = R"({"operation": "allreduce", "nodes": [1, 1], "ranks_per_node": [16, 16],
+                                  "algorithm": "ring"})";
+  EXPECT_TRUE(with_rules(four + "," + untimed, "8").reason.starts_with(nearest + "8"));
+}
+
 TEST(TableRulesTest, NearnessIsExactArithmetic) {
   // 6 is as far from 4 as from 9: the first rule holds, whichever stands first.
   const std::string four = R"({"operation": "allreduce", "nodes": [4, 4], "algorithm": "ring"})";

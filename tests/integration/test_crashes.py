@@ -108,9 +108,11 @@ def test_a_rank_on_another_node(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     crashing = Crashing(cluster_mpi, runner)
     where = {"cluster": cluster, "layout": Layout((2, 1))}
     result = crashing.run("call", **where)
-    assert result.status != 0 and "gets SIGSEGV inside allreduce:" in result.errors, str(result)
+    said = f"unisono: rank {RANKS - 1} gets SIGSEGV inside allreduce:"
+    assert result.status != 0 and said in result.errors, str(result)
+    # MPICH may fall on other ranks too when one is gone; of one algorithm the last record counts.
     (record,) = crashing.records()
-    assert (record["rank"], record["ranks"]) == (RANKS - 1, RANKS)
+    assert record["signal"] == "SIGSEGV" and record["ranks"] == RANKS, f"{record}\n{result}"
     result = crashing.run("healthy", **where).check()
     assert "RIGHT" in result.output and "is quarantined: a job of" in result.errors, str(result)
 

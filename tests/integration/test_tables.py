@@ -59,12 +59,15 @@ def test_followed(request: pytest.FixtureRequest, runner: Runner, name: str):
     near = [entry for entry in served if entry["operation"] == "allgather"]
     assert near and all("rule 4, tuned at 3-4x2, used at 2x2" in entry["reason"] for entry in near)
     followed = [
-        entry for entry in explain(str(report), "allreduce") if entry["recorded"]["algorithm"] == "ring"
+        (entry["choice"], row)
+        for entry in explain(str(report), "allreduce")
+        for row in entry["recorded"]["classes"]
+        if row["algorithm"] == "ring"
     ]
     assert followed
-    for entry in followed:
-        assert entry["choice"]["source"] == entry["recorded"]["source"] == "application table"
-        assert entry["choice"]["reason"] == entry["recorded"]["reason"]
+    for choice, row in followed:
+        assert choice["source"] == row["source"] == "application table"
+        assert choice["reason"] == row["reason"]
 
 
 def is_ordered(entry: dict[str, Any]) -> bool:

@@ -394,6 +394,7 @@ def main() -> int:
     for operation in arguments.operation.split(","):
         if operation not in bench.OPERATIONS or operation in WITHOUT_SIZE:
             parser.error(f"{operation} is no operation that is tuned by size")
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
     measured = kept(arguments.output.with_suffix(".json"))
     console = tables.console(sys.stderr)
     for layout in arguments.layout or list(LAYOUTS):

@@ -97,6 +97,11 @@ std::string sizes_text(const Range& bytes) {
   return class_label(classes.first) + " to " + class_label(classes.last);
 }
 
+// "4x6": where a rule is used.
+std::string own_layout_text(const Question& question) {
+  return std::to_string(question.problem.layout->nodes()) + "x" + std::to_string(question.largest_node());
+}
+
 // "tuned at 4x4 and 64 KiB, used at 4x6 and 128 KiB": what differs.
 std::string near_text(const Conditions& when, const Question& question) {
   const int nodes = question.problem.layout->nodes();
@@ -105,7 +110,7 @@ std::string near_text(const Conditions& when, const Question& question) {
   std::string there, here;
   if (is_other_layout) {
     there = layout_text(when);
-    here = std::to_string(nodes) + "x" + std::to_string(ranks);
+    here = own_layout_text(question);
   }
   if (!when.bytes.contains(question.bytes())) {
     const char* joint = is_other_layout ? " and " : "";
@@ -136,18 +141,16 @@ std::string times_text(const Rule& rule, const Timed& timed, const Question& que
   return text;
 }
 
-// "app.json rules 1 and 4, tuned at 1x4 and 1x16, used at 1x8: interpolated 12.3 us, native 20.1 us".
+// "app.json rule 1 and rule 4, tuned at 1x4 and 1x16, used at 1x8: interpolated 12.3 us, native 20.1 us".
 void add_interpolated(const Between& between, const Question& question, std::vector<Choice>* list) {
   const auto& [low, high, times] = between;
   const auto native =
       std::ranges::find_if(times, [](const Timed& timed) { return timed.algorithm.algorithm == nullptr; });
-  const std::string layout =
-      std::to_string(question.problem.layout->nodes()) + "x" + std::to_string(question.largest_node());
   const std::string where = file_of(*low) + " rule " + std::to_string(low->rule->number) + " and " +
                             (high->table == low->table ? "" : file_of(*high) + " ") + "rule " +
                             std::to_string(high->rule->number) + ", tuned at " +
                             layout_text(low->rule->when) + " and " + layout_text(high->rule->when) +
-                            ", used at " + layout;
+                            ", used at " + own_layout_text(question);
   for (const Timed& timed : times) {
     std::string reason = where + (&timed == &times.front() ? "" : ", the next best") + ": interpolated " +
                          number_text(timed.time_us) + " us";

@@ -32,6 +32,8 @@ std::string site_table(const std::string& option) {
   return prefix.empty() ? std::string() : (prefix / "etc/unisono/table.json").string();
 }
 
+}  // namespace
+
 std::vector<std::string> split_at_colons(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -41,8 +43,6 @@ std::vector<std::string> split_at_colons(const std::string& text) {
   }
   return parts;
 }
-
-}  // namespace
 
 std::vector<TableText> read_table_texts(const Options& options, const StorePlace& place,
                                         std::vector<std::string>* warnings) {

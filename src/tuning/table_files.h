@@ -17,6 +17,8 @@ struct TableText {
   std::string file, text;
 };
 
+// The files that option `table` names, without empty ones.
+std::vector<std::string> split_at_colons(const std::string& text);
 // Reads the files: application tables, what was learned at `place`, the site's. What cannot be read is left
 // out with a warning, but for places where there need not be one.
 std::vector<TableText> read_table_texts(const Options& options, const StorePlace& place,

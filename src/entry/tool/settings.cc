@@ -15,6 +15,7 @@
 #include "patterns/topology.h"
 #include "tuning/decision.h"
 #include "tuning/table.h"
+#include "tuning/table_files.h"
 
 namespace unisono::entry {
 namespace {
@@ -29,13 +30,9 @@ Problems of_algorithms(const std::string& value) {
 
 Problems of_tables(const std::string& value) {
   Problems problems;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const std::size_t end = std::min(value.find(':', begin), value.size());
-    if (end > begin) {
-      const std::string problem = tuning::table_from_file(value.substr(begin, end - begin)).problem;
-      if (!problem.empty()) problems.push_back(problem);
-    }
-    begin = end + 1;
+  for (const std::string& file : tuning::split_at_colons(value)) {
+    const std::string problem = tuning::table_from_file(file).problem;
+    if (!problem.empty()) problems.push_back(problem);
   }
   return problems;
 }

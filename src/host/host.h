@@ -50,6 +50,7 @@ class Host {
   virtual const std::string& library_name() const = 0;  // "Open MPI 5.0.11"
   virtual const std::string& family_name() const = 0;   // "openmpi", "mpich", "mpiabi", "fake"
   virtual bool is_thread_multiple() const = 0;
+  virtual int largest_tag() const = 0;  // MPI_TAG_UB; 32767 at least
 
   // --- Communicators ---
   virtual Comm world() const = 0;

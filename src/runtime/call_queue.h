@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A communicator's non-blocking calls. They run one after the other, in the order in which the program made
-// them, which is the same on all ranks: so the node's flags and the tags of messages serve them as they serve
-// blocking calls.
+// them, which is the same on all ranks: so a slice and a range of tags of their own serve them as others
+// serve blocking calls.
 #pragma once
 
 #include <atomic>
@@ -25,6 +25,9 @@ struct StartedCall {
   Completion completion;
   Communicator* communicator = nullptr;
   CallClass* entry = nullptr;
+  std::shared_ptr<LearnedClass> learned;  // what `entry` is a part of, if of any
+  // What was decided, which the program may change meanwhile (unisono_set_algorithm).
+  const algorithms::Descriptor* algorithm = nullptr;
   NativeReason left_for = NativeReason::none;  // to the host, before anything was decided
   std::int64_t bytes = 0;                      // that decide
   bool is_commutative = true;
@@ -46,15 +49,18 @@ struct StartedCall {
   int error = host::success;
   // Option verify: the check of this call; what ranks tell each other before it (job_verify_started.cc).
   std::unique_ptr<StartedCheck> check;
+  tuning::Choice checked;
   std::vector<std::uint64_t> findings;
 };
 
 struct CallQueue {
   // Has a blocking collective something to do or to wait for first?
   bool comes_before_blocking() const {
-    return under_way.load(std::memory_order_acquire) != 0 || is_to_settle;
+    return is_to_settle || (is_waited_for && under_way.load(std::memory_order_acquire) != 0);
   }
   std::atomic<int> under_way{0};
+  // Blocking calls run after those under way: where both use one slice, or are checked (option verify).
+  bool is_waited_for = false;
   // A persistent call's starts are classes of their own.
   OperationTables& classes_of(const Call& call) { return call.is_persistent ? persistent : classes; }
   OperationTables classes, persistent;

@@ -144,6 +144,14 @@ struct Communicator {
   Communicator();
   ~Communicator();
 
+  // A number stands for two ranges of tags on the private world: of blocking calls, and of others.
+  static constexpr std::int64_t tags_of_number = 2 * schedule::tag_count;
+  static int numbers_within(std::int64_t largest_tag) {
+    return static_cast<int>((largest_tag + 1) / tags_of_number);
+  }
+  int first_tag() const { return static_cast<int>(id * tags_of_number); }
+  int first_tag_of_started() const { return first_tag() + schedule::tag_count; }
+
   host::Comm handle{};
   std::uint64_t token = 0;  // what the free callback carries
   int id = -1;              // agreed; gives the tags. -1: there are none, and no messages
@@ -170,6 +178,8 @@ struct Communicator {
   shm::Pool* pool = nullptr;
   std::int64_t slice_offset = -1;
   std::unique_ptr<shm::Slice> slice;
+  // Of calls that do not block, from the first one on; null: the pool had no room, and `slice` serves them.
+  std::unique_ptr<shm::Slice> started_slice;
 
   std::uint64_t calls = 0;  // blocking ones, as far as Unisono may take them
   OperationTables classes;

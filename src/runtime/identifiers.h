@@ -4,6 +4,7 @@
 // that are free for it, and set-up takes the lowest one that is free for all members.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <mutex>
@@ -13,14 +14,15 @@ namespace unisono::runtime {
 
 class Identifiers {
  public:
-  // Tags: at least 2^28 everywhere; a communicator takes 2^12 of them, and half of the numbers stay in hand
-  // for other uses.
   static constexpr int count = 1 << 12;
   static constexpr int words = count / 64;
   using Set = std::array<std::uint64_t, words>;
   using Turn = std::uint64_t;
 
-  Identifiers() { free_.fill(~std::uint64_t{0}); }
+  // The first `usable` numbers are there to be had: as many as the host has tags for.
+  explicit Identifiers(int usable = count) {
+    for (int id = 0; id < std::min(usable, count); ++id) release(id);
+  }
 
   // This rank's proposal for the turn of a set-up. The highest proposal of a communicator's members is its
   // turn: no other set-up has the same, and whoever came earlier comes before.

@@ -441,10 +441,19 @@ schedule::Ground Job::ground(const Communicator& c) {
   return {.host = &host_,
           .comm = world_,
           .rank_in_comm = c.rank_in_world.data(),
-          .tag_base = c.id * schedule::tag_count,
+          .tag_base = c.first_tag(),
           .slice = c.slice.get(),
           .wait = &c.wait,
           .others = {[](void* job) { static_cast<Job*>(job)->make_progress(); }, this}};
+}
+
+// Calls that do not block meet those that do neither in tags nor in shared memory: neither waits for the
+// other.
+schedule::Ground Job::ground_of_started(const Communicator& c) {
+  schedule::Ground made = ground(c);
+  made.tag_base = c.first_tag_of_started();
+  if (c.started_slice != nullptr) made.slice = c.started_slice.get();
+  return made;
 }
 
 int Job::execute(Communicator& c, const Call& call, const schedule::Compiled& what,

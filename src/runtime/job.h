@@ -99,7 +99,10 @@ class Job {
   SliceOffer reserve_slice(const Communicator& c);
   void attach_slice(Communicator& c);
   void use_slice(Communicator& c, const SliceOffer& offer);
-  void say_pool_is_full();
+  std::unique_ptr<shm::Slice> make_slice(const Communicator& c, std::int64_t offset,
+                                         std::int64_t stream_bytes) const;
+  void find_slice_of_started(Communicator& c);
+  void say_pool_is_full(std::string_view what_follows);
 
   // job_set_up_aside.cc: by calls that do not block.
   bool is_taken_before_set_up(Communicator& c, const Call& call);
@@ -155,7 +158,8 @@ class Job {
   const std::shared_ptr<const schedule::Compiled>& header(Communicator& c, CallClass& entry, const Call& call,
                                                           bool is_blocking, Workspace* work,
                                                           schedule::Data* data);
-  static void learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work);
+  static void learn_blocks(const Communicator& c, const algorithms::Descriptor& algorithm, const Call& call,
+                           Workspace* work);
 
   // job.cc
   // Counts the call, and lets `run_it` serve it unless it is left to the host.
@@ -190,7 +194,7 @@ class Job {
   CallClass& class_of(Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes);
   // What a call that does not block uses of what was learned; null: nothing was.
   CallClass* learned_class_of_start(Communicator& c, const Call& call, bool is_commutative,
-                                    std::int64_t bytes);
+                                    std::int64_t bytes, std::shared_ptr<LearnedClass>* whole);
   void learn(Communicator& c, CallClass& entry, const tuning::Question& question);
   void agree_on_next(Communicator& c, LearnedClass& learned, const Call& call);
   int agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count);
@@ -258,6 +262,7 @@ class Job {
                                                             const Call& call, bool is_in_place,
                                                             bool is_commutative);
   schedule::Ground ground(const Communicator& c);
+  schedule::Ground ground_of_started(const Communicator& c);
   int execute(Communicator& c, const Call& call, const schedule::Compiled& what, const schedule::Data& data);
   void give_up_single_copy(const Call& call);
   // May operands change places?

@@ -394,7 +394,7 @@ int Job::move_blocks(Communicator& c, CallClass& entry, const Call& call, bool i
     error = execute(c, call, *telling, told);
     if (error != host::success) return error;
   }
-  learn_blocks(c, entry, call, &work);
+  learn_blocks(c, *entry.choice->algorithm, call, &work);
   data.elements = work.blocks.longest();
   if (is_reduction(call.operation)) {
     const host::TypeInfo info = type_info(host_, call.send_blocks.type, &error);
@@ -445,8 +445,8 @@ const std::shared_ptr<const schedule::Compiled>& Job::header(Communicator& c, Ca
   return entry.header;
 }
 
-void Job::learn_blocks(const Communicator& c, const CallClass& entry, const Call& call, Workspace* work) {
-  const algorithms::Descriptor& algorithm = *entry.choice->algorithm;
+void Job::learn_blocks(const Communicator& c, const algorithms::Descriptor& algorithm, const Call& call,
+                       Workspace* work) {
   if (algorithm.build_tree_header) work->blocks.set_lengths(work->told);
   if (algorithm.build_header) work->blocks.learn(call.operation, local_ranks(c), work->told);
 }

@@ -152,7 +152,7 @@ void Job::align(Communicator& c, LearnedClass& learned, const Call& call) {
 }
 
 CallClass* Job::learned_class_of_start(Communicator& c, const Call& call, bool is_commutative,
-                                       std::int64_t bytes) {
+                                       std::int64_t bytes, std::shared_ptr<LearnedClass>* whole) {
   if (!is_learning()) return nullptr;
   CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.regions.agreed(c.calls));
   if (entry.kind != CallClass::Kind::learned) return nullptr;
@@ -165,6 +165,7 @@ CallClass* Job::learned_class_of_start(Communicator& c, const Call& call, bool i
   CallClass& started = (call.is_persistent ? learned.persistent : learned.non_blocking)[chosen];
   if (started.kind == CallClass::Kind::undecided)
     decide(c, started, call, is_commutative, bytes, false, entry.learned->blocking[chosen].choice.get());
+  *whole = entry.learned;
   return &started;
 }
 

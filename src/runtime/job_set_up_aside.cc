@@ -96,7 +96,7 @@ bool Job::take_offers(Communicator& c) {
   const SliceOffer& offer = aside.all.front().slice;
   if ((abilities & can_translate) == 0 || offer.offset < 0) {
     if (aside.own.slice.offset >= 0) pool_->release(aside.own.slice.offset);
-    say_pool_is_full();
+    say_pool_is_full("a communicator goes without");
     return false;
   }
   c.has_single_copy = (abilities & can_single_copy) != 0 && options_.use_single_copy;

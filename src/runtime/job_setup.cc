@@ -30,7 +30,7 @@ Tokens& tokens() {
 
 }  // namespace
 
-Job::Job(host::Host& host) : host_(host) {
+Job::Job(host::Host& host) : host_(host), identifiers_(Communicator::numbers_within(host.largest_tag())) {
   world_rank_ = host.comm_rank(host.world());
   world_size_ = host.comm_size(host.world());
   if (host.comm_split(host.world(), 0, world_rank_, &world_) != host::success) {

@@ -26,9 +26,13 @@ Communicator::Communicator() = default;
 Communicator::~Communicator() {
   if (slice_offset < 0) return;
   SliceTail* tail = SliceTail::of(*this);
+  started_slice.reset();
   slice.reset();
   // Other ranks may still be reading what they were sent: the last one to leave gives the memory back.
-  if (tail->users.fetch_sub(1, std::memory_order_acq_rel) == 1) pool->release(slice_offset);
+  if (tail->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::int64_t of_started = tail->started.find().value_or(StartedPlace::nowhere);
+  if (of_started >= 0) pool->release(of_started);
+  pool->release(slice_offset);
 }
 
 // Only operations inside one node use streams.
@@ -65,7 +69,7 @@ SliceOffer Job::reserve_slice(const Communicator& c) {
     if (std::exchange(offer.stream_bytes, 0) == 0 || !allocate()) return {};
   }
   new (SliceTail::at(pool_->address(offer.offset), slice_shape(c, offer.stream_bytes)))
-      SliceTail{.users = static_cast<std::int32_t>(local_ranks(c).size()), .switch_point = {}};
+      SliceTail{.users = static_cast<std::int32_t>(local_ranks(c).size()), .switch_point = {}, .started = {}};
   return offer;
 }
 
@@ -79,7 +83,7 @@ void Job::attach_slice(Communicator& c) {
   if (!is_everywhere) {
     // Without a slice on every node no algorithm may use shared memory; every rank becomes a node of its own.
     if (own.offset >= 0) pool_->release(own.offset);
-    say_pool_is_full();
+    say_pool_is_full("a communicator goes without");
     return;
   }
   use_slice(c, offers[static_cast<std::size_t>(local_ranks(c).front())]);
@@ -88,21 +92,44 @@ void Job::attach_slice(Communicator& c) {
 void Job::use_slice(Communicator& c, const SliceOffer& offer) {
   c.pool = pool_.get();
   c.slice_offset = offer.offset;
+  c.slice = make_slice(c, offer.offset, offer.stream_bytes);
+}
+
+std::unique_ptr<shm::Slice> Job::make_slice(const Communicator& c, std::int64_t offset,
+                                            std::int64_t stream_bytes) const {
   std::vector<int> process_ids;
   for (int r : local_ranks(c)) {
     const auto in_world = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(r)]);
     process_ids.push_back(pool_->process_ids()[in_world]);
   }
-  c.slice = std::make_unique<shm::Slice>(pool_->address(offer.offset), slice_shape(c, offer.stream_bytes),
-                                         local_rank(c), c.wait, process_ids.data());
+  return std::make_unique<shm::Slice>(pool_->address(offset), slice_shape(c, stream_bytes), local_rank(c),
+                                      c.wait, process_ids.data());
 }
 
-void Job::say_pool_is_full() {
+// At the first call that does not block. Whoever of the node comes first takes the memory for all, or says
+// for all that there is none; nobody waits. Such calls use no streams.
+void Job::find_slice_of_started(Communicator& c) {
+  if (c.slice == nullptr || c.started_slice != nullptr) return;
+  StartedPlace& place = SliceTail::of(c)->started;
+  std::optional<std::int64_t> offset = place.find();
+  if (!offset) {
+    const std::int64_t taken = pool_->allocate(slice_shape(c, 0).bytes());
+    offset = place.settle(taken);
+    if (taken >= 0 && *offset != taken) pool_->release(taken);
+  }
+  if (*offset >= 0) {
+    c.started_slice = make_slice(c, *offset, 0);
+  } else {
+    say_pool_is_full("calls that do not block share the memory of those that do, which run after them");
+  }
+}
+
+void Job::say_pool_is_full(std::string_view what_follows) {
   if (world_rank_ != 0 || !options_.use_shared_memory || !pool_->is_available()) return;
   const std::lock_guard lock(decide_mutex_);
   if (std::exchange(is_pool_full_said_, true)) return;
-  warnings_.push_back(
-      "the node's pool of shared memory is full (option 'pool_bytes'): a communicator goes without");
+  warnings_.push_back("the node's pool of shared memory is full (option 'pool_bytes'): " +
+                      std::string(what_follows));
   log::warning(warnings_.back());
 }
 

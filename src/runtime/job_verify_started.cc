@@ -56,6 +56,7 @@ void Job::plan_check(StartedCall* started, bool can_host_start) {
   queue.is_to_settle = true;
   started->check = std::make_unique<StartedCheck>(host_, started->call, c.rank, c.size, ++c.verified_calls,
                                                   element_of(started->call));
+  started->checked = *started->entry->choice;
 }
 
 void Job::host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context) {
@@ -85,7 +86,7 @@ void Job::conclude_check(StartedCall* started) {
   using Verdict = StartedCheck::Verdict;
   const Verdict verdict = check.verdict();
   if (c.is_reproducible && (verdict == Verdict::right || verdict == Verdict::unknown)) v.put_own_back();
-  const tuning::Choice& choice = *started->entry->choice;
+  const tuning::Choice& choice = started->checked;
   Finding finding{.check = check.number, .text = {}, .closing = {}};
   if (verdict == Verdict::wrong) {
     finding.text = mismatch_text(c, started->call, choice, v, check.wrong_at(), check.number);
@@ -147,7 +148,7 @@ void Job::start_agreement(StartedCall* started) {
   started->findings = findings_to_tell(c);
   const shm::Combine least{.element_bytes = sizeof started->findings[0],
                            .kernel = reduce_kernel(ReduceOp::min, ElementType::int64)};
-  started->work.executor.start(*c.queue->agreeing, ground(c),
+  started->work.executor.start(*c.queue->agreeing, ground_of_started(c),
                                {.output = started->findings.data(),
                                 .elements = static_cast<std::int64_t>(started->findings.size()),
                                 .element_bytes = sizeof started->findings[0],
@@ -232,7 +233,7 @@ void Job::replace_where_found_wrong(StartedCall* started) {
   Communicator& c = *started->communicator;
   const auto& found = c.queue->found;
   CallClass* entry = started->entry;
-  while (!found.empty() && found.contains(entry->choice->algorithm)) {
+  while (!found.empty() && found.contains(started->algorithm)) {
     if (entry->stand_in == nullptr) {
       tuning::Choice choice = find_stand_in(c, *started);
       if (choice.algorithm == nullptr) return;
@@ -244,11 +245,13 @@ void Job::replace_where_found_wrong(StartedCall* started) {
     --entry->calls;
     entry->bytes -= bytes;
     entry = entry->stand_in.get();
+    started->algorithm = entry->choice->algorithm;
     ++entry->calls;
     entry->bytes += bytes;
   }
   if (entry == started->entry) return;
   started->entry = entry;
+  if (started->check != nullptr) started->checked = *entry->choice;
   Workspace& work = started->work;
   const bool is_uneven = has_uneven_blocks(started->call.operation);
   const bool is_in_place = is_uneven ? work.blocks.is_in_place() : started->transfer->is_in_place();

@@ -38,6 +38,7 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   started.call = call;
   started.communicator = c;
   started.entry = nullptr;
+  started.learned = nullptr;
   started.left_for = NativeReason::none;
   started.state = StartedCall::State::waiting;
   int error = host::success;
@@ -53,7 +54,7 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
     return Start::native;
   }
   started.is_commutative = is_commutative(*c, call);
-  CallClass* learned = learned_class_of_start(*c, call, started.is_commutative, *bytes);
+  CallClass* learned = learned_class_of_start(*c, call, started.is_commutative, *bytes, &started.learned);
   CallClass& entry =
       learned != nullptr
           ? *learned
@@ -112,6 +113,9 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
   if (started->left_for != NativeReason::none)
     ++starts_left_[started->left_for][static_cast<std::size_t>(call.operation)];
   if (what == Start::native) return Outcome::native;
+  started->algorithm = started->entry->choice->algorithm;
+  find_slice_of_started(*c);
+  c->queue->is_waited_for = c->verify_interval != 0 || (c->slice != nullptr && c->started_slice == nullptr);
   started->completion = completion;
   started->start_s = now_s();
   plan_check(started, host != nullptr);
@@ -211,11 +215,11 @@ bool Job::advance(StartedCall* call) {
   schedule::Executor& executor = call->work.executor;
   const auto start_blocks = [&] {
     if (has_uneven_blocks(call->call.operation)) {
-      learn_blocks(c, *call->entry, call->call, &call->work);
+      learn_blocks(c, *call->algorithm, call->call, &call->work);
       call->data.elements = call->work.blocks.longest();
     }
     call->state = State::in_blocks;
-    executor.start(*call->compiled, ground(c), call->data);
+    executor.start(*call->compiled, ground_of_started(c), call->data);
   };
   for (;;) {
     if (call->state == State::to_agree) {
@@ -227,7 +231,7 @@ bool Job::advance(StartedCall* call) {
         start_blocks();
       } else {
         call->state = State::in_header;
-        executor.start(*call->header, ground(c), call->header_data);
+        executor.start(*call->header, ground_of_started(c), call->header_data);
       }
     }
     {
@@ -333,6 +337,7 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
     entry.times.add(now_s() - call->start_s);
     CallQueue& queue = *call->communicator->queue;
     call->check.reset();
+    call->learned.reset();
     queue.spare.push_back(std::move(call));
     queue.under_way.fetch_sub(1, std::memory_order_release);
   }
@@ -346,7 +351,6 @@ void Job::end_calls(host::Comm handle) {
   if (c != nullptr) end_calls(*c);
 }
 
-// Blocking calls run after what is under way on their communicator.
 void Job::drain(Communicator& c) {
   if (c.queue == nullptr) return;
   shm::Backoff backoff(c.wait);

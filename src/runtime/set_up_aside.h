@@ -4,8 +4,10 @@
 // the program".
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "host/host.h"
@@ -47,10 +49,35 @@ class SwitchPoint {
   std::atomic<std::int32_t> joined_;
 };
 
+// Where the node's slice for calls that do not block is, in memory that its ranks share; zero-filled is its
+// initial state.
+class StartedPlace {
+ public:
+  static constexpr std::int64_t nowhere = -1;  // there was no room
+  // Its offset in the pool, or nowhere; nothing as long as nobody has settled it.
+  std::optional<std::int64_t> find() const {
+    const std::int64_t seen = place_.load(std::memory_order_acquire);
+    if (seen == 0) return std::nullopt;
+    return seen - shift;
+  }
+  // The first one's offset holds for all: that one.
+  std::int64_t settle(std::int64_t offset) {
+    std::int64_t seen = 0;
+    const bool is_first =
+        place_.compare_exchange_strong(seen, std::max(offset, nowhere) + shift, std::memory_order_acq_rel);
+    return is_first ? offset : seen - shift;
+  }
+
+ private:
+  static constexpr std::int64_t shift = 2;
+  std::atomic<std::int64_t> place_;
+};
+
 // Behind a slice in the pool.
 struct SliceTail {
   std::atomic<std::int32_t> users;  // local ranks that have not left it
   SwitchPoint switch_point;
+  StartedPlace started;
 
   static SliceTail* of(const Communicator& c) {
     return at(c.pool->address(c.slice_offset), c.slice->shape());

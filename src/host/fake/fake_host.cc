@@ -77,6 +77,9 @@ const std::string& FakeHost::family_name() const {
 bool FakeHost::is_thread_multiple() const {
   return state_->options.is_thread_multiple;
 }
+int FakeHost::largest_tag() const {
+  return state_->options.largest_tag;
+}
 
 Comm FakeHost::world() const {
   return world_handle;
@@ -183,6 +186,7 @@ int FakeHost::isend(const void* data, std::size_t bytes, int destination, int ta
   if (rank_ == options.failing_rank && own.isends++ == options.failing_isend) return options.failing_code;
   const CommState& group = state_->comm(comm);
   if (destination < 0 || destination >= static_cast<int>(group.members.size())) return error_argument;
+  if (tag < 0 || tag > state_->options.largest_tag) return error_argument;
   Message message;
   message.source = rank_;
   message.destination = group.members[destination];
@@ -216,6 +220,7 @@ int FakeHost::irecv(void* data, std::size_t bytes, int source, int tag, Comm com
   state_->check_stopped();
   const CommState& group = state_->comm(comm);
   if (source < 0 || source >= static_cast<int>(group.members.size())) return error_argument;
+  if (tag < 0 || tag > state_->options.largest_tag) return error_argument;
   const std::size_t index = state_->take_slot(rank_);
   Slot& slot = state_->ranks[rank_].slots[index];
   slot.kind = Slot::Kind::recv;

@@ -78,6 +78,10 @@ void MpiHost::begin() {
   if (pmpi.Get_library_version(version, &length) == MPI_SUCCESS) library_name_ = short_library_name(version);
   int provided = MPI_THREAD_SINGLE;
   is_thread_multiple_ = pmpi.Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
+  int* largest = nullptr;
+  int is_set = 0;
+  const int error = pmpi.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_set);
+  if (error == MPI_SUCCESS && is_set != 0) largest_tag_ = *largest;
 }
 
 void MpiHost::end() {

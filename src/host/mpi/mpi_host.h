@@ -20,6 +20,7 @@ class MpiHost final : public Host {
   const std::string& library_name() const override { return library_name_; }
   const std::string& family_name() const override { return family_name_; }
   bool is_thread_multiple() const override { return is_thread_multiple_; }
+  int largest_tag() const override { return largest_tag_; }
 
   Comm world() const override { return widen<Comm>(MPI_COMM_WORLD); }
   int comm_rank(Comm comm) override;
@@ -70,6 +71,7 @@ class MpiHost final : public Host {
   std::string library_name_;
   std::string family_name_ = family;
   bool is_thread_multiple_ = false;
+  int largest_tag_ = 32767;
   int free_keyval_ = MPI_KEYVAL_INVALID;
   // A communicator over the world that no program knows: where progress() polls.
   MPI_Comm progress_comm_ = MPI_COMM_NULL;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
+
+#include "runtime/communicator.h"
 
 namespace unisono::runtime {
 namespace {
@@ -71,6 +74,17 @@ TEST(IdentifiersTest, RunsOut) {
   Identifiers ids;
   for (int i = 0; i < Identifiers::count; ++i) ASSERT_EQ(take(ids, ids.propose(0)), i);
   EXPECT_EQ(take(ids, ids.propose(0)), -1);
+}
+
+TEST(IdentifiersTest, HasNoMoreThanItIsGiven) {
+  Identifiers ids(3);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(take(ids, ids.propose(0)), i);
+  EXPECT_EQ(take(ids, ids.propose(0)), -1);
+  Identifiers none(0);
+  EXPECT_EQ(take(none, none.propose(0)), -1);
+  EXPECT_EQ(Communicator::numbers_within(32767), 4);  // the least that MPI allows
+  EXPECT_EQ(Communicator::numbers_within((1 << 19) - 1), 64);
+  EXPECT_EQ(Communicator::numbers_within(INT_MAX), 1 << 18);
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ class NonBlockingTest : public ::testing::Test {
   void TearDown() override {
     ::unsetenv("UNISONO_NODES");
     ::unsetenv("UNISONO_ALGORITHM");
+    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
+    ::setenv("UNISONO_LEARN", "off", 1);
   }
   // Between nodes the rules leave small broadcasts to the host.
   static void set_nodes(const char* nodes) {
@@ -111,8 +113,10 @@ TEST_F(NonBlockingTest, CompletesInAnyOrderOfWaiting) {
   }
 }
 
-TEST_F(NonBlockingTest, BlockingCallsComeAfterThoseUnderWay) {
-  World world(3);
+// Where one slice serves both kinds of calls: the pool has no room for a second one.
+TEST_F(NonBlockingTest, BlockingCallsComeAfterThoseUnderWayInOneSlice) {
+  ::setenv("UNISONO_POOL_BYTES", "1M", 1);
+  World world(4);
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -123,6 +127,89 @@ TEST_F(NonBlockingTest, BlockingCallsComeAfterThoseUnderWay) {
     rank.wait(first);
     job.finish();
   });
+}
+
+// MPI leaves it open whether a blocking call waits for others on its communicator. Rank 0 makes the two in
+// another order than the rest, which MPI forbids and every MPI lets pass.
+TEST_F(NonBlockingTest, BlockingCallsWaitForNoneUnderWay) {
+  for (const char* nodes : {"", "2x2", "4x1", "1,3"}) {
+    for (const std::size_t count : {3, 20'000}) {
+      set_nodes(nodes);
+      World world(4);
+      world.run([count](FakeHost& host, int number) {
+        Job job(host);
+        Rank rank(job, host);
+        for (int round = 0; round < 3; ++round) {
+          Started first, second;
+          const Call call_first = rank.prepare(&first, host.world(), 1 + round, count);
+          const Call call_second = rank.prepare(&second, host.world(), 2 + round, count);
+          if (number == 0) rank.run_blocking(&second, call_second);
+          rank.start(&first, call_first);
+          if (number != 0) rank.run_blocking(&second, call_second);
+          rank.wait(first);
+        }
+        EXPECT_FALSE(job.has_calls_under_way());
+        job.finish();
+      });
+      EXPECT_EQ(world.leftovers(), "");
+    }
+  }
+}
+
+// Communicators for which the host has no tags are left to it, and those that have them keep within.
+TEST_F(NonBlockingTest, TakesNoTagsThatTheHostHasNot) {
+  set_nodes("4x1");
+  constexpr int numbers = 2;
+  World world(4, {.largest_tag = numbers * static_cast<int>(Communicator::tags_of_number) - 1});
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    host::Comm second = split_all(host), third = split_all(host);
+    rank.barrier(second);
+    int error = 0;
+    EXPECT_EQ(job.collective({.operation = Operation::barrier, .comm = third}, &error), Outcome::native);
+    for (const host::Comm comm : {host.world(), second}) {
+      Started first, other;
+      rank.start(&first, rank.prepare(&first, comm, 1, 20'000));
+      rank.run_blocking(&other, rank.prepare(&other, comm, 2, 20'000));
+      rank.wait(first);
+    }
+    // What is freed is there again.
+    host.comm_free(&second);
+    host::Comm fourth = split_all(host);
+    rank.barrier(fourth);
+    host.comm_free(&third);
+    host.comm_free(&fourth);
+    job.finish();
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+// A program may ask for another algorithm while calls are under way, by one that was learned too.
+TEST_F(NonBlockingTest, CallsUnderWayKeepTheirAlgorithm) {
+  for (const char* learn : {"off", "star"}) {
+    ::setenv("UNISONO_LEARN", learn, 1);
+    ::setenv("UNISONO_LEARN_ITERATIONS", "1", 1);
+    World world(4);
+    world.run([](FakeHost& host, int) {
+      Job job(host);
+      Rank rank(job, host);
+      std::deque<Started> calls(20);
+      for (Started& s : calls) {
+        const Call call = rank.prepare(&s, host.world(), 1, 4);
+        for (int i = 0; i < 100; ++i) {
+          int error = host::success;
+          constexpr double slow_s = 1;
+          if (job.collective(call, &error) == Outcome::native_timed) job.native_finished(call, slow_s);
+        }
+        rank.start(&s, call);
+        ASSERT_TRUE(job.set_algorithm("allreduce:ring") && job.set_algorithm(""));
+        rank.wait(s);
+      }
+      job.finish();
+    });
+  }
+  ::unsetenv("UNISONO_LEARN_ITERATIONS");
 }
 
 // Rank 0 starts on A and waits in a blocking call on B; the others do it the other way round.
@@ -213,6 +300,7 @@ TEST_F(NonBlockingTest, RandomSequences) {
   for (int round = 0; round < rounds; ++round) {
     const char* layouts[] = {"", "2x2", "1,3", "2x2/cyclic"};
     set_nodes(layouts[round % 4]);
+    ::setenv("UNISONO_POOL_BYTES", round % 3 == 0 ? "3M" : "64M", 1);
     World world(4);
     world.run([round](FakeHost& host, int number) {
       Job job(host);

@@ -183,9 +183,11 @@ std::vector<OptionSpec> learning_options() {
              "keep "
              "that for the next job; 0: never.",
              0, 3600, &Options::startup_test),
-      number("startup_after", "UNISONO_STARTUP_AFTER", "integer", "learning",
-             "Such tests begin when the job has run for so many seconds: what is over soon is not held up.",
-             0, 1'000'000, &Options::startup_after),
+      number(
+          "startup_after", "UNISONO_STARTUP_AFTER", "integer", "learning",
+          "Such tests begin when the job has run for so many seconds: what is over soon is not held up. 0: "
+          "at the first call of its kind.",
+          0, 1'000'000, &Options::startup_after),
   };
 }
 

@@ -53,7 +53,8 @@ struct CallClass {
   // belong.
   std::shared_ptr<LearnedClass> learned;
   LearnedClass* learner = nullptr;
-  bool is_to_be_tested = false;  // at one of its first calls (A10)
+  bool is_to_be_tested = false;   // at one of its first calls (A10)
+  std::uint32_t first_test = 64;  // the first call at which it may be
   // Calls that do not block, with option verify: all that were started, by whose number some are checked; and
   // what runs instead where the algorithm was found wrong, until a blocking collective lets all decide anew.
   std::uint64_t starts = 0;
@@ -68,8 +69,7 @@ struct CallClass {
   // Less and less often: ranks agree at each of these whether the job has run for long enough. They are timed
   // on all ranks.
   bool is_next_test_due() const {
-    constexpr std::uint64_t first = 64;
-    return is_to_be_tested && calls >= first && (calls & (calls - 1)) == 0;
+    return is_to_be_tested && calls >= first_test && (calls & (calls - 1)) == 0;
   }
 };
 

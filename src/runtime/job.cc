@@ -347,6 +347,7 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
   entry.kind = kind_of(c, *entry.choice, asked.problem);
   if (is_blocking && is_learning()) learn(c, entry, asked);
   if (is_blocking && !is_learning()) entry.is_to_be_tested = is_worth_a_test(c, call, *entry.choice);
+  if (options_.startup_after == 0) entry.first_test = 0;
 }
 
 CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice,

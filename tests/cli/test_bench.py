@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import Stage
 from unisono import bench
 from unisono.commands.bench import size_in_bytes
 from unisono.main import cli
@@ -239,3 +240,12 @@ def test_compiler_has_the_launchers_suffix(tmp_path: Path) -> None:
     assert bench.compiler_beside(str(tmp_path / "mpirun.mpich")) == tmp_path / "mpicc.mpich"
     os.remove(tmp_path / "mpicc.mpich")
     assert bench.compiler_beside(str(tmp_path / "mpirun.mpich")) == tmp_path / "mpicc"
+
+
+def test_an_algorithm_that_there_is_not_is_refused_before_the_job(
+    stage: Stage, built: dict[str, str]
+) -> None:
+    answer = stage.unisono("bench", "--algorithm", "bcast:chian", "--", "/no/mpirun", environment=built)
+    assert answer.returncode == 2
+    assert "--algorithm bcast:chian: " in answer.stderr
+    assert "there is no algorithm 'chian' for bcast (there are: native," in answer.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from unisono import bench, candidates, tables, tool
+from unisono.commands.given import require_algorithms
 from unisono.commands.run import settings_from_environment
 
 _DEFAULT_SIZES = "8,1K,64K,1M"
@@ -195,6 +196,7 @@ def command(
     settings = settings_from_environment(os.environ)
     if wanted:
         settings.setdefault("UNISONO_LOG", "quiet")  # what may not run is left out, and not spoken of
+    require_algorithms(algorithm)
     if algorithm:
         settings["UNISONO_ALGORITHM"] = algorithm
     words = bench.command_line(launcher, settings, options, mpicc)

@@ -6,6 +6,15 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
+from unisono import tool
+from unisono.errors import UsageError
+
+
+def require_algorithms(forced: str | None) -> None:
+    """Ends the command where `--algorithm` names what cannot be forced: a job would only warn of it, after it has started."""
+    for problem in tool.ask("settings", "--set", f"algorithm={forced}") if forced else []:
+        raise UsageError(f"--algorithm {forced}: {problem['problem']}")
+
 
 def given_words(context: click.Context) -> list[str]:
     """Each option that stands on the command line, with its value; without those that nobody gave, and without arguments."""

@@ -105,10 +105,18 @@ class Measured:
     cells: list[bench.Cell]
 
 
+def compared(way: bench.Candidate | None, none: bench.Candidate | None) -> str:
+    """The median, and how many times as fast as without overlap; bold where the intervals of both medians are apart."""
+    if way is None or none is None:
+        return ""
+    text = f"{tables.seconds_text(way.seconds)} ({none.seconds / way.seconds:.2f})"
+    return f"**{text}**" if way.low_s > none.high_s or way.high_s < none.low_s else text
+
+
 def page(measured: list[Measured], mpi: str) -> Iterator[str]:
     yield "# Overlap between two levels"
     yield ""
-    yield f"{mpi}, emulated nodes on this machine's {usable_cores()} cores; medians of the longest rank. In brackets: over no overlap."
+    yield f"{mpi}, emulated nodes on this machine's {usable_cores()} cores; medians of the longest rank. In brackets: over no overlap, bold where the 95 % intervals of both are apart."
     for m in measured:
         nodes = len(m.layout.ranks_per_node)
         yield ""
@@ -118,20 +126,16 @@ def page(measured: list[Measured], mpi: str) -> Iterator[str]:
         yield f"| --- | --- | --- | {'--- | ' * len(SHARES)}--- |"
         for c in m.cells:
             size = vector_bytes(c, m.layout)
-            by_name = {candidate.name: candidate.seconds for candidate in c.candidates}
-            times = [by_name.get(text) for text in settings(c.operation).values()]
+            by_name = {candidate.name: candidate for candidate in c.candidates if candidate.seconds}
+            ways = [by_name.get(text) for text in settings(c.operation).values()]
             algorithm, segment = ALGORITHMS[c.operation]
             words = [
                 f"{c.operation}, {algorithm}, segments of {tables.bytes_text(segment)}",
                 tables.bytes_text(size),
                 tables.seconds_text(c.native_s),
             ]
-            for seconds in times:
-                if seconds is None or times[0] is None:
-                    words.append("")
-                else:
-                    words.append(f"{tables.seconds_text(seconds)} ({times[0] / seconds:.2f})")
-            found = [t for t in times if t is not None]  # none where the algorithm may not run
+            words += [compared(way, ways[0]) for way in ways]
+            found = [way.seconds for way in ways if way is not None]  # none where the algorithm may not run
             shares = [wire_share(c.operation, size, nodes, RATES[m.rate], min(found))] if found else []
             words.append(" ".join(f"{100 * share:.0f} %" for share in shares))
             yield f"| {' | '.join(words)} |"

@@ -10,8 +10,9 @@
 // A sample is a batch of calls, timed as a whole, divided by their number: the time of the longest rank.
 // Batches of native and Unisono alternate; a barrier precedes each, and for small messages of operations that
 // synchronise two calls that do not count. From 16 KiB on a batch is one call, and senders write their data
-// anew before it. Of the candidates each is tried in a few batches; the best take part in the alternation, so
-// that what is told of them was not what they were picked by. Rank 0 prints one JSON object per line:
+// anew before it; whatever serves is called for a while before it is timed (settle.h). Of the candidates each
+// is tried in a few batches; the best take part in the alternation, so that what is told of them was not what
+// they were picked by. Rank 0 prints one JSON object per line:
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)","is_same",
 // "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out. The
 // first line says what is measured on:
@@ -73,6 +74,7 @@ static int select_server(const char* server) {
   return 1;
 }
 
+#include "settle.h"
 #include "start.h"
 
 // Programs send what they have just computed. A buffer that never changes would stay in its readers' caches,
@@ -182,6 +184,8 @@ static void begin_asking(const struct Operation* op, int bytes) {
   double longest = 0;
   if (op == asked.op && bytes == asked.bytes) return;
   asked.op = op, asked.bytes = bytes, asked.batch = 1, asked.best_s = 1e30;
+  settled.count = 0;
+  for (int i = 0; i < 2; ++i) settle(op, bytes, both[i]);
   if (is_call_by_call()) return;
   for (int i = 0; i < 2; ++i) {
     time_in_time(op, bytes, 2, both[i]);
@@ -217,6 +221,7 @@ static int compare(const struct Operation* op, int bytes, int tried_count, const
     servers[server_count++] = tried[i].name;
     if (settings->is_verified) same &= is_same(op, bytes, tried[i].name);
   }
+  for (int i = 0; i < server_count; ++i) settle(op, bytes, servers[i]);
   is_led_in = server_count > 2;
   struct Turns turns = {.samples = *times, .stride = max_samples, .series = server_count};
   int order[2 + max_finalists], counts[2 + max_finalists];

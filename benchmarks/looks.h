@@ -39,19 +39,22 @@ static int may_run(const struct Operation* op, int bytes, const char* candidate)
 }
 
 // What a candidate takes, in the median of a few batches. Its first calls meet memory that was never touched
-// (slots that are used in turn), and do not count. Where it takes three times as long as the best so far, one
-// call is enough; what that takes longer than it should, since ranks begin it apart and the clock is read, is
-// no reason. Where only the fastest is looked for, one batch is enough of what takes half as long again, and
-// the first call of what is out of all proportion. Where `best` is not known (1e30), nothing is cut short.
+// (slots that are used in turn), and do not count; of long messages there are more of them (settle.h). Where
+// it takes three times as long as the best so far, one call is enough; what that takes longer than it should,
+// since ranks begin it apart and the clock is read, is no reason. Where only the fastest is looked for, one
+// batch is enough of what takes half as long again, and the first call of what is out of all proportion.
+// Where `best` is not known (1e30), nothing is cut short.
 static const double apart_s = 20e-6, warm_s = 2e-3, enough_s = 200e-6, tie = 0.02;
 static double look_at(const struct Operation* op, int bytes, int batch, const char* candidate, double best) {
-  const int at_once = bytes < large_bytes ? 4 : 1;  // barriers around each would take longer than the calls
+  const int is_long = bytes >= large_bytes;
+  const int at_once = is_long ? 1 : 4;  // barriers around each would take longer than the calls
   double times[most_tries], total = 0;
-  for (int i = 0; i < warming_calls && total < warm_s; i += at_once) {
+  for (int i = 0; i < (is_long ? 1 : warming_calls) && total < warm_s; i += at_once) {
     const double warming = time_in_time(op, bytes, at_once, candidate);
     if (asked.is_for_best && warming > 6 * best + warm_s) return warming;
     total += at_once * warming;
   }
+  settle(op, bytes, candidate);
   const double once = time_in_time(op, bytes, 1, candidate);
   if (once > 3 * best + apart_s) return once;
   int made = 0;

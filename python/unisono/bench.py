@@ -42,7 +42,7 @@ OPERATIONS = (
 )
 # Their size is that of one vector on each rank, not of one block of several.
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
-_PARTS = ("operations.h", "start.h", "place.h", "costs.h", "looks.h", "samples.h")
+_PARTS = ("operations.h", "start.h", "place.h", "costs.h", "looks.h", "samples.h", "settle.h")
 _COMPILE_TIMEOUT_S = 120
 _RESAMPLINGS = 1000
 _CONFIDENCE = 0.95

@@ -114,11 +114,15 @@ class Measuring {
     use->slot_bytes = use->lane_bytes = std::max(needed, cache_line_bytes);
     return true;
   }
-  // Slots as programs have them: short pieces go through all of one's memory.
-  bool plan_spread(Slice::Use* use) const {
+  // Slots as programs have them that make many calls: short pieces go through all of one's memory.
+  bool plan_spread(Slice::Use* use) {
     *use = slice_.plan(channel, false, m_.buffers, 1);
     slice_.spread(use, m_.bytes);
-    return m_.bytes <= use->lane_bytes;
+    if (m_.bytes > use->lane_bytes) return false;
+    Slice::Use skipped = *use;
+    slice_.begin(&skipped, Slice::first_spread_piece, 1);
+    slice_.end(skipped);
+    return true;
   }
   int pieces() const { return lead_in + m_.repetitions; }
 

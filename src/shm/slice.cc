@@ -227,7 +227,8 @@ char* Slice::slot(const Use& use, std::int64_t piece, int owner, int lane) {
   const std::uint64_t turn = number / static_cast<std::uint64_t>(use.buffers);
   const std::uint64_t index = number - turn * static_cast<std::uint64_t>(use.buffers);
   char* begin = area + index * use.slot_bytes + static_cast<std::size_t>(lane) * use.lane_bytes;
-  return use.places == 1 ? begin : begin + turn % use.places * use.place_bytes;
+  const bool is_spread = use.places > 1 && number >= static_cast<std::uint64_t>(first_spread_piece);
+  return is_spread ? begin + turn % use.places * use.place_bytes : begin;
 }
 
 void Slice::expose(const Use& use, std::int64_t piece, const Exposure& exposure) {

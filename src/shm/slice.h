@@ -91,7 +91,8 @@ class Slice {
     std::uint64_t base_piece = 0;   // pieces that went through the channel: slot = (base_piece + s) % buffers
     std::uint64_t epoch_tick = 0;   // base tick at which the geometry last changed
     std::uint64_t epoch_piece = 0;  // base piece then
-    // Places in a lane, one behind the other, that the pieces of a slot take in turn (spread()).
+    // Places in a lane, one behind the other, that the pieces of a slot take in turn (spread()), from
+    // first_spread_piece on.
     std::uint64_t places = 1;
     std::size_t place_bytes = 0;
     const std::uint64_t* past_ticks = nullptr;  // [piece % max_buffers]: the flags' tick at which a piece of
@@ -106,7 +107,10 @@ class Slice {
   // than their slot take another place in it each time. Lines that were written and read a moment ago lie in
   // two cores' own caches, whence writing takes them back one by one; those that have left them are written
   // and read two to four times as fast. So memory is gone through that is larger than such caches (2 MiB), or
-  // so little that it stays near. A4 (section 2.5.2).
+  // so little that it stays near. A4 (section 2.5.2). The first pieces of a channel, up to
+  // first_spread_piece, lie at the beginnings of their slots: a program that makes few calls would pay for
+  // pages that it touches once.
+  static constexpr std::int64_t first_spread_piece = 256;
   void spread(Use* use, std::size_t longest_bytes) const;
   // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.
   static Use go_on(Use* use, std::int64_t pieces);

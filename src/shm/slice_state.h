@@ -3,6 +3,7 @@
 // not in shared memory advance in the same way on all local ranks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -89,6 +90,23 @@ struct StreamEnd {
   char* block = nullptr;
   std::size_t left = 0;
   std::size_t piece = 0;
+
+  // A ring of `ring_bytes` begins with its first part, which a stream goes through `first_laps` times, and
+  // goes on from there into the rest: programs with few blocks do not touch all of its pages. Both ends know
+  // how far they are. What was written in the last of these laps lies where a lap of the whole ring has it,
+  // so that nothing is waited for.
+  static constexpr std::size_t first_part_bytes = std::size_t{256} << 10;
+  static constexpr std::uint64_t first_laps = 64;
+  std::size_t part_in_use(std::size_t ring_bytes) const {
+    const std::size_t first = std::min(ring_bytes, first_part_bytes);
+    return position < first_laps * first ? first : ring_bytes;
+  }
+  // Where in the ring `position` is.
+  std::size_t place(std::size_t ring_bytes) const {
+    const std::size_t first = std::min(ring_bytes, first_part_bytes);
+    const std::uint64_t laps_end = first_laps * first;
+    return position < laps_end ? position % first : (position - laps_end + first) % ring_bytes;
+  }
 };
 
 struct Slice::State {

@@ -61,20 +61,20 @@ void Slice::State::begin_stream(char* block, std::size_t bytes, int peer, bool i
 }
 
 // Blocks begin lines, and all pieces but a block's last are whole lines: so what has been written and read so
-// far always is, and a piece never reaches over the ring's end.
+// far always is, and a piece never reaches over the end of what is in use of the ring.
 std::size_t Slice::move_piece(StreamEnd* end) {
-  const std::size_t ring_bytes = shape_.stream_bytes;
+  const std::size_t part_bytes = end->part_in_use(shape_.stream_bytes);
   const auto possible = [&]() -> std::size_t {
-    return end->is_writing ? ring_bytes - (end->position - end->seen) : end->seen - end->position;
+    return end->is_writing ? part_bytes - (end->position - end->seen) : end->seen - end->position;
   };
-  // Both ends cut a block alike, but for what is left before the ring's end.
+  // Both ends cut a block alike, but for what is left before the end of the part of the ring that is in use.
   const std::size_t wanted = end->is_writing ? std::min(end->left, end->piece) : 1;
   if (possible() < wanted) {
     end->seen = end->other->value.load(std::memory_order_acquire);
     if (possible() < wanted) return 0;
   }
-  const std::size_t place = end->position % ring_bytes;
-  const std::size_t bytes = std::min({end->left, end->piece, possible(), ring_bytes - place});
+  const std::size_t place = end->place(shape_.stream_bytes);
+  const std::size_t bytes = std::min({end->left, end->piece, possible(), part_bytes - place});
   char* piece = end->ring + place;
   if (end->is_writing) {
     put_piece(piece, end->block, bytes);

@@ -152,10 +152,18 @@ std::vector<std::ptrdiff_t> places(Slice& slice, std::size_t longest_bytes, int 
   return found;
 }
 
+// So many pieces of nothing.
+void skip(Slice& slice, std::int64_t pieces) {
+  Slice::Use use = slice.plan(0, false, 2, 1);
+  slice.begin(&use, pieces, 1);
+  slice.end(use);
+}
+
 TEST(ChannelRules, short_pieces_go_through_all_of_a_slot) {
   SliceShape shape{.local_size = 1, .area_bytes = 64 * 1024};
   run_threads(shape, {}, [](Slice& slice) {
     using Places = std::vector<std::ptrdiff_t>;
+    skip(slice, Slice::first_spread_piece);
     EXPECT_EQ(places(slice, 10000, 7), (Places{0, 0, 3, 3, 0, 0, 3}))
         << "two of three pages in each of two slots";
     EXPECT_EQ(places(slice, 10000, 3), (Places{3, 0, 0})) << "where the call before has ended";
@@ -163,8 +171,19 @@ TEST(ChannelRules, short_pieces_go_through_all_of_a_slot) {
     EXPECT_EQ(places(slice, 8192, 3), (Places{0, 0, 0})) << "little enough to stay near";
   });
   shape.is_spread = false;
-  run_threads(shape, {},
-              [](Slice& slice) { EXPECT_EQ(places(slice, 10000, 4), (std::vector<std::ptrdiff_t>(4, 0))); });
+  run_threads(shape, {}, [](Slice& slice) {
+    skip(slice, Slice::first_spread_piece);
+    EXPECT_EQ(places(slice, 10000, 4), (std::vector<std::ptrdiff_t>(4, 0)));
+  });
+}
+
+TEST(ChannelRules, the_first_pieces_of_a_channel_lie_at_the_beginnings_of_their_slots) {
+  run_threads({.local_size = 1, .area_bytes = 64 * 1024}, {}, [](Slice& slice) {
+    using Places = std::vector<std::ptrdiff_t>;
+    EXPECT_EQ(places(slice, 10000, 7), Places(7, 0));
+    skip(slice, Slice::first_spread_piece - 7 - 4);
+    EXPECT_EQ(places(slice, 10000, 8), (Places{0, 0, 0, 0, 0, 0, 3, 3})) << "in the middle of a call";
+  });
 }
 
 TEST(ChannelRules, plan_makes_aligned_slots_and_lanes) {

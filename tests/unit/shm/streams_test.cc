@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "ranks.h"
+#include "shm/slice_state.h"
 
 namespace unisono::shm {
 namespace {
@@ -130,6 +131,53 @@ TEST(StreamsAlone, many_lengths_one_after_the_other) {
       }
     }
   });
+}
+
+// Rings that begin with a part of themselves, blocks from some lines to several of such parts: in all three
+// lengths of a ring what comes behind the first part is a multiple of it, less, and no multiple.
+TEST(StreamsAlone, a_ring_grows_under_what_is_on_its_way) {
+  constexpr std::size_t first = StreamEnd::first_part_bytes, grown = first * StreamEnd::first_laps;
+  for (const std::size_t whole : {2 * first, first + 4096, 3 * first - 8192}) {
+    run_threads({.local_size = 2, .ring_lines = 256, .stream_bytes = whole}, yielding, [&](Slice& slice) {
+      Delays delays(static_cast<std::uint32_t>(slice.local_rank()) + 1);
+      std::minstd_rand common(7);
+      const int other = 1 - slice.local_rank();
+      std::size_t moved = 0;
+      for (std::uint32_t call = 0; moved < grown + 5 * whole; ++call) {
+        const std::size_t bytes = common() % (call % 4 == 0 ? 5 * first : first) + 1;
+        moved += bytes;
+        std::vector<std::uint32_t> sent(bytes / 4 + 1), got(bytes / 4 + 1), expected(bytes / 4 + 1);
+        for (std::uint32_t i = 0; i < sent.size(); ++i) {
+          sent[i] = i * 2654435761U + call * 2U + static_cast<std::uint32_t>(slice.local_rank());
+          expected[i] = i * 2654435761U + call * 2U + static_cast<std::uint32_t>(other);
+        }
+        delays.maybe();
+        slice.send_stream(sent.data(), sent.size() * 4, other);
+        slice.get_stream(got.data(), got.size() * 4, other);
+        slice.run_streams();
+        ASSERT_TRUE(got == expected) << "call " << call << " of " << bytes << " bytes after " << moved;
+      }
+    });
+  }
+}
+
+TEST(StreamsAlone, a_ring_begins_with_its_first_part) {
+  constexpr std::size_t first = StreamEnd::first_part_bytes, whole = 3 * first;
+  constexpr std::uint64_t grown = first * StreamEnd::first_laps;
+  const auto at = [](std::uint64_t position) {
+    StreamEnd end;
+    end.position = position;
+    return end;
+  };
+  EXPECT_EQ(at(0).part_in_use(whole), first);
+  EXPECT_EQ(at(first + 64).place(whole), 64U);
+  EXPECT_EQ(at(grown - 64).part_in_use(whole), first);
+  EXPECT_EQ(at(grown - 64).place(whole), first - 64);
+  EXPECT_EQ(at(grown).part_in_use(whole), whole);
+  EXPECT_EQ(at(grown).place(whole), first) << "behind what may still be unread";
+  EXPECT_EQ(at(grown + 2 * first).place(whole), 0U);
+  EXPECT_EQ(at(5 * ring_bytes + 64).place(ring_bytes), 64U) << "a short ring is used as a whole";
+  EXPECT_EQ(at(first * 100).place(first), 0U);
 }
 
 TEST(StreamsAlone, who_has_written_all_leaves) {

@@ -19,6 +19,7 @@ import numpy as np
 from unisono import places
 from unisono.errors import UnisonoError
 from unisono.launch import detect
+from unisono.launch.process import ends_with_us
 from unisono.launch.rewrite import Shim, rewrite
 
 OPERATIONS = (
@@ -272,7 +273,12 @@ def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int =
     """Run the command and read its samples; `on_cell` is called as each cell arrives. The cells, and the exit status."""
     random = np.random.default_rng(seed)
     cells: list[Cell] = []
-    with subprocess.Popen(list(command), stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        list(command),
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
+    ) as process:
         assert process.stdout is not None
         try:
             for line in process.stdout:

@@ -16,6 +16,7 @@ import numpy as np
 
 from unisono import bench
 from unisono.errors import UnisonoError
+from unisono.launch.process import ends_with_us
 
 _STARTING_TIMEOUT_S = 120
 _LEAST_ANSWER_TIMEOUT_S = 60
@@ -78,7 +79,11 @@ class Measurer:
     def __init__(self, command: Sequence[str], seed: int = 0) -> None:
         self._random = np.random.default_rng(seed)
         self._process = subprocess.Popen(
-            list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
         )
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._output, selectors.EVENT_READ)

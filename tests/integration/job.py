@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             return
 
 
-def _sweep(mark: str) -> list[str]:
+def sweep(mark: str) -> list[str]:
     """Kill what outlives the launcher; ranks that are just ending get a moment to do so."""
     deadline = time.monotonic() + GRACE_SECONDS
     while (left := marked_processes(mark)) and time.monotonic() < deadline:
@@ -89,6 +89,13 @@ def _sweep(mark: str) -> list[str]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process_id, signal.SIGKILL)
     return list(left.values())
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ def run(
             if process.poll() is None:
                 _end(process)
             seconds = time.monotonic() - begin
-            survivors = _sweep(mark)
+            survivors = sweep(mark)
         texts = []
         for file in (output, errors):
             file.seek(0)

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
@@ -86,24 +83,15 @@ def test_a_signal_ends_the_job(mpi: Mpi, tmp_path: Path, options: list[str], num
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: len(list(tmp_path.glob("started.*"))) == 2)
+        job.wait_until(lambda: len(list(tmp_path.glob("started.*"))) == 2)
         process.send_signal(number)
         status = process.wait(20)
         assert status != 0 or mpi.name == "mpich4"
-        wait_until(lambda: not job.marked_processes(mark))
+        job.wait_until(lambda: not job.marked_processes(mark))
     finally:
         process.kill()
         process.wait()
-        for survivor in job.marked_processes(mark):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(survivor, signal.SIGKILL)
-
-
-def wait_until(condition) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
+        job.sweep(mark)
 
 
 def test_program_in_the_working_directory(mpi: Mpi, tmp_path: Path) -> None:

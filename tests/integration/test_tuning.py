@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 from typing import Any
 
+import job
 import mpis
 import pytest
 from harness import Cluster, Runner, compile_program
@@ -60,6 +62,44 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     )
     rules = json.loads(table.read_text())["rules"]
     assert all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2] for rule in rules)
+
+
+def test_a_killed_command_leaves_no_job(mpi: Mpi, runner: Runner):
+    """The ranks wait for the next question, which nobody can ask any more."""
+    mark = uuid.uuid4().hex
+    environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
+    words = [
+        sys.executable,
+        "-m",
+        "unisono",
+        "tune",
+        "--budget",
+        "100s",
+        "-o",
+        str(runner.scratch / "t.json"),
+    ]
+    words += ["--mpicc", str(mpi.compilers["c"]), "--"]
+    words += mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
+    process = subprocess.Popen(
+        words,
+        env={**environment, job.MARK: mark},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def serving() -> int:
+        return sum("--serve" in command for command in job.marked_processes(mark).values())
+
+    try:
+        job.wait_until(lambda: serving() >= 2, 60)
+        process.kill()
+        process.wait()
+        job.wait_until(lambda: not job.marked_processes(mark))
+    finally:
+        process.kill()
+        process.wait()
+        job.sweep(mark)
 
 
 def described(

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 from unisono.errors import NotExecutableError, NotFoundError, UnisonoError
@@ -36,18 +37,28 @@ def replace(words: list[str]) -> NoReturn:
         raise _cannot_start(words[0], error) from error
 
 
+def ends_with_us() -> Callable[[], None]:
+    """For Popen's `preexec_fn`: if we are killed outright, the job must not live on without anybody who could end it."""
+    parent = os.getpid()
+    prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec nothing may be loaded
+
+    def prepare_child() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare_child
+
+
 def supervise(words: list[str]) -> int:
     """Runs the command to its end. The exit status is the command's, 128 + n if signal n killed it."""
     watched = _forwarded | {signal.SIGCHLD}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no status can be had
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
-    parent = os.getpid()
+    end_with_us = ends_with_us()
 
     def prepare_child() -> None:
-        # If we are killed outright, the job must not live on without anybody who could end it.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os._exit(1)
+        end_with_us()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     try:

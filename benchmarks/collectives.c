@@ -3,7 +3,7 @@
 // `unisono bench` compiles and starts it.
 //
 //   collectives [--operations a,b] [--sizes 8,1024] [--precision PART] [--samples N] [--seconds S]
-//               [--comm world|split:N|strided:N|node|reversed] [--start barrier|window]
+//               [--comm world|split:N|strided:N|node|leaders|reversed] [--start barrier|window]
 //               [--skew US] [--seed N] [--cold] [--skip-verify]
 //               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]] [--serve]
 //
@@ -16,8 +16,9 @@
 // {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)","is_same",
 // "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out. The
 // first line says what is measured on:
-// {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive","cores": that the ranks of a node may
-// use, "is_active"}: whether under Unisono.
+// {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive","is_uniform": whether all
+// communicators that are measured have that layout, "job_nodes","job_ranks_per_node": of the whole job,
+// "cores": that the ranks of a node may use, "is_active"}: whether under Unisono.
 //
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
 // tabs: "choice OPERATION BYTES" begins with these and says what Unisono chooses, "look OPERATION BYTES
@@ -37,6 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "communicators.h"
 #include "operations.h"
 #include "samples.h"
 
@@ -45,7 +47,7 @@ enum { large_bytes = 16384 };  // from here on a batch is one call, of data that
 enum { lead_in = 2, warming_calls = 16, fewest_tries = 3, most_tries = 9, most_windows = 100 };
 static const double most_slack_s = 10e-3;
 
-static int world_rank, world_size;
+static int world_rank, world_size;  // of everybody who takes part
 static int (*set_enabled)(int);
 static int (*set_algorithm)(const char*);
 static int (*decision_on)(const void*, const char*, long long, char*, size_t);
@@ -117,7 +119,7 @@ static double time_batch(const struct Operation* op, int bytes, int batch, const
   }
   enable(1);
   double told[2] = {mine, is_late}, longest[2];
-  MPI_Allreduce(told, longest, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(told, longest, 2, MPI_DOUBLE, MPI_MAX, everybody);
   if (longest[1] == 0) return longest[0];
   // All ranks see it, and give the next window more time.
   if (start_of.slack_s < most_slack_s) start_of.slack_s *= 2;
@@ -161,7 +163,7 @@ static void expect(const struct Operation* op, int bytes) {
 static int is_same(const struct Operation* op, int bytes, const char* server) {
   run_once(op, bytes, server);
   int same = memcmp(expected, output, output_bytes(op, bytes)) == 0, all = 0;
-  MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, everybody);
   return all;
 }
 
@@ -240,8 +242,8 @@ static int compare(const struct Operation* op, int bytes, int tried_count, const
     turns.seconds = now_s() - start;
     go = turns.seconds < settings->seconds || count + 1 < fewest_samples;
     if (world_rank == 0 && has_enough(&turns, count + 1, settings->purpose)) go = 0;
-    MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Bcast(turns.is_behind, server_count, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&go, 1, MPI_INT, 0, everybody);
+    MPI_Bcast(turns.is_behind, server_count, MPI_INT, 0, everybody);
   }
   is_led_in = 0;
   char decided[256] = "";
@@ -362,11 +364,11 @@ static int serve(int largest, struct Settings settings) {
     int length = world_rank == 0 ? (int)getline(&line, &room, stdin) : 0;
     // Nothing is measured meanwhile: the MPI's own way to wait does.
     enable(0);
-    MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&length, 1, MPI_INT, 0, everybody);
     if (length <= 0) return is_all_same;
     if (world_rank != 0) line = malloc((size_t)length + 1);
     if (line == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
-    MPI_Bcast(line, length, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(line, length, MPI_CHAR, 0, everybody);
     line[length] = 0;
     if (line[length - 1] == '\n') line[length - 1] = 0;
     // Not every launcher tells rank 0 that its input has ended.
@@ -437,11 +439,19 @@ int main(int argc, char** argv) {
     ++i;
   }
   comm = communicator_named(layout_name, world_rank, world_size);
+  const struct Place job = place_of(MPI_COMM_WORLD);
+  if (everybody == MPI_COMM_NULL) {
+    sleep_until_finished();
+    MPI_Finalize();
+    return 0;
+  }
   if (comm == MPI_COMM_NULL) {
     if (world_rank == 0)
       fprintf(stderr, "collectives: no communicator %s of %d ranks\n", layout_name, world_size);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  MPI_Comm_rank(everybody, &world_rank);
+  MPI_Comm_size(everybody, &world_size);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   if (settings.samples < fewest_samples) settings.samples = fewest_samples;
@@ -473,7 +483,7 @@ int main(int argc, char** argv) {
   operation_time = (OperationTime*)dlsym(RTLD_DEFAULT, "unisono_operation_time");
   MPI_Barrier(comm);  // sets the communicator up
   enable(0);
-  print_place();
+  print_place(comm, job);
   int is_all_same = is_serving ? serve(largest, settings) : 1;
   for (size_t o = 0; !is_serving && o < sizeof operations / sizeof *operations; ++o) {
     if (!is_listed(names, operations[o].name)) continue;
@@ -485,6 +495,7 @@ int main(int argc, char** argv) {
     }
   }
   enable(1);
+  wake_sleepers(world_rank);
   MPI_Finalize();
   return is_all_same ? 0 : 1;
 }

@@ -63,14 +63,6 @@ static struct Group* find_group(const char* name) {
   return group;
 }
 
-// Takes no core from those who measure.
-static void sleep_until_told(int by) {
-  for (int is_told = 0; !is_told;) {
-    usleep(500);
-    MPI_Iprobe(by, cost_tag, MPI_COMM_WORLD, &is_told, MPI_STATUS_IGNORE);
-  }
-}
-
 // --- Messages, polled for as the executor does it ---
 
 static char *sent, *received;
@@ -333,7 +325,7 @@ static int answer_cost(const char* what, int bytes, double seconds, char* detail
   enable(1);
   if (group->is_possible && (operation_time != NULL || kind->what[0] != 0)) {
     if (group->comm == MPI_COMM_NULL) {
-      sleep_until_told(group->first);
+      sleep_until_told(cost_tag, group->first);
     } else {
       struct Cost cost = {.what = what, .bytes = bytes, .buffers = atoi(buffers), .wait = wait};
       MPI_Comm_rank(group->comm, &cost.own);

@@ -398,7 +398,7 @@ def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:
                 m.mpi,
                 str(c.ranks),
                 c.operation,
-                tables.bytes_text(c.bytes) if c.operation != "barrier" else "",
+                tables.size_text(c.operation, c.bytes),
             ]
             words += [tables.seconds_text(c.native_s), tables.seconds_text(c.unisono_s), f"{c.speedup:.2f}"]
             words += [f"{c.speedup_low:.2f} - {c.speedup_high:.2f}{'' if c.is_same else ' WRONG'}", *machine]

@@ -75,7 +75,7 @@ static int try_candidates(const struct Operation* op, int bytes, double most_s, 
   const double start = now_s();
   for (int c = 0; c < candidate_count; ++c) {
     int is_over = now_s() - start > most_s;
-    MPI_Bcast(&is_over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&is_over, 1, MPI_INT, 0, everybody);
     if (is_over) break;
     if (cuts_nothing(bytes, candidates[c]) || !may_run(op, bytes, candidates[c])) continue;
     const double best_s = is_alike ? 1e30 : asked.best_s;

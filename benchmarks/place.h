@@ -37,24 +37,47 @@ static void find_layout(void) {
   free(all);
 }
 
-static void print_place(void) {
+// Where the ranks of a communicator are.
+struct Place {
+  int ranks, nodes, least, most;  // the fewest and most ranks on a node
+  int is_consecutive;             // each node's ranks are consecutive
+  int cores;                      // that the ranks of a node may use, the fewest
+};
+
+static struct Place place_of(MPI_Comm of) {
+  struct Place place;
   MPI_Comm node;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int on_node, ends[2] = {world_rank, -world_rank}, local[2], is_first, nodes, least, most, all_consecutive;
+  int own, on_node;
+  MPI_Comm_rank(of, &own);
+  MPI_Comm_size(of, &place.ranks);
+  MPI_Comm_split_type(of, MPI_COMM_TYPE_SHARED, own, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &on_node);
+  int ends[2] = {own, -own}, local[2];
   MPI_Allreduce(ends, local, 2, MPI_INT, MPI_MAX, node);
-  int is_consecutive = local[0] + local[1] + 1 == on_node;
-  is_first = -local[1] == world_rank;
-  MPI_Allreduce(&is_first, &nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(&on_node, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Allreduce(&on_node, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(&is_consecutive, &all_consecutive, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  cpu_set_t own, all;
-  sched_getaffinity(0, sizeof own, &own);
-  MPI_Allreduce(&own, &all, sizeof own, MPI_BYTE, MPI_BOR, node);
-  int cores = CPU_COUNT(&all), least_cores;
-  MPI_Allreduce(&cores, &least_cores, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  const int is_first = -local[1] == own, is_consecutive = local[0] + local[1] + 1 == on_node;
+  MPI_Allreduce(&is_first, &place.nodes, 1, MPI_INT, MPI_SUM, of);
+  MPI_Allreduce(&on_node, &place.most, 1, MPI_INT, MPI_MAX, of);
+  MPI_Allreduce(&on_node, &place.least, 1, MPI_INT, MPI_MIN, of);
+  MPI_Allreduce(&is_consecutive, &place.is_consecutive, 1, MPI_INT, MPI_MIN, of);
+  cpu_set_t mine, all;
+  sched_getaffinity(0, sizeof mine, &mine);
+  MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node);
+  const int cores = CPU_COUNT(&all);
+  MPI_Allreduce(&cores, &place.cores, 1, MPI_INT, MPI_MIN, of);
   MPI_Comm_free(&node);
+  return place;
+}
+
+// Of the communicators that are measured all have one layout, or not; the first one's is printed, and the
+// whole job's.
+static void print_place(MPI_Comm measured, struct Place job) {
+  const struct Place place = place_of(measured);
+  enum { numbers = 5 };
+  const int own[numbers] = {place.ranks, place.nodes, place.least, place.most, place.is_consecutive};
+  int ends[2 * numbers], furthest[2 * numbers], is_uniform = 1;
+  for (int i = 0; i < numbers; ++i) ends[i] = own[i], ends[numbers + i] = -own[i];
+  MPI_Allreduce(ends, furthest, 2 * numbers, MPI_INT, MPI_MAX, everybody);
+  for (int i = 0; i < numbers; ++i) is_uniform &= furthest[i] == -furthest[numbers + i];
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
   MPI_Get_library_version(library, &length);
@@ -65,8 +88,10 @@ static void print_place(void) {
   if (world_rank != 0) return;
   printf(
       "{\"mpi\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"ranks_per_node\": [%d, %d], \"is_consecutive\": "
-      "%s, \"cores\": %d, \"is_active\": %s}\n",
-      library, world_size, nodes, least, most, all_consecutive ? "true" : "false", least_cores,
+      "%s, \"is_uniform\": %s, \"job_nodes\": %d, \"job_ranks_per_node\": [%d, %d], \"cores\": %d, "
+      "\"is_active\": %s}\n",
+      library, place.ranks, place.nodes, place.least, place.most, place.is_consecutive ? "true" : "false",
+      is_uniform ? "true" : "false", job.nodes, job.least, job.most, job.cores,
       set_algorithm != NULL ? "true" : "false");
   fflush(stdout);
 }

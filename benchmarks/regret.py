@@ -38,9 +38,10 @@ from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
 from unisono.measuring import JobError, Measurer, Place
 from unisono.predictions import Predictions, predicted_us
+from unisono.proof import Compared, in_turn, loss_text, percent, times_taken
 from unisono.search_space import parse, ranges_of
 from unisono.searching import Tuner
-from unisono.tuning import REDUCTIONS, TIE, WITHOUT_SIZE, Outcome, limits_of, rules
+from unisono.tuning import REDUCTIONS, WITHOUT_SIZE, Outcome, limits_of, rules
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (64, 4 * KIB, 64 * KIB, MIB)
@@ -55,32 +56,6 @@ CELL_S = 1.0  # what the search may take for comparing its best, and tuning for 
 COMPARISON_S = 0.6  # for what takes turns in the end
 LATER = 3  # attempts at a cell whose job died
 KINDS = ("tuned", "model", "rules")
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One cell. `times`: seconds a call of each decision, in turn; None: nothing was chosen, or it did not run."""
-
-    operation: str
-    bytes: int
-    choices: Mapping[str, str | None]
-    times: Mapping[str, float | None]
-    slowdown: tuple[float, float, float]  # the tuned decision over native, and the 95 % interval
-    took_s: tuple[float, float]  # tuning, and the search
-    looked: tuple[int, int]
-    looking_s: tuple[float, float] = (
-        0.0,
-        0.0,
-    )  # of what they took, until the last candidates were measured in turn
-
-    def loss(self, kind: str) -> float | None:
-        """Against the search's winner; negative where that one was luck."""
-        time_s, best_s = self.times[kind], self.times["search"]
-        return time_s / best_s - 1 if time_s and best_s else None
-
-    @property
-    def is_slower(self) -> bool:
-        return self.slowdown[1] > TIE
 
 
 @dataclass(frozen=True)
@@ -188,30 +163,6 @@ def model_choice(machine: Path, layout: str, operation: str, size: int) -> str |
     return min(timed)[1] if timed else None
 
 
-def in_turn(job: Measurer, tuned: Outcome, searched: Outcome, model: str | None, seconds: float) -> Compared:
-    choices = {
-        "tuned": tuned.winner(),
-        "search": searched.winner(),
-        "model": model,
-        "rules": tuned.cell.algorithm,
-    }
-    listed = [choices["search"], choices["model"], choices["rules"]]
-    names = [name for name in dict.fromkeys(listed) if name and name != "native"]
-    cell = job.compare(tuned.operation, tuned.bytes, names, seconds)
-    times = {"native": cell.native_s} | {c.name: c.seconds for c in cell.candidates}
-    by_kind = {kind: times.get(name) for kind, name in choices.items() if name and kind != "tuned"}
-    return Compared(
-        tuned.operation,
-        tuned.bytes,
-        choices | {"served": cell.algorithm},
-        {"native": cell.native_s, "tuned": cell.unisono_s, "model": None, **by_kind},
-        (1 / cell.speedup, 1 / cell.speedup_high, 1 / cell.speedup_low),
-        (tuned.seconds, searched.seconds),
-        (tuned.looked, searched.looked),
-        (tuned.looking_s, searched.looking_s),
-    )
-
-
 def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Progress) -> Iterator[Measured]:
     """Each operation as it is done, with those before it."""
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
@@ -251,24 +202,8 @@ def compared(
     with site.serving(plan, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:
         for tuned, searched in outcomes:
             model = model_choice(machine, in_words(site.layout), tuned.operation, tuned.bytes)
-            yield in_turn(job, tuned, searched, model, COMPARISON_S)
-
-
-def geometric(losses: Sequence[float]) -> tuple[float, float, float]:
-    """The mean loss, and its 95 % interval by drawing cells anew."""
-    logs = np.log1p(np.asarray(losses))
-    random = np.random.default_rng(0)
-    means = np.mean(random.choice(logs, (2000, len(logs))), axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(np.expm1(np.mean(logs))), float(np.expm1(low)), float(np.expm1(high))
-
-
-def percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
-def losses(cells: Sequence[Compared], kind: str) -> list[float]:
-    return [loss for loss in (c.loss(kind) for c in cells) if loss is not None]
+            others = {"model": model, "rules": tuned.cell.algorithm}
+            yield in_turn(job, tuned, searched, COMPARISON_S, others)
 
 
 def summary(measured: Sequence[Measured]) -> Iterator[str]:
@@ -280,23 +215,9 @@ def summary(measured: Sequence[Measured]) -> Iterator[str]:
     for layout, mpi, cells, start_s in parts:
         words = [layout, mpi, str(len(cells))]
         for kind in KINDS:
-            mean, low, high = geometric(losses(cells, kind))
-            words.append(f"{percent(mean)} ({100 * low:.1f} to {100 * high:.1f})")
+            words.append(loss_text(cells, kind))
         words += [str(sum(c.is_slower for c in cells)), *times_taken(cells, start_s)]
         yield f"| {' | '.join(words)} |"
-
-
-def times_taken(cells: Sequence[Compared], start_s: float) -> list[str]:
-    """Tuning's time, and which part of the search's that is: as it is; where the start of a job counts for both; without the
-    last comparisons, which both make."""
-    tuning, search = (sum(c.took_s[i] for c in cells) for i in (0, 1))
-    looks = [sum(c.looking_s[i] for c in cells) for i in (0, 1)]
-    shares = [tuning / search, (tuning + start_s) / (search + start_s)]
-    return [
-        f"{tuning:.1f} s of {search:.1f} s",
-        *map(percent, shares),
-        percent(looks[0] / looks[1]) if looks[1] else "",
-    ]
 
 
 def page(measured: Sequence[Measured]) -> Iterator[str]:
@@ -318,7 +239,7 @@ def page(measured: Sequence[Measured]) -> Iterator[str]:
         yield "| operation | bytes | native | search | | tuned | | of native | model | | rules | |"
         yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         for c in m.cells:
-            words = [c.operation, tables.bytes_text(c.bytes) if c.operation != "barrier" else ""]
+            words = [c.operation, tables.size_text(c.operation, c.bytes)]
             words += [tables.seconds_text(c.times["native"] or 0)]
             words += [f"`{c.choices['search']}`", tables.seconds_text(c.times["search"] or np.nan)]
             ratio, low, high = c.slowdown

@@ -109,7 +109,7 @@ def page(measured: list[Measured]) -> Iterator[str]:
         yield "| operation | bytes | native | own choice | | over native | fastest | | over native | interval | regret |"
         yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         for c in m.cells:
-            size = tables.bytes_text(c.bytes) if c.operation != "barrier" else ""
+            size = tables.size_text(c.operation, c.bytes)
             words = [c.operation, size, tables.seconds_text(c.native_s), f"`{c.algorithm}`"]
             words += [tables.seconds_text(c.unisono_s), f"{c.speedup:.2f}{'' if c.is_same else ' WRONG'}"]
             if c.best is None or c.best.seconds is None:

@@ -42,14 +42,14 @@ static void settle(const struct Operation* op, int bytes, const char* server) {
   double taken_s = 0;
   select_server(server);
   for (int made = 0, next; (next = next_settling_calls(made, taken_s)) > 0; made += next) {
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(everybody);
     enable(server != native);
     const double start = now_s();
     for (int i = 0; i < next; ++i) op->run(bytes);
     const double mine = now_s() - start;
     double slowest;
     enable(1);
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, everybody);
     taken_s += slowest;
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the calls of a benchmark begin (A11, section 2.6): behind a barrier or in a window of time on
-// synchronised clocks, ranks together or one after the other, caches warm or purged; and on which
-// communicator.
+// synchronised clocks, ranks together or one after the other, caches warm or purged.
 #pragma once
 
 #include <mpi.h>
@@ -70,13 +69,13 @@ static void synchronise_clocks(int world_rank, int world_size) {
     for (int i = 0; i < trips; ++i) {
       double theirs = 0;
       if (world_rank == 0) {
-        MPI_Recv(&theirs, 1, MPI_DOUBLE, other, clock_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&theirs, 1, MPI_DOUBLE, other, clock_tag, everybody, MPI_STATUS_IGNORE);
         theirs = now_s();
-        MPI_Send(&theirs, 1, MPI_DOUBLE, other, clock_tag, MPI_COMM_WORLD);
+        MPI_Send(&theirs, 1, MPI_DOUBLE, other, clock_tag, everybody);
       } else {
         const double before = now_s();
-        MPI_Send(&theirs, 1, MPI_DOUBLE, 0, clock_tag, MPI_COMM_WORLD);
-        MPI_Recv(&theirs, 1, MPI_DOUBLE, 0, clock_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&theirs, 1, MPI_DOUBLE, 0, clock_tag, everybody);
+        MPI_Recv(&theirs, 1, MPI_DOUBLE, 0, clock_tag, everybody, MPI_STATUS_IGNORE);
         const double after = now_s();
         if (after - before >= quickest) continue;
         quickest = after - before;
@@ -90,34 +89,15 @@ static void synchronise_clocks(int world_rank, int world_size) {
 // it has passed already. A barrier lets ranks go one after the other: each begins when it is let go.
 static double begin_together(int world_rank) {
   if (!start_of.is_window) {
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(everybody);
     return now_s();
   }
   double opens_s = now_s() + start_of.slack_s;
-  MPI_Bcast(&opens_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&opens_s, 1, MPI_DOUBLE, 0, everybody);
   if (world_rank != 0) opens_s += start_of.clock_ahead_s;
   const int is_late = now_s() > opens_s;
   wait_for_time(opens_s);
   return is_late ? 0 : opens_s;
-}
-
-// "world", "split:N" (N groups of neighbours), "strided:N" (N groups, ranks dealt out in turn), "node",
-// "reversed"; NULL communicator where that makes no sense. All groups measure at the same time.
-static MPI_Comm communicator_named(const char* name, int world_rank, int world_size) {
-  const char* number = strchr(name, ':');
-  const int groups = number == NULL ? 0 : atoi(number + 1);
-  MPI_Comm made = MPI_COMM_NULL;
-  if (strcmp(name, "world") == 0) return MPI_COMM_WORLD;
-  if (strcmp(name, "reversed") == 0) {
-    MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &made);
-  } else if (strcmp(name, "node") == 0) {
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, world_rank, MPI_INFO_NULL, &made);
-  } else if (strncmp(name, "split:", 6) == 0 && groups > 0 && groups <= world_size) {
-    MPI_Comm_split(MPI_COMM_WORLD, (int)((long)world_rank * groups / world_size), world_rank, &made);
-  } else if (strncmp(name, "strided:", 8) == 0 && groups > 0 && groups <= world_size) {
-    MPI_Comm_split(MPI_COMM_WORLD, world_rank % groups, world_rank, &made);
-  }
-  return made;
 }
 
 // A call to which ranks come one after the other: its time is what passes after the last one is there.
@@ -128,6 +108,6 @@ static double time_skewed_call(const struct Operation* op, int bytes, double sta
   op->run(bytes);
   const double mine = now_s() - start;
   enable(1);
-  MPI_Allreduce(&delay, &latest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(&delay, &latest, 1, MPI_DOUBLE, MPI_MAX, everybody);
   return mine > latest ? mine - latest : 0;
 }

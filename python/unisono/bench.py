@@ -43,7 +43,16 @@ OPERATIONS = (
 )
 # Their size is that of one vector on each rank, not of one block of several.
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
-_PARTS = ("operations.h", "start.h", "place.h", "costs.h", "looks.h", "samples.h", "settle.h")
+_PARTS = (
+    "communicators.h",
+    "operations.h",
+    "start.h",
+    "place.h",
+    "costs.h",
+    "looks.h",
+    "samples.h",
+    "settle.h",
+)
 _COMPILE_TIMEOUT_S = 120
 _RESAMPLINGS = 1000
 _CONFIDENCE = 0.95

@@ -7,8 +7,8 @@ import json
 import selectors
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import IO, Any
 
@@ -32,7 +32,7 @@ def mpi_words(library: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """What a job runs on: MPI, ranks, nodes, and the fewest and most ranks on a node."""
+    """What is measured on: MPI, ranks, nodes, and the fewest and most ranks on a node, of the communicator."""
 
     mpi: str
     ranks: int
@@ -40,6 +40,26 @@ class Place:
     ranks_per_node: tuple[int, int]
     is_consecutive: bool
     cores: int = 0  # that the ranks of a node may use; 0: not known
+    # Where not the whole job is measured: whether all communicators that are have that layout, and the job's own.
+    is_uniform: bool = True
+    job: tuple[int, int, int] | None = None  # nodes, fewest and most ranks on one; None: the same
+
+    @property
+    def of_job(self) -> Place:
+        """Of the whole job, which is what shares the cores."""
+        if self.job is None:
+            return self
+        nodes, least, most = self.job
+        return replace(self, nodes=nodes, ranks_per_node=(least, most), job=None)
+
+    def is_like(self, other: Place) -> bool:
+        """Do decisions for one hold for the other?"""
+        return (self.ranks, self.nodes, self.ranks_per_node, self.is_consecutive) == (
+            other.ranks,
+            other.nodes,
+            other.ranks_per_node,
+            other.is_consecutive,
+        )
 
     @property
     def layout(self) -> str:
@@ -71,6 +91,11 @@ def _portions(operation: str, candidates: Sequence[str]) -> Iterator[list[str]]:
         length += own
     if portion:
         yield portion
+
+
+def _job_of(first: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    job = (first.get("job_nodes", first["nodes"]), *first.get("job_ranks_per_node", first["ranks_per_node"]))
+    return None if job == (first["nodes"], *first["ranks_per_node"]) else job
 
 
 class Measurer:
@@ -106,6 +131,8 @@ class Measurer:
             (first["ranks_per_node"][0], first["ranks_per_node"][1]),
             first["is_consecutive"],
             first.get("cores", 0),
+            first.get("is_uniform", True),
+            _job_of(first),
         )
 
     def __enter__(self) -> Measurer:

@@ -118,6 +118,11 @@ def bytes_text(count: float) -> str:
     return f"{count:.0f} {unit}" if count == int(count) or count >= 100 else f"{count:.3g} {unit}"
 
 
+def size_text(operation: str, count: float) -> str:
+    """Of a cell; a barrier has no size."""
+    return bytes_text(count) if operation != "barrier" else ""
+
+
 def bytes_from_text(text: str) -> int | None:
     """4096, 8K, 64KiB, 1 MiB -> bytes; None: it is no size."""
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)

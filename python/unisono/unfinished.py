@@ -15,7 +15,7 @@ from unisono.tuning import Outcome
 
 Question = Mapping[str, Any]  # by the names of its parts; two are the same where all parts are
 Cell = tuple[str, int]  # operation and bytes
-_VERSION = 2
+_VERSION = 3
 
 
 class Unfinished:

@@ -20,11 +20,12 @@ from test_tune import entry
 from unisono.main import cli
 
 # Answers as the benchmark program does. Dies at a candidate named in $DIES_AT, and after $ANSWERS answers; gives
-# none at size $HANGS_AT.
+# none at size $HANGS_AT. $PLACES: what its first line says else, by the communicator.
 JOB = """
 import json, os, sys
+comm = sys.argv[sys.argv.index("--comm") + 1]
 print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node": [4, 4], "is_consecutive": True,
-    "is_active": "INACTIVE" not in os.environ}), flush=True)
+    "is_active": "INACTIVE" not in os.environ} | json.loads(os.environ.get("PLACES", "{}")).get(comm, {})), flush=True)
 print("what some launcher says", flush=True)
 answers = int(os.environ.get("ANSWERS", "1000000"))
 TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
@@ -275,3 +276,100 @@ def test_interrupted_by_hand(launcher: list[str], hangs_at: str, said: str):
     assert f"unisono: interrupted: {said}" in errors
     assert ("the same command goes on" in errors) == (hangs_at == "64")
     assert "Aborted" not in errors and "Traceback" not in errors
+
+
+# A job of two nodes of four ranks, on as many cores.
+JOB_OF_8 = {
+    "ranks": 8,
+    "nodes": 2,
+    "ranks_per_node": [4, 4],
+    "job_nodes": 2,
+    "job_ranks_per_node": [4, 4],
+    "cores": 4,
+}
+PLACES = {
+    "world": JOB_OF_8,
+    "node": JOB_OF_8 | {"ranks": 4, "nodes": 1},
+    "split:2": JOB_OF_8 | {"ranks": 4, "nodes": 1},
+    "split:3": JOB_OF_8 | {"ranks": 2, "nodes": 1, "ranks_per_node": [2, 2], "is_uniform": False},
+    "leaders": JOB_OF_8 | {"ranks": 2, "ranks_per_node": [1, 1]},
+    "split:8": JOB_OF_8 | {"ranks": 1, "nodes": 1, "ranks_per_node": [1, 1]},
+}
+
+
+def test_each_layout_of_communicators_is_tuned(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLACES", json.dumps(PLACES))
+    words = ["--comm", ",".join(PLACES), "--operation", "bcast", "--size", "8,64K", *launcher]
+    done = CliRunner().invoke(cli, ["tune", *words])
+    assert done.exit_code == 0, done.output
+    rules = json.loads(Path("unisono-table.json").read_text())["rules"]
+    layouts = [(rule["nodes"], rule["ranks_per_node"]) for rule in rules]
+    assert layouts == [([2, 2], [4, 4])] * 2 + [([1, 1], [4, 4])] * 2 + [([2, 2], [1, 1])] * 2
+    assert "oversubscribed" not in rules[2], (
+        "the nodes may share one machine's cores: of the job that is not known"
+    )
+    said = done.output
+    assert "--comm split:2 is left out: its layout, 1x4, is tuned already" in said
+    assert "--comm split:3 is left out: its communicators have different layouts" in said
+    assert "--comm split:8 is left out: its communicators have one rank each" in said
+    assert "1x4, the ranks of each node" in said and "2x1, one rank of each node" in said
+    assert "for 6 cells, 18 settings looked at of 18" in said
+    assert not list(Path().glob(".*progress"))
+
+
+def test_an_interrupted_kind_of_communicators_goes_on(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLACES", json.dumps(PLACES))
+    words = ["--comm", "world,leaders", "--operation", "bcast", "--size", "8,64", *launcher]
+    leave(monkeypatch, *words)
+    assert kept_sizes() == [[8]]
+    done = CliRunner().invoke(cli, ["tune", *words])
+    assert done.exit_code == 0, done.output
+    assert "goes on after 1 cell that" in done.output and "leaves alone" not in done.output
+    assert len(json.loads(Path("unisono-table.json").read_text())["rules"]) == 4
+    assert not list(Path().glob(".*progress"))
+
+
+def test_nothing_to_tune(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLACES", json.dumps(PLACES))
+    done = CliRunner().invoke(cli, ["tune", "--comm", "split:3", "--operation", "bcast", *launcher])
+    assert done.exit_code == 2 and "nothing to tune on these communicators" in done.output
+    assert not Path("unisono-table.json").exists()
+
+
+def test_a_proof(launcher: list[str]):
+    """The job of this test does not go by the table: it serves what it always does."""
+    words = ["--prove", "--operation", "bcast,alltoallv", "--size", "8,64K", *launcher]
+    done = CliRunner().invoke(cli, ["tune", *words], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "the exhaustive search is of 6 settings and takes" in done.output
+    proof = done.output[done.output.index("Proof: ") :]
+    assert "lose 200.0 % (200.0 to 200.0) against the search's (geometric mean of 2 cells" in proof
+    assert "Slower than native by more than 2 %, with the whole interval: 2." in proof
+    assert proof.count("200.0 %") == 3 and proof.count("1.20 (1.20 to 1.20)") == 2 and "chain" in proof
+    assert [rule["algorithm"] for rule in json.loads(Path("unisono-table.json").read_text())["rules"]][
+        :2
+    ] == [
+        "chain",
+        "chain",
+    ]
+    assert not list(Path().glob(".*progress"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--comm", "world,moon"), "'moon' is no layout"),
+        (("--comm", ""), "is no layout"),
+        (("--prove", "--exhaustive"), "leave --exhaustive out"),
+        (("--prove", "--operation", "alltoallv,gatherv"), "no decision goes by size"),
+        (("--prove", "--only", "measure"), "not of --only measure"),
+        (("--comm", "node", "--only", "measure"), "not of --only measure"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_the_job(
+    launcher: list[str], words: tuple[str, ...], said: str
+):
+    done = CliRunner().invoke(cli, ["tune", *words, *launcher], env={"COLUMNS": "200"})
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert not Path("asked").exists()

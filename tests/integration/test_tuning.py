@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import uuid
@@ -26,8 +27,9 @@ def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None 
     words += ["--size", "8,16K", "-o", str(table), "--mpicc", str(mpi.compilers["c"])]
     words += [*more, "--", *launcher]
     words = cluster.on_head(words) if cluster else words
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    (runner.scratch / "said").write_text(done.stdout + done.stderr)
     return table
 
 
@@ -62,6 +64,30 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     )
     rules = json.loads(table.read_text())["rules"]
     assert all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2] for rule in rules)
+
+
+@pytest.mark.cluster
+def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
+    """Of each node's ranks, and of one rank of each node, where the others sleep."""
+    layout = Layout((2, 2))
+    launcher = cluster_mpi.launch(4, [], runner.environment_for_ranks(cluster_mpi, 4, None), layout)
+    table = tune(cluster_mpi, runner, launcher, cluster, "--comm", "world,node,leaders")
+    rules = json.loads(table.read_text())["rules"]
+    layouts = [(rule["nodes"], rule["ranks_per_node"]) for rule in rules]
+    for expected in (([2, 2], [2, 2]), ([1, 1], [2, 2]), ([2, 2], [1, 1])):
+        assert layouts.count(expected) == 1 + 2 + 2 + 1, layouts
+
+
+def test_a_proof(mpi: Mpi, runner: Runner):
+    launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
+    tune(mpi, runner, launcher, None, "--prove")
+    said = " ".join((runner.scratch / "said").read_text().split())
+    found = re.search(
+        r"Proof: tuning took .* s of .* s, which is .* against the search's \(geometric mean of (\d+) cells",
+        said,
+    )
+    assert found and int(found[1]) == 1 + 2 + 2, said
+    assert not list(runner.scratch.glob(".*progress"))
 
 
 def test_a_killed_command_leaves_no_job(mpi: Mpi, runner: Runner):

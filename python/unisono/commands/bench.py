@@ -43,8 +43,10 @@ def picture_name(plot: Path | None) -> None:
 def communicator(context: click.Context, parameter: click.Parameter, value: str) -> str:
     name, _, number = value.partition(":")
     is_grouped = name in ("split", "strided") and number.isdigit() and int(number) > 0
-    if value not in ("world", "node", "reversed") and not is_grouped:
-        raise click.BadParameter(f"'{value}' is no layout; write world, split:2, strided:2, node or reversed")
+    if value not in ("world", "node", "leaders", "reversed") and not is_grouped:
+        raise click.BadParameter(
+            f"'{value}' is no layout; write world, split:2, strided:2, node, leaders or reversed"
+        )
     return value
 
 
@@ -124,7 +126,8 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     metavar="LAYOUT",
     callback=communicator,
     help="The communicators: world; split:N, N groups of neighbouring ranks; strided:N, N groups, ranks dealt out in "
-    "turn; node, the ranks of each node; reversed, the world from the last rank to the first. All groups at the same time.",
+    "turn; node, the ranks of each node; leaders, one rank of each node; reversed, the world from the last rank to the first. "
+    "All groups at the same time.",
 )
 @click.option(
     "--plot",
@@ -255,7 +258,7 @@ def _print_candidates(cells: Sequence[bench.Cell]) -> None:
             table.add_row(
                 c.operation,
                 candidate.name,
-                tables.bytes_text(c.bytes) if c.operation != "barrier" else "",
+                tables.size_text(c.operation, c.bytes),
                 tables.seconds_text(candidate.seconds),
                 f"{candidate.speedup:.2f}",
                 f"{candidate.speedup_low:.2f} - {candidate.speedup_high:.2f}",
@@ -272,7 +275,7 @@ def _print_table(cells: Sequence[bench.Cell]) -> None:
         style = "green" if c.speedup_low > 1 else "red" if c.speedup_high < 1 - _NOISE else ""
         table.add_row(
             c.operation,
-            tables.bytes_text(c.bytes) if c.operation != "barrier" else "",
+            tables.size_text(c.operation, c.bytes),
             tables.seconds_text(c.native_s),
             tables.seconds_text(c.unisono_s),
             f"{c.speedup:.2f}",

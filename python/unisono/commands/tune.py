@@ -13,10 +13,12 @@ import click
 
 from unisono import bench, decision_table, files, machine_measuring, machines, tool, tuning
 from unisono.commands import tune_machine
-from unisono.commands.bench import listed, picture_name, size_in_bytes
+from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
 from unisono.commands.given import given_words
 from unisono.commands.run import settings_from_environment
-from unisono.commands.tune_run import NO_MACHINE, TuningRun
+from unisono.commands.tune_all import Tuning
+from unisono.commands.tune_proof import Proof
+from unisono.commands.tune_run import NO_MACHINE, WORLD, Asked
 from unisono.page import build
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
@@ -34,6 +36,13 @@ def budget_in_seconds(text: str) -> float:
     if not seconds > 0:
         raise click.BadParameter(f"'{text}' is no time; write 300, 90s, 5m or 1h")
     return seconds
+
+
+def _communicators(context: click.Context, parameter: click.Parameter, value: str) -> list[str]:
+    kinds = list(dict.fromkeys(value.split(",")))
+    for kind in kinds:
+        communicator(context, parameter, kind)
+    return kinds
 
 
 @click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
@@ -56,6 +65,22 @@ def budget_in_seconds(text: str) -> float:
 )
 @click.option(
     "--size", "sizes", default=_SIZES, show_default=True, help="Message sizes, separated by commas."
+)
+@click.option(
+    "--comm",
+    "comms",
+    default=WORLD,
+    show_default=True,
+    metavar="LAYOUTS",
+    callback=_communicators,
+    help="The communicators to tune for, separated by commas: world; node, the ranks of each node; leaders, one rank of each "
+    "node; split:N, N groups of neighbouring ranks. What has the layout of one before it is left out.",
+)
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Then search exhaustively too, let both decisions and native take turns, and say what tuning has lost and which part "
+    "of the search's time it took. Takes as long as the search.",
 )
 @click.option(
     "--exhaustive", is_flag=True, help="Look at every setting of every algorithm, whatever time it takes."
@@ -98,6 +123,8 @@ def command(
     budget: str,
     operations: str,
     sizes: str,
+    comms: list[str],
+    prove: bool,
     exhaustive: bool,
     machine: str | None,
     page: Path | None,
@@ -122,6 +149,12 @@ def command(
     own collective, until it is known which is the fastest. The own choice stays wherever nothing is faster beyond noise. What is
     done is kept beside the table: the same command goes on where it was interrupted.
 
+    Communicators of other layouts than the job's world, as programs make them of a node's ranks or of one rank of each node, are
+    tuned in the same run:
+
+    \b
+      unisono tune --comm world,node,leaders -- mpirun -n 64 --map-by node
+
     With --only measure no collective is tuned: messages inside and between nodes and the operations on shared memory are
     measured one by one, and a file that describes this machine is written, for predictions, learning, and later tuning:
 
@@ -131,6 +164,7 @@ def command(
     """
     settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off"}
     picture_name(plot)
+    budget_s = budget_in_seconds(budget)
     written_by = shlex.join(["unisono", "tune", *given_words(context), "--", *launcher])
     target = output or (Path("unisono-table.json") if only is None else None)
     if target is not None:
@@ -138,13 +172,15 @@ def command(
     if only is not None:
         if page is not None:
             raise click.UsageError("--report is of a tuning, not of --only measure: see --plot")
+        if comms != [WORLD] or prove:
+            raise click.UsageError("--comm and --prove are of a tuning, not of --only measure")
         with _interruptible(lambda: "interrupted: of a machine that is half measured nothing is kept"):
             tune_machine.command(
                 bench.command_line(
                     launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
                 ),
                 written_by,
-                budget_in_seconds(budget),
+                budget_s,
                 machine or "typical",
                 name,
                 output,
@@ -152,6 +188,8 @@ def command(
                 as_json,
             )
         return
+    if prove and exhaustive:
+        raise click.UsageError("--prove makes an exhaustive search beside the tuning: leave --exhaustive out")
     for given, option in ((name, "--name"), (plot, "--plot"), (as_json, "--json")):
         if given:
             raise click.UsageError(f"{option} goes with --only measure")
@@ -162,29 +200,36 @@ def command(
             "machine", "--machine", machines.resolve(machine)
         )  # refuses what is none, before a job is started
     plan = _plan(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
-    words = bench.command_line(
-        launcher,
-        settings,
-        ["--serve", "--sizes", ",".join(str(size) for _, size in plan)],
-        mpicc,
-    )
-    run = TuningRun(
+    if prove and all(operation in tuning.WITHOUT_SIZE for operation, _ in plan):
+        raise click.UsageError(
+            "--prove: of these operations no decision goes by size; all algorithms are measured at all sizes anyway"
+        )
+    asked = Asked(
         target or Path("unisono-table.json"),
-        words,
-        plan,
-        budget_in_seconds(budget),
-        exhaustive,
         machine,
         {"launcher": launcher, "settings": settings},
+        lambda options, more: bench.command_line(launcher, settings | dict(more), options, mpicc),
+        is_proof=prove,
     )
+    asked.words([], {})  # refuses what cannot be started
+    whole = Tuning(asked, comms, plan, exhaustive)
     if restart:
-        run.unfinished.forget()
-    with _interruptible(run.interrupted_text):
-        run.go()
-    run.write_table(written_by)
+        whole.unfinished.forget()
+    with _interruptible(whole.interrupted_text):
+        whole.go(budget_s)
+    whole.write_table(written_by)
+    if not prove:
+        whole.drop_kept()
     if page is not None:
-        run.write_page(page)
-    run.say()
+        whole.write_page(page)
+    is_right = whole.say()
+    if prove:
+        proof = Proof(whole)
+        with _interruptible(proof.interrupted_text):
+            proof.go()
+        proof.say()
+    if not is_right:
+        context.exit(1)
 
 
 @contextmanager

@@ -287,5 +287,5 @@ def _collective_table(found: Sequence[Mapping[str, Any]]) -> Any:
             if (one["operation"], one["bytes"]) == (operation, size)
         }
         cells = [tables.seconds_text(times[name] * 1e-6) if name in times else "" for name in headings]
-        made.add_row(operation, tables.bytes_text(size) if operation != "barrier" else "", *cells)
+        made.add_row(operation, tables.size_text(operation, size), *cells)
     return made

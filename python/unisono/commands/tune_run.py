@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One tuning as it goes: its cells, what is kept of them beside the table, and what it has cost."""
+"""One kind of communicator of a tuning, as it goes: its cells, what is kept of them beside the table, and what they have cost."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from unisono import (
     bench,
-    decision_table,
-    files,
     machine_measuring,
     machines,
     search_space,
@@ -24,9 +23,7 @@ from unisono import (
     tuning,
 )
 from unisono.errors import UnisonoError
-from unisono.machine import processor_name
 from unisono.measuring import JobError, Measurer, Place
-from unisono.page import build, sources
 from unisono.predictions import Predictions
 from unisono.searching import Tuner
 from unisono.unfinished import Unfinished
@@ -35,50 +32,73 @@ _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are lef
 _LEAST_CELL_S = 0.1
 _MOST_FAILURES = 5
 NO_MACHINE = "none"
+_KINDS = {"node": "the ranks of each node", "leaders": "one rank of each node"}
 _PARTS = {
     "exhaustive": "--exhaustive",
     "machine": "the machine of the predictions",
     "launcher": "the launcher's words",
     "settings": "UNISONO_ variables",
+    "comm": "the communicators",
     "place": "the MPI or the layout",
 }
+WORLD = "world"
+
+
+class LeftOut(Exception):  # noqa: N818 - it is no error
+    """There is nothing to tune on this kind of communicators: why."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says of all kinds of communicators. `job`: the launcher's words and settings; `words`: the command
+    that starts the measuring job with these options, and these settings beside its own."""
+
+    output: Path
+    machine: str | None
+    job: Mapping[str, object]
+    words: Callable[[Sequence[str], Mapping[str, str]], list[str]]
+    is_proof: bool = False
 
 
 class TuningRun:
-    """One tuning: its cells, what is done of them, and what it has cost."""
+    """One kind of communicators: its cells, what is done of them, and what that has cost. `known`: where others were tuned."""
 
     def __init__(
         self,
-        output: Path,
-        words: Sequence[str],
+        asked: Asked,
+        comm: str,
         plan: Sequence[tuple[str, int]],
-        budget_s: float,
         exhaustive: bool,
-        machine: str | None,
-        job: Mapping[str, object],
+        known: Sequence[Place] = (),
+        title: str = "tuning",
     ) -> None:
-        """`job`: what is asked about, as far as the command line says it: the launcher's words and settings."""
-        self.output = output
-        self.unfinished = Unfinished(output)
-        self.words = words
+        self.asked = asked
+        self.comm = comm
+        self.unfinished = Unfinished(asked.output)
         self.plan = plan
-        self.budget_s = budget_s
+        self.budget_s = 0.0
         self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive)
-        self.machine = machine
-        self.job = job
+        self.known = known
+        self.title = title
         self.outcomes: list[tuning.Outcome] = []
         self.place: Place | None = None
         self.question: Mapping[str, object] = {}
         self.troubles: list[str] = []
         self.left_out = 0
 
-    def go(self) -> None:
+    def words(self, **settings: str) -> list[str]:
+        """Of a job that measures what it is asked for, of this plan."""
+        sizes = ",".join(str(size) for _, size in self.plan)
+        return self.asked.words(["--serve", "--comm", self.comm, "--sizes", sizes], settings)
+
+    def go(self, budget_s: float) -> None:
+        self.budget_s = budget_s
         with tables.progress() as progress:
-            task = progress.add_task("tuning", total=len(self.plan))
+            task = progress.add_task(self.title, total=len(self.plan))
             failures = 0
             while failures < _MOST_FAILURES:
                 try:
-                    with Measurer(self.words) as job:
+                    with Measurer(self.words()) as job:
                         self._begin(job.place)
                         self._cells(job, progress, task)
                     return
@@ -94,22 +114,42 @@ class TuningRun:
     def _begin(self, place: Place) -> None:
         if self.place is not None:
             return
+        self._require_another(place)
         self.place = place
         least, most = place.ranks_per_node
-        machine = machines.resolve(self.machine) if self.machine else _machine_of(place)
+        named = self.asked.machine
+        machine = machines.resolve(named) if named else _machine_of(place.of_job)
         if machine is not None and machine != NO_MACHINE:
             self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
             if least == most:
                 self.tuner.expected = Predictions(str(machine), place.layout, self.plan)
-            if self.machine is None:
+            if named is None and not self.known and not self.tuner.is_exhaustive:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {
             "exhaustive": self.tuner.is_exhaustive,
             "machine": str(machine or NO_MACHINE),
+            "comm": self.comm,
             "place": asdict(place),
-            **self.job,
+            **self.asked.job,
         }
         self._read_kept()
+
+    def _is_of_same_command(self, differing: Sequence[str]) -> bool:
+        """As far as one can tell: the cells of other communicators, and, of a proof, those of the search."""
+        return set(differing) <= (
+            {"comm", "place", "exhaustive"} if self.asked.is_proof else {"comm", "place"}
+        ) and ("comm" in differing or "exhaustive" in differing)
+
+    def _require_another(self, place: Place) -> None:
+        if not place.is_uniform:
+            raise LeftOut(
+                "its communicators have different layouts, for which no one decision holds: tune them one by one, with a launcher "
+                "that starts so many ranks"
+            )
+        if place.ranks == 1:
+            raise LeftOut("its communicators have one rank each, which needs no algorithm")
+        if any(place.is_like(other) for other in self.known):
+            raise LeftOut(f"its layout, {place.layout}, is tuned already")
 
     def _note(self, error: JobError) -> None:
         """Candidates that the job died of are not tried again."""
@@ -134,7 +174,8 @@ class TuningRun:
         progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))
         end = time.monotonic() + self.budget_s - sum(outcome.seconds for outcome in self.outcomes)
         for number, (operation, size) in enumerate(left):
-            progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
+            of = f"{self.comm}: " if self.comm != WORLD else ""
+            progress.update(task, description=f"{of}{operation} {tables.bytes_text(size)}")
             share_s = (end - time.monotonic()) / (len(left) - number)
             self.outcomes.append(self.tuner.tune(job, operation, size, max(share_s, _LEAST_CELL_S)))
             self._keep()
@@ -146,13 +187,15 @@ class TuningRun:
         self.outcomes += of_plan
         if of_plan:
             click.echo(
-                f"unisono: goes on after {_cells_text(len(of_plan))} that an interrupted run has left",
+                f"unisono: goes on after {cells_text(len(of_plan))} that an interrupted run has left",
                 err=True,
             )
         for count, differing in self.unfinished.others(self.question):
+            if self._is_of_same_command(differing):
+                continue
             what = ", ".join(_PARTS[part] for part in differing)
             click.echo(
-                f"unisono: leaves alone {_cells_text(count)} of an interrupted run that asked something else ({what})",
+                f"unisono: leaves alone {cells_text(count)} of an interrupted run that asked something else ({what})",
                 err=True,
             )
 
@@ -162,72 +205,29 @@ class TuningRun:
         rest = [o for o in self.unfinished.cells(self.question) if (o.operation, o.bytes) not in done]
         self.unfinished.keep(self.question, rest + self.outcomes)
 
-    def interrupted_text(self) -> str:
-        """What somebody wants to know who has ended the run before its end."""
-        kept = f"{len(self.outcomes)} of {len(self.plan)} cells are kept in {self.unfinished.file}"
-        goes_on = "the same command goes on from there (--restart begins anew)"
-        return f"interrupted: {kept}; {goes_on}" if self.outcomes else "interrupted: no cell was finished yet"
-
     def rules(self) -> list[dict[str, Any]]:
         assert self.place is not None
         limits = tuning.limits_of(self.tuner.algorithms)
         return tuning.rules(self.outcomes, self.place, limits, shares_cores(self.place))
 
-    def write_table(self, command_line: str) -> None:
-        assert self.place is not None
-        provenance = {"machine": processor_name(), "mpi": self.place.mpi}
-        table = decision_table.document(self.rules(), command_line, **provenance)
-        files.write_whole(self.output, decision_table.as_text(table))
+    def drop_kept(self) -> None:
+        """What stands in the table now."""
         self.unfinished.drop(self.question, {(outcome.operation, outcome.bytes) for outcome in self.outcomes})
 
-    def write_page(self, page: Path) -> None:
-        (table,) = decision_table.require((str(self.output),))
-        cells = [outcome.cell for outcome in self.outcomes]
-        source = sources.Table(str(self.output), self.output.stem, table, cells)
-        build.write(page, [source], self.machine or build.STANDARD_MACHINE)
-        click.echo(f"page: {page}")
-
-    def _cost_text(self) -> str:
-        """The time of this tuning against an exhaustive one's."""
-        seconds, every_s, looked, every = (
-            sum(value)
-            for value in zip(
-                *((o.seconds, o.exhaustive_s, o.looked, o.every) for o in self.outcomes), strict=True
-            )
-        )
-        text = f"{seconds:.0f} s for {_cells_text(len(self.outcomes))}, {looked} settings looked at"
-        if self.tuner.is_exhaustive:
-            return (
-                f"{text}: all {every} that may run here and differ"
-                if looked >= every
-                else f"{text} of {every}"
-            )
-        return (
-            f"{text} of {every} that may run here and differ: {seconds / every_s:.0%} of the time of an exhaustive search, "
-            f"which would take about {every_s:.0f} s (an estimate: for each setting the mean time of the looks at its "
-            "operation and size). --exhaustive is that search; `unisono table diff` of both tables shows what is lost against it."
-        )
-
-    def say(self) -> None:
+    def say(self, console: Console) -> bool:
+        """Prints what was found; whether all results were the MPI's."""
         assert self.place is not None
         right = ("bytes", "native", "tuned", "over native", "over own choice", "looked at")
-        console = tables.console()
+        of = f", {_KINDS.get(self.comm, self.comm)}" if self.comm != WORLD else ""
         tables.print_rows(
             console,
-            f"{self.place.mpi}, {self.place.layout}",
+            f"{self.place.mpi}, {self.place.layout}{of}",
             ["operation", *right, "algorithm"],
             [_row(outcome) for outcome in self.outcomes],
             right=right,
             whole=("operation",),
             give_way=("looked at", "over own choice"),
         )
-        if any(outcome.undecided(outcome.winner()) for outcome in self.outcomes):
-            console.print(
-                "not decided: the 95 % interval of how many times as fast as native leaves open which of both is faster. A larger "
-                "--budget, or a quieter machine, tells.",
-                soft_wrap=True,
-            )
-        console.print(self._cost_text(), soft_wrap=True)
         if self.left_out:
             console.print(f"left out: {self.left_out} cells whose blocks are too large together")
         for trouble in self.troubles:
@@ -238,9 +238,7 @@ class TuningRun:
                 f"unisono: {outcome.operation}, {outcome.bytes} bytes: results differ from the MPI's",
                 err=True,
             )
-        click.echo(f"table: {self.output}   (use it: unisono run --table {self.output} ...)")
-        if wrong:
-            click.get_current_context().exit(1)
+        return not wrong
 
 
 def _machine_of(place: Place) -> Path | None:
@@ -259,12 +257,13 @@ def _machine_of(place: Place) -> Path | None:
 def shares_cores(place: Place) -> bool | None:
     """Whether ranks of a node share cores, as a job says it of itself; None: not known. Nodes may be containers that share the
     cores of one machine: several nodes that have cores enough each may lack them together."""
-    least, most = place.ranks_per_node
-    if place.cores == 0 or least != most:
+    job = place.of_job
+    least, most = job.ranks_per_node
+    if job.cores == 0 or least != most:
         return None
-    if most > machine_measuring.cores_of(place):
+    if most > machine_measuring.cores_of(job):
         return True
-    return False if place.nodes == 1 else None
+    return False if job.nodes == 1 else None
 
 
 def _row(outcome: tuning.Outcome) -> list[str]:
@@ -273,7 +272,7 @@ def _row(outcome: tuning.Outcome) -> list[str]:
     not_decided = f" (not decided: {between[0]:.2f} to {between[1]:.2f})" if between else ""
     return [
         outcome.operation,
-        tables.bytes_text(outcome.bytes) if outcome.operation != "barrier" else "",
+        tables.size_text(outcome.operation, outcome.bytes),
         tables.seconds_text(outcome.cell.native_s),
         tables.seconds_text(outcome.time_s(winner)),
         f"{outcome.speedup(winner):.2f}",
@@ -283,5 +282,5 @@ def _row(outcome: tuning.Outcome) -> list[str]:
     ]
 
 
-def _cells_text(count: int) -> str:
+def cells_text(count: int) -> str:
     return f"{count} cell{'s' if count != 1 else ''}"

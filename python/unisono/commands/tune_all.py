@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A whole tuning: the kinds of communicators one after the other, the table of all of them, and what it has cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from unisono import decision_table, files, tables, tuning
+from unisono.commands.tune_run import Asked, LeftOut, TuningRun, cells_text
+from unisono.machine import processor_name
+from unisono.measuring import Place
+from unisono.page import build, sources
+from unisono.unfinished import Unfinished
+
+
+class Tuning:
+    """The parts of one tuning, a kind of communicators each."""
+
+    def __init__(
+        self, asked: Asked, kinds: Sequence[str], plan: Sequence[tuple[str, int]], exhaustive: bool
+    ) -> None:
+        self.asked = asked
+        self.unfinished = Unfinished(asked.output)
+        self.known: list[Place] = []
+        self.left = [TuningRun(asked, kind, plan, exhaustive, self.known) for kind in kinds]
+        self.done: list[TuningRun] = []
+
+    def go(self, budget_s: float) -> None:
+        """Each part has its share of the time that those before it have left."""
+        while self.left:
+            part = self.left[0]
+            try:
+                part.go(budget_s / len(self.left))
+            except LeftOut as why:
+                click.echo(f"unisono: --comm {part.comm} is left out: {why}", err=True)
+                if len(self.left) == 1 and not self.done:
+                    raise click.UsageError("there is nothing to tune on these communicators") from None
+            else:
+                assert part.place is not None
+                self.done.append(part)
+                self.known.append(part.place)
+                budget_s = max(budget_s - sum(outcome.seconds for outcome in part.outcomes), 0.0)
+            self.left.pop(0)
+
+    @property
+    def outcomes(self) -> list[tuning.Outcome]:
+        return [outcome for part in self.done for outcome in part.outcomes]
+
+    def interrupted_text(self) -> str:
+        """What somebody wants to know who has ended the run before its end."""
+        parts = [*self.done, *self.left]
+        done = sum(len(part.outcomes) for part in parts)
+        kept = f"{done} of {sum(len(part.plan) for part in parts)} cells are kept in {self.unfinished.file}"
+        goes_on = "the same command goes on from there (--restart begins anew)"
+        return f"interrupted: {kept}; {goes_on}" if done else "interrupted: no cell was finished yet"
+
+    def write_table(self, command_line: str) -> None:
+        provenance = {"machine": processor_name(), "mpi": self.known[0].mpi}
+        rules = [rule for part in self.done for rule in part.rules()]
+        files.write_whole(
+            self.asked.output,
+            decision_table.as_text(decision_table.document(rules, command_line, **provenance)),
+        )
+
+    def drop_kept(self) -> None:
+        for part in self.done:
+            part.drop_kept()
+
+    def write_page(self, page: Path) -> None:
+        (table,) = decision_table.require((str(self.asked.output),))
+        cells = [outcome.cell for outcome in self.outcomes]
+        source = sources.Table(str(self.asked.output), self.asked.output.stem, table, cells)
+        build.write(page, [source], self.asked.machine or build.STANDARD_MACHINE)
+        click.echo(f"page: {page}")
+
+    def _cost_text(self) -> str:
+        """The time of this tuning against an exhaustive one's."""
+        outcomes = self.outcomes
+        seconds, every_s, looked, every = (
+            sum(value)
+            for value in zip(*((o.seconds, o.exhaustive_s, o.looked, o.every) for o in outcomes), strict=True)
+        )
+        text = f"{seconds:.0f} s for {cells_text(len(outcomes))}, {looked} settings looked at"
+        if self.done[0].tuner.is_exhaustive:
+            return (
+                f"{text}: all {every} that may run here and differ"
+                if looked >= every
+                else f"{text} of {every}"
+            )
+        return (
+            f"{text} of {every} that may run here and differ: {seconds / every_s:.0%} of the time of an exhaustive search, "
+            f"which would take about {every_s:.0f} s (an estimate: for each setting the mean time of the looks at its "
+            "operation and size). --prove makes that search, and says what is lost against it."
+        )
+
+    def say(self) -> bool:
+        """Prints what was found; whether all results were the MPI's."""
+        console = tables.console()
+        is_right = [part.say(console) for part in self.done]
+        if any(outcome.undecided(outcome.winner()) for outcome in self.outcomes):
+            console.print(
+                "not decided: the 95 % interval of how many times as fast as native leaves open which of both is faster. A larger "
+                "--budget, or a quieter machine, tells.",
+                soft_wrap=True,
+            )
+        console.print(self._cost_text(), soft_wrap=True)
+        click.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
+        return all(is_right)

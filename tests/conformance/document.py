@@ -26,11 +26,6 @@ WORDS = {
 }
 # What is known of cases that fail under Unisono alone, now and then at least. They count as new all the same.
 NOTES = {
-    ("mpi4py", "test_ulfm TestULFMWorld.testIAgree"): (
-        "The MPI has no MPI_Comm_iagree, so that mpi4py makes an MPI_Iallreduce of it; the test has one rank begin it before a barrier on the same "
-        "communicator, the other behind it. MPI wants all ranks to make the collectives of a communicator in one order; under Unisono a "
-        "blocking call waits for those under way before it."
-    ),
     ("mpi4py", "test_spawn TestSpawnMultipleWorld.testCommSpawnDefaults2"): (
         "Under Open MPI 4 it stands still natively as well, now and then: alone, with 2 ranks, in one of four runs, another of which took 46 s "
         "instead of 3; under Unisono in none of four."

@@ -181,13 +181,13 @@ Communicator* Job::set_up(host::Comm handle, bool may_wait) {
   const bool is_set_up_aside = !may_wait && c.native_reason == NativeReason::few_calls;
   say_who_decides_order(c, is_set_up_aside ? NativeReason::being_set_up : c.native_reason);
   {
-    const std::lock_guard lock(table_mutex_);
-    table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
-  }
-  {
     const std::lock_guard lock(tokens().mutex);
     c.token = tokens().next++;
     tokens().jobs[c.token] = this;
+  }
+  {
+    const std::lock_guard lock(table_mutex_);
+    table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
   }
   if (host_.on_comm_free(handle, &Job::on_freed,
                          reinterpret_cast<void*>(static_cast<std::uintptr_t>(c.token))) != host::success) {

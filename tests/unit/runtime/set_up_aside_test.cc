@@ -34,8 +34,9 @@ constexpr int ranks = 4;
 // A call that does not block, by whomever.
 struct Started : Numbers {
   std::vector<std::int64_t> gathered;
-  host::Request request{};  // where the host makes it
-  bool is_ended = false, is_ours = false;
+  host::Request request{};            // where the host makes it
+  std::atomic<bool> is_ended{false};  // a rank may have several threads, each of which lets calls go on
+  bool is_ours = false;
   int error = 0;
 };
 
@@ -95,7 +96,8 @@ class Rank {
     Started s;
     const Call call = numbered_call(host_, comm, number, 5, &s);
     ASSERT_EQ(job_.collective(call, &s.error), Outcome::done);
-    s.is_ended = s.is_ours = true;
+    s.is_ours = true;
+    s.is_ended = true;
     wait(&s);
   }
 

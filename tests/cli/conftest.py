@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from unisono import bench
 
 # Tables are as wide as in a file, whatever terminal the tests (or a worker of theirs) believe in.
 os.environ.pop("COLUMNS", None)
@@ -112,3 +113,12 @@ def stage(tmp_path: Path) -> Stage:
 def built() -> dict[str, str]:
     """Changes to the environment that put the real compiled parts in the place of the stand-ins."""
     return {"UNISONO_HOME": str(BUILD)}
+
+
+def compiled_with_benchmarks(folder: Path, name: str, text: str) -> Path:
+    """A C program that includes headers of the benchmark programs."""
+    source, program = folder / f"{name}.c", folder / name
+    source.write_text(text)
+    include = ["-I", str(bench.source("samples.h").parent)]
+    subprocess.run(["cc", *include, "-o", program, source, "-lm"], check=True)
+    return program

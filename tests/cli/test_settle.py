@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-from unisono import bench
+from conftest import compiled_with_benchmarks
 
 # Prints how many calls were made of each of the servers given behind size and seconds a call; `first` more for the first call.
 PROGRAM = """
@@ -50,11 +50,7 @@ Calls = Callable[..., list[int]]
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Calls:
-    folder = tmp_path_factory.mktemp("settle")
-    (folder / "settle.c").write_text(PROGRAM)
-    include = ["-I", str(bench.source("settle.h").parent)]
-    program = folder / "settle"
-    subprocess.run(["cc", *include, "-o", program, folder / "settle.c"], check=True)
+    program = compiled_with_benchmarks(tmp_path_factory.mktemp("settle"), "settle", PROGRAM)
 
     def run(size: int, call_s: float, servers: str = "native", first_s: float = 0) -> list[int]:
         """How often each of the servers is called, when a call of the slowest rank takes `call_s`, and the first one `first_s` more."""

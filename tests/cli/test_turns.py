@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 
 import pytest
-from unisono import bench
+from conftest import compiled_with_benchmarks
 
 # Prints after how many rounds it is decided, 0 for never, and the rounds that each series took part in.
 PROGRAM = """
@@ -35,11 +35,7 @@ Decided = Callable[..., tuple[int, list[int]]]
 
 @pytest.fixture(scope="module")
 def decided(tmp_path_factory: pytest.TempPathFactory) -> Decided:
-    folder = tmp_path_factory.mktemp("turns")
-    (folder / "turns.c").write_text(PROGRAM)
-    include = ["-I", str(bench.source("samples.h").parent)]
-    program = folder / "turns"
-    subprocess.run(["cc", *include, "-o", program, folder / "turns.c", "-lm"], check=True)
+    program = compiled_with_benchmarks(tmp_path_factory.mktemp("turns"), "turns", PROGRAM)
 
     def run(times: Sequence[float], noise: float, round_s: float = 0.01) -> tuple[int, list[int]]:
         """Native, the own choice and candidates with these times, each sample off by `noise` at most; a round takes `round_s`."""

@@ -25,14 +25,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--alone", choices=["only", "not"], help="select tests by the marker 'alone', beside -m")
 
 
+def is_library_again(item: pytest.Item) -> bool:
+    """Whether the test is one of each library, and this its turn on a library's second ABI."""
+    if item.get_closest_marker("each_library") is None:
+        return False
+    parameters = (
+        item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    )
+    names = {parameters.get("mpi"), parameters.get("cluster_mpi")}
+    return any(mpi.name in names for mpi in mpis.ALL if mpi.is_standard_abi)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = config.getoption("--alone")
-    if wanted is None:
-        return
     kept, left = [], []
     for item in items:
         is_alone = item.get_closest_marker("alone") is not None
-        (kept if is_alone == (wanted == "only") else left).append(item)
+        is_selected = wanted is None or is_alone == (wanted == "only")
+        (kept if is_selected and not is_library_again(item) else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 

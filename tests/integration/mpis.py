@@ -60,6 +60,11 @@ class Mpi:
     fortran_flags: tuple[str, ...] = ()
 
     @property
+    def is_standard_abi(self) -> bool:
+        """Whether this is the standard ABI of a library that is under test by its own ABI as well."""
+        return self.name.endswith("_abi")
+
+    @property
     def is_installed(self) -> bool:
         return self.launcher.exists() and self.compilers["c"].exists()
 

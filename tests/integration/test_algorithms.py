@@ -3,63 +3,76 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+from typing import NamedTuple
+
 import pytest
 from forced import forced_choices
 from harness import TOOL, Runner, compile_program, installed
 from mpis import BY_NAME
 
 SECTIONS = ["barrier", "counts", "roots", "in_place", "empty_blocks", "user_operators", "random"]
-# What takes long goes to one place each; `make conformance CONFORMANCE="--suite matrix"` runs all of it everywhere.
-PLACES = [
-    ("openmpi5", 4, "", ["types", "pairs", "predefined"]),
-    ("mpich5", 5, "2,1,2", ["types", "pairs", "derived", "large_counts"]),
-    ("intel", 8, "4x2/cyclic", ["types", "pairs"]),
-]
-# Of these each choice gets one, and nodes where there are some; the few sections are quick ones.
-OTHER_RANKS = [(6, ""), (7, "3,2,2"), (9, ""), (6, "3x2"), (7, ""), (9, "3x3"), (16, "4x4")]
 QUICK_SECTIONS = ["roots", "pairs", "user_operators"]
 
-CHOICES = forced_choices()
+
+class Place(NamedTuple):
+    mpi: str
+    ranks: int
+    nodes: str  # pretended ones, "" for one node
+    sections: list[str]
+
+
+# `make conformance CONFORMANCE="--suite matrix"` runs everything on every MPI; here, what takes long goes to one place.
+PLACES = [
+    Place("openmpi5", 4, "", [*SECTIONS, "types", "pairs", "predefined"]),
+    Place("mpich5", 5, "2,1,2", [*SECTIONS, "types", "pairs", "derived", "large_counts"]),
+    Place("intel", 8, "4x2/cyclic", [*SECTIONS, "types", "pairs"]),
+]
+OTHER_RANKS = [
+    Place("openmpi5", ranks, nodes, QUICK_SECTIONS)
+    for ranks, nodes in [(6, ""), (7, "3,2,2"), (9, ""), (6, "3x2"), (7, ""), (9, "3x3"), (16, "4x4")]
+]
+
+
+def spread(places: list[Place]) -> list[tuple[Place, str]]:
+    """Each choice at one place, all of which come in turn; algorithms of two levels where there are nodes."""
+    with_nodes = [place for place in places if place.nodes]
+    return [
+        (place, choice)
+        for levels, fit in ((1, places), (2, with_nodes))
+        for place, choice in zip(cycle(fit), forced_choices([levels]), strict=False)
+    ]
+
+
+def id_of(value: Place | str) -> str | None:
+    return f"{value.mpi}-{value.ranks}" if isinstance(value, Place) else ""
 
 
 def test_the_registry_is_there():
-    assert len(CHOICES) > 1, f"{TOOL} lists no algorithms: build first (make build)"
+    assert len(spread(PLACES)) > 1, f"{TOOL} lists no algorithms: build first (make build)"
 
 
-def run_forced(
-    request: pytest.FixtureRequest,
-    runner: Runner,
-    place: tuple[str, int, str],
-    choice: str,
-    sections: list[str],
-) -> None:
-    name, ranks, nodes = place
-    mpi = installed(BY_NAME[name], request.config)
-    environment = {"UNISONO_ALGORITHM": choice, "COLLECTIVES_NATIVE": "1"} | (
-        {"UNISONO_NODES": nodes} if nodes else {}
-    )
-    command = [compile_program(mpi, "collectives"), *sections]
-    result = runner.unisono(mpi, ranks, command, environment, timeout=180).check()
+def run_forced(request: pytest.FixtureRequest, runner: Runner, place: Place, choice: str) -> None:
+    mpi = installed(BY_NAME[place.mpi], request.config)
+    environment = {"UNISONO_ALGORITHM": choice, "COLLECTIVES_NATIVE": "1"}
+    if place.nodes:
+        environment["UNISONO_NODES"] = place.nodes
+    command = [compile_program(mpi, "collectives"), *place.sections]
+    result = runner.unisono(mpi, place.ranks, command, environment, timeout=180).check()
     assert result.output.startswith("OK "), str(result)
     assert "unknown" not in result.errors, str(result)
 
 
-@pytest.mark.parametrize("turn", range(len(CHOICES)))
-@pytest.mark.parametrize(("name", "ranks", "nodes", "more"), PLACES, ids=[place[0] for place in PLACES])
-def test_forced(
-    request: pytest.FixtureRequest,
-    runner: Runner,
-    name: str,
-    ranks: int,
-    nodes: str,
-    more: list[str],
-    turn: int,
-):
-    """One node, and pretended ones: what is illegal there is refused, and the results are right all the same."""
-    run_forced(request, runner, (name, ranks, nodes), CHOICES[turn], SECTIONS + more)
+@pytest.mark.parametrize(("place", "choice"), spread(PLACES), ids=id_of)
+def test_forced(request: pytest.FixtureRequest, runner: Runner, place: Place, choice: str):
+    run_forced(request, runner, place, choice)
 
 
-@pytest.mark.parametrize("turn", range(len(CHOICES)))
-def test_forced_with_other_ranks(request: pytest.FixtureRequest, runner: Runner, turn: int):
-    ranks, nodes = OTHER_RANKS[turn % len(OTHER_RANKS)]
-    run_forced(request, runner, ("openmpi5", ranks, nodes), CHOICES[turn], QUICK_SECTIONS)
+@pytest.mark.parametrize(("place", "choice"), spread(OTHER_RANKS), ids=id_of)
+def test_forced_with_other_ranks(request: pytest.FixtureRequest, runner: Runner, place: Place, choice: str):
+    run_forced(request, runner, place, choice)
+
+
+def test_what_is_illegal_there_is_refused(request: pytest.FixtureRequest, runner: Runner):
+    """Algorithms of two levels on one node: the results are right all the same."""
+    run_forced(request, runner, PLACES[0], forced_choices([2])[0])

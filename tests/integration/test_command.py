@@ -16,7 +16,10 @@ import pytest
 from harness import Runner
 from mpis import Layout, Mpi
 
-pytestmark = pytest.mark.skipif(not harness.TOOL.is_file(), reason=f"{harness.TOOL} is not built")
+pytestmark = [
+    pytest.mark.each_library,
+    pytest.mark.skipif(not harness.TOOL.is_file(), reason=f"{harness.TOOL} is not built"),
+]
 
 COMMAND = [sys.executable, "-m", "unisono", "run"]
 SHOW = 'echo "$0 $UNISONO_LOG $LD_PRELOAD"'

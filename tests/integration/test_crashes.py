@@ -14,6 +14,8 @@ import pytest
 from harness import PROGRAMS, TOOL, Cluster, Runner, compile_program
 from mpis import Layout, Mpi
 
+pytestmark = pytest.mark.each_library
+
 TIMEOUT = 60
 RANKS = 3
 # Which way a call goes: its elements, and settings.

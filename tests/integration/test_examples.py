@@ -18,6 +18,8 @@ from demonstration.programs import COMPILER_FLAGS
 from harness import Runner
 from mpis import ROOT, Mpi
 
+pytestmark = pytest.mark.each_library
+
 NBODY = ROOT / "examples/nbody"
 HEAT = ROOT / "examples/heat/heat.py"
 NBODY_STEPS = ["--steps", "120"]

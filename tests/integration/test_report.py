@@ -11,6 +11,8 @@ from harness import Cluster, Runner, compile_program
 from job import Result
 from mpis import BY_NAME, Layout, Mpi
 
+pytestmark = pytest.mark.each_library
+
 
 def reported(
     runner: Runner, mpi: Mpi, what: str, ranks: int = 2, **settings: Any

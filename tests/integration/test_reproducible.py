@@ -76,7 +76,9 @@ def test_same_bits_whatever_is_forced(request: pytest.FixtureRequest, runner: Ru
         [
             forced(entry)
             for entry in algorithms()
-            if entry["operation"] == operation and entry["reproducible"] and (entry["levels"] == 1 or nodes)
+            if entry["operation"] == operation
+            and entry["reproducible"]
+            and entry["levels"] == (2 if nodes else 1)
         ]
         for operation in REDUCTIONS
     ]

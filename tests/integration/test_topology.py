@@ -14,6 +14,8 @@ import pytest
 from harness import Cluster, Runner, compile_program, installed
 from mpis import Layout, Mpi
 
+pytestmark = pytest.mark.each_library
+
 SECTIONS = ["counts", "in_place", "random"]
 # On five machines with a rank each, and on three with one or two.
 ALONE = ("5x1", "tree:2,3")

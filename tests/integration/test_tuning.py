@@ -17,6 +17,8 @@ import pytest
 from harness import Cluster, Runner, compile_program
 from mpis import Layout, Mpi
 
+pytestmark = pytest.mark.each_library
+
 OPERATIONS = "barrier,bcast,allreduce,alltoallv"
 
 

@@ -13,6 +13,8 @@ import pytest
 from harness import BUILD, Runner, compile_program, installed, seed_of_this_run
 from mpis import BY_NAME, Mpi
 
+pytestmark = pytest.mark.each_library
+
 FAULTY_SHIM = BUILD / "faulty/bin/unisono-exec"
 SPOILED = ["allreduce", "scan", "allgather", "bcast"]
 TIMEOUT = 100

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 from click.core import ParameterSource
 
@@ -10,10 +12,19 @@ from unisono import tool
 from unisono.errors import UsageError
 
 
+def require_sensible(settings: Mapping[str, tuple[str, str]]) -> None:
+    """Ends the command where a setting of the library makes no sense: a job would only warn of it, after it has started.
+    `settings` has, by the library's name, the value that the library would get and the words that gave it."""
+    words = [word for name, (value, _) in settings.items() for word in ("--set", f"{name}={value}")]
+    problems = tool.ask("settings", *words) if words else []
+    if problems:
+        raise UsageError("\n".join(f"{settings[one['name']][1]}: {one['problem']}" for one in problems))
+
+
 def require_algorithms(forced: str | None) -> None:
-    """Ends the command where `--algorithm` names what cannot be forced: a job would only warn of it, after it has started."""
-    for problem in tool.ask("settings", "--set", f"algorithm={forced}") if forced else []:
-        raise UsageError(f"--algorithm {forced}: {problem['problem']}")
+    """Ends the command where `--algorithm` names what cannot be forced."""
+    if forced:
+        require_sensible({"algorithm": (forced, f"--algorithm {forced}")})
 
 
 def given_words(context: click.Context) -> list[str]:

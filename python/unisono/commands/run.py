@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from unisono import places, tool
+from unisono.commands import given
 from unisono.errors import UnisonoError, UsageError
 from unisono.launch import process
 from unisono.launch.rewrite import Shim, rewrite
@@ -131,24 +132,18 @@ def settings_for_ranks(ctx: click.Context, environment: Mapping[str, str]) -> di
     return settings
 
 
-def require_sensible(ctx: click.Context) -> None:
-    """Ends the command where an option of the library that stands on the command line makes no sense: a job would only warn of
-    it, after it has started. (What stands in the environment may be meant for others.)"""
-    given: dict[str, str] = {}  # as it was typed, by the library's name
-    words: list[str] = []
+def _require_sensible(ctx: click.Context) -> None:
+    """Judges the options of the library that stand on the command line. (What stands in the environment may be meant for
+    others.)"""
+    settings: dict[str, tuple[str, str]] = {}
     for param in ctx.command.get_params(ctx):
         typed = ctx.params.get(param.name or "")
         if not isinstance(param, SettingOption) or typed is None or isinstance(typed, bool) or typed == ():
             continue
         one = _JOINTS[param.kind].join(typed) if isinstance(typed, tuple) else str(typed)
-        given[param.key] = f"{param.opts[0]} {one}"
-        words += [
-            "--set",
-            f"{param.key}={_machine_file(one) if param.key == 'machine' else param.setting(typed)}",
-        ]
-    problems = tool.ask("settings", *words) if words else []
-    if problems:
-        raise UsageError("\n".join(f"{given[one['name']]}: {one['problem']}" for one in problems))
+        value = _machine_file(one) if param.key == "machine" else param.setting(typed) or ""
+        settings[param.key] = (value, f"{param.opts[0]} {one}")
+    given.require_sensible(settings)
 
 
 def _machine_file(name: str) -> str:
@@ -189,7 +184,7 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
 
     `--report -` prints the report on standard error when the job has ended; `--report page.html` makes a page of it.
     """
-    require_sensible(ctx)
+    _require_sensible(ctx)
     settings = settings_for_ranks(ctx, os.environ)
     wanted = settings.get(REPORT, "")
     if wanted == "-" and not dry_run:

@@ -90,11 +90,14 @@ class Tuning:
                 if looked >= every
                 else f"{text} of {every}"
             )
-        return (
+        estimate = (
             f"{text} of {every} that may run here and differ: {seconds / every_s:.0%} of the time of an exhaustive search, "
             f"which would take about {every_s:.0f} s (an estimate: for each setting the mean time of the looks at its "
-            "operation and size). --prove makes that search, and says what is lost against it."
+            "operation and size)."
         )
+        if self.asked.is_proof:
+            return estimate
+        return f"{estimate} --prove makes that search, and says what is lost against it."
 
     def say(self) -> bool:
         """Prints what was found; whether all results were the MPI's."""

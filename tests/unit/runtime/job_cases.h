@@ -21,6 +21,17 @@ struct Setting {
   bool is_blocking = true;
 };
 
+// So many ranks on one node, on two alike in both orders, on three unlike ones, on a node each.
+inline std::vector<std::string> layouts_of(int size) {
+  std::vector<std::string> layouts = {""};
+  if (size >= 4 && size % 2 == 0)
+    layouts.push_back("2x" + std::to_string(size / 2)),
+        layouts.push_back("2x" + std::to_string(size / 2) + "/cyclic");
+  if (size >= 5) layouts.push_back("1,3," + std::to_string(size - 4));
+  if (size >= 2) layouts.push_back(std::to_string(size) + "x1");
+  return layouts;
+}
+
 inline std::string print(const Setting& s) {
   return std::to_string(s.size) + " ranks, nodes '" + s.nodes + "', algorithm '" + s.algorithm + "', count " +
          std::to_string(s.count) + (s.is_in_place ? ", in place" : "") + (s.has_gaps ? ", gaps" : "") +

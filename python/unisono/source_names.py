@@ -12,22 +12,15 @@ def text(algorithm: dict[str, Any]) -> str:
     return ", ".join(f"{named['name']} ({named['row']})" for named in algorithm["names_in_sources"])
 
 
-def meant(algorithms: Iterable[dict[str, Any]], name: str) -> list[str]:
-    """The algorithms that a source calls so, blanks and capitals aside, each once."""
+def hint(algorithms: Iterable[dict[str, Any]], name: str) -> str:
+    """What to say behind 'there is no such algorithm': which ones a source calls so, blanks and capitals aside, or nothing."""
 
     def plain(text: str) -> str:
         return text.replace(" ", "").lower()
 
-    return list(
-        dict.fromkeys(
-            algorithm["name"]
-            for algorithm in algorithms
-            if any(plain(named["name"]) == plain(name) for named in algorithm["names_in_sources"])
-        )
+    found = dict.fromkeys(
+        algorithm["name"]
+        for algorithm in algorithms
+        if any(plain(named["name"]) == plain(name) for named in algorithm["names_in_sources"])
     )
-
-
-def hint(algorithms: Iterable[dict[str, Any]], name: str) -> str:
-    """What to say behind 'there is no such algorithm': which ones a source calls so, or nothing."""
-    found = meant(algorithms, name)
     return f"; a source calls so {' and '.join(found)}" if found else ""

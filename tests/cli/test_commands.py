@@ -122,11 +122,6 @@ class TestShow:
             "json",
         ]
 
-    def test_a_sources_name(self, stage: Stage) -> None:
-        assert stage.unisono("show", "bcast", "--algorithm", "Binomial tree").returncode == 0
-        asked = stage.asked()[-1]
-        assert asked[asked.index("--algorithm") + 1] == "binomial"
-
     @pytest.mark.parametrize(
         ("name", "content"), [("f.svg", "<svg/>\n"), ("f.txt", "0 --> 1\n"), ("f.json", '{"steps": []}\n')]
     )
@@ -152,7 +147,6 @@ class TestShow:
         ("words", "says"),
         [
             ("bcast", "say which algorithm: --algorithm binomial | fused"),
-            ("bcast --algorithm frob", "bcast has no algorithm 'frob': --algorithm binomial | fused"),
             ("frob", "there are: bcast, allreduce"),
             ("bcast --algorithm binomial -o f.png", "must end in .svg, .txt, .json"),
             ("bcast --algorithm binomial --layout 4y2", "write 4x8"),

@@ -105,6 +105,17 @@ def test_show_refuses(stage: Stage, built: dict[str, str], words: list[str]) -> 
     assert answer.stderr.strip()
 
 
+def test_show_knows_a_sources_name(stage: Stage, built: dict[str, str]) -> None:
+    answer = stage.unisono("show", "alltoall", "--algorithm", "2D mesh", "--ranks", "4", environment=built)
+    assert answer.stdout.startswith("alltoall, mesh_2d: 4 ranks"), answer.stderr
+
+
+def test_show_names_the_algorithms_there_are(stage: Stage, built: dict[str, str]) -> None:
+    answer = stage.unisono("show", "bcast", "--algorithm", "frob", environment=built)
+    assert answer.returncode == 2
+    assert re.search("there is no algorithm 'frob' for bcast; there are .*binomial, .*chain", answer.stderr)
+
+
 def test_check(stage: Stage, built: dict[str, str]) -> None:
     answer = stage.unisono("check", "--operation", "bcast", "--ranks", "1-4", environment=built)
     assert answer.returncode == 0, answer.stderr

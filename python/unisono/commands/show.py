@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from unisono import files, source_names, tables, tool
+from unisono import files, tables, tool
 from unisono.commands.listing import algorithms_of
 from unisono.errors import UsageError
 
@@ -97,17 +97,9 @@ def command(
 ) -> None:
     """Draw an algorithm: time runs down the page, each rank has a column."""
     known = algorithms_of(operation)
-    names = [one["name"] for one in known]
-    if algorithm is not None and algorithm not in names:
-        called_so = source_names.meant(known, algorithm)
-        algorithm = called_so[0] if len(called_so) == 1 else algorithm
-    if algorithm is None or algorithm not in names:
-        problem = (
-            "say which algorithm"
-            if algorithm is None
-            else f"{operation} has no algorithm '{algorithm}'{source_names.hint(known, algorithm)}"
-        )
-        raise UsageError(f"{problem}: --algorithm {' | '.join(names)}")
+    if algorithm is None:
+        names = " | ".join(one["name"] for one in known)
+        raise UsageError(f"say which algorithm: --algorithm {names}")
     if output is not None and output.suffix not in _FORMATS:
         raise UsageError(f"{output}: the name must end in {', '.join(_FORMATS)}, which says what to write")
     in_layout = ranks_in(layout) if layout else None

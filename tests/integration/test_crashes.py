@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import job
@@ -66,8 +67,9 @@ def crashing(mpi: Mpi, runner: Runner) -> Crashing:
     return Crashing(mpi, runner)
 
 
-@pytest.mark.parametrize("mode", ["call", "start"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("mode", "way"), [*product(["call"], WAYS), ("start", "large"), ("start", "messages")]
+)
 def test_the_next_job_leaves_it_out(crashing: Crashing, way: str, mode: str):
     elements, settings = WAYS[way]
     result = crashing.run(mode, str(elements), settings=settings)

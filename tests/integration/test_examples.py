@@ -101,7 +101,7 @@ def test_nbody_gives_the_same_for_all_ranks(
     mpi: Mpi, nbody: Callable[..., Result], reference_mpi: Mpi
 ) -> None:
     reference = nbody(reference_mpi, 1, *NBODY_STEPS)
-    assert_same([reference, *(nbody(mpi, ranks, *NBODY_STEPS) for ranks in (1, 2, 3, 4))])
+    assert_same([reference, *(nbody(mpi, ranks, *NBODY_STEPS) for ranks in (2, 3))])
 
 
 def test_nbody_shares_few_bodies_among_many_ranks(mpi: Mpi, nbody: Callable[..., Result]) -> None:

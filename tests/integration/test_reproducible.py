@@ -70,7 +70,7 @@ def forced(entry: dict) -> str:
 @pytest.mark.parametrize("nodes", ["", "2,2"])
 def test_same_bits_whatever_is_forced(request: pytest.FixtureRequest, runner: Runner, nodes: str):
     """Every reproducible algorithm, one of each operation at a time; and others, whose refusal must not show."""
-    mpi = installed(BY_NAME["mpich5"], request.config)  # whose jobs start fastest
+    mpi = installed(BY_NAME["openmpi5"], request.config)
     environment = {**ON, "UNISONO_LOG": "quiet", **({"UNISONO_NODES": nodes} if nodes else {})}
     of_operations = [
         [

@@ -19,7 +19,7 @@ from unisono.errors import UnisonoError
 SCHEMA = "unisono-table"
 VERSION = 1
 _RANGES = ("bytes", "nodes", "ranks_per_node")
-_WORDS = ("oversubscribed", "placement", "operator", "form", "region")
+_WORDS = ("oversubscribed", "placement", "operator", "form", "region", "mpi")
 _CONDITIONS = ("operation", *_RANGES, *_WORDS)
 _CLASS_ENDS = [0, *(2**i for i in range(49))]
 
@@ -143,12 +143,22 @@ def meeting(first: Rule, second: Rule) -> Rule | None:
         if name in first or name in second:
             both[name] = [low, None if high == float("inf") else high]
     for name in _WORDS:
-        given = {json.dumps(rule[name]): rule[name] for rule in (first, second) if name in rule}
-        if len(given) > 1:
+        given = [rule[name] for rule in (first, second) if name in rule]
+        narrowest = next(
+            (word for word in given if all(_holds_word(name, other, word) for other in given)), None
+        )
+        if given and narrowest is None:
             return None
         if given:
-            both[name] = next(iter(given.values()))
+            both[name] = narrowest
     return both
+
+
+def _holds_word(name: str, word: Any, asked: Any) -> bool:
+    """Whether what holds for `word` holds for `asked`: MPIs go by how their names begin (`Open MPI 5` has `Open MPI 5.0.11`)."""
+    if name == "mpi" and asked is not None:
+        return f"{asked} ".replace(".", " ").startswith(f"{word} ".replace(".", " "))
+    return word == asked
 
 
 def _covers(rule: Rule, calls: Rule) -> bool:
@@ -159,7 +169,7 @@ def _covers(rule: Rule, calls: Rule) -> bool:
         (low, high), (first, last) = _limits(rule, name), _limits(calls, name)
         if first < low or last > high:
             return False
-    return all(name not in rule or rule[name] == calls.get(name) for name in _WORDS)
+    return all(name not in rule or _holds_word(name, rule[name], calls.get(name)) for name in _WORDS)
 
 
 def _limits(rule: Rule, name: str) -> tuple[float, float]:
@@ -194,6 +204,8 @@ def where_text(calls: Rule) -> str:
     parts += [calls[name] for name in ("placement", "operator", "form") if name in calls]
     if "region" in calls:
         parts.append(f"region {calls['region']}")
+    if "mpi" in calls:
+        parts.append(calls["mpi"])
     return ", ".join(parts) or "everywhere"
 
 

@@ -113,6 +113,7 @@ def _question_text(question: dict[str, Any]) -> str:
     parts += [question["operator"]] if "operator" in question else []
     parts += ["reproducible"] if question["reproducible"] else []
     parts += [f"region {question['region']}"] if question["region"] else []
+    parts += [question["mpi"]] if question["mpi"] else []
     return ", ".join(parts)
 
 

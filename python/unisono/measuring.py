@@ -24,10 +24,15 @@ _LEAST_ANSWER_TIMEOUT_S = 60
 _MOST_REQUEST_BYTES = 3000
 
 
-def mpi_words(library: str) -> str:
-    """What MPI_Get_library_version begins with, as people write it: `MPICH Version:      5.0.2` -> `MPICH 5.0.2`."""
-    words = library.replace(" Version:", "").replace("Library", "").replace("for Linux* OS", "")
-    return " ".join(words.split())
+_LIBRARIES = (("Open MPI v", "Open MPI"), ("Intel(R) MPI Library ", "Intel MPI"), ("MPICH Version:", "MPICH"))
+
+
+def mpi_name(library: str) -> str:
+    """What MPI_Get_library_version begins with, as reports and tables have it: `MPICH Version:      5.0.2` -> `MPICH 5.0.2`."""
+    for prefix, name in _LIBRARIES:
+        if library.startswith(prefix):
+            return " ".join([name, *library.removeprefix(prefix).split()[:1]])
+    return " ".join(library.split())
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ class Measurer:
                 "(`unisono run --dry-run --verbose` shows how)"
             )
         self.place = Place(
-            mpi_words(first["mpi"]),
+            mpi_name(first["mpi"]),
             first["ranks"],
             first["nodes"],
             (first["ranks_per_node"][0], first["ranks_per_node"][1]),

@@ -150,6 +150,7 @@ def _conditions(operation: str, place: Place, shares_cores: bool | None) -> dict
         "nodes": [place.nodes, place.nodes],
         "ranks_per_node": list(place.ranks_per_node),
         "placement": "consecutive" if place.is_consecutive else "scattered",
+        "mpi": place.mpi.partition(".")[0],
     }
     if shares_cores is not None:
         conditions["oversubscribed"] = shares_cores

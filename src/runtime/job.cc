@@ -320,6 +320,7 @@ tuning::Question Job::question(const Communicator& c, const Call& call, bool is_
                             .is_blocking = is_blocking,
                             .may_send = is_blocking || may_send_aside(c),
                             .is_oversubscribed = c.is_oversubscribed,
+                            .mpi = host_.library_name(),
                             .quarantined = &c.quarantined,
                             .left_out = &left_out_};
   // One decision serves every root.

@@ -15,7 +15,13 @@ std::vector<tuning::SourcedTable> Job::read_tables(std::vector<std::string>* war
   if (world_rank_ == 0) {
     packed = tuning::pack(tuning::read_table_texts(options_, store_place(), warnings));
   }
-  return tuning::tables_from(tuning::unpack(as_rank_0_has_it(std::move(packed))), warnings);
+  std::vector<tuning::SourcedTable> tables =
+      tuning::tables_from(tuning::unpack(as_rank_0_has_it(std::move(packed))), warnings);
+  for (const tuning::SourcedTable& sourced : tables) {
+    const std::string problem = tuning::only_for_others(sourced.table, host_.library_name());
+    if (!problem.empty()) warnings->push_back(problem);
+  }
+  return tables;
 }
 
 }  // namespace unisono::runtime

@@ -26,6 +26,11 @@ int Question::largest_node() const {
   return static_cast<int>(most);
 }
 
+bool names_mpi(std::string_view name, std::string_view mpi) {
+  if (!mpi.starts_with(name)) return false;
+  return mpi.size() == name.size() || mpi[name.size()] == ' ' || mpi[name.size()] == '.';
+}
+
 std::string Choice::text() const {
   std::string inside;
   for (const auto& [key, value] : parameters.values()) {

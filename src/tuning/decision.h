@@ -29,6 +29,7 @@ struct Question {
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
 
   std::string_view region;  // of the program, by its name; empty: none
+  std::string mpi;          // the job's MPI (Host::library_name); empty: not known
 
   // Algorithms that were found wrong on this communicator; null: none.
   const std::set<const algorithms::Descriptor*>* quarantined = nullptr;
@@ -38,6 +39,9 @@ struct Question {
   std::int64_t bytes() const;  // upper end of the class
   int largest_node() const;    // ranks on the fullest node
 };
+
+// "Open MPI 5", "Open MPI" and "Open MPI 5.0.11" name the MPI "Open MPI 5.0.11"; "Open MPI 5.0.1" does not.
+bool names_mpi(std::string_view name, std::string_view mpi);
 
 struct Choice {
   const algorithms::Descriptor* algorithm = nullptr;  // null: native

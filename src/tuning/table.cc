@@ -138,6 +138,9 @@ bool read_condition(const std::string& key, const Json& value, Conditions* when)
   } else if (key == "region") {
     when->region = text_from(value, key);
     if (when->region.empty()) throw RuleError("'region' is empty: leave it out for everywhere");
+  } else if (key == "mpi") {
+    when->mpi = text_from(value, key);
+    if (when->mpi.empty()) throw RuleError("'mpi' is empty: leave it out for every MPI");
   } else {
     return false;
   }
@@ -299,6 +302,7 @@ Json to_json(const Conditions& when) {
   if (when.is_commutative) json["operator"] = *when.is_commutative ? "commutative" : "ordered";
   if (when.is_blocking) json["form"] = *when.is_blocking ? "blocking" : "non-blocking";
   if (!when.region.empty()) json["region"] = when.region;
+  if (!when.mpi.empty()) json["mpi"] = when.mpi;
   return json;
 }
 

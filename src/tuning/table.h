@@ -39,6 +39,7 @@ struct Conditions {
   std::optional<bool> is_commutative;  // operator
   std::optional<bool> is_blocking;     // form
   std::string region;
+  std::string mpi;  // as names_mpi() reads it
 
   bool operator==(const Conditions&) const = default;
 };
@@ -89,6 +90,10 @@ ReadTable table_from_text(std::string_view text, const std::string& file);
 ReadTable table_from_file(const std::string& file);
 // The file's content; what went wrong, or empty.
 std::string read_table_file(const std::string& file, std::string* text);
+
+// "table site.json: all of its rules are for other MPIs (Open MPI 5), this is MPICH 5.0.2"; empty: some are
+// not.
+std::string only_for_others(const Table& table, std::string_view mpi);
 
 // Nodes and ranks per node: "4x8", "2-4x8", "*x8".
 std::string layout_text(const Conditions& when);

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "tuning/size_class.h"
 #include "tuning/table.h"
@@ -69,8 +71,10 @@ bool holds(const std::optional<bool>& asked, bool is_so) {
   return !asked || *asked == is_so;
 }
 
+// Where the MPI is not known (`unisono explain` without --mpi) every MPI's rules count.
 bool words_hold(const Conditions& when, const Question& question) {
-  return (when.region.empty() || when.region == question.region) &&
+  return (when.mpi.empty() || question.mpi.empty() || names_mpi(when.mpi, question.mpi)) &&
+         (when.region.empty() || when.region == question.region) &&
          holds(when.is_blocking, question.is_blocking) &&
          holds(when.is_oversubscribed, question.is_oversubscribed) &&
          (!when.is_commutative || *when.is_commutative == question.problem.is_commutative) &&
@@ -219,7 +223,7 @@ TableRules::TableRules(std::vector<SourcedTable> tables) : tables_(std::move(tab
 std::vector<TableRules::Match> TableRules::matches(const Question& question) const {
   struct Found {
     Factor distance;
-    bool is_everywhere;
+    std::pair<bool, bool> is_general;  // for all regions, for all MPIs
     Match match;
   };
   std::vector<Found> found;
@@ -233,10 +237,11 @@ std::vector<TableRules::Match> TableRules::matches(const Question& question) con
     const auto of_ranks = factor(when.ranks_per_node, ranks);
     if (!of_nodes || !of_ranks || !words_hold(when, question)) continue;
     const Factor distance = *of_nodes * *of_ranks * *of_size;
-    found.push_back({distance, when.region.empty(), {entry.rule, entry.table, distance > Factor{}}});
+    found.push_back(
+        {distance, {when.region.empty(), when.mpi.empty()}, {entry.rule, entry.table, distance > Factor{}}});
   }
   std::ranges::stable_sort(found, [](const Found& a, const Found& b) {
-    return a.distance != b.distance ? a.distance < b.distance : a.is_everywhere < b.is_everywhere;
+    return a.distance != b.distance ? a.distance < b.distance : a.is_general < b.is_general;
   });
   std::vector<Match> list;
   for (const Found& f : found) list.push_back(f.match);
@@ -245,6 +250,19 @@ std::vector<TableRules::Match> TableRules::matches(const Question& question) con
 
 std::string layout_text(const Conditions& when) {
   return range_text(when.nodes) + "x" + range_text(when.ranks_per_node);
+}
+
+std::string only_for_others(const Table& table, std::string_view mpi) {
+  std::set<std::string> others;
+  for (const Rule& rule : table.rules) {
+    if (rule.when.mpi.empty() || names_mpi(rule.when.mpi, mpi)) return {};
+    others.insert(rule.when.mpi);
+  }
+  if (others.empty()) return {};
+  std::string names;
+  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
+  return "table " + table.file + ": all of its rules are for other MPIs (" + names + "), this is " +
+         std::string(mpi);
 }
 
 std::string where_from(const TableRules::Match& match, const Question& question) {

@@ -151,6 +151,18 @@ def test_diff_goes_by_what_holds(tables: Tables) -> None:
     assert [(d["first"] is None, d["second"] is None) for d in found] == [(False, True), (True, False)]
 
 
+def test_diff_of_rules_for_some_mpis(tables: Tables) -> None:
+    """`Open MPI 5` and `Open MPI 5.0.11` meet, in the narrower one; two MPIs do not."""
+    first = tables.write("1.json", {**BARRIER, "mpi": "Open MPI 5"})
+    second = tables.write("2.json", {**BARRIER, "mpi": "Open MPI 5.0.11", "algorithm": "dissemination"})
+    (found,) = json.loads(tables.run("diff", first, second, "--json", status=1))
+    assert found["calls"]["mpi"] == "Open MPI 5.0.11"
+    assert "Open MPI 5.0.11" in tables.run("diff", first, second, status=1)
+    second = tables.write("2.json", {**BARRIER, "mpi": "Open MPI 50", "algorithm": "dissemination"})
+    found = json.loads(tables.run("diff", first, second, "--json", status=1))
+    assert [(d["first"] is None, d["second"] is None) for d in found] == [(False, True), (True, False)]
+
+
 def test_merge(tables: Tables) -> None:
     other = {**RING, "algorithm": "native", "time_us": 1}
     first = tables.write("1.json", RING, machine="m", mpi="Open MPI 5")

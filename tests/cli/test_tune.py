@@ -15,7 +15,7 @@ from unisono import bench, search_space, tuning
 from unisono.commands.tune import budget_in_seconds
 from unisono.commands.tune_run import shares_cores
 from unisono.main import cli
-from unisono.measuring import JobError, Measurer, Place, mpi_words
+from unisono.measuring import JobError, Measurer, Place, mpi_name
 from unisono.predictions import Predictions
 from unisono.search_space import Candidate, parse
 from unisono.searching import Tuner
@@ -278,6 +278,7 @@ def test_rules_keep_what_they_were_measured_under():
     """A rule must not pass for one of another placement, or of cores that are shared."""
     (rule,) = tuning.rules([outcome("bcast", 8, ring=2.0)], PLACE, shares_cores=True)
     assert (rule["placement"], rule["oversubscribed"], rule["measured_bytes"]) == ("consecutive", True, 8)
+    assert rule["mpi"] == "Test MPI 1"
     scattered = Place("Test MPI 1.0", 16, 4, (4, 4), False)
     (rule,) = tuning.rules([outcome("gatherv", 8, flat=2.0)], scattered)
     assert rule["placement"] == "scattered"
@@ -377,12 +378,13 @@ def test_wrong_budget(text: str):
     ("library", "wanted"),
     [
         ("MPICH Version:      5.0.2", "MPICH 5.0.2"),
-        ("Open MPI v5.0.11", "Open MPI v5.0.11"),
-        ("Intel(R) MPI Library 2021.18 for Linux* OS", "Intel(R) MPI 2021.18"),
+        ("Open MPI v5.0.11", "Open MPI 5.0.11"),
+        ("Intel(R) MPI Library 2021.18 for Linux* OS", "Intel MPI 2021.18"),
+        ("Another  MPI 3", "Another MPI 3"),
     ],
 )
 def test_name_of_an_mpi(library: str, wanted: str):
-    assert mpi_words(library) == wanted
+    assert mpi_name(library) == wanted
 
 
 def test_a_job_that_does_not_start(tmp_path: Path):

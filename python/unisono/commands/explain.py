@@ -24,7 +24,11 @@ _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
     "--table", "names", metavar="FILE", multiple=True, help="Application table; may come several times."
 )
 @click.option("--algorithm", metavar="LIST", help="Force algorithms, as in `unisono run --algorithm`.")
-@click.option("--mpi", metavar="NAME", help="With what was learned under this MPI: 'Open MPI 5.0.11'.")
+@click.option(
+    "--mpi",
+    metavar="NAME",
+    help="With what was learned, and what rules say, under this MPI: 'Open MPI 5.0.11'.",
+)
 @click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes: a file, or tree:4x8.")
 @click.option(
     "--machine",

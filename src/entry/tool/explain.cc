@@ -49,6 +49,7 @@ Question question_from(const Arguments& arguments) {
                          shm::SliceShape::stream_bytes_of(question.problem.size, channel_bytes) != 0;
   question.is_blocking = !arguments.has("non-blocking");
   question.is_oversubscribed = arguments.has("oversubscribed");
+  question.mpi = arguments.text("mpi", "");
   return question;
 }
 
@@ -185,7 +186,8 @@ TableJson to_json(const Question& question) {
                     {"form", question.is_blocking ? "blocking" : "non-blocking"},
                     {"oversubscribed", question.is_oversubscribed},
                     {"reproducible", question.problem.is_reproducible},
-                    {"region", question.region}};
+                    {"region", question.region},
+                    {"mpi", question.mpi}};
   if (is_reduction(operation)) json["operator"] = question.problem.is_commutative ? "commutative" : "ordered";
   return json;
 }

@@ -148,6 +148,18 @@ TEST_F(TablesTest, WhatWasLearnedServesTheNextJob) {
   EXPECT_EQ(decisions(report)[2], "3x2 8: ring (learned)");
 }
 
+TEST_F(TablesTest, ATableOfAnotherMpiIsNotUsedAndSaysSo) {
+  const std::string file =
+      table("other.json", R"({"operation": "allreduce", "mpi": "Open MPI 99", "algorithm": "ring"})");
+  ::setenv("UNISONO_TABLE", file.c_str(), 1);
+  const nlohmann::json report = run();
+  for (const std::string& line : decisions(report)) EXPECT_EQ(line.find("table"), std::string::npos) << line;
+  ASSERT_EQ(report["warnings"].size(), 1u) << report["warnings"];
+  EXPECT_NE(report["warnings"].dump().find("all of its rules are for other MPIs (Open MPI 99)"),
+            std::string::npos)
+      << report["warnings"];
+}
+
 TEST_F(TablesTest, WhatIsWrongIsSaidAndTheRestHolds) {
   const std::string good = table("good.json", R"({"operation": "allreduce", "algorithm": "nosuch"},
                                                  {"operation": "allreduce", "bytes": [8, 8], "algorithm": "ring"})");

@@ -104,6 +104,35 @@ TEST(TableRulesTest, AllConditionsCount) {
             2);
 }
 
+TEST(TableRulesTest, RulesOfOneMpi) {
+  Question q = question(Operation::allreduce, "4x4", 4096);
+  EXPECT_EQ(fit(R"(, "mpi": "Open MPI 5")", q), 2) << "where the MPI is not known all count";
+  q.mpi = "Open MPI 5.0.11";
+  for (const char* name : {"Open MPI", "Open MPI 5", "Open MPI 5.0", "Open MPI 5.0.11"})
+    EXPECT_EQ(fit(std::string(R"(, "mpi": ")") + name + '"', q), 2) << name;
+  for (const char* name :
+       {"Open MPI 4", "Open MPI 5.0.1", "Open MPI 50", "Ope", "MPICH", "Open MPI 5.0.11.2"})
+    EXPECT_EQ(fit(std::string(R"(, "mpi": ")") + name + '"', q), 0) << name;
+  std::vector<SourcedTable> tables;
+  tables.push_back(application(R"({"operation": "allreduce", "algorithm": "ring"},
+                                  {"operation": "allreduce", "mpi": "Intel MPI", "algorithm": "native"})"));
+  Decider d = decider(std::move(tables));
+  EXPECT_EQ(d.decide(q).name(), "ring");
+  q.mpi = "Intel MPI 2021.18.1";
+  EXPECT_EQ(d.decide(q).name(), "native") << "the rule that names the MPI goes first";
+}
+
+TEST(TableRulesTest, ATableForOtherMpis) {
+  const SourcedTable sourced =
+      application(R"({"operation": "allreduce", "mpi": "Open MPI 5", "algorithm": "ring"},
+                     {"operation": "bcast", "mpi": "MPICH", "algorithm": "native"})");
+  EXPECT_EQ(only_for_others(sourced.table, "MPICH 5.0.2"), "");
+  EXPECT_EQ(
+      only_for_others(sourced.table, "Intel MPI 2021.18.1"),
+      "table app.json: all of its rules are for other MPIs (MPICH, Open MPI 5), this is Intel MPI 2021.18.1");
+  EXPECT_EQ(only_for_others({}, "MPICH 5.0.2"), "");
+}
+
 TEST(TableRulesTest, RegionsComeFirst) {
   std::vector<SourcedTable> tables;
   tables.push_back(application(R"({"operation": "allreduce", "algorithm": "ring"},

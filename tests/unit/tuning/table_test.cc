@@ -32,7 +32,7 @@ std::string problem_of(const std::string& rule) {
 constexpr const char* full_rule = R"rule({
   "operation": "allreduce", "bytes": [1025, 65536], "nodes": [4, 4], "ranks_per_node": [2, null],
   "oversubscribed": false, "placement": "consecutive", "operator": "commutative", "form": "blocking",
-  "region": "solve", "algorithm": "two_level_ring(segment=65536,window=3)", "time_us": 12.5,
+  "region": "solve", "mpi": "Open MPI 5", "algorithm": "two_level_ring(segment=65536,window=3)", "time_us": 12.5,
   "interval_us": [12, 13.5], "samples": 200,
   "others": [{"algorithm": "native", "time_us": 20.25, "samples": 10}, {"algorithm": "ring", "time_us": 30}],
   "origin": "measured", "measured_bytes": 4096, "note": "quiet machine"})rule";
@@ -51,6 +51,7 @@ TEST(TableTest, ARuleIsReadInFull) {
   EXPECT_EQ(rule.when.is_commutative, true);
   EXPECT_EQ(rule.when.is_blocking, true);
   EXPECT_EQ(rule.when.region, "solve");
+  EXPECT_EQ(rule.when.mpi, "Open MPI 5");
   ASSERT_NE(rule.chosen.algorithm.algorithm, nullptr);
   EXPECT_EQ(rule.chosen.algorithm.algorithm->name, "two_level_ring");
   EXPECT_EQ(rule.chosen.algorithm.parameters.get("segment"), 65536);

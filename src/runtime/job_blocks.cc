@@ -2,10 +2,10 @@
 // Calls on uneven blocks: through the lines of shared memory, where the algorithm is the fused one; what is
 // left then, and all other algorithms, by schedules.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/log.h"
 #include "runtime/crash_site.h"
 #include "runtime/job.h"
@@ -200,8 +200,7 @@ class LineBlocks {
   }
   void copy_own() {
     if (exchange_.is_in_place) return;
-    const std::size_t bytes = got_.bytes(exchange_.rank);
-    if (bytes != 0) std::memcpy(got_.at(exchange_.rank), sent_.at(exchange_.rank), bytes);
+    copy_bytes(got_.at(exchange_.rank), sent_.at(exchange_.rank), got_.bytes(exchange_.rank));
   }
   template <class Do>
   void for_others(Do what) {

@@ -91,8 +91,7 @@ ReadTable table_from_file(const std::string& file);
 // The file's content; what went wrong, or empty.
 std::string read_table_file(const std::string& file, std::string* text);
 
-// "table site.json: all of its rules are for other MPIs (Open MPI 5), this is MPICH 5.0.2"; empty: some are
-// not.
+// "table site.json: all of its rules are for other MPIs (Open MPI 5), this is MPICH 5.0.2", or empty.
 std::string only_for_others(const Table& table, std::string_view mpi);
 
 // Nodes and ranks per node: "4x8", "2-4x8", "*x8".

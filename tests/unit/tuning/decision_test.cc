@@ -162,8 +162,18 @@ TEST(DecisionTest, SmallScansAndScatteredReductionsAreFused) {
 TEST(DecisionTest, LargeMessagesAreCutWhereEachRankHasACore) {
   Decider decider;
   decider.add(make_rules());
+  const auto piece = [&](Operation operation, std::int64_t bytes) {
+    return decider.decide(question(operation, "2", bytes)).parameters.get("piece");
+  };
+  for (const Operation operation :
+       {Operation::bcast, Operation::scatter, Operation::scan, Operation::exscan}) {
+    EXPECT_EQ(piece(operation, 128 << 10), 64 << 10) << name(operation) << ": both copy at the same time";
+    EXPECT_EQ(piece(operation, 1 << 20), 128 << 10) << name(operation);
+    EXPECT_EQ(piece(operation, 4 << 20), 256 << 10) << name(operation);
+  }
+  for (const Operation operation : {Operation::allreduce, Operation::alltoall, Operation::gather})
+    EXPECT_EQ(piece(operation, 128 << 10), 256 << 10) << name(operation) << ": few waits";
   Question q = question(Operation::bcast, "2", 1 << 20);
-  EXPECT_EQ(decider.decide(q).parameters.get("piece"), 256 << 10);
   q.is_oversubscribed = true;
   EXPECT_EQ(decider.decide(q).parameters.get("piece"), 0);
 }

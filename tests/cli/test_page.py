@@ -254,6 +254,19 @@ class TestAsking:
         assert [r["operation"] for r in self.LEARNED if circumstances.holds(r)] == operations
 
     @needs_build
+    def test_mpis_are_asked_about_apart(self, tmp_path: Path) -> None:
+        rules = [
+            {"operation": "barrier", "ranks_per_node": [4, 4], "mpi": mpi, "algorithm": algorithm}
+            for mpi, algorithm in (("Open MPI 5", "native"), ("MPICH", "dissemination"))
+        ]
+        source = sources.load(table_file(tmp_path, rules))
+        found = {
+            one.circumstances.text(): [answer["choice"]["algorithm"] for _, _, answer in one.answers]
+            for one in asking.ask(source, [])
+        }
+        assert found == {", Open MPI 5": ["native"], ", MPICH": ["dissemination"]}
+
+    @needs_build
     def test_each_is_asked_about(self, tmp_path: Path) -> None:
         rules = [rule | {"algorithm": "native"} for rule in self.LEARNED]
         source = sources.load(table_file(tmp_path, rules))

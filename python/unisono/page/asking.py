@@ -26,6 +26,7 @@ class Circumstances:
     is_ordered: bool = False
     is_non_blocking: bool = False
     region: str = ""
+    mpi: str = ""
 
     def holds(self, rule: Mapping[str, Any]) -> bool:
         """Whether a rule may be for calls in these circumstances."""
@@ -35,6 +36,7 @@ class Circumstances:
             ("operator", self.is_ordered, own.is_ordered),
             ("form", self.is_non_blocking, own.is_non_blocking),
             ("region", self.region, own.region),
+            ("mpi", self.mpi, own.mpi),
         )
         return all(name not in rule or asked == wanted for name, asked, wanted in pairs)
 
@@ -42,7 +44,8 @@ class Circumstances:
         words = ["--oversubscribed"] if self.is_oversubscribed else []
         words += ["--ordered"] if self.is_ordered else []
         words += ["--non-blocking"] if self.is_non_blocking else []
-        return [*words, "--region", self.region] if self.region else words
+        words += ["--region", self.region] if self.region else []
+        return [*words, "--mpi", self.mpi] if self.mpi else words
 
     def text(self) -> str:
         """What is to be said of them, behind the layout."""
@@ -50,6 +53,7 @@ class Circumstances:
         parts += ["ordered operators"] if self.is_ordered else []
         parts += ["non-blocking"] if self.is_non_blocking else []
         parts += [f"region {self.region}"] if self.region else []
+        parts += [self.mpi] if self.mpi else []
         return "".join(f", {part}" for part in parts)
 
 
@@ -60,6 +64,7 @@ def of_rule(rule: Mapping[str, Any]) -> Circumstances:
         is_ordered=rule.get("operator") == "ordered",
         is_non_blocking=rule.get("form") == "non-blocking",
         region=rule.get("region", ""),
+        mpi=rule.get("mpi", ""),
     )
 
 

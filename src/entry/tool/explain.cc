@@ -63,7 +63,7 @@ std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* 
   if (arguments.has("table")) options->table.clear();
   for (const std::string& file : arguments.all("table")) options->table += file + ":";
   tuning::StorePlace place;
-  if (arguments.has("mpi")) {
+  if (arguments.has("mpi") && (arguments.has("cache") || !arguments.has("no-environment"))) {
     place = tuning::store_place(tuning::cache_directory(options->cache), tuning::machine_name(),
                                 arguments.text("mpi"), *chosen_layout(arguments, standard_ranks));
   }

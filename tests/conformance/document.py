@@ -35,6 +35,14 @@ NOTES = {
         "enlarges the last bit. With `--reproducible`, and with allreduce and reduce left to the MPI, all digits are the native ones; each run "
         "of either repeats its own."
     ),
+    ("scalapack", "xdsyevr (the summary)"): (
+        "The same three checks of 136 fail in each run, all collectives left to the MPI included; residuals are small there. The program "
+        "branches on values that it never set, natively too (valgrind: 20 places in each rank); not traced to these checks yet."
+    ),
+    ("stress", "seed-2 run"): (
+        "24 threads on two cores: 3.0 s natively, 4.2 to 4.5 s under Unisono, but now and then a minute or more, in which single threads that are "
+        "ready to run get no turn (`docs/roadmap.md`, Linux 6.18). It ended in 21 s when it was run again."
+    ),
 }
 VARIANTS_TEXT = "\n".join(
     f"- *{WORDS[name]}*{', on two pretended nodes' if name == 'two_level' else ''}: `{' '.join(options).replace(',', ', ')}`"

@@ -36,8 +36,9 @@ NOTES = {
         "of either repeats its own."
     ),
     ("scalapack", "xdsyevr (the summary)"): (
-        "The same three checks of 136 fail in each run, all collectives left to the MPI included; residuals are small there. The program "
-        "branches on values that it never set, natively too (valgrind: 20 places in each rank); not traced to these checks yet."
+        "The program's verdicts go by what it finds on its stack: valgrind shows branches on values that were never set, natively too, and "
+        "without Unisono five and more checks fail where each MPI call leaves bytes of 0xff behind on the stack. Residuals are small in all of "
+        "them; the three that fail under Unisono do so with all collectives left to the MPI as well."
     ),
     ("stress", "seed-2 run"): (
         "24 threads on two cores: 3.0 s natively, 4.2 to 4.5 s under Unisono, but now and then a minute or more, in which single threads that are "

@@ -168,8 +168,12 @@ def _by_size(of: Sequence[Outcome], limits: Limits, ranks: int) -> list[dict[str
             found.append(measured)
             continue
         # Between two sizes the border is half the way in powers of two, or where the algorithm may not run any more: what has
-        # won at the next size serves those beyond.
-        high = None if i + 1 == len(of) else _between(outcome.bytes, of[i + 1].bytes)
+        # won at the next size serves those beyond. Beyond the last size what has won there does, but for the own choice: it
+        # is made anew for each size, so that the rule ends (and serves sizes near to it, as rules do).
+        if i + 1 < len(of):
+            high = _between(outcome.bytes, of[i + 1].bytes)
+        else:
+            high = outcome.bytes if measured["algorithm"] == outcome.cell.algorithm else None
         limit = limits(outcome.operation, measured["algorithm"], ranks)
         if limit is not None and (high is None or limit < high):
             high = max(limit, outcome.bytes)

@@ -274,6 +274,15 @@ def test_rules_cover_all_sizes_once():
         assert [other["algorithm"] for other in rule["others"]] == ["native", "own_choice"]
 
 
+def test_the_own_choice_is_made_anew_beyond_the_last_size():
+    """It goes by the size (pieces, segments): what it was at the last one is no choice for those far beyond."""
+    found = tuning.rules([outcome("bcast", size, own=2.0) for size in (8, 64 * KIB)], PLACE)
+    assert [(rule["algorithm"], rule["bytes"][1]) for rule in found] == [
+        ("own_choice", 512),
+        ("own_choice", 64 * KIB),
+    ]
+
+
 def test_rules_keep_what_they_were_measured_under():
     """A rule must not pass for one of another placement, or of cores that are shared."""
     (rule,) = tuning.rules([outcome("bcast", 8, ring=2.0)], PLACE, shares_cores=True)

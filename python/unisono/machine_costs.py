@@ -32,6 +32,13 @@ GIVING_WAITS = ("yield", "futex")  # those that give their core away
 # Collective calls whose steps are known: what is left of their time is the call's own.
 CALLS = (("barrier", 0), ("allgather", 8), ("alltoall", 8), ("allreduce", 8), ("allgather", 512))
 FUSED_CALL = "call barrier:fused"
+# Calls by messages of ranks that share cores: what they take beyond the model's other parts is how a core changes from one that waits.
+MESSAGE_CALLS = (
+    ("barrier", "dissemination", 0),
+    ("allgather", "pairwise", 8),
+    ("alltoall", "pairwise", 8),
+    ("allreduce", "recursive_doubling", 8),
+)
 _JUMP = 1.15  # from one size to the next, beyond what bytes account for: the MPI changes its protocol between
 _HALVINGS = 3
 _ROUND_S, _LEAST_ROUND_S = 0.06, 0.002
@@ -103,6 +110,8 @@ def _inside_a_node(shares_cores: bool) -> Iterator[Question]:
     yield Question("copy_by_all", "node", MIB)
     for what in ("get", "group_seg_put", "group_seg_get"):
         yield from (Question(what, "node", size) for size in SEGMENT_SIZES)
+    if shares_cores:
+        yield from (Question(f"call {name}:{by}", "node", size) for name, by, size in MESSAGE_CALLS)
     # Ranks that share a core and keep it while they wait take a scheduler's tick for each step: no choice.
     yield from (
         Question("group_sync", "node", wait=wait) for wait in (GIVING_WAITS if shares_cores else WAITS)

@@ -18,6 +18,7 @@ from unisono.machine_costs import (
     FUSED_LINES,
     FUSED_SIZES,
     KIB,
+    MESSAGE_CALLS,
     MIB,
     OVERLAP_SIZES,
     PIECE_SIZES,
@@ -42,6 +43,11 @@ Document = dict[str, Any]
 
 def rounded(number: float) -> float:
     return float(f"{max(0.0, number):.4g}")
+
+
+def number(of: Any) -> float:
+    """A file's value, with or without its interval."""
+    return float(of["value"] if isinstance(of, dict) else of)
 
 
 def value(estimate: Estimate) -> Document:
@@ -230,6 +236,32 @@ def _call_and_step(steps: np.ndarray, left: np.ndarray) -> tuple[float, float]:
     return float(call), float(step)
 
 
+def message_switch(
+    costs: Costs, predicted: Mapping[float, Mapping[tuple[str, str, int], float]]
+) -> Document | None:
+    """message_switch_us: of those tried, the one by which MESSAGE_CALLS are predicted best (the least sum of the logarithms' errors,
+    since one call alone may go in step with the turns); the interval is that of the calls' own. `predicted`: microseconds by it."""
+    measured = {
+        call: estimate
+        for call in MESSAGE_CALLS
+        if (estimate := costs.estimate(Question(f"call {call[0]}:{call[1]}", "node", call[2]))) is not None
+    }
+    if not measured or not predicted:
+        return None
+
+    def best(times: Mapping[tuple[str, str, int], float]) -> float:
+        def error(tried: float) -> float:
+            by = predicted[tried]
+            return sum(abs(float(np.log(by[call] / (us * US)))) for call, us in times.items() if call in by)
+
+        return min(sorted(predicted), key=error)
+
+    found = [
+        best({call: getattr(one, key) for call, one in measured.items()}) for key in ("value", "low", "high")
+    ]
+    return {"value": rounded(found[0]), "low": rounded(min(found)), "high": rounded(max(found))}
+
+
 def network_card(costs: Costs, place: Place) -> Document | None:
     """What several pairs between two nodes at once take, a message of all of them together."""
     pairs = place.ranks_per_node[0]
@@ -381,10 +413,13 @@ def machine(
     made.pop("call_us", None)
     made.pop("step_us", None)
     switched = costs.estimate(Question("switch", "pair"), "switch")
+    ratio = number(made.get("message_switch_us", made["switch_us"])) / number(made["switch_us"])
     if switched is not None:
         made["switch_us"] = value(switched)
     else:
         taken.append("switch_us")
+    # As in the base machine, until it is known by message_switch().
+    made["message_switch_us"] = rounded(ratio * number(made["switch_us"]))
     shared = shared_memory(costs, place, channel_bytes)
     taken += [f"shared_memory.{key}" for key in made["shared_memory"] if key not in shared]
     made["shared_memory"] |= shared

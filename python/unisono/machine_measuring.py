@@ -14,7 +14,11 @@ from unisono import machine_costs, machine_fit, machines, tool
 from unisono.machine import processor_name, usable_cores
 from unisono.machine_costs import Question
 from unisono.measuring import Measurer, Place
+from unisono.predictions import predicted_us
+from unisono.search_space import parse
 
+# As parts of switch_us: from a look for messages that costs nothing to several turns without one.
+_MESSAGE_SWITCHES = (1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.3, 2.65, 3.0)
 # What the measuring program is told, and what the job needs for it.
 PROGRAM_OPTIONS = ["--serve", "--sizes", str(max(*machine_costs.LINK_SIZES, *machine_costs.COPY_SIZES))]
 SETTINGS = {"UNISONO_CHANNEL_BYTES": str(machine_costs.CHANNEL_BYTES)}
@@ -52,13 +56,18 @@ def describe(
     }
     document = machine_fit.machine(costs, place, cores, base, _channel_bytes(base), all_facts | dict(facts))
     document["note"] = f"measured with {place.mpi} on {processor_name()}, {place.layout}"
-    return document | machine_fit.calls(costs, _predicted_calls(document))
+    document |= machine_fit.calls(costs, _predicted_calls(document))
+    switch = machine_fit.message_switch(costs, _predicted_by_messages(document, place, costs))
+    if switch is not None:
+        document["message_switch_us"] = switch
+    else:
+        document["measured"]["not_measured"].append("message_switch_us")
+    return document
 
 
 def _channel_bytes(base: Mapping[str, Any]) -> int:
     """The product's own, not what measuring needs."""
-    given = base["shared_memory"]["channel_bytes"]
-    return int(given["value"] if isinstance(given, dict) else given)
+    return int(machine_fit.number(base["shared_memory"]["channel_bytes"]))
 
 
 def _predicted_calls(document: Mapping[str, Any]) -> dict[tuple[str, int], tuple[float, float]]:
@@ -72,6 +81,29 @@ def _predicted_calls(document: Mapping[str, Any]) -> dict[tuple[str, int], tuple
             [one] = answer["predictions"]
             if one["us"] is not None:
                 found[name, size] = (float(one["us"]), one["steps"] / answer["ranks"])
+    return found
+
+
+def _predicted_by_messages(
+    document: Mapping[str, Any], place: Place, costs: machine_costs.Costs
+) -> dict[float, dict[tuple[str, str, int], float]]:
+    """Microseconds of machine_costs.MESSAGE_CALLS on the ranks of a node, by each message_switch_us that is tried."""
+    asked = [
+        call
+        for call in machine_costs.MESSAGE_CALLS
+        if costs.estimate(Question(f"call {call[0]}:{call[1]}", "node", call[2])) is not None
+    ]
+    switch_us = machine_fit.number(document["switch_us"])
+    found: dict[float, dict[tuple[str, str, int], float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for factor in _MESSAGE_SWITCHES if asked else ():
+            tried = factor * switch_us
+            file = machines.write(document | {"message_switch_us": tried}, Path(folder) / "machine.json")
+            layout = f"1x{place.ranks_per_node[1]}"
+            for call in asked:
+                [us] = predicted_us(str(file), layout, call[0], call[2], [parse(call[1])])
+                if us is not None:
+                    found.setdefault(tried, {})[call] = us
     return found
 
 

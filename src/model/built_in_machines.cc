@@ -67,6 +67,7 @@ Machine typical() {
       "nodes, as is published of such networks; copies and flags as measured on one processor";
   machine.cores_per_node = 48;
   machine.switch_us = 1.4;
+  machine.message_switch_us = 2;
   machine.node = link_from({.latency_us = 0.2,
                             .overhead_us = 0.15,
                             .gap_us = 0.2,

@@ -115,6 +115,9 @@ std::int32_t LiveSteps::load() {
       program_ = {};
       break;
     }
+    const bool is_at_call =
+        stages_of_call_ > 0 && round_ == 0 && stage_ % static_cast<std::size_t>(stages_of_call_) == 0;
+    if (is_at_call && waiting_ > 0) break;
     load_stage();
   }
   return begin;

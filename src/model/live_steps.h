@@ -83,6 +83,9 @@ class LiveSteps {
   static LiveSteps compiled(const schedule::Problem& problem, const schedule::Program& program,
                             const CallSize& size, int local_size);
 
+  // The program is several calls of so many stages, each of which begins when all before it is done.
+  void set_stages_of_call(int stages) { stages_of_call_ = stages; }
+
   // Asks for further rounds as far as there is room; the first new step's number. Nothing new: end().
   std::int32_t load();
   std::int32_t begin() const { return first_; }
@@ -133,6 +136,7 @@ class LiveSteps {
   CallSize size_;
   int local_size_ = 1;
   int most_waiting_ = 1;
+  int stages_of_call_ = 0;  // 0: it is one call
   const std::function<int(int)>* index_of_ = nullptr;
   schedule::Units units_;
   std::vector<StageUse> uses_;

@@ -127,11 +127,12 @@ struct Machine {
   std::string name;
   std::string note;  // where the numbers come from
   int cores_per_node = 1;
-  Value call_us = 0;  // a collective call that runs a schedule, beside its steps
-  Value step_us = 0;  // each step of a schedule, beside what it does
-  Value switch_us;    // a core changes from one rank to another
-  Link node;          // messages of the host inside a node
-  Link network;       // and between nodes
+  Value call_us = 0;        // a collective call that runs a schedule, beside its steps
+  Value step_us = 0;        // each step of a schedule, beside what it does
+  Value switch_us;          // a core changes from one rank to another
+  Value message_switch_us;  // the same, from one that waits for messages: it asks its MPI for them
+  Link node;                // messages of the host inside a node
+  Link network;             // and between nodes
   NetworkCard card;
   SharedMemory shared;
   Curve overlap_penalty_us;  // ovp(m), section 4.5: what copying m bytes costs messages that are under way

@@ -138,6 +138,7 @@ Machine machine_from(const ordered_json& json) {
   machine.call_us = reader.value("call_us", 0);
   machine.step_us = reader.value("step_us", 0);
   machine.switch_us = reader.value("switch_us");
+  machine.message_switch_us = reader.value("message_switch_us", machine.switch_us);
   machine.node = link_from(reader.inner("node"));
   machine.network = link_from(reader.inner("network"));
   const Reader card = reader.inner("network_card");
@@ -222,6 +223,7 @@ std::string to_json(const Machine& machine) {
                              {"call_us", json_of(machine.call_us)},
                              {"step_us", json_of(machine.step_us)},
                              {"switch_us", json_of(machine.switch_us)},
+                             {"message_switch_us", json_of(machine.message_switch_us)},
                              {"node", json_of(machine.node)},
                              {"network", json_of(machine.network)},
                              {"network_card",

@@ -50,6 +50,7 @@ void VirtualRun::move_data(int index, std::int32_t number, std::int32_t piece, d
       std::max(node.memory_us, begins) + machine_.shared.memory_us_per_byte * static_cast<double>(bytes);
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
   rank.core_free_us = std::max(rank.core_free_us, node.memory_us);
+  hold_core(index, rank.core_free_us);
   // Section 4.5: the node's messages under way get their data later, by up to what the copy takes.
   const double penalty = std::min(cost, machine_.overlap_penalty_us.at(bytes));
   if (node.card_out_us > begins) node.card_out_us += penalty;
@@ -86,7 +87,9 @@ void VirtualRun::raise_flag(int index, std::int32_t number, std::int64_t tick) {
     }
     channel.waiting[i] = channel.waiting.back();
     channel.waiting.pop_back();
-    end_await(await, now_);
+    give(await.index,
+         {.kind = Task::Kind::end_await, .step = await.step, .piece = await.piece, .other = await.local_rank},
+         now_);
   }
 }
 
@@ -102,16 +105,17 @@ void VirtualRun::await(int index, std::int32_t number, std::int32_t piece, doubl
                     .local_rank = step.kind == StepKind::await ? step.peer : -1};
   Channel& channel = node_of(index).channels[static_cast<std::size_t>(use.channel)];
   if (channel.has_reached(await.local_rank, await.tick)) {
-    end_await(await, us);
+    end_await(index, number, piece, us, await.local_rank);
   } else {
     channel.waiting.push_back(await);
   }
 }
 
-void VirtualRun::end_await(const Await& await, double us) {
-  const int flags = await.local_rank < 0 ? locals_of(await.index) : 1;
+void VirtualRun::end_await(int index, std::int32_t number, std::int32_t piece, double us,
+                           std::int32_t local_rank) {
+  const int flags = local_rank < 0 ? locals_of(index) : 1;
   const double cost = flags * machine_.shared.await_us;
-  push_finish(await.index, await.step, await.piece, take_core(await.index, us, cost) + cost);
+  push_finish(index, number, piece, take_core(index, us, cost) + cost);
 }
 
 namespace {
@@ -128,13 +132,15 @@ int sources_of(StepKind kind, std::int32_t peer, int local_rank, int local_size)
 }  // namespace
 
 bool VirtualRun::has_heard(const Fused& fused, const LiveStep& step, int index) const {
-  const std::int32_t locals = locals_of(index);
+  const auto has_come = [&](std::int32_t local_rank) {
+    return fused.has_come.size() > static_cast<std::size_t>(local_rank) &&
+           fused.has_come[static_cast<std::size_t>(local_rank)];
+  };
   const std::int32_t local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
-  if (has_one_source(step.kind))
-    return fused.has_come.size() > static_cast<std::size_t>(step.peer) &&
-           fused.has_come[static_cast<std::size_t>(step.peer)];
-  if (is_heard(step.kind, step.peer, locals - 1, 0)) return fused.arrived == locals;
-  return fused.first_missing >= local_rank;  // those before it
+  if (has_one_source(step.kind)) return has_come(step.peer);
+  const bool is_of_those_before = !has_one_sink(step.kind) && !is_heard(step.kind, step.peer, 1, 0);
+  if (is_of_those_before) return fused.first_missing >= local_rank;
+  return fused.arrived - (has_come(local_rank) ? 1 : 0) == locals_of(index) - 1;
 }
 
 // What the rank has to say it writes at once; then it waits for those that it needs.
@@ -188,7 +194,7 @@ void VirtualRun::enter_fused(int index, std::int32_t operation, std::int32_t loc
     }
     fused.waiting[i] = fused.waiting.back();
     fused.waiting.pop_back();
-    read_fused(other, number, now_);
+    give(other, {.kind = Task::Kind::read_fused, .step = number}, now_);
   }
 }
 

@@ -24,6 +24,26 @@ namespace {
 // From so many steps on one node is run for all, where that is the same.
 constexpr std::int64_t many_steps = 400'000;
 
+// Where ranks share cores, short calls follow each other without all ranks having had a turn in between: what
+// a loop of them takes is no more than a part of what one by itself does, or a half where all wait for all.
+// So does `unisono bench` measure them: in batches below this size.
+constexpr std::int64_t batched_bytes = 16 * 1024;
+constexpr int calls_of_batch = 16;
+
+bool is_sharing_cores(const patterns::Layout& layout, const Machine& machine) {
+  return std::ranges::any_of(layout.ranks_of,
+                             [&](const auto& locals) { return std::ssize(locals) > machine.cores_per_node; });
+}
+
+// The same call so many times, each of which begins when the rank is done with the one before.
+Program repeated(Program program, int calls) {
+  const std::vector<schedule::Stage> once = program.stages;
+  for (int call = 1; call < calls; ++call) {
+    program.stages.insert(program.stages.end(), once.begin(), once.end());
+  }
+  return program;
+}
+
 CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine) {
   // What is reduced has elements: doubles, as far as the bytes are some.
   std::int64_t element_bytes = 1;
@@ -102,9 +122,18 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
     return prediction;
   }
   run_options.most_pieces = most;
-  const Outcome result = run_in_virtual_time(problem, build, node ? equal : size, machine,
-                                             node ? *std::move(node) : everyone(problem.layout), run_options);
-  prediction.us = result.us;
+  const bool is_batch = size.elements * size.element_bytes < batched_bytes && !node &&
+                        is_sharing_cores(*problem.layout, machine) && steps * calls_of_batch <= many_steps;
+  const int calls = is_batch ? calls_of_batch : 1;
+  const BuildProgram build_batch = [&](const Problem& own) {
+    Program program = build(own);
+    run_options.stages_of_call = static_cast<std::int32_t>(program.stages.size());
+    return repeated(std::move(program), calls);
+  };
+  const Outcome result =
+      run_in_virtual_time(problem, is_batch ? build_batch : build, node ? equal : size, machine,
+                          node ? *std::move(node) : everyone(problem.layout), run_options);
+  prediction.us = result.us / calls;
   prediction.problem = result.problem;
   prediction.pieces = result.pieces;
   prediction.most_waiting = result.most_waiting;

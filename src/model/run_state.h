@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run in virtual time under way: messages are in virtual_time.cc, the node's steps in node_time.cc.
+// A run in virtual time under way: messages are in virtual_time.cc, the node's steps in node_time.cc, whose
+// turn it is where ranks share cores in shared_cores.cc.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <queue>
 #include <unordered_map>
@@ -27,7 +29,8 @@ class VirtualRun {
     reach,   // a message is at its receiver's port
     arrive,  // and in its memory
     flag,    // a raised flag is seen: `piece` is the channel, `step` the tick
-    fused    // what a rank writes in a fused operation is seen: `piece` is the operation's number
+    fused,   // what a rank writes in a fused operation is seen: `piece` is the operation's number
+    turn     // core `piece` of node `index` comes to the rank whose turn it is
   };
   struct Event {
     double us = 0;
@@ -60,17 +63,34 @@ class VirtualRun {
     bool is_apart = false;
   };
 
-  struct RankState {
-    double core_free_us = 0;  // the rank's own work is done
-    double out_free_us = 0, in_free_us = 0;
-    std::int32_t fused = 0;  // operations that it came to
-    bool has_begun = false;
-    bool is_finished = false;
-  };
   struct Await {
     std::int32_t index, step, piece;
     std::int64_t tick;
     std::int32_t local_rank;  // whose flag; -1: all
+  };
+  // What a rank does with a core: kept until it is its turn where cores are shared.
+  struct Task {
+    enum class Kind : std::uint8_t { start, take_in, end_await, read_fused } kind = Kind::start;
+    std::int32_t step = 0, piece = 0;
+    std::int32_t other = 0;  // take_in: the message; end_await: whose flag
+  };
+  struct RankState {
+    double core_free_us = 0;  // the rank's own work is done
+    double out_free_us = 0, in_free_us = 0;
+    std::int32_t fused = 0;  // operations that it came to
+    std::int32_t calls_begun = 0;
+    std::int32_t receives = 0;  // that wait for their messages
+    bool is_finished = false;
+    std::deque<Task> tasks;
+  };
+  // A core that ranks share: each in turn has it until it has nothing to do.
+  struct Core {
+    std::vector<int> sharers;  // indices
+    std::size_t at = 0;        // of sharers: whose turn it is
+    int tasks = 0;             // of all of them
+    bool is_idle = false;      // the turn goes round since then
+    double idle_since_us = 0;
+    double free_us = 0;
   };
   struct Channel {
     std::vector<std::int64_t> flags;  // by local rank, as others see them
@@ -93,14 +113,12 @@ class VirtualRun {
   struct NodeState {
     double card_out_us = 0, card_in_us = 0;  // free from then on
     double memory_us = 0;
-    double resume_us = 0;           // until a rank that waited has a core again
-    std::vector<double> core_free;  // where ranks share cores
+    std::vector<Core> cores;  // where ranks share them
     std::vector<Channel> channels;
     std::vector<Fused> fused;
   };
 
   void set_up_flags(int index);
-  void set_up_node(int node);
   NodeState& node_of(int index) {
     return nodes_[static_cast<std::size_t>(crew_.node_of[static_cast<std::size_t>(index)])];
   }
@@ -124,6 +142,9 @@ class VirtualRun {
   }
   double take_core_alone(int index, double us, double work_us);
   void start(int index, std::int32_t number, std::int32_t piece, double us);
+  // Does the task now, or when it is the rank's turn.
+  void give(int index, const Task& task, double us);
+  void run(int index, const Task& task, double us);
 
   static bool is_empty_message(const LiveStep& step, std::int64_t elements);
   const MessageCost& message_cost(bool is_apart, std::int64_t bytes);
@@ -134,13 +155,21 @@ class VirtualRun {
   void take_in(int index, std::int32_t recv, std::int32_t piece, double us, std::int32_t message);
   std::int32_t new_message(const Message& message);
 
+  // --- shared_cores.cc ---
+  void set_up_cores(int node);
+  Core* core_of(int index);  // null: the rank has one of its own
+  void hold_core(int index, double until_us);
+  double switch_us(int index) const;
+  void keep(int index, Core* core, const Task& task);
+  void turn(int node, std::int32_t core);
+
   // --- node_time.cc ---
   void move_data(int index, std::int32_t number, std::int32_t piece, double us);
   double moving_us(const LiveStep& step, std::int64_t bytes) const;
   void signal(int index, std::int32_t number, std::int32_t piece, double us);
   void raise_flag(int index, std::int32_t channel, std::int64_t tick);
   void await(int index, std::int32_t number, std::int32_t piece, double us);
-  void end_await(const Await& await, double us);
+  void end_await(int index, std::int32_t number, std::int32_t piece, double us, std::int32_t local_rank);
   void start_fused(int index, std::int32_t number, double us);
   void enter_fused(int index, std::int32_t operation, std::int32_t local_rank);
   // Is what the step waits for there?

@@ -40,17 +40,10 @@ VirtualRun::VirtualRun(const schedule::Problem& problem, const BuildProgram& bui
                          ? LiveSteps::compiled(own, program, size, locals)
                          : LiveSteps(own, std::move(program), size, locals, options.most_waiting,
                                      crew.is_for_others ? &crew.index_of : nullptr));
+    steps_.back().set_stages_of_call(options.stages_of_call);
     set_up_flags(static_cast<int>(index));
   }
-  for (std::size_t node = 0; node < nodes_.size(); ++node) set_up_node(static_cast<int>(node));
-}
-
-void VirtualRun::set_up_node(int node) {
-  const auto locals = static_cast<double>(crew_.indices_of[static_cast<std::size_t>(node)].size());
-  NodeState& state = nodes_[static_cast<std::size_t>(node)];
-  if (locals <= machine_.cores_per_node) return;
-  state.core_free.assign(static_cast<std::size_t>(machine_.cores_per_node), 0);
-  state.resume_us = locals / machine_.cores_per_node * machine_.switch_us;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) set_up_cores(static_cast<int>(node));
 }
 
 // A rank without node steps in a stage stands at its end from the start.
@@ -105,6 +98,9 @@ void VirtualRun::handle(const Event& event) {
     case EventKind::fused:
       enter_fused(event.index, event.piece, event.step);
       break;
+    case EventKind::turn:
+      turn(event.index, event.piece);
+      break;
   }
 }
 
@@ -133,7 +129,7 @@ void VirtualRun::consider(int index, std::int32_t number, double us) {
   while (step.started < step.pieces && step.started - step.done < window &&
          steps.may_start(step, step.started)) {
     const std::int32_t piece = step.started++;
-    start(index, number, piece, us);
+    give(index, {.kind = Task::Kind::start, .step = number, .piece = piece}, us);
     for (const std::int32_t next : step.waited_by) {
       if (has_start_wait(steps, next, number)) consider(index, next, us);
     }
@@ -165,31 +161,45 @@ void VirtualRun::finish(int index, std::int32_t number, std::int32_t piece) {
   if (is_done) load(index, now_);
 }
 
-// A core: of the rank alone, or shared. Who waited until now gets it only when all others that share it have
-// had a turn: depth x ranks / cores x switch time.
+// A core: of the rank alone, or the one whose turn it has.
 double VirtualRun::take_core_alone(int index, double us, double work_us) {
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
-  NodeState& node = node_of(index);
   double start = std::max(us, rank.core_free_us);
-  if (!node.core_free.empty()) {
-    if (us > rank.core_free_us && us > 0) start += node.resume_us;
-    double& core =
-        node.core_free[static_cast<std::size_t>(crew_.local_rank_of[index]) % node.core_free.size()];
-    if (work_us > 0) {
-      start = std::max(start, core);
-      core = start + work_us;
-    }
-  }
+  if (const Core* core = core_of(index); core != nullptr && work_us > 0)
+    start = std::max(start, core->free_us);
   rank.core_free_us = start + work_us;
+  if (work_us > 0) hold_core(index, rank.core_free_us);
   return start;
+}
+
+void VirtualRun::give(int index, const Task& task, double us) {
+  if (Core* core = core_of(index)) {
+    keep(index, core, task);
+  } else {
+    run(index, task, us);
+  }
+}
+
+void VirtualRun::run(int index, const Task& task, double us) {
+  switch (task.kind) {
+    case Task::Kind::start:
+      return start(index, task.step, task.piece, us);
+    case Task::Kind::take_in:
+      return take_in(index, task.step, task.piece, us, task.other);
+    case Task::Kind::end_await:
+      return end_await(index, task.step, task.piece, us, task.other);
+    case Task::Kind::read_fused:
+      return read_fused(index, task.step, us);
+  }
 }
 
 void VirtualRun::start(int index, std::int32_t number, std::int32_t piece, double us) {
   LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
-  if (!rank.has_begun) {
+  const std::int32_t call = options_.stages_of_call > 0 ? step.stage / options_.stages_of_call : 0;
+  if (rank.calls_begun <= call) {
     // A call that is one fused step goes a shorter way, which its own cost contains.
-    rank.has_begun = true;
+    rank.calls_begun = call + 1;
     if (!is_fused(step.kind)) rank.core_free_us += machine_.call_us;
   }
   switch (step.kind) {
@@ -291,7 +301,9 @@ void VirtualRun::arrive(std::int32_t number) {
   if (is_first) return;  // the receive comes later
   const std::int32_t recv = found->second;
   meetings_.erase(found);
-  take_in(message.key.to, recv, message.key.piece, now_, number);
+  --ranks_[static_cast<std::size_t>(message.key.to)].receives;
+  give(message.key.to,
+       {.kind = Task::Kind::take_in, .step = recv, .piece = message.key.piece, .other = number}, now_);
 }
 
 void VirtualRun::receive(int index, std::int32_t number, std::int32_t piece, double us) {
@@ -301,7 +313,10 @@ void VirtualRun::receive(int index, std::int32_t number, std::int32_t piece, dou
   }
   const MessageKey key{crew_.index_of(step.peer), index, step.stage, step.round, step.ordinal, piece};
   const auto [found, is_first] = meetings_.try_emplace(key, number);
-  if (is_first) return;  // the message comes later
+  if (is_first) {  // the message comes later
+    ++ranks_[static_cast<std::size_t>(index)].receives;
+    return;
+  }
   const std::int32_t message = found->second;
   meetings_.erase(found);
   take_in(index, number, piece, us, message);

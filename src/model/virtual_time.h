@@ -38,6 +38,7 @@ struct RunOptions {
   std::int64_t most_pieces = std::int64_t{1} << 62;        // give up after so many
   int most_waiting = 12;                                   // of a rank, before further rounds are asked for
   bool is_compiled = false;                                // go by the executor's own dependencies
+  std::int32_t stages_of_call = 0;                         // of several calls in one program; 0: it is one
   std::function<void(std::int64_t pieces)> progress = {};  // now and then
 };
 

@@ -147,6 +147,30 @@ def test_a_call_and_its_steps_are_told_apart() -> None:
     assert machine_fit.calls(Costs(), predicted) == {}
 
 
+def test_how_a_core_changes_from_one_that_waits_for_messages(base: dict[str, Any]) -> None:
+    """Of the values that are tried, the one by which the calls come out; one call that goes in step with the turns does not mislead."""
+    place = Place("Test MPI 1.0", 8, 1, (8, 8), True, 2)
+    calls = machine_costs.MESSAGE_CALLS
+    asked = {(q.what, q.bytes) for q in machine_costs.plan(place, 2) if q.group == "node"}
+    assert {(f"call {name}:{by}", size) for name, by, size in calls} <= asked
+    assert not any(q.what == "call barrier:dissemination" for q in machine_costs.plan(place, 8))
+    predicted = {
+        tried: {call: 3 + tried * (2 + i) for i, call in enumerate(calls)} for tried in (1.0, 2.0, 4.0)
+    }
+    costs = Costs()
+    for call in calls:
+        us = predicted[2.0][call] * (3 if call == calls[0] else 1)
+        samples = us * 1e-6 * np.linspace(0.999, 1.001, 11)
+        costs.add(Question(f"call {call[0]}:{call[1]}", "node", call[2]), {"time": samples})
+    assert machine_fit.message_switch(costs, predicted) == {"value": 2.0, "low": 2.0, "high": 2.0}
+    assert machine_fit.message_switch(Costs(), predicted) is None
+    # Where it is not measured it stands to a switch as on the base machine, which knows of none here.
+    made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {})
+    assert made["message_switch_us"] == 1.5
+    made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base | {"message_switch_us": 18}, 1 << 22, {})
+    assert made["message_switch_us"] == 3.0
+
+
 def test_several_pairs_share_a_card(base: dict[str, Any]) -> None:
     card = machine_fit.network_card(costs_of(TWO_NODES), TWO_NODES)
     assert card is not None and close(card["us_per_byte"], BETA) and close(card["message_us"], 0.25)

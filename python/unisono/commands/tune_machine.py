@@ -205,6 +205,7 @@ def _shared_rows(document: Mapping[str, Any], findings: Mapping[str, Any]) -> li
         if key in document:
             rows.append((text, _text(document[key])))
     rows.append(("switch between ranks on a core", _text(document["switch_us"])))
+    rows.append(("the same, from one that waits for messages", _text(document["message_switch_us"])))
     rows += [(f"synchronise the node, wait {wait}", _text(of)) for wait, of in findings["waits_us"].items()]
     return rows
 

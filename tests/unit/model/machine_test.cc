@@ -113,6 +113,9 @@ TEST(Machine, SaysWhatIsWrongWithAFile) {
   bad["node"]["plogp"]["os_us"] = {{"bytes", {0, 8}}, {"us", {1, 2, 3}}};
   EXPECT_EQ(problem_of(bad), "node.plogp.os_us: has not as many us as bytes");
   bad = good;
+  bad["message_switch_us"] = -1;
+  EXPECT_EQ(problem_of(bad), "message_switch_us: is no number from 0 on");
+  bad["message_switch_us"] = 2;
   bad["switch_us"] = -1;
   EXPECT_EQ(problem_of(bad), "switch_us: is no number from 0 on");
   bad["switch_us"] = {{"low", 1}};

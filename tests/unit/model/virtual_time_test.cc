@@ -129,17 +129,67 @@ TEST(VirtualTime, CopiesShareTheNodesMemory) {
   EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "shared", "4", 1000, machine), 10 + 3 * 10);
 }
 
-// Where cores are shared, who waited gets one after all others had a turn: depth x ranks / cores x switch.
-TEST(VirtualTime, ContextSwitchesAreCounted) {
+Outcome run_once(Operation operation, const char* name, const std::string& layout, std::int64_t bytes,
+                 const Machine& machine) {
+  const auto* algorithm = algorithms::find(operation, name);
+  const auto build = [algorithm](const Problem& own) {
+    return algorithm->build(own, with_standards(*algorithm));
+  };
+  return run(problem_on(operation, layout), build, bytes, machine);
+}
+
+Machine of_turns(int cores) {
   Machine machine = messages_alone();
-  machine.switch_us = 1.5;
-  machine.cores_per_node = 8;
-  const double alone = predicted(Operation::bcast, "chain", "8", 100, machine);
-  machine.cores_per_node = 2;
-  EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "chain", "8", 100, machine), alone + 7 * 4 * 1.5);
-  EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "binomial", "8", 100, machine), 3 * (11 + 4 * 1.5));
+  machine.switch_us = machine.message_switch_us = 1.5;
+  machine.cores_per_node = cores;
+  return machine;
+}
+
+// Four ranks on one core: the turn comes to each every 6 us. The message to rank 1 is there at 11, its turns
+// are at 1.5, 7.5, 13.5; that to rank 2 at 24.5, turns at 3, 9, 15, 21, 27; that to rank 3 at 38, turn
+// at 40.5.
+TEST(VirtualTime, RanksThatShareACoreTakeTurns) {
+  Machine machine = of_turns(1);
+  EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4", 100, machine).us, 40.5);
+  machine.cores_per_node = 4;
+  EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4", 100, machine).us, 3 * 11);
+}
+
+TEST(VirtualTime, WhoWaitsForMessagesMayGiveItsCoreAwayMoreSlowly) {
+  Machine machine = of_turns(1);
+  machine.message_switch_us = 15;
+  EXPECT_GT(run_once(Operation::bcast, "chain", "4", 100, machine).us, 60);
+  // Nobody waits for a message here.
+  EXPECT_DOUBLE_EQ(run_once(Operation::barrier, "fused", "4", 0, machine).us,
+                   run_once(Operation::barrier, "fused", "4", 0, of_turns(1)).us);
+}
+
+// Eight ranks on two cores have written at 4.5, which is seen at 5.5; the last one's next turn is at 10.5. In
+// a loop each further call takes one turn of everybody: 6.
+TEST(VirtualTime, ShortCallsFollowEachOtherWhereCoresAreShared) {
+  Machine machine = of_turns(2);
   machine.shared.flag_us = 1;
-  EXPECT_DOUBLE_EQ(predicted(Operation::barrier, "fused", "8", 0, machine), 1 + 4 * 1.5);
+  EXPECT_DOUBLE_EQ(run_once(Operation::barrier, "fused", "8", 0, machine).us, 10.5);
+  EXPECT_DOUBLE_EQ(predicted(Operation::barrier, "fused", "8", 0, machine), (10.5 + 15 * 6) / 16);
+  // Where not all wait for all, many calls are made in one turn.
+  const double bcast_us = run_once(Operation::bcast, "fused", "8", 8, machine).us;
+  EXPECT_LT(predicted(Operation::bcast, "fused", "8", 8, machine), bcast_us / 10);
+  // Large ones come one by one.
+  const double large_us = run_once(Operation::bcast, "chain", "8", 1 << 16, machine).us;
+  EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "chain", "8", 1 << 16, machine), large_us);
+}
+
+// A reduction's root hears all others, wherever it is; what it brings itself it need not see first.
+TEST(VirtualTime, TheRootOfAFusedReductionWaitsForAllOthers) {
+  Machine machine = messages_alone();
+  machine.shared.flag_us = 1;
+  machine.shared.line_us = 2;
+  for (const int root : {0, 1, 3}) {
+    const Problem problem = problem_on(Operation::reduce, "4", root);
+    const auto* fused = algorithms::find(Operation::reduce, "fused");
+    const auto build = [fused](const Problem& own) { return fused->build(own, with_standards(*fused)); };
+    EXPECT_DOUBLE_EQ(run(problem, build, 8, machine).us, 2 + 1 + 3 * 2) << root;
+  }
 }
 
 // Four ranks on two cores copy in turns.

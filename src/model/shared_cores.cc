@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose turn it is on cores that ranks share, in virtual time: a rank has its core until it has nothing to
+// do, and then gives it to the next one, which takes a switch. Ranks that wait take their turns as well: each
+// looks whether it may go on.
+#include <algorithm>
+#include <cmath>
+
+#include "model/run_state.h"
+
+namespace unisono::model {
+
+void VirtualRun::set_up_cores(int node) {
+  const std::vector<int>& locals = crew_.indices_of[static_cast<std::size_t>(node)];
+  if (std::ssize(locals) <= machine_.cores_per_node) return;
+  std::vector<Core>& cores = nodes_[static_cast<std::size_t>(node)].cores;
+  cores.resize(static_cast<std::size_t>(machine_.cores_per_node));
+  for (std::size_t local = 0; local < locals.size(); ++local) {
+    cores[local % cores.size()].sharers.push_back(locals[local]);
+  }
+  for (std::size_t core = 0; core < cores.size(); ++core) {
+    push({.us = 0, .kind = EventKind::turn, .index = node, .piece = static_cast<std::int32_t>(core)});
+  }
+}
+
+VirtualRun::Core* VirtualRun::core_of(int index) {
+  std::vector<Core>& cores = node_of(index).cores;
+  if (cores.empty()) return nullptr;
+  return &cores[static_cast<std::size_t>(crew_.local_rank_of[static_cast<std::size_t>(index)]) %
+                cores.size()];
+}
+
+void VirtualRun::hold_core(int index, double until_us) {
+  if (Core* core = core_of(index)) core->free_us = std::max(core->free_us, until_us);
+}
+
+// Until the next rank has the core that this one gives away.
+double VirtualRun::switch_us(int index) const {
+  return ranks_[static_cast<std::size_t>(index)].receives > 0 ? machine_.message_switch_us
+                                                              : machine_.switch_us;
+}
+
+void VirtualRun::keep(int index, Core* core, const Task& task) {
+  ranks_[static_cast<std::size_t>(index)].tasks.push_back(task);
+  ++core->tasks;
+  if (!core->is_idle) return;
+  core->is_idle = false;
+  // The turn went round meanwhile, some times in full.
+  double round_us = 0;
+  for (const int sharer : core->sharers) round_us += switch_us(sharer);
+  double turn_us = core->idle_since_us;
+  if (round_us > 0) {
+    turn_us += std::floor((now_ - turn_us) / round_us) * round_us;
+    for (; turn_us < now_; core->at = (core->at + 1) % core->sharers.size()) {
+      turn_us += switch_us(core->sharers[core->at]);
+    }
+  }
+  push({.us = std::max(now_, turn_us),
+        .kind = EventKind::turn,
+        .index = crew_.node_of[static_cast<std::size_t>(index)],
+        .piece = static_cast<std::int32_t>(core - node_of(index).cores.data())});
+}
+
+void VirtualRun::turn(int node, std::int32_t number) {
+  Core& core = nodes_[static_cast<std::size_t>(node)].cores[static_cast<std::size_t>(number)];
+  const auto next_turn = [&](double us) {
+    push({.us = us, .kind = EventKind::turn, .index = node, .piece = number});
+  };
+  const int index = core.sharers[core.at];
+  std::deque<Task>& tasks = ranks_[static_cast<std::size_t>(index)].tasks;
+  if (!tasks.empty()) {
+    const Task task = tasks.front();
+    tasks.pop_front();
+    --core.tasks;
+    run(index, task, now_);
+    next_turn(std::max(now_, core.free_us));
+  } else if (core.tasks > 0) {
+    core.at = (core.at + 1) % core.sharers.size();
+    next_turn(now_ + switch_us(index));
+  } else {
+    core.is_idle = true;
+    core.idle_since_us = now_;
+  }
+}
+
+}  // namespace unisono::model

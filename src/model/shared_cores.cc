@@ -66,13 +66,18 @@ void VirtualRun::turn(int node, std::int32_t number) {
     push({.us = us, .kind = EventKind::turn, .index = node, .piece = number});
   };
   const int index = core.sharers[core.at];
-  std::deque<Task>& tasks = ranks_[static_cast<std::size_t>(index)].tasks;
+  RankState& rank = ranks_[static_cast<std::size_t>(index)];
+  std::deque<Task>& tasks = rank.tasks;
+  // It looks more than once before it gives its core away.
+  const bool is_about_to_go_on = rank.out_free_us > now_ && rank.out_free_us < now_ + switch_us(index);
   if (!tasks.empty()) {
     const Task task = tasks.front();
     tasks.pop_front();
     --core.tasks;
     run(index, task, now_);
     next_turn(std::max(now_, core.free_us));
+  } else if (is_about_to_go_on) {
+    next_turn(rank.out_free_us);
   } else if (core.tasks > 0) {
     core.at = (core.at + 1) % core.sharers.size();
     next_turn(now_ + switch_us(index));

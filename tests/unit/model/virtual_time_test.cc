@@ -179,6 +179,16 @@ TEST(VirtualTime, ShortCallsFollowEachOtherWhereCoresAreShared) {
   EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "chain", "8", 1 << 16, machine), large_us);
 }
 
+// Seven messages keep the root's port for 1.4, less than a switch takes: it goes on in the same turn. Where a
+// switch takes less, each call waits for the root's next turn.
+TEST(VirtualTime, WhoIsAboutToSendOnKeepsItsCore) {
+  Machine machine = of_turns(2);
+  machine.node.hockney = {0.2, 0};
+  EXPECT_LT(predicted(Operation::bcast, "flat", "8", 8, machine), 2.0);
+  machine.switch_us = machine.message_switch_us = 1.1;
+  EXPECT_GT(predicted(Operation::bcast, "flat", "8", 8, machine), 4 * 1.1 * 15 / 16);
+}
+
 // A reduction's root hears all others, wherever it is; what it brings itself it need not see first.
 TEST(VirtualTime, TheRootOfAFusedReductionWaitsForAllOthers) {
   Machine machine = messages_alone();

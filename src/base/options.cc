@@ -175,7 +175,8 @@ std::vector<OptionSpec> learning_options() {
            "predicted to take three times as long as the MPI; see also learn_prune. A file that rank 0 "
            "reads, or the name of one "
            "that `unisono tune --only measure` has left in the cache directory, or of a built-in one "
-           "(docs/models.md). Nothing: the one of this host, else a usual machine; none: no predictions.",
+           "(docs/models.md). Nothing: the one of this host, else a usual machine with the cores that the "
+           "job has; none: no predictions.",
            &Options::machine),
       number("startup_test", "UNISONO_STARTUP_TEST", "integer", "learning",
              "Without learning, where a table decides that was not tuned for just this layout and size: test "

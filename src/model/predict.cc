@@ -122,16 +122,19 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
     return prediction;
   }
   run_options.most_pieces = most;
-  const bool is_batch = size.elements * size.element_bytes < batched_bytes && !node &&
-                        is_sharing_cores(*problem.layout, machine) && steps * calls_of_batch <= many_steps;
-  const int calls = is_batch ? calls_of_batch : 1;
+  int calls = 1;
+  if (size.elements * size.element_bytes < batched_bytes && !node &&
+      is_sharing_cores(*problem.layout, machine)) {
+    const std::int64_t allowed = std::min(many_steps, most) / std::max<std::int64_t>(1, steps);
+    calls = static_cast<int>(std::clamp<std::int64_t>(allowed, 1, calls_of_batch));
+  }
   const BuildProgram build_batch = [&](const Problem& own) {
     Program program = build(own);
     run_options.stages_of_call = static_cast<std::int32_t>(program.stages.size());
     return repeated(std::move(program), calls);
   };
   const Outcome result =
-      run_in_virtual_time(problem, is_batch ? build_batch : build, node ? equal : size, machine,
+      run_in_virtual_time(problem, calls > 1 ? build_batch : build, node ? equal : size, machine,
                           node ? *std::move(node) : everyone(problem.layout), run_options);
   prediction.us = result.us / calls;
   prediction.problem = result.problem;

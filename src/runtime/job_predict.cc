@@ -4,6 +4,7 @@
 // expect the same, so rank 0's file holds for all.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/files.h"
@@ -70,7 +71,12 @@ void Job::find_machine() {
     }
   }
   const bool has_network = patterns::Layout::from_labels(node_labels_).nodes() > 1;
+  const bool is_built_in = !read.machine || model::find_built_in(options_.machine) != nullptr;
   if (!read.machine) read.machine = *model::find_built_in(has_network ? "ethernet" : "typical");
+  // What is built in has the cores of some server.
+  if (is_built_in) {
+    read.machine->cores_per_node = std::ranges::min(cores_, {}, &shm::CoreShare::cores).cores;
+  }
   predict_ = [machine = *std::move(read.machine)](const tuning::Question& question,
                                                   const tuning::Choice& choice) {
     const model::Candidate asked{choice.algorithm, choice.parameters};

@@ -179,6 +179,20 @@ TEST(VirtualTime, ShortCallsFollowEachOtherWhereCoresAreShared) {
   EXPECT_DOUBLE_EQ(predicted(Operation::bcast, "chain", "8", 1 << 16, machine), large_us);
 }
 
+// Seven messages, 14 steps: where no more than 30 may be taken, two calls are run.
+TEST(VirtualTime, FewerCallsFollowEachOtherWhereStepsAreCounted) {
+  const auto* flat = algorithms::find(Operation::bcast, "flat");
+  const auto pieces = [&](std::int64_t most) {
+    const Prediction prediction = predict({flat, with_standards(*flat)}, problem_on(Operation::bcast, "8"), 8,
+                                          of_turns(2), {.most_pieces = most});
+    EXPECT_EQ(prediction.problem, "");
+    return prediction.pieces;
+  };
+  EXPECT_EQ(pieces(1000), 16 * 14);
+  EXPECT_EQ(pieces(30), 2 * 14);
+  EXPECT_EQ(pieces(15), 14);
+}
+
 // Seven messages keep the root's port for 1.4, less than a switch takes: it goes on in the same turn. Where a
 // switch takes less, each call waits for the root's next turn.
 TEST(VirtualTime, WhoIsAboutToSendOnKeepsItsCore) {

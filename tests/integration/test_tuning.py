@@ -16,6 +16,7 @@ import mpis
 import pytest
 from harness import Cluster, Runner, compile_program
 from mpis import Layout, Mpi
+from unisono.machine import usable_cores
 
 pytestmark = pytest.mark.each_library
 
@@ -157,12 +158,23 @@ def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     assert len(machine["findings"]["operations"]) == 7 and machine["call_us"]["value"] >= 0
 
 
+@pytest.mark.alone
+def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner):
+    """One of the values that are tried: from a switch to three of them."""
+    ranks = 2 * usable_cores()
+    machine = described(runner, mpi, mpi.launch(ranks, [], runner.environment_for_ranks(mpi, ranks, None)))
+    assert not {"switch_us", "message_switch_us"} & set(machine["measured"]["not_measured"])
+    switch, of_messages = machine["switch_us"]["value"], machine["message_switch_us"]
+    assert 0.99 * switch <= of_messages["low"] <= of_messages["value"] <= of_messages["high"] <= 3.01 * switch
+
+
 @pytest.mark.alone  # what is compared here are measured times
 @pytest.mark.cluster
 def test_messages_between_nodes_are_measured(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     settings = runner.environment_for_ranks(cluster_mpi, 4, None)
     machine = described(runner, cluster_mpi, cluster_mpi.launch(4, [], settings, Layout((2, 2))), cluster)
-    assert machine["measured"]["not_measured"] == []
+    # Each of these ranks has a core.
+    assert machine["measured"]["not_measured"] == ["message_switch_us"]
     whole = [machine[level]["plogp"]["whole_us"]["us"][0] for level in ("node", "network")]
     assert whole[0] < whole[1]
 

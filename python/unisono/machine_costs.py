@@ -90,6 +90,12 @@ def _of_messages(group: str) -> Iterator[Question]:
         yield from (Question(what, group, size) for size in LINK_SIZES)
 
 
+def message_question(call: tuple[str, str, int]) -> Question:
+    """What one of MESSAGE_CALLS takes on all ranks of a node."""
+    name, algorithm, size = call
+    return Question(f"call {name}:{algorithm}", "node", size)
+
+
 def _inside_a_node(shares_cores: bool) -> Iterator[Question]:
     yield from _of_messages("pair")
     for what in ("pair_sync", "signal", "await", "switch", "barrier"):
@@ -111,7 +117,7 @@ def _inside_a_node(shares_cores: bool) -> Iterator[Question]:
     for what in ("get", "group_seg_put", "group_seg_get"):
         yield from (Question(what, "node", size) for size in SEGMENT_SIZES)
     if shares_cores:
-        yield from (Question(f"call {name}:{by}", "node", size) for name, by, size in MESSAGE_CALLS)
+        yield from map(message_question, MESSAGE_CALLS)
     # Ranks that share a core and keep it while they wait take a scheduler's tick for each step: no choice.
     yield from (
         Question("group_sync", "node", wait=wait) for wait in (GIVING_WAITS if shares_cores else WAITS)

@@ -28,6 +28,7 @@ from unisono.machine_costs import (
     Costs,
     Estimate,
     Question,
+    message_question,
     resampled,
 )
 from unisono.measuring import Place
@@ -236,16 +237,18 @@ def _call_and_step(steps: np.ndarray, left: np.ndarray) -> tuple[float, float]:
     return float(call), float(step)
 
 
+def message_calls(costs: Costs) -> dict[tuple[str, str, int], Estimate]:
+    """Those of MESSAGE_CALLS that were measured."""
+    found = {call: costs.estimate(message_question(call)) for call in MESSAGE_CALLS}
+    return {call: estimate for call, estimate in found.items() if estimate is not None}
+
+
 def message_switch(
     costs: Costs, predicted: Mapping[float, Mapping[tuple[str, str, int], float]]
 ) -> Document | None:
     """message_switch_us: of those tried, the one by which MESSAGE_CALLS are predicted best (the least sum of the logarithms' errors,
     since one call alone may go in step with the turns); the interval is that of the calls' own. `predicted`: microseconds by it."""
-    measured = {
-        call: estimate
-        for call in MESSAGE_CALLS
-        if (estimate := costs.estimate(Question(f"call {call[0]}:{call[1]}", "node", call[2]))) is not None
-    }
+    measured = message_calls(costs)
     if not measured or not predicted:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,9 @@ def describe(
     document = machine_fit.machine(costs, place, cores, base, _channel_bytes(base), all_facts | dict(facts))
     document["note"] = f"measured with {place.mpi} on {processor_name()}, {place.layout}"
     document |= machine_fit.calls(costs, _predicted_calls(document))
-    switch = machine_fit.message_switch(costs, _predicted_by_messages(document, place, costs))
+    switch = machine_fit.message_switch(
+        costs, _predicted_by_messages(document, place, list(machine_fit.message_calls(costs)))
+    )
     if switch is not None:
         document["message_switch_us"] = switch
     else:
@@ -85,21 +87,16 @@ def _predicted_calls(document: Mapping[str, Any]) -> dict[tuple[str, int], tuple
 
 
 def _predicted_by_messages(
-    document: Mapping[str, Any], place: Place, costs: machine_costs.Costs
+    document: Mapping[str, Any], place: Place, asked: Sequence[tuple[str, str, int]]
 ) -> dict[float, dict[tuple[str, str, int], float]]:
-    """Microseconds of machine_costs.MESSAGE_CALLS on the ranks of a node, by each message_switch_us that is tried."""
-    asked = [
-        call
-        for call in machine_costs.MESSAGE_CALLS
-        if costs.estimate(Question(f"call {call[0]}:{call[1]}", "node", call[2])) is not None
-    ]
+    """Microseconds of these of machine_costs.MESSAGE_CALLS on the ranks of a node, by each message_switch_us that is tried."""
+    layout = f"1x{place.ranks_per_node[1]}"
     switch_us = machine_fit.number(document["switch_us"])
     found: dict[float, dict[tuple[str, str, int], float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for factor in _MESSAGE_SWITCHES if asked else ():
             tried = factor * switch_us
             file = machines.write(document | {"message_switch_us": tried}, Path(folder) / "machine.json")
-            layout = f"1x{place.ranks_per_node[1]}"
             for call in asked:
                 [us] = predicted_us(str(file), layout, call[0], call[2], [parse(call[1])])
                 if us is not None:

@@ -83,8 +83,11 @@ class LiveSteps {
   static LiveSteps compiled(const schedule::Problem& problem, const schedule::Program& program,
                             const CallSize& size, int local_size);
 
-  // The program is several calls of so many stages, each of which begins when all before it is done.
+  // The program is one call after the other, of so many stages each, that begin when all before is done.
   void set_stages_of_call(int stages) { stages_of_call_ = stages; }
+  std::int32_t call_of(const LiveStep& step) const {
+    return stages_of_call_ > 0 ? step.stage / stages_of_call_ : 0;
+  }
 
   // Asks for further rounds as far as there is room; the first new step's number. Nothing new: end().
   std::int32_t load();

@@ -87,9 +87,7 @@ void VirtualRun::raise_flag(int index, std::int32_t number, std::int64_t tick) {
     }
     channel.waiting[i] = channel.waiting.back();
     channel.waiting.pop_back();
-    give(await.index,
-         {.kind = Task::Kind::end_await, .step = await.step, .piece = await.piece, .other = await.local_rank},
-         now_);
+    give(await.index, {.kind = Task::Kind::end_await, .step = await.step, .piece = await.piece}, now_);
   }
 }
 
@@ -105,15 +103,15 @@ void VirtualRun::await(int index, std::int32_t number, std::int32_t piece, doubl
                     .local_rank = step.kind == StepKind::await ? step.peer : -1};
   Channel& channel = node_of(index).channels[static_cast<std::size_t>(use.channel)];
   if (channel.has_reached(await.local_rank, await.tick)) {
-    end_await(index, number, piece, us, await.local_rank);
+    end_await(index, number, piece, us);
   } else {
     channel.waiting.push_back(await);
   }
 }
 
-void VirtualRun::end_await(int index, std::int32_t number, std::int32_t piece, double us,
-                           std::int32_t local_rank) {
-  const int flags = local_rank < 0 ? locals_of(index) : 1;
+void VirtualRun::end_await(int index, std::int32_t number, std::int32_t piece, double us) {
+  const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  const int flags = step.kind == StepKind::await ? 1 : locals_of(index);
   const double cost = flags * machine_.shared.await_us;
   push_finish(index, number, piece, take_core(index, us, cost) + cost);
 }

@@ -35,15 +35,6 @@ bool is_sharing_cores(const patterns::Layout& layout, const Machine& machine) {
                              [&](const auto& locals) { return std::ssize(locals) > machine.cores_per_node; });
 }
 
-// The same call so many times, each of which begins when the rank is done with the one before.
-Program repeated(Program program, int calls) {
-  const std::vector<schedule::Stage> once = program.stages;
-  for (int call = 1; call < calls; ++call) {
-    program.stages.insert(program.stages.end(), once.begin(), once.end());
-  }
-  return program;
-}
-
 CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine) {
   // What is reduced has elements: doubles, as far as the bytes are some.
   std::int64_t element_bytes = 1;
@@ -122,21 +113,14 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
     return prediction;
   }
   run_options.most_pieces = most;
-  int calls = 1;
   if (size.elements * size.element_bytes < batched_bytes && !node &&
       is_sharing_cores(*problem.layout, machine)) {
     const std::int64_t allowed = std::min(many_steps, most) / std::max<std::int64_t>(1, steps);
-    calls = static_cast<int>(std::clamp<std::int64_t>(allowed, 1, calls_of_batch));
+    run_options.calls = static_cast<int>(std::clamp<std::int64_t>(allowed, 1, calls_of_batch));
   }
-  const BuildProgram build_batch = [&](const Problem& own) {
-    Program program = build(own);
-    run_options.stages_of_call = static_cast<std::int32_t>(program.stages.size());
-    return repeated(std::move(program), calls);
-  };
-  const Outcome result =
-      run_in_virtual_time(problem, calls > 1 ? build_batch : build, node ? equal : size, machine,
-                          node ? *std::move(node) : everyone(problem.layout), run_options);
-  prediction.us = result.us / calls;
+  const Outcome result = run_in_virtual_time(problem, build, node ? equal : size, machine,
+                                             node ? *std::move(node) : everyone(problem.layout), run_options);
+  prediction.us = result.us / run_options.calls;
   prediction.problem = result.problem;
   prediction.pieces = result.pieces;
   prediction.most_waiting = result.most_waiting;

@@ -72,7 +72,7 @@ class VirtualRun {
   struct Task {
     enum class Kind : std::uint8_t { start, take_in, end_await, read_fused } kind = Kind::start;
     std::int32_t step = 0, piece = 0;
-    std::int32_t other = 0;  // take_in: the message; end_await: whose flag
+    std::int32_t message = 0;  // take_in
   };
   struct RankState {
     double core_free_us = 0;  // the rank's own work is done
@@ -81,14 +81,17 @@ class VirtualRun {
     std::int32_t calls_begun = 0;
     std::int32_t receives = 0;  // that wait for their messages
     bool is_finished = false;
-    std::deque<Task> tasks;
   };
   // A core that ranks share: each in turn has it until it has nothing to do.
   struct Core {
-    std::vector<int> sharers;  // indices
-    std::size_t at = 0;        // of sharers: whose turn it is
-    int tasks = 0;             // of all of them
-    bool is_idle = false;      // the turn goes round since then
+    struct Sharer {
+      int index = 0;
+      std::deque<Task> tasks;
+    };
+    std::vector<Sharer> sharers;
+    std::size_t at = 0;    // of sharers: whose turn it is
+    int tasks = 0;         // of all of them
+    bool is_idle = false;  // the turn goes round since then
     double idle_since_us = 0;
     double free_us = 0;
   };
@@ -169,7 +172,7 @@ class VirtualRun {
   void signal(int index, std::int32_t number, std::int32_t piece, double us);
   void raise_flag(int index, std::int32_t channel, std::int64_t tick);
   void await(int index, std::int32_t number, std::int32_t piece, double us);
-  void end_await(int index, std::int32_t number, std::int32_t piece, double us, std::int32_t local_rank);
+  void end_await(int index, std::int32_t number, std::int32_t piece, double us);
   void start_fused(int index, std::int32_t number, double us);
   void enter_fused(int index, std::int32_t operation, std::int32_t local_rank);
   // Is what the step waits for there?

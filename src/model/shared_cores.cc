@@ -15,7 +15,7 @@ void VirtualRun::set_up_cores(int node) {
   std::vector<Core>& cores = nodes_[static_cast<std::size_t>(node)].cores;
   cores.resize(static_cast<std::size_t>(machine_.cores_per_node));
   for (std::size_t local = 0; local < locals.size(); ++local) {
-    cores[local % cores.size()].sharers.push_back(locals[local]);
+    cores[local % cores.size()].sharers.push_back({.index = locals[local], .tasks = {}});
   }
   for (std::size_t core = 0; core < cores.size(); ++core) {
     push({.us = 0, .kind = EventKind::turn, .index = node, .piece = static_cast<std::int32_t>(core)});
@@ -40,18 +40,19 @@ double VirtualRun::switch_us(int index) const {
 }
 
 void VirtualRun::keep(int index, Core* core, const Task& task) {
-  ranks_[static_cast<std::size_t>(index)].tasks.push_back(task);
+  const auto local_rank = static_cast<std::size_t>(crew_.local_rank_of[static_cast<std::size_t>(index)]);
+  core->sharers[local_rank / node_of(index).cores.size()].tasks.push_back(task);
   ++core->tasks;
   if (!core->is_idle) return;
   core->is_idle = false;
   // The turn went round meanwhile, some times in full.
   double round_us = 0;
-  for (const int sharer : core->sharers) round_us += switch_us(sharer);
+  for (const Core::Sharer& sharer : core->sharers) round_us += switch_us(sharer.index);
   double turn_us = core->idle_since_us;
   if (round_us > 0) {
     turn_us += std::floor((now_ - turn_us) / round_us) * round_us;
     for (; turn_us < now_; core->at = (core->at + 1) % core->sharers.size()) {
-      turn_us += switch_us(core->sharers[core->at]);
+      turn_us += switch_us(core->sharers[core->at].index);
     }
   }
   push({.us = std::max(now_, turn_us),
@@ -65,11 +66,10 @@ void VirtualRun::turn(int node, std::int32_t number) {
   const auto next_turn = [&](double us) {
     push({.us = us, .kind = EventKind::turn, .index = node, .piece = number});
   };
-  const int index = core.sharers[core.at];
-  RankState& rank = ranks_[static_cast<std::size_t>(index)];
-  std::deque<Task>& tasks = rank.tasks;
+  auto& [index, tasks] = core.sharers[core.at];
   // It looks more than once before it gives its core away.
-  const bool is_about_to_go_on = rank.out_free_us > now_ && rank.out_free_us < now_ + switch_us(index);
+  const double out_us = ranks_[static_cast<std::size_t>(index)].out_free_us;
+  const bool is_about_to_go_on = out_us > now_ && out_us < now_ + switch_us(index);
   if (!tasks.empty()) {
     const Task task = tasks.front();
     tasks.pop_front();
@@ -77,7 +77,7 @@ void VirtualRun::turn(int node, std::int32_t number) {
     run(index, task, now_);
     next_turn(std::max(now_, core.free_us));
   } else if (is_about_to_go_on) {
-    next_turn(rank.out_free_us);
+    next_turn(out_us);
   } else if (core.tasks > 0) {
     core.at = (core.at + 1) % core.sharers.size();
     next_turn(now_ + switch_us(index));

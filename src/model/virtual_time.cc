@@ -23,6 +23,17 @@ Crew everyone(std::shared_ptr<const patterns::Layout> layout) {
   return crew;
 }
 
+namespace {
+
+void repeat(schedule::Program* program, int calls) {
+  const std::vector<schedule::Stage> once = program->stages;
+  for (int call = 1; call < calls; ++call) {
+    program->stages.insert(program->stages.end(), once.begin(), once.end());
+  }
+}
+
+}  // namespace
+
 VirtualRun::VirtualRun(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
                        const Machine& machine, const Crew& crew, const RunOptions& options)
     : size_(size), machine_(machine), crew_(crew), options_(options) {
@@ -36,11 +47,13 @@ VirtualRun::VirtualRun(const schedule::Problem& problem, const BuildProgram& bui
     const int locals =
         static_cast<int>(crew.indices_of[static_cast<std::size_t>(crew.node_of[index])].size());
     schedule::Program program = build(own);
+    const auto stages_of_call = static_cast<int>(program.stages.size());
+    repeat(&program, options.calls);
     steps_.push_back(options.is_compiled
                          ? LiveSteps::compiled(own, program, size, locals)
                          : LiveSteps(own, std::move(program), size, locals, options.most_waiting,
                                      crew.is_for_others ? &crew.index_of : nullptr));
-    steps_.back().set_stages_of_call(options.stages_of_call);
+    steps_.back().set_stages_of_call(stages_of_call);
     set_up_flags(static_cast<int>(index));
   }
   for (std::size_t node = 0; node < nodes_.size(); ++node) set_up_cores(static_cast<int>(node));
@@ -165,10 +178,10 @@ void VirtualRun::finish(int index, std::int32_t number, std::int32_t piece) {
 double VirtualRun::take_core_alone(int index, double us, double work_us) {
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
   double start = std::max(us, rank.core_free_us);
-  if (const Core* core = core_of(index); core != nullptr && work_us > 0)
-    start = std::max(start, core->free_us);
+  Core* core = work_us > 0 ? core_of(index) : nullptr;
+  if (core != nullptr) start = std::max(start, core->free_us);
   rank.core_free_us = start + work_us;
-  if (work_us > 0) hold_core(index, rank.core_free_us);
+  if (core != nullptr) core->free_us = rank.core_free_us;
   return start;
 }
 
@@ -185,9 +198,9 @@ void VirtualRun::run(int index, const Task& task, double us) {
     case Task::Kind::start:
       return start(index, task.step, task.piece, us);
     case Task::Kind::take_in:
-      return take_in(index, task.step, task.piece, us, task.other);
+      return take_in(index, task.step, task.piece, us, task.message);
     case Task::Kind::end_await:
-      return end_await(index, task.step, task.piece, us, task.other);
+      return end_await(index, task.step, task.piece, us);
     case Task::Kind::read_fused:
       return read_fused(index, task.step, us);
   }
@@ -196,7 +209,7 @@ void VirtualRun::run(int index, const Task& task, double us) {
 void VirtualRun::start(int index, std::int32_t number, std::int32_t piece, double us) {
   LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
-  const std::int32_t call = options_.stages_of_call > 0 ? step.stage / options_.stages_of_call : 0;
+  const std::int32_t call = steps_[static_cast<std::size_t>(index)].call_of(step);
   if (rank.calls_begun <= call) {
     // A call that is one fused step goes a shorter way, which its own cost contains.
     rank.calls_begun = call + 1;
@@ -303,7 +316,7 @@ void VirtualRun::arrive(std::int32_t number) {
   meetings_.erase(found);
   --ranks_[static_cast<std::size_t>(message.key.to)].receives;
   give(message.key.to,
-       {.kind = Task::Kind::take_in, .step = recv, .piece = message.key.piece, .other = number}, now_);
+       {.kind = Task::Kind::take_in, .step = recv, .piece = message.key.piece, .message = number}, now_);
 }
 
 void VirtualRun::receive(int index, std::int32_t number, std::int32_t piece, double us) {

@@ -35,10 +35,10 @@ struct Outcome {
 
 struct RunOptions {
   MessageModel model = MessageModel::plogp;
-  std::int64_t most_pieces = std::int64_t{1} << 62;        // give up after so many
-  int most_waiting = 12;                                   // of a rank, before further rounds are asked for
-  bool is_compiled = false;                                // go by the executor's own dependencies
-  std::int32_t stages_of_call = 0;                         // of several calls in one program; 0: it is one
+  std::int64_t most_pieces = std::int64_t{1} << 62;  // give up after so many
+  int most_waiting = 12;                             // of a rank, before further rounds are asked for
+  bool is_compiled = false;                          // go by the executor's own dependencies
+  int calls = 1;                                     // of a rank, each begun when it is done with the last
   std::function<void(std::int64_t pieces)> progress = {};  // now and then
 };
 

@@ -113,7 +113,7 @@ def _text(of: Any, scale: float = 1e-6) -> str:
 
 def _rate(of: Mapping[str, Any]) -> str:
     """Of microseconds per byte."""
-    value = of["value"] if isinstance(of, dict) else float(of)
+    value = machine_fit.number(of)
     return f"{1e-3 / value:.3g} GB/s" if value > 0 else "no limit seen"
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import click
 from unisono import files, tables, tool
+from unisono.commands.group import COMMANDS, cli
 from unisono.commands.options import default_text
 from unisono.commands.run import SettingOption
-from unisono.main import COMMANDS, cli
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTE = "<!-- Written by tools/generate_docs.py from the code; change it there. -->"

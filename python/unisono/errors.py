@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+import sys
 from typing import IO, Any
 
-import click
 
-
-class UnisonoError(click.ClickException):
+class UnisonoError(Exception):
     """An error of ours."""
 
     exit_code = 1
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"unisono: {self.format_message()}", file=file, err=file is None)
+        print(f"unisono: {self.message}", file=file or sys.stderr)
 
 
 class UsageError(UnisonoError):

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from unisono.errors import UnisonoError
 
@@ -21,8 +21,7 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unisono"
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(NamedTuple):
     """One place that may hold the compiled parts, and why it was looked at."""
 
     path: Path

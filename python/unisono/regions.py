@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +17,8 @@ def region(name: str) -> Iterator[None]:
         with unisono.region("transpose"):
             comm.Alltoall(a, b)
     """
+    import ctypes  # here, since every command imports this package and none but programs name regions
+
     # The preloaded library is in the global scope; where it is missing the program runs without Unisono.
     process = ctypes.CDLL(None)
     try:

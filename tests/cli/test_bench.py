@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from conftest import Stage
 from unisono import bench
 from unisono.commands.bench import size_in_bytes
-from unisono.main import cli
+from unisono.commands.group import cli
 
 LINE = {"operation": "allreduce", "bytes": 8, "ranks": 2, "batch": 4, "is_same": True}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import FIXTURES, Stage
 from unisono import __version__, machine
-from unisono.main import COMMANDS, cli
+from unisono.commands.group import COMMANDS, cli
 
 ALGORITHMS = json.loads((FIXTURES / "list.json").read_text())
 

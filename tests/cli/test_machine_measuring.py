@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from conftest import BUILD, ROOT, needs_build
 from test_bench import scripted_mpi
 from unisono import machine_costs, machine_fit, machines, places
+from unisono.commands.group import cli
 from unisono.commands.tune_run import _machine_of
 from unisono.machine import processor_name
 from unisono.machine_costs import Costs, Question
-from unisono.main import cli
 from unisono.measuring import Place
 
 SCHEMA = json.loads((ROOT / "python/unisono/schema/machine.schema.json").read_text())

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 from conftest import BUILD, FIXTURES, needs_build
 from unisono import bench, tuning
+from unisono.commands.group import cli
 from unisono.errors import UnisonoError
-from unisono.main import cli
 from unisono.page import asking, axes, build, colours, decisions, grid, sources, speedups, text, timelines
 from unisono.page.marks import Mark
 

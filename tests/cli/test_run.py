@@ -290,13 +290,52 @@ class TestUnderstanding:
         assert "--single-copy / --no-single-copy" in text
 
 
+class TestPlainRun:
+    """A run without options goes without the parser: half of the start would be its import."""
+
+    def imports(self, stage: Stage, *words: str) -> str:
+        environment = stage.environment({"PYTHONPROFILEIMPORTTIME": "1"})
+        done = subprocess.run(
+            stage.command(*words),
+            env=environment,
+            cwd=stage.work,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=True,
+        )
+        return done.stderr
+
+    def test_no_parser(self, stage: Stage) -> None:
+        assert " click" not in self.imports(stage, "run", "mpirun", "./a")
+        assert " click" in self.imports(stage, "run", "-v", "mpirun", "./a")
+
+    @pytest.mark.parametrize("words", [["mpirun", "-n", "2", "./a", "--log"], ["--", "mpirun", "./a"]])
+    def test_same_as_with_the_parser(self, stage: Stage, words: list[str]) -> None:
+        environment = {"UNISONO_LOG": "quiet", "UNISONO_CORES": "7"}
+        stage.unisono("run", *words, environment=environment)
+        plain = stage.launched()
+        stage.unisono("run", "-v", *words, environment=environment)
+        assert stage.launched() == plain
+        assert plain.count("UNISONO_CORES=7") == 1
+
+    def test_report_from_the_environment(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "mpirun", "./a", environment={"UNISONO_REPORT": "nowhere/r.json"})
+        assert answer.returncode == 2
+        assert "there is no folder nowhere" in answer.stderr
+
+    def test_tool_is_not_needed(self, stage: Stage) -> None:
+        (stage.home / "bin/unisono-tool").unlink()
+        assert stage.unisono("run", "mpirun", "./a").returncode == 0
+
+
 class TestMissingParts:
     @pytest.mark.parametrize(
         "part", ["bin/unisono-exec", "lib/libunisono.so", "bin/unisono-tool"], ids=["shim", "library", "tool"]
     )
     def test_one_part(self, stage: Stage, part: str) -> None:
         (stage.home / part).unlink()
-        answer = stage.unisono("run", "mpirun", "./a")
+        answer = stage.unisono("run", "--log", "info", "mpirun", "./a")
         assert answer.returncode == 1
         assert f"{stage.home / part} is missing" in answer.stderr
         assert "UNISONO_HOME" in answer.stderr

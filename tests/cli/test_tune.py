@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 from test_bench import executable
 from unisono import bench, search_space, tuning
+from unisono.commands.group import cli
 from unisono.commands.tune import budget_in_seconds
 from unisono.commands.tune_run import shares_cores
-from unisono.main import cli
 from unisono.measuring import JobError, Measurer, Place, mpi_name
 from unisono.predictions import Predictions
 from unisono.search_space import Candidate, parse

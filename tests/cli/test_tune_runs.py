@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 from test_bench import scripted_mpi
 from test_tune import entry
-from unisono.main import cli
+from unisono.commands.group import cli
 
 # Answers as the benchmark program does. Dies at a candidate named in $DIES_AT, and after $ANSWERS answers; gives
 # none at size $HANGS_AT. $PLACES: what its first line says else, by the communicator.

@@ -12,7 +12,7 @@ import click
 
 from unisono import bench, candidates, tables, tool
 from unisono.commands.given import require_algorithms
-from unisono.commands.run import settings_from_environment
+from unisono.launch.job import settings_from_environment
 
 _DEFAULT_SIZES = "8,1K,64K,1M"
 _NOISE = 0.02  # a cell is behind where even the upper end of its interval is below 1 - this

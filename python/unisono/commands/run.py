@@ -16,12 +16,9 @@ import click
 from unisono import places, tool
 from unisono.commands import given
 from unisono.errors import UnisonoError, UsageError
-from unisono.launch import process
-from unisono.launch.rewrite import Shim, rewrite
+from unisono.launch import job, process
+from unisono.launch.job import CONFIG, REPORT
 
-REPORT = "UNISONO_REPORT"
-CONFIG = "UNISONO_CONFIG"
-_ours = frozenset({"UNISONO_HOME", "UNISONO_LIBRARY"})  # what this command itself settles
 _GENERAL_GROUP = "Options"
 _JOINTS = {"list": ",", "files": ":"}  # of what may be given several times
 
@@ -110,18 +107,9 @@ class RunCommand(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The UNISONO_* variables of an environment that ranks shall see."""
-    return {
-        name: value
-        for name, value in sorted(environment.items())
-        if name.startswith("UNISONO_") and name not in _ours
-    }
-
-
 def settings_for_ranks(ctx: click.Context, environment: Mapping[str, str]) -> dict[str, str]:
     """The UNISONO_* variables that the ranks shall see: those of our environment; over them, the options."""
-    settings = settings_from_environment(environment)
+    settings = job.settings_from_environment(environment)
     for param in ctx.command.get_params(ctx):
         if isinstance(param, SettingOption) and param.name is not None:
             value = param.setting(ctx.params.get(param.name))
@@ -190,7 +178,7 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
     if wanted == "-" and not dry_run:
         with tempfile.TemporaryDirectory(prefix="unisono-") as directory:
             report = Path(directory) / "report.json"
-            status = process.supervise(_prepare(list(words), {**settings, REPORT: str(report)}, verbose))
+            status = process.supervise(job.prepare(words, {**settings, REPORT: str(report)}, verbose))
             _show_report(report)
         ctx.exit(status)
     if wanted and not Path(wanted).parent.is_dir():
@@ -199,24 +187,14 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
         # Beside the page: all hosts see that folder if they see any of the user's.
         report = Path(wanted).with_name(f".{Path(wanted).name}.json")
         report.unlink(missing_ok=True)
-        status = process.supervise(_prepare(list(words), {**settings, REPORT: str(report)}, verbose))
+        status = process.supervise(job.prepare(words, {**settings, REPORT: str(report)}, verbose))
         _write_page(report, Path(wanted))
         ctx.exit(status)
-    command_line = _prepare(list(words), settings, verbose)
+    command_line = job.prepare(words, settings, verbose)
     if dry_run:
         click.echo(shlex.join(command_line))
     else:
         process.replace(command_line)
-
-
-def _prepare(words: list[str], settings: Mapping[str, str], is_verbose: bool) -> list[str]:
-    library = places.require("library")
-    shim = Shim(places.require("shim"), library, settings, places.families(library))
-    rewritten = rewrite(words, shim)
-    if is_verbose:
-        click.echo(f"unisono: {rewritten.explanation}", err=True)
-        click.echo(f"unisono: running {shlex.join(rewritten.words)}", err=True)
-    return rewritten.words
 
 
 def _is_written(file: Path) -> bool:

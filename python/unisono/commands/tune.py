@@ -15,10 +15,10 @@ from unisono import bench, decision_table, files, machine_measuring, machines, t
 from unisono.commands import tune_machine
 from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
 from unisono.commands.given import given_words
-from unisono.commands.run import settings_from_environment
 from unisono.commands.tune_all import Tuning
 from unisono.commands.tune_proof import Proof
 from unisono.commands.tune_run import NO_MACHINE, WORLD, Asked
+from unisono.launch.job import settings_from_environment
 from unisono.page import build
 
 _SIZES = "8,64,512,4K,32K,256K,2M"

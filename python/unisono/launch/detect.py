@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import PurePath
+from typing import NamedTuple
 
 from unisono.launch.flavours import FLAVOURS, SRUN, UNKNOWN, Flavour
 
@@ -50,8 +50,7 @@ _version_patterns = (
 )
 
 
-@dataclass(frozen=True)
-class Launcher:
+class Launcher(NamedTuple):
     """A launcher as found on this machine."""
 
     path: str

@@ -5,7 +5,8 @@ one has to know to find the program in a launcher's command line."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 # How many words belong to an option, beside plain counts:
 PAIR = -1  # "NAME VALUE", or "NAME=VALUE" in one word
@@ -17,8 +18,7 @@ def _table(**by_arity: str) -> dict[str, int]:
     return {name: arities[arity] for arity, names in by_arity.items() for name in names.split()}
 
 
-@dataclass(frozen=True)
-class Flavour:
+class Flavour(NamedTuple):
     """One launcher's manner of command line."""
 
     name: str
@@ -32,7 +32,7 @@ class Flavour:
     # Options that name a file of sections, one on each line.
     section_files: frozenset[str] = frozenset()
     # Options that cannot work with a shim before the program: name, and what to do.
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = MappingProxyType({})
     # Option that says where programs are looked for.
     path_option: str = ""
     # Options that set the programs' working directory.

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -19,14 +18,13 @@ SEPARATOR = ":"  # between the sections of a job with several programs (MPMD)
 HINT = f"Write `{SHIM}` before each program in the command to say where they are."
 
 
-@dataclass
-class Section:
+class Section(NamedTuple):
     """One program of a job: the launcher's options for it, and its own command."""
 
     options: list[str]
     program: list[str]
     # The values of single options that matter later, by the option's name without dashes.
-    values: dict[str, str] = field(default_factory=dict)
+    values: Mapping[str, str]
 
 
 def parse_sections(flavour: Flavour, words: list[str]) -> list[Section]:

@@ -5,10 +5,8 @@ hand on what we are sent, and end as it ended."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -39,6 +37,8 @@ def replace(words: list[str]) -> NoReturn:
 
 def ends_with_us() -> Callable[[], None]:
     """For Popen's `preexec_fn`: if we are killed outright, the job must not live on without anybody who could end it."""
+    import ctypes
+
     parent = os.getpid()
     prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec nothing may be loaded
 
@@ -52,6 +52,8 @@ def ends_with_us() -> Callable[[], None]:
 
 def supervise(words: list[str]) -> int:
     """Runs the command to its end. The exit status is the command's, 128 + n if signal n killed it."""
+    import subprocess
+
     watched = _forwarded | {signal.SIGCHLD}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no status can be had
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)

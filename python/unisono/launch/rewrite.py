@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from unisono.errors import UsageError
 from unisono.launch import detect, parse
@@ -18,13 +19,12 @@ from unisono.launch.flavours import Flavour
 from unisono.places import SHIM
 
 
-@dataclass(frozen=True)
-class Shim:
+class Shim(NamedTuple):
     """The shim as it goes before a program: where it is, what it sets there, and what every host must have."""
 
     path: Path
     library: Path
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = MappingProxyType({})
     adapters: Sequence[str] = ()  # families, as in libunisono-FAMILY.so
 
     def words(self) -> list[str]:
@@ -35,8 +35,7 @@ class Shim:
         return [*words, "--adapters", ",".join(self.adapters)] if self.adapters else words
 
 
-@dataclass(frozen=True)
-class Rewritten:
+class Rewritten(NamedTuple):
     """The command to run, and how it was understood (for --verbose)."""
 
     words: list[str]

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `unisono` as a parser. Each sub-command lives in its own module, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from typing import IO, Any
+
+import click
+
+from unisono import __version__
+from unisono.errors import UnisonoError
+
+# name: (module, one line for the list of commands)
+COMMANDS = {
+    "run": ("run", "Run an MPI program under Unisono."),
+    "report": ("report", "Print the report of a run, or make a page of reports and tunings."),
+    "explain": ("explain", "Say which algorithm serves a call, why, and what else could."),
+    "tune": ("tune", "Find the fastest algorithms by measuring, and write a table."),
+    "bench": ("bench", "Measure native collectives and Unisono's side by side."),
+    "list": ("listing", "List the algorithms."),
+    "show": ("show", "Draw an algorithm as a space-time diagram."),
+    "check": ("check", "Prove the algorithms correct."),
+    "table": ("table", "Check, show, compare and merge tables of decisions."),
+    "crashes": ("crashes", "Show and forget the algorithms in which jobs have died."),
+    "predict": ("predict", "Predict how long algorithms would take on a machine."),
+    "topology": ("topology", "Show and find the switches between machines."),
+    "options": ("options", "List the options of a run."),
+    "info": ("info", "Show versions, places, and what this machine has."),
+}
+
+
+class _Shown(click.ClickException):
+    """An error of ours as the parser ends with it."""
+
+    def __init__(self, error: UnisonoError) -> None:
+        super().__init__(error.message)
+        self.exit_code = error.exit_code
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        UnisonoError(self.message).show(file)
+
+
+class CommandGroup(click.Group):
+    """A group whose commands are imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"unisono.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UnisonoError as error:
+            raise _Shown(error) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="unisono", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Makes the collective communication of MPI programs faster: put `unisono run` before `mpirun`."""

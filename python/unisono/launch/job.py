@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A job as `unisono run` starts it: the settings that ranks get, the command with the shim in it, and the plain case, a run
+without options."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from unisono import places
+from unisono.launch import process
+from unisono.launch.rewrite import Shim, rewrite
+
+REPORT = "UNISONO_REPORT"
+CONFIG = "UNISONO_CONFIG"
+_ours = frozenset({"UNISONO_HOME", "UNISONO_LIBRARY"})  # what the command itself settles
+# Variables that want more than to be handed on: a report is shown or made a page of, or shells ask for completions.
+_wants_more = (REPORT, "_UNISONO_COMPLETE")
+
+
+def settings_from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The UNISONO_* variables of an environment that ranks shall see."""
+    return {
+        name: value
+        for name, value in sorted(environment.items())
+        if name.startswith("UNISONO_") and name not in _ours
+    }
+
+
+def prepare(words: Sequence[str], settings: Mapping[str, str], is_verbose: bool = False) -> list[str]:
+    """The command that runs `words` under Unisono."""
+    library = places.require("library")
+    shim = Shim(places.require("shim"), library, settings, places.families(library))
+    rewritten = rewrite(list(words), shim)
+    if is_verbose:
+        print(f"unisono: {rewritten.explanation}", file=sys.stderr)
+        print(f"unisono: running {shlex.join(rewritten.words)}", file=sys.stderr)
+    return rewritten.words
+
+
+def plain_command(arguments: Sequence[str]) -> list[str] | None:
+    """The user's command where `arguments` are `run [--] COMMAND...` and nothing else is asked for, else None."""
+    if list(arguments[:1]) != ["run"] or any(os.environ.get(name) for name in _wants_more):
+        return None
+    words = list(arguments[2:] if list(arguments[1:2]) == ["--"] else arguments[1:])
+    is_plain = bool(words) and (len(words) < len(arguments) - 1 or not words[0].startswith("-"))
+    return words if is_plain else None
+
+
+def run_plainly(words: Sequence[str]) -> NoReturn:
+    """Becomes the command, under Unisono, with the settings of our environment."""
+    process.replace(prepare(words, settings_from_environment(os.environ)))

@@ -37,6 +37,17 @@ bool is_remote(Place place) {
   return place == Place::remote_input || place == Place::remote_output;
 }
 
+// Nothing after a gate begins before it is done; a point begins when all before it is.
+bool is_awaited_token(const LiveStep& step) {
+  return step.is_token && step.kind == StepKind::recv;
+}
+bool is_gate(const LiveStep& step) {
+  return is_awaited_token(step) || step.kind == StepKind::node_barrier;
+}
+bool is_point(const LiveStep& step) {
+  return (step.is_token && step.kind == StepKind::send) || is_fused(step.kind);
+}
+
 bool does_conflict(const Touch& a, const Touch& b) {
   if (a.place != b.place || !(a.is_write || b.is_write)) return false;
   if (a.range.first >= b.range.last || b.range.first >= a.range.last) return false;
@@ -148,9 +159,22 @@ void LiveSteps::load_stage() {
   if (round_ == stage.rounds) end_stage();
 }
 
-bool LiveSteps::is_of_same_pair(const LiveStep& a, const LiveStep& b) const {
-  if (a.kind != b.kind) return false;
-  return a.peer == b.peer || (index_of_ != nullptr && (*index_of_)(a.peer) == (*index_of_)(b.peer));
+// Messages of a round, from `first` on: each among those of its pair.
+void LiveSteps::number_messages(std::int32_t first) {
+  using Numbered = std::tuple<StepKind, int, std::int32_t>;
+  static thread_local std::vector<Numbered> messages;
+  messages.clear();
+  for (std::int32_t number = first; number < next_; ++number) {
+    const LiveStep& step = at(number);
+    if (!is_message(step.kind)) continue;
+    messages.emplace_back(step.kind, index_of_ != nullptr ? (*index_of_)(step.peer) : step.peer, number);
+  }
+  std::sort(messages.begin(), messages.end());
+  for (std::size_t i = 1; i < messages.size(); ++i) {
+    const auto& [kind, peer, number] = messages[i];
+    const auto& [kind_before, peer_before, before] = messages[i - 1];
+    if (kind == kind_before && peer == peer_before) at(number).ordinal = at(before).ordinal + 1;
+  }
 }
 
 void LiveSteps::load_round() {
@@ -159,17 +183,8 @@ void LiveSteps::load_round() {
   schedule::Writer writer(&written);
   program_.stages[stage_].write(round_, writer);
   const std::int32_t first = next_;
-  for (const Step& step : written) {
-    add(step, static_cast<int>(stage_), round_);
-    if (next_ == first) continue;
-    LiveStep& last = at(next_ - 1);
-    if (!is_message(last.kind)) continue;
-    for (std::int32_t other = next_ - 2; other >= first; --other) {
-      if (!is_of_same_pair(at(other), last)) continue;
-      last.ordinal = at(other).ordinal + 1;
-      break;
-    }
-  }
+  for (const Step& step : written) add(step, static_cast<int>(stage_), round_);
+  number_messages(first);
   ++round_;
 }
 
@@ -251,21 +266,49 @@ void LiveSteps::wait_done(LiveStep& step, const LiveStep& other, std::int32_t nu
   step.waits_for.push_back({number, step.stage == other.stage ? Wait::pieces : Wait::all});
 }
 
+void Hull::add(const ElementRange& touched) {
+  if (touches++ == 0) {
+    range = touched;
+    return;
+  }
+  range.first = std::min(range.first, touched.first);
+  range.last = std::max(range.last, touched.last);
+}
+
+// Those that may be in another step's way (bits, as in find_waits).
+unsigned LiveSteps::touches_that_meet(const LiveStep& step) const {
+  unsigned meeting = 0;
+  for (int i = 0; i < step.touches; ++i) {
+    const Touch& own = step.touched[i];
+    const auto& [read, written] = hulls_[static_cast<std::size_t>(own.place)];
+    const bool is_met = written.is_met_by(own.range) || (own.is_write && read.is_met_by(own.range));
+    meeting |= static_cast<unsigned>(is_met) << i;
+  }
+  return meeting;
+}
+
 void LiveSteps::find_waits(std::int32_t number) {
   LiveStep& step = at(number);
   const Stage& stage = stage_of(step);
   if (step.kind == StepKind::expose) is_exposed_ = has_exposed_ = true;
-  has_points_ = has_points_ || step.is_token || is_fused(step.kind);
-  const bool has_order = has_points_ || has_exposed_ || stage.begins_apart ||
-                         (stage.rounds_under_way > 0 && is_message(step.kind));
-  unsigned open = (1u << step.touches) - 1;
-  for (std::int32_t i = number - 1; i >= first_ && (open != 0 || has_order); --i) {
+  has_gates_ = has_gates_ || is_gate(step);
+  has_fused_ = has_fused_ || is_fused(step.kind);
+  bool has_points = is_point(step) || has_fused_ || (has_gates_ && !is_awaited_token(step));
+  const bool has_order =
+      has_exposed_ || stage.begins_apart || (stage.rounds_under_way > 0 && is_message(step.kind));
+  unsigned open = touches_that_meet(step);
+  for (int i = 0; i < step.touches; ++i) hull_of(step.touched[i]).add(step.touched[i].range);
+  for (std::int32_t i = number - 1; i >= first_ && (open != 0 || has_order || has_points); --i) {
     const LiveStep& other = at(i);
     if (other.is_done()) continue;
     if (open != 0) wait_for_conflicts(step, other, i, &open);
+    if (has_points) {
+      keep_points(step, other, i);
+      // That waits for all before it itself.
+      has_points = !(is_point(step) && is_point(other));
+    }
     if (!has_order) continue;
     keep_order(step, other, i);
-    keep_points(step, other, i);
     guard_exposed(step, other, i);
   }
   if (is_message(step.kind) && stage.is_blocking) {
@@ -324,16 +367,12 @@ void LiveSteps::keep_order(LiveStep& step, const LiveStep& other, std::int32_t n
 
 // Tokens and fused steps mean their place in the program.
 void LiveSteps::keep_points(LiveStep& step, const LiveStep& other, std::int32_t number) {
-  const bool is_awaited_token = step.is_token && step.kind == StepKind::recv;
-  const bool is_gate =
-      (other.is_token && other.kind == StepKind::recv) || other.kind == StepKind::node_barrier;
-  const bool is_point = (step.is_token && step.kind == StepKind::send) || is_fused(step.kind);
-  if (is_gate && !is_awaited_token) {
+  if (is_gate(other) && !is_awaited_token(step)) {
     wait_done(step, other, number);
-  } else if (is_point && other.is_token && other.kind == StepKind::send) {
+  } else if (is_point(step) && other.is_token && other.kind == StepKind::send) {
     const bool is_same = step.stage == other.stage;
     step.waits_for.push_back({number, is_same ? Wait::started_pieces : Wait::started_all});
-  } else if (is_point || is_fused(other.kind)) {
+  } else if (is_point(step) || is_fused(other.kind)) {
     wait_done(step, other, number);
   }
 }
@@ -414,6 +453,7 @@ bool LiveSteps::complete(std::int32_t number, std::int64_t piece) {
   for (; (step.done_ahead & 1) != 0; ++step.done) step.done_ahead >>= 1;
   step.done_ahead >>= 1;
   if (!step.is_done()) return false;
+  for (int i = 0; i < step.touches; ++i) hull_of(step.touched[i]).remove();
   --waiting_;
   while (first_ < next_ && at(first_).is_done()) ++first_;
   return true;

@@ -3,6 +3,7 @@
 // done, and forgotten afterwards. So a rank needs memory for the steps under way, not for its program.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,20 @@ struct Touch {
   bool is_write = false;
   schedule::ElementRange range;  // all pieces, sub-range left aside
   std::int32_t sub_first = 0, sub_last = 1, sub_parts = 1;
+};
+
+// Around all that steps which are not done read, or write, of one place: what lies outside of it meets none
+// of them.
+struct Hull {
+  schedule::ElementRange range;
+  std::int32_t touches = 0;
+  void add(const schedule::ElementRange& touched);
+  void remove() {
+    if (touches > 0) --touches;
+  }
+  bool is_met_by(const schedule::ElementRange& touched) const {
+    return touches > 0 && touched.first < range.last && range.first < touched.last;
+  }
 };
 
 struct LiveStep {
@@ -111,7 +126,7 @@ class LiveSteps {
   void plan(const std::vector<schedule::Stage>& stages);
   bool has_node_steps(const schedule::Stage& stage) const;
   int most_waiting() const;
-  bool is_of_same_pair(const LiveStep& a, const LiveStep& b) const;
+  void number_messages(std::int32_t first);
   void load_round();
   void load_stage();
   void add(const schedule::Step& step, int stage, int round);
@@ -121,6 +136,10 @@ class LiveSteps {
 
   // --- Dependencies, as schedule/dependencies.cc finds them, on what is not done yet ---
   void find_waits(std::int32_t number);
+  unsigned touches_that_meet(const LiveStep& step) const;
+  Hull& hull_of(const Touch& touch) {
+    return hulls_[static_cast<std::size_t>(touch.place)][touch.is_write ? 1 : 0];
+  }
   void wait_for_conflicts(LiveStep& step, const LiveStep& other, std::int32_t number, unsigned* open) const;
   void keep_order(LiveStep& step, const LiveStep& other, std::int32_t number);
   void keep_points(LiveStep& step, const LiveStep& other, std::int32_t number);
@@ -154,6 +173,9 @@ class LiveSteps {
   std::int32_t first_ = 0, next_ = 0;
   std::int64_t waiting_ = 0;  // not done
 
+  static constexpr std::size_t private_places = 3;
+  std::array<std::array<Hull, 2>, private_places> hulls_;  // by place: what is read, what is written
+
   // Of the stage that is being asked for.
   std::int32_t first_of_stage_ = 0;
   std::int32_t first_blocking_ = -1, last_blocking_ = -1;
@@ -163,8 +185,8 @@ class LiveSteps {
   bool is_exposed_ = false;
 
   bool has_node_messages_ = false;
-  bool has_points_ = false;   // tokens or fused steps, so far
-  bool has_exposed_ = false;  // any stage
+  bool has_gates_ = false, has_fused_ = false;  // so far
+  bool has_exposed_ = false;                    // any stage
 };
 
 }  // namespace unisono::model

@@ -136,7 +136,7 @@ class VirtualRun {
   void push_finish(int index, std::int32_t number, std::int32_t piece, double us);
   void handle(const Event& event);
   void load(int index, double us);
-  void consider(int index, std::int32_t number, double us);
+  void consider(int index, std::int32_t first, double us);
   bool has_start_wait(const LiveSteps& steps, std::int32_t number, std::int32_t other) const;
   void finish(int index, std::int32_t number, std::int32_t piece);
   // When the rank begins with work that may begin at `us`. A step of the executor costs by itself too.
@@ -191,6 +191,11 @@ class VirtualRun {
   double now_ = 0;
   std::int64_t finished_ = 0;
   std::int64_t held_ = 0;
+  struct Considered {
+    std::int32_t number = 0;
+    std::size_t next = SIZE_MAX;  // of those that wait for its start; all: none is to be looked at
+  };
+  std::vector<Considered> considered_;  // each by the one before
   // A message that has arrived, or the receive that waits for it: whoever comes second meets the first.
   std::unordered_map<MessageKey, std::int32_t, KeyHash> meetings_;
   std::vector<Message> messages_;

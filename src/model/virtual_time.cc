@@ -133,18 +133,30 @@ void VirtualRun::load(int index, double us) {
   }
 }
 
-// Starts what may be started of a step: of messages as many pieces as the window takes, else one at a time.
-void VirtualRun::consider(int index, std::int32_t number, double us) {
+// Starts what may be started of a step: of messages as many pieces as the window takes, else one at a time;
+// after each, what waits for its start. (Those may be a hundred thousand, each waiting for the one before.)
+void VirtualRun::consider(int index, std::int32_t first, double us) {
   LiveSteps& steps = steps_[static_cast<std::size_t>(index)];
-  if (number < steps.begin()) return;
-  LiveStep& step = steps.at(number);
-  const int window = is_message(step.kind) ? steps.use(step.stage).window : 1;
-  while (step.started < step.pieces && step.started - step.done < window &&
-         steps.may_start(step, step.started)) {
-    const std::int32_t piece = step.started++;
-    give(index, {.kind = Task::Kind::start, .step = number, .piece = piece}, us);
-    for (const std::int32_t next : step.waited_by) {
-      if (has_start_wait(steps, next, number)) consider(index, next, us);
+  considered_.push_back({.number = first});
+  while (!considered_.empty()) {
+    auto& [number, next] = considered_.back();
+    if (number < steps.begin()) {
+      considered_.pop_back();
+      continue;
+    }
+    LiveStep& step = steps.at(number);
+    if (next < step.waited_by.size()) {
+      const std::int32_t waiting = step.waited_by[next++];
+      if (has_start_wait(steps, waiting, number)) considered_.push_back({.number = waiting});
+      continue;
+    }
+    const int window = is_message(step.kind) ? steps.use(step.stage).window : 1;
+    if (step.started < step.pieces && step.started - step.done < window &&
+        steps.may_start(step, step.started)) {
+      next = 0;
+      give(index, {.kind = Task::Kind::start, .step = number, .piece = step.started++}, us);
+    } else {
+      considered_.pop_back();
     }
   }
 }

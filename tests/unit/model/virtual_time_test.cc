@@ -263,6 +263,29 @@ TEST(VirtualTime, ABinomialTreeOfHundredThousandRanksHoldsItsSteps) {
   EXPECT_LE(prediction.most_waiting, 2 * 99'999);
 }
 
+// Of a root with a message for each rank, all in one round: an enumeration that looked at all of them for
+// each would take half a minute.
+TEST(VirtualTime, ARootOfHundredThousandRanksLooksAtEachMessageOnce) {
+  for (const auto operation : {Operation::bcast, Operation::scatter, Operation::gather}) {
+    const auto* flat = algorithms::find(operation, "flat");
+    ASSERT_NE(flat, nullptr);
+    const Prediction prediction =
+        predict({flat, with_standards(*flat)}, problem_on(operation, "100000x1"), 64, messages_alone());
+    ASSERT_EQ(prediction.problem, "");
+    const int own_block = operation == Operation::bcast ? 0 : 1;  // copied
+    EXPECT_EQ(prediction.pieces, 2 * 99'999 + own_block);
+  }
+}
+
+// Tokens mean their place among all others: each waits for the one before it, and not for all of them.
+TEST(VirtualTime, ACounterOfHundredThousandRanksLooksAtEachTokenOnce) {
+  const auto* counter = algorithms::find(Operation::barrier, "central_counter");
+  const Problem problem = problem_on(Operation::barrier, "100000x1");
+  const Prediction prediction = predict({counter, with_standards(*counter)}, problem, 0, messages_alone());
+  ASSERT_EQ(prediction.problem, "");
+  EXPECT_EQ(prediction.pieces, 4 * 99'999);
+}
+
 TEST(VirtualTime, TooManyStepsAreNotRun) {
   const auto* flat = algorithms::find(Operation::bcast, "chain");
   const Prediction prediction = predict({flat, with_standards(*flat)}, problem_on(Operation::bcast, "1000x1"),

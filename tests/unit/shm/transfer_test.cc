@@ -20,7 +20,7 @@ TEST(CopyStreaming, any_length_at_any_address) {
   for (const std::size_t bytes : {0, 1, 15, 63, 64, 65, 127, 128, 1000, 4096, 70'001}) {
     for (std::size_t to = 0; to < 70; to += 9) {
       for (const std::size_t from : {0, 1, 8}) {
-        const std::vector<unsigned char> source = pattern(bytes + from, 3);
+        const std::vector<unsigned char> source = pattern(bytes + from + 1, 3);  // never null
         std::vector<unsigned char> target(bytes + to + 1, 0xAB);
         copy_streaming(target.data() + to, source.data() + from, bytes);
         ASSERT_EQ(std::memcmp(target.data() + to, source.data() + from, bytes), 0) << bytes << ' ' << to;

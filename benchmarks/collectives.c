@@ -172,7 +172,8 @@ static int is_same(const struct Operation* op, int bytes, const char* server) {
 static struct {
   const struct Operation* op;
   int bytes, batch, is_for_best;
-  double best_s;
+  double best_s, own_s;  // own: of the own choice, timed before all others
+  double first_s;        // when that was
 } asked;
 
 // How long one batch is: long enough that clock and barrier do not count, short enough that many samples fit
@@ -183,14 +184,16 @@ static void begin_asking(const struct Operation* op, int bytes) {
   const char* both[] = {native, own_choice};
   double longest = 0;
   if (op == asked.op && bytes == asked.bytes) return;
-  asked.op = op, asked.bytes = bytes, asked.batch = 1, asked.best_s = 1e30;
+  asked.op = op, asked.bytes = bytes, asked.batch = 1, asked.best_s = no_limit_s;
+  asked.own_s = 0, asked.first_s = now_s();
   settled.count = 0;
-  for (int i = 0; i < 2; ++i) settle(op, bytes, both[i]);
+  for (int i = 0; i < 2; ++i) settle(op, bytes, both[i], no_limit_s);
   if (is_call_by_call()) return;
   for (int i = 0; i < 2; ++i) {
     time_in_time(op, bytes, 2, both[i]);
     const double once = time_in_time(op, bytes, 4, both[i]);
     if (once > longest) longest = once;
+    if (both[i] == own_choice) asked.own_s = once;
     if (asked.is_for_best && once < asked.best_s) asked.best_s = once;
   }
   while (bytes < large_bytes && asked.batch < 4096 &&
@@ -221,7 +224,7 @@ static int compare(const struct Operation* op, int bytes, int tried_count, const
     servers[server_count++] = tried[i].name;
     if (settings->is_verified) same &= is_same(op, bytes, tried[i].name);
   }
-  for (int i = 0; i < server_count; ++i) settle(op, bytes, servers[i]);
+  for (int i = 0; i < server_count; ++i) settle(op, bytes, servers[i], no_limit_s);
   is_led_in = server_count > 2;
   struct Turns turns = {.samples = *times, .stride = max_samples, .series = server_count};
   int order[2 + max_finalists], counts[2 + max_finalists];
@@ -229,6 +232,8 @@ static int compare(const struct Operation* op, int bytes, int tried_count, const
   unsigned draws = 1;  // the same on all ranks
   int count = 0;
   const double start = now_s();
+  // Where looks have found something clearly faster, the own choice is in doubt since then.
+  const double begun = asked.own_s > much_slower * asked.best_s ? asked.first_s : start;
   for (int go = 1; go && count < settings->samples; ++count) {
     // None is always behind the same other one, with its caches and what it has left of the network's bursts.
     shuffle(order, server_count, &draws);
@@ -237,8 +242,8 @@ static int compare(const struct Operation* op, int bytes, int tried_count, const
       times[order[i]][count] = time_in_time(op, bytes, asked.batch, servers[order[i]]);
       counts[order[i]] = count + 1;
     }
-    turns.seconds = now_s() - start;
-    go = turns.seconds < settings->seconds || count + 1 < fewest_samples;
+    turns.seconds = now_s() - begun;
+    go = now_s() - start < settings->seconds || count + 1 < fewest_samples;
     if (world_rank == 0 && has_enough(&turns, count + 1, settings->purpose)) go = 0;
     MPI_Bcast(&go, 1, MPI_INT, 0, everybody);
     MPI_Bcast(turns.is_behind, server_count, MPI_INT, 0, everybody);
@@ -273,17 +278,6 @@ static int measure(const struct Operation* op, int bytes, const struct Settings*
 }
 
 // --- Requests ---
-
-static void print_candidates(const struct Operation* op, int bytes, int count) {
-  if (world_rank != 0) return;
-  printf("{\"operation\": \"%s\", \"bytes\": %d, \"batch\": %d, \"looked\": [", op->name, bytes, asked.batch);
-  for (int i = 0; i < count; ++i) {
-    printf("%s{\"name\": \"%s\", \"tried_s\": %.4g}", i ? ", " : "", strchr(tried[i].name, ':') + 1,
-           tried[i].seconds);
-  }
-  printf("]}\n");
-  fflush(stdout);
-}
 
 static void print_choice(const struct Operation* op, int bytes) {
   char decided[256] = "";
@@ -337,7 +331,7 @@ static int answer(char* request, int largest, struct Settings settings, int* is_
   } else if (strcmp(words[0], "look") == 0 || strcmp(words[0], "look_alike") == 0) {
     const int is_alike = strcmp(words[0], "look_alike") == 0;
     const int count = try_candidates(op, (int)bytes, settings.most_trying_s, is_alike, tried);
-    print_candidates(op, (int)bytes, count);
+    print_looks(op, (int)bytes, count, tried);
   } else if (strcmp(words[0], "compare") == 0 || strcmp(words[0], "decide") == 0) {
     if (strcmp(words[0], "decide") == 0) settings.purpose = (struct Purpose){tie, .is_for_best = 1};
     settings.finalists = max_finalists;

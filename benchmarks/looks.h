@@ -2,6 +2,7 @@
 // Quick looks at candidates: which of them are worth to be measured with care.
 #pragma once
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static int may_run(const struct Operation* op, int bytes, const char* candidate)
 // it takes three times as long as the best so far, one call is enough; what that takes longer than it should,
 // since ranks begin it apart and the clock is read, is no reason. Where only the fastest is looked for, one
 // batch is enough of what takes half as long again, and the first call of what is out of all proportion.
-// Where `best` is not known (1e30), nothing is cut short.
+// Where `best` is no_limit_s, nothing is cut short.
 static const double apart_s = 20e-6, warm_s = 2e-3, enough_s = 200e-6, tie = 0.02;
 static double look_at(const struct Operation* op, int bytes, int batch, const char* candidate, double best) {
   const int is_long = bytes >= large_bytes;
@@ -54,7 +55,7 @@ static double look_at(const struct Operation* op, int bytes, int batch, const ch
     if (asked.is_for_best && warming > 6 * best + warm_s) return warming;
     total += at_once * warming;
   }
-  settle(op, bytes, candidate);
+  settle(op, bytes, candidate, asked.is_for_best ? 2 * best : 3 * best);
   const double once = time_in_time(op, bytes, 1, candidate);
   if (once > 3 * best + apart_s) return once;
   int made = 0;
@@ -78,7 +79,7 @@ static int try_candidates(const struct Operation* op, int bytes, double most_s, 
     MPI_Bcast(&is_over, 1, MPI_INT, 0, everybody);
     if (is_over) break;
     if (cuts_nothing(bytes, candidates[c]) || !may_run(op, bytes, candidates[c])) continue;
-    const double best_s = is_alike ? 1e30 : asked.best_s;
+    const double best_s = is_alike ? no_limit_s : asked.best_s;
     tried[count] = (struct Tried){candidates[c], look_at(op, bytes, asked.batch, candidates[c], best_s)};
     if (tried[count].seconds < asked.best_s) asked.best_s = tried[count].seconds;
     ++count;
@@ -94,4 +95,15 @@ static int keep_able(const struct Operation* op, int bytes) {
     if (may_run(op, bytes, candidates[c])) candidates[count++] = candidates[c];
   }
   return count;
+}
+
+static void print_looks(const struct Operation* op, int bytes, int count, const struct Tried* tried) {
+  if (world_rank != 0) return;
+  printf("{\"operation\": \"%s\", \"bytes\": %d, \"batch\": %d, \"looked\": [", op->name, bytes, asked.batch);
+  for (int i = 0; i < count; ++i) {
+    printf("%s{\"name\": \"%s\", \"tried_s\": %.4g}", i ? ", " : "", strchr(tried[i].name, ':') + 1,
+           tried[i].seconds);
+  }
+  printf("]}\n");
+  fflush(stdout);
 }

@@ -51,7 +51,7 @@ struct Turns {
   int series;
   int is_behind[most_in_turns];
   int next;        // looked at when there are so many samples: ever less often as they become more
-  double seconds;  // since the first one
+  double seconds;  // since the own choice was first timed beside others
 };
 
 static const double* series_at(const struct Turns* turns, int i) {

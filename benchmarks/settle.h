@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-enum { most_settling_calls = 300 };
-static const double most_settling_s = 5e-3;
+enum { most_settling_calls = 300, enough_settling_calls = 8 };
+static const double most_settling_s = 5e-3, no_limit_s = 1e30;
 
 // What has settled for the question that is asked (begin_asking): hashes of what serves, which may be
 // forgotten itself.
@@ -36,8 +36,9 @@ static int next_settling_calls(int made, double taken_s) {
   return next < 1 ? 0 : (int)next;
 }
 
-// Calls what serves until it has settled: once for each question, all ranks equally often.
-static void settle(const struct Operation* op, int bytes, const char* server) {
+// Calls what serves until it has settled, or, as soon as enough calls have gone through its memory, takes
+// longer than `most_s` a call: once for each question, all ranks equally often.
+static void settle(const struct Operation* op, int bytes, const char* server, double most_s) {
   if (bytes < large_bytes || is_settled(server)) return;
   double taken_s = 0;
   select_server(server);
@@ -51,5 +52,6 @@ static void settle(const struct Operation* op, int bytes, const char* server) {
     enable(1);
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, everybody);
     taken_s += slowest;
+    if (made + next >= enough_settling_calls && slowest > most_s * next) return;
   }
 }

@@ -5,7 +5,7 @@ printed here."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -112,7 +112,7 @@ class Difference:
 
 def differences(first: DecisionTable, second: DecisionTable) -> Iterator[Difference]:
     """Where the rules of two tables meet and disagree, and rules that meet none of the other table."""
-    ours, theirs = ([rule for _, rule in table.rules] for table in (first, second))
+    ours, theirs = (_in_order(rule for _, rule in table.rules) for table in (first, second))
     for i, our in enumerate(ours):
         has_met = False
         for j, their in enumerate(theirs):
@@ -128,6 +128,11 @@ def differences(first: DecisionTable, second: DecisionTable) -> Iterator[Differe
     for their in theirs:
         if all(meeting(our, their) is None for our in ours):
             yield Difference(conditions(their), None, their)
+
+
+def _in_order(rules: Iterable[Rule]) -> list[Rule]:
+    """As they are asked: those that name a region first, then those that name an MPI."""
+    return sorted(rules, key=lambda rule: ("region" not in rule, "mpi" not in rule))
 
 
 def meeting(first: Rule, second: Rule) -> Rule | None:

@@ -14,11 +14,14 @@ from pathlib import Path
 from unisono.launch import detect
 
 _SHARED_MEMORY = Path("/dev/shm")
+_SESSION_GROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that shared-memory collectives rest on."""
+    """One thing that collectives inside a node rest on."""
 
     name: str
     is_good: bool
@@ -63,7 +66,7 @@ def _quota_cores() -> float | None:
 
 
 def checks() -> list[Check]:
-    return [_check_segments(), _check_memory(), _check_single_copy()]
+    return [_check_segments(), _check_memory(), _check_single_copy(), _check_turns()]
 
 
 def _check_segments() -> Check:
@@ -121,6 +124,38 @@ def _check_single_copy() -> Check:
     return Check(
         name, False, "process_vm_readv is not permitted here; large messages go through shared memory"
     )
+
+
+def _check_turns() -> Check:
+    """MPICH and Intel MPI start each rank in a session of its own. Where the kernel groups by session, ranks that share cores are
+    not scheduled with each other but group by group, and on some kernels groups of several threads get hardly any turn."""
+    name = "turns on shared cores"
+    if not are_sessions_grouped():
+        return Check(name, True, "the kernel schedules ranks that share cores with each other")
+    return Check(
+        name,
+        False,
+        "the kernel schedules session by session, and MPICH and Intel MPI give each rank its own: where ranks of several threads "
+        "share cores, some may wait for seconds (seen on Linux 6.18); `sysctl kernel.sched_autogroup_enabled=0` (as root) ends it",
+    )
+
+
+def are_sessions_grouped() -> bool:
+    """Whether processes started here are scheduled by session: where that is on, those in no CPU control group are."""
+    try:
+        if _SESSION_GROUPS.read_text().strip() != "1":
+            return False
+        lines = _OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        return False
+    for _, controllers, path in (line.split(":", 2) for line in lines):
+        if "cpu" in controllers.split(","):
+            return path == "/"
+        if controllers == "" and path != "/":
+            with contextlib.suppress(OSError):
+                if "cpu" in (_CONTROL_GROUPS / "cgroup.subtree_control").read_text().split():
+                    return False
+    return True
 
 
 class _Vector(ctypes.Structure):

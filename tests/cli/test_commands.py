@@ -250,6 +250,7 @@ class TestInfo:
             "anonymous segments",
             "shared memory",
             "single copy",
+            "turns on shared cores",
         }
 
     def test_table(self, stage: Stage) -> None:
@@ -288,3 +289,34 @@ class TestMishaps:
         answer = stage.unisono(*command, environment={"UNISONO_HOME": "/nowhere"})
         assert answer.returncode == 1
         assert "/nowhere (UNISONO_HOME)" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("enabled", "own", "controllers", "wanted"),
+    [
+        ("1", "1:cpu:/\n0::/\n", "", True),
+        ("1", "4:cpu,cpuacct:/job7\n", "", False),
+        ("0", "1:cpu:/\n", "", False),
+        ("1", "0::/user.slice\n", "memory pids", True),
+        ("1", "0::/user.slice\n", "cpu memory", False),
+        ("1", "0::/\n", "cpu memory", True),
+        (None, "0::/\n", "", False),
+    ],
+    ids=["old-root", "old-group", "off", "no-cpu-controller", "group", "root", "not-built-in"],
+)
+def test_sessions_that_are_scheduled_as_groups(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    enabled: str | None,
+    own: str,
+    controllers: str,
+    wanted: bool,
+) -> None:
+    if enabled is not None:
+        (tmp_path / "enabled").write_text(f"{enabled}\n")
+    (tmp_path / "own").write_text(own)
+    (tmp_path / "cgroup.subtree_control").write_text(f"{controllers}\n")
+    monkeypatch.setattr(machine, "_SESSION_GROUPS", tmp_path / "enabled")
+    monkeypatch.setattr(machine, "_OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(machine, "_CONTROL_GROUPS", tmp_path)
+    assert machine.are_sessions_grouped() == wanted

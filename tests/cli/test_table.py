@@ -163,6 +163,18 @@ def test_diff_of_rules_for_some_mpis(tables: Tables) -> None:
     assert [(d["first"] is None, d["second"] is None) for d in found] == [(False, True), (True, False)]
 
 
+def test_diff_asks_rules_for_a_region_or_an_mpi_first(tables: Tables) -> None:
+    """As a job does, wherever they stand in the file."""
+    narrow = {**BARRIER, "mpi": "Open MPI 5", "algorithm": "dissemination"}
+    solve = {**BARRIER, "region": "solve", "algorithm": "tournament"}
+    first = tables.write("1.json", BARRIER, narrow, solve)
+    second = tables.write("2.json", solve, narrow, BARRIER)
+    assert tables.run("diff", first, second) == "They decide alike.\n"
+    second = tables.write("2.json", BARRIER, {**solve, "algorithm": "native"}, narrow)
+    found = json.loads(tables.run("diff", first, second, "--json", status=1))
+    assert [(d["calls"].get("region"), d["calls"].get("mpi")) for d in found] == [("solve", None)]
+
+
 def test_merge(tables: Tables) -> None:
     other = {**RING, "algorithm": "native", "time_us": 1}
     first = tables.write("1.json", RING, machine="m", mpi="Open MPI 5")

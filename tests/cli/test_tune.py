@@ -180,6 +180,20 @@ def test_predictions_of_an_operation_are_asked_for_at_once(monkeypatch: pytest.M
     assert expected("bcast", 64, candidates) == [64.0, None]
     assert len(questions) == 1
     assert expected("barrier", 0, candidates) == [0.0, None]
+    assert "--time-ms" not in questions[0]
+
+
+def test_predictions_share_out_their_time_among_operations(monkeypatch: pytest.MonkeyPatch):
+    questions = []
+
+    def answers(*words: str) -> list[dict]:
+        questions.append(words)
+        return [{"bytes": 8, "predictions": []}]
+
+    monkeypatch.setattr("unisono.tool.ask_lines", answers)
+    expected = Predictions("typical", "64x48", [("bcast", 8), ("barrier", 0)], most_s=30)
+    assert expected("bcast", 8, [Candidate("flat")]) == [None]
+    assert dict(itertools.pairwise(questions[0]))["--time-ms"] == "15000"
 
 
 @pytest.mark.parametrize(

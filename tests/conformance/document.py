@@ -51,10 +51,6 @@ NOTES = {
         "for different systems to be solved ('On entry to PSGETRS parameter number 1 had an illegal value'), and wait for each other. "
         "Without Unisono it does the same in eight runs of eight where each MPI call leaves other bytes behind on the stack of each rank."
     ),
-    ("stress", "seed-2 run"): (
-        "24 threads on two cores: 3.0 s natively, 4.2 to 4.5 s under Unisono, but now and then a minute or more, in which single threads that are "
-        "ready to run get no turn (`docs/roadmap.md`, Linux 6.18). It ended in 21 s when it was run again."
-    ),
 }
 VARIANTS_TEXT = "\n".join(
     f"- *{WORDS[name]}*{', on two pretended nodes' if name == 'two_level' else ''}: `{' '.join(options).replace(',', ', ')}`"

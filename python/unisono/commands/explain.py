@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from unisono import decision_table, explanation, files, machines, recorded, report, tables
+from unisono.commands.given import require_algorithms
 from unisono.commands.listing import algorithms_of
 from unisono.errors import UnisonoError, UsageError
 
@@ -64,6 +65,7 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
     operation, size = _operation_and_size(words[1:] if is_file else words)
     if not is_file:
         assert operation is not None
+        require_algorithms(given["algorithm"])
         if given["names"]:
             decision_table.require(given["names"], UsageError)  # a job would do without a table that is none
         found = explanation.ask(_question(operation, 8 if size is None else size, given))

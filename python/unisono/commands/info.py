@@ -17,7 +17,7 @@ from unisono.errors import UnisonoError
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(as_json: bool) -> None:
-    """Show versions, where the parts are, which MPIs are found, and whether shared memory works."""
+    """Show versions, where the parts are, which MPIs are found, and what ranks on this machine have to do with."""
     found = collect()
     if as_json:
         tables.print_json(found)
@@ -100,7 +100,7 @@ def _print(found: dict[str, Any]) -> None:
         console.print(
             f"[yellow]Jobs have died in {found['crashes']} algorithms[/yellow]: `unisono crashes` says in which\n"
         )
-    checks = tables.table("Shared memory", "", "", "")
+    checks = tables.table("Inside this machine", "", "", "")
     for check in found["checks"]:
         checks.add_row(
             check["name"],

@@ -30,6 +30,7 @@ from unisono.unfinished import Unfinished
 
 _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
 _LEAST_CELL_S = 0.1
+_PREDICTING_SHARE = 0.1  # of the budget, at most: jobs of many ranks take long to predict
 _MOST_FAILURES = 5
 NO_MACHINE = "none"
 _KINDS = {"node": "the ranks of each node", "leaders": "one rank of each node"}
@@ -122,7 +123,9 @@ class TuningRun:
         if machine is not None and machine != NO_MACHINE:
             self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
             if least == most:
-                self.tuner.expected = Predictions(str(machine), place.layout, self.plan)
+                self.tuner.expected = Predictions(
+                    str(machine), place.layout, self.plan, _PREDICTING_SHARE * self.budget_s
+                )
             if named is None and not self.known and not self.tuner.is_exhaustive:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {

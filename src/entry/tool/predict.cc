@@ -134,10 +134,6 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
   const std::int64_t standard = arguments.has("algorithm") ? options.most_pieces : steps_of_many;
   options.most_pieces = arguments.number("steps", 1, std::int64_t{1} << 40, standard);
   options.most_pieces_of_node = options.most_pieces * ratio;
-  if (const std::int64_t ms = arguments.number("time-ms", 0, std::int64_t{1} << 40, 0); ms > 0) {
-    const auto end = steady_clock::now() + std::chrono::milliseconds(ms);
-    options.is_over = [end] { return steady_clock::now() > end; };
-  }
   options.has_shared_memory = !arguments.has("no-shared-memory");
   options.has_single_copy = !arguments.has("no-single-copy");
   return options;
@@ -174,8 +170,15 @@ int predict_algorithms(const std::vector<std::string>& words) {
   }
   const std::vector<std::string> sizes =
       arguments.has("bytes") ? arguments.all("bytes") : std::vector<std::string>{"0"};
-  for (const std::string& size : sizes) {
-    const std::int64_t bytes = bytes_of(size, "--bytes");
+  const std::chrono::milliseconds most(arguments.number("time-ms", 0, std::int64_t{1} << 40, 0));
+  const auto end = steady_clock::now() + most;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::int64_t bytes = bytes_of(sizes[i], "--bytes");
+    if (most.count() > 0) {
+      const auto now = steady_clock::now();
+      const auto share = (end - now) / static_cast<std::int64_t>(sizes.size() - i);
+      options.is_over = [until = now + share] { return steady_clock::now() > until; };
+    }
     std::vector<Candidate> candidates;
     if (asked.empty()) candidates = model::candidates_for(operation, bytes);
     for (const Asked& one : asked) candidates.push_back(one.candidate);

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 from conftest import compiled_with_benchmarks
 
-# Prints how many calls were made of each of the servers given behind size and seconds a call; `first` more for the first call.
+# Prints how many calls were made of each of the servers given behind size, seconds a call, how many more for the first call, and the most
+# that a call may take (0: no limit).
 PROGRAM = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +38,10 @@ static void run(int bytes) {
 int main(int argc, char** argv) {
   const struct Operation op = {run};
   call_s = atof(argv[2]) / 2, first_s = atof(argv[3]) / 2;
-  for (int i = 4; i < argc; ++i) {
+  const double most_s = atof(argv[4]);
+  for (int i = 5; i < argc; ++i) {
     calls = counted_by_native = 0;
-    settle(&op, atoi(argv[1]), argv[i][0] == 'n' ? native : argv[i]);
+    settle(&op, atoi(argv[1]), argv[i][0] == 'n' ? native : argv[i], most_s > 0 ? most_s : no_limit_s);
     if (counted_by_native != (argv[i][0] == 'n' ? calls : 0)) return 1;
     printf("%d ", calls);
   }
@@ -52,9 +54,11 @@ Calls = Callable[..., list[int]]
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Calls:
     program = compiled_with_benchmarks(tmp_path_factory.mktemp("settle"), "settle", PROGRAM)
 
-    def run(size: int, call_s: float, servers: str = "native", first_s: float = 0) -> list[int]:
+    def run(
+        size: int, call_s: float, servers: str = "native", first_s: float = 0, most_s: float = 0
+    ) -> list[int]:
         """How often each of the servers is called, when a call of the slowest rank takes `call_s`, and the first one `first_s` more."""
-        command = [program, str(size), str(call_s), str(first_s), *servers.split()]
+        command = [program, str(size), str(call_s), str(first_s), str(most_s), *servers.split()]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return [int(word) for word in done.stdout.split()]
 
@@ -71,6 +75,12 @@ def test_as_many_calls_as_fit_and_no_more_than_300(calls: Calls):
 
 def test_a_slow_first_call_does_not_end_it(calls: Calls):
     assert calls(65536, 1e-5, first_s=1e-3)[0] >= 200
+
+
+def test_what_takes_too_long_is_given_up_after_eight_calls(calls: Calls):
+    assert calls(65536, 1e-5, most_s=0.9e-5) == [8]
+    assert calls(65536, 1e-5, most_s=1.1e-5) == [300]
+    assert calls(65536, 1e-5, first_s=1e-3, most_s=1.1e-5)[0] >= 200, "the first calls are no reason"
 
 
 def test_each_server_once(calls: Calls):

@@ -91,7 +91,7 @@ def missing_parts() -> str | None:
         for part in ("tool", "shim", "library"):
             places.require(part)
     except UnisonoError as error:
-        return error.format_message()
+        return error.message
     return None
 
 
@@ -190,7 +190,7 @@ class Demo:
         try:
             return report.load(file)
         except UnisonoError as error:
-            raise DemoError(error.format_message()) from error
+            raise DemoError(error.message) from error
 
 
 def run_demo(options: argparse.Namespace, console: Console) -> int:
@@ -240,7 +240,7 @@ def main() -> int:
     try:
         return run_demo(options, tables.console())
     except (DemoError, UnisonoError) as error:
-        text = error.format_message() if isinstance(error, UnisonoError) else str(error)
+        text = error.message if isinstance(error, UnisonoError) else str(error)
         print(f"demo: {text}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:

@@ -19,6 +19,7 @@ from unisono import files, tables, tool
 from unisono.commands.group import COMMANDS, cli
 from unisono.commands.options import default_text
 from unisono.commands.run import SettingOption
+from unisono.errors import UnisonoError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTE = "<!-- Written by tools/generate_docs.py from the code; change it there. -->"
@@ -224,6 +225,6 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except click.ClickException as error:
+    except UnisonoError as error:
         error.show()
         sys.exit(error.exit_code)

@@ -240,8 +240,7 @@ def main() -> int:
     try:
         return run_demo(options, tables.console())
     except (DemoError, UnisonoError) as error:
-        text = error.message if isinstance(error, UnisonoError) else str(error)
-        print(f"demo: {text}", file=sys.stderr)
+        print(f"demo: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("demo: interrupted", file=sys.stderr)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import math
 import os
@@ -53,12 +52,12 @@ def usable_cores() -> int:
 
 def _quota_cores() -> float | None:
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        quota, period = (_CONTROL_GROUPS / "cpu.max").read_text().split()
         return None if quota == "max" else int(quota) / int(period)
     except (OSError, ValueError):
         pass
     try:
-        old = Path("/sys/fs/cgroup/cpu")
+        old = _CONTROL_GROUPS / "cpu"
         microseconds = int((old / "cpu.cfs_quota_us").read_text())
         return None if microseconds <= 0 else microseconds / int((old / "cpu.cfs_period_us").read_text())
     except (OSError, ValueError):
@@ -142,20 +141,25 @@ def _check_turns() -> Check:
 
 def are_sessions_grouped() -> bool:
     """Whether processes started here are scheduled by session: where that is on, those in no CPU control group are."""
-    try:
-        if _SESSION_GROUPS.read_text().strip() != "1":
-            return False
-        lines = _OWN_GROUPS.read_text().splitlines()
-    except OSError:
+    own = _text_of(_OWN_GROUPS)
+    if _text_of(_SESSION_GROUPS).strip() != "1" or not own:
         return False
-    for _, controllers, path in (line.split(":", 2) for line in lines):
-        if "cpu" in controllers.split(","):
-            return path == "/"
-        if controllers == "" and path != "/":
-            with contextlib.suppress(OSError):
-                if "cpu" in (_CONTROL_GROUPS / "cgroup.subtree_control").read_text().split():
-                    return False
-    return True
+    path_of: dict[str, str] = {}  # by controller; the unified hierarchy's stands under ""
+    for line in own.splitlines():
+        _, controllers, path = line.split(":", 2)
+        path_of |= dict.fromkeys(controllers.split(","), path)
+    if "cpu" in path_of:
+        return path_of["cpu"] == "/"
+    divided = _text_of(_CONTROL_GROUPS / "cgroup.subtree_control").split()
+    return path_of.get("", "/") == "/" or "cpu" not in divided
+
+
+def _text_of(file: Path) -> str:
+    """Of a kernel's file; empty where there is none."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 class _Vector(ctypes.Structure):
@@ -174,10 +178,8 @@ def _can_read(process: int, marker: ctypes.Array[ctypes.c_char]) -> bool:
 
 def processor_model() -> str:
     """The processors' name, as the kernel has it: `AMD EPYC 7B13`; empty where it does not say."""
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
-    return ""
+    lines = _text_of(Path("/proc/cpuinfo")).splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
 def processor_name() -> str:

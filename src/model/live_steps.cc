@@ -277,6 +277,8 @@ void Hull::add(const ElementRange& touched) {
 
 // Those that may be in another step's way (bits, as in find_waits).
 unsigned LiveSteps::touches_that_meet(const LiveStep& step) const {
+  static_assert(schedule::is_private(static_cast<Place>(private_places - 1)) &&
+                !schedule::is_private(static_cast<Place>(private_places)));
   unsigned meeting = 0;
   for (int i = 0; i < step.touches; ++i) {
     const Touch& own = step.touched[i];

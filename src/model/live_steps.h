@@ -37,7 +37,7 @@ struct Hull {
   std::int32_t touches = 0;
   void add(const schedule::ElementRange& touched);
   void remove() {
-    if (touches > 0) --touches;
+    if (touches > 0) --touches;  // those of a compiled program were never added
   }
   bool is_met_by(const schedule::ElementRange& touched) const {
     return touches > 0 && touched.first < range.last && range.first < touched.last;

@@ -17,7 +17,7 @@ from unisono.errors import UnisonoError
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(as_json: bool) -> None:
-    """Show versions, where the parts are, which MPIs are found, and what ranks on this machine have to do with."""
+    """Show versions, where the parts are, which MPIs are found, and what the machine offers to its ranks."""
     found = collect()
     if as_json:
         tables.print_json(found)

@@ -42,11 +42,12 @@ def prepare(words: Sequence[str], settings: Mapping[str, str], is_verbose: bool 
 
 
 def plain_command(arguments: Sequence[str]) -> list[str] | None:
-    """The user's command where `arguments` are `run [--] COMMAND...` and nothing else is asked for, else None."""
-    if list(arguments[:1]) != ["run"] or any(os.environ.get(name) for name in _wants_more):
+    """The user's command where `run` has the arguments `[--] COMMAND...` and nothing else is asked for, else None."""
+    if any(os.environ.get(name) for name in _wants_more):
         return None
-    words = list(arguments[2:] if list(arguments[1:2]) == ["--"] else arguments[1:])
-    is_plain = bool(words) and (len(words) < len(arguments) - 1 or not words[0].startswith("-"))
+    is_marked = list(arguments[:1]) == ["--"]
+    words = list(arguments[1:] if is_marked else arguments)
+    is_plain = bool(words) and (is_marked or not words[0].startswith("-"))
     return words if is_plain else None
 
 

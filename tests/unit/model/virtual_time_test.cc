@@ -37,6 +37,13 @@ double predicted(Operation operation, const char* name, const std::string& layou
   return us.value_or(-1);
 }
 
+Prediction prediction_of(Operation operation, const char* name, const std::string& layout, std::int64_t bytes,
+                         const Machine& machine, const PredictOptions& options = {}) {
+  const auto* algorithm = algorithms::find(operation, name);
+  return predict({algorithm, with_standards(*algorithm)}, problem_on(operation, layout), bytes, machine,
+                 options);
+}
+
 // alpha 10, beta 0.01: 100 bytes take 11.
 TEST(VirtualTime, OneMessage) {
   const Problem problem = problem_on(Operation::bcast, "2x1");
@@ -181,10 +188,9 @@ TEST(VirtualTime, ShortCallsFollowEachOtherWhereCoresAreShared) {
 
 // Seven messages, 14 steps: where no more than 30 may be taken, two calls are run.
 TEST(VirtualTime, FewerCallsFollowEachOtherWhereStepsAreCounted) {
-  const auto* flat = algorithms::find(Operation::bcast, "flat");
   const auto pieces = [&](std::int64_t most) {
-    const Prediction prediction = predict({flat, with_standards(*flat)}, problem_on(Operation::bcast, "8"), 8,
-                                          of_turns(2), {.most_pieces = most});
+    const Prediction prediction =
+        prediction_of(Operation::bcast, "flat", "8", 8, of_turns(2), {.most_pieces = most});
     EXPECT_EQ(prediction.problem, "");
     return prediction.pieces;
   };
@@ -244,9 +250,8 @@ TEST(VirtualTime, SaysWhenStepsWaitForEachOther) {
 // ---
 
 TEST(VirtualTime, ARingOfHundredThousandRanksRunsOnOneNode) {
-  const auto* ring = algorithms::find(Operation::allreduce, "ring");
-  const Problem problem = problem_on(Operation::allreduce, "100000x1");
-  const Prediction prediction = predict({ring, with_standards(*ring)}, problem, 8 << 20, default_machine());
+  const Prediction prediction =
+      prediction_of(Operation::allreduce, "ring", "100000x1", 8 << 20, default_machine());
   ASSERT_EQ(prediction.problem, "");
   EXPECT_TRUE(prediction.is_for_all_nodes);
   // 2 (p - 1) rounds of three or two steps.
@@ -255,9 +260,8 @@ TEST(VirtualTime, ARingOfHundredThousandRanksRunsOnOneNode) {
 }
 
 TEST(VirtualTime, ABinomialTreeOfHundredThousandRanksHoldsItsSteps) {
-  const auto* tree = algorithms::find(Operation::bcast, "binomial");
-  const Problem problem = problem_on(Operation::bcast, "100000x1");
-  const Prediction prediction = predict({tree, with_standards(*tree)}, problem, 4096, messages_alone());
+  const Prediction prediction =
+      prediction_of(Operation::bcast, "binomial", "100000x1", 4096, messages_alone());
   ASSERT_EQ(prediction.problem, "");
   EXPECT_EQ(prediction.pieces, 2 * 99'999);
   EXPECT_LE(prediction.most_waiting, 2 * 99'999);
@@ -267,10 +271,8 @@ TEST(VirtualTime, ABinomialTreeOfHundredThousandRanksHoldsItsSteps) {
 // each would take half a minute.
 TEST(VirtualTime, ARootOfHundredThousandRanksLooksAtEachMessageOnce) {
   for (const auto operation : {Operation::bcast, Operation::scatter, Operation::gather}) {
-    const auto* flat = algorithms::find(operation, "flat");
-    ASSERT_NE(flat, nullptr);
-    const Prediction prediction =
-        predict({flat, with_standards(*flat)}, problem_on(operation, "100000x1"), 64, messages_alone());
+    ASSERT_NE(algorithms::find(operation, "flat"), nullptr);
+    const Prediction prediction = prediction_of(operation, "flat", "100000x1", 64, messages_alone());
     ASSERT_EQ(prediction.problem, "");
     const int own_block = operation == Operation::bcast ? 0 : 1;  // copied
     EXPECT_EQ(prediction.pieces, 2 * 99'999 + own_block);
@@ -279,17 +281,15 @@ TEST(VirtualTime, ARootOfHundredThousandRanksLooksAtEachMessageOnce) {
 
 // Tokens mean their place among all others: each waits for the one before it, and not for all of them.
 TEST(VirtualTime, ACounterOfHundredThousandRanksLooksAtEachTokenOnce) {
-  const auto* counter = algorithms::find(Operation::barrier, "central_counter");
-  const Problem problem = problem_on(Operation::barrier, "100000x1");
-  const Prediction prediction = predict({counter, with_standards(*counter)}, problem, 0, messages_alone());
+  const Prediction prediction =
+      prediction_of(Operation::barrier, "central_counter", "100000x1", 0, messages_alone());
   ASSERT_EQ(prediction.problem, "");
   EXPECT_EQ(prediction.pieces, 4 * 99'999);
 }
 
 TEST(VirtualTime, TooManyStepsAreNotRun) {
-  const auto* flat = algorithms::find(Operation::bcast, "chain");
-  const Prediction prediction = predict({flat, with_standards(*flat)}, problem_on(Operation::bcast, "1000x1"),
-                                        1 << 20, messages_alone(), {.most_pieces = 1000});
+  const Prediction prediction =
+      prediction_of(Operation::bcast, "chain", "1000x1", 1 << 20, messages_alone(), {.most_pieces = 1000});
   EXPECT_NE(prediction.problem, "");
 }
 

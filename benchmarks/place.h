@@ -42,7 +42,34 @@ struct Place {
   int ranks, nodes, least, most;  // the fewest and most ranks on a node
   int is_consecutive;             // each node's ranks are consecutive
   int cores;                      // that the ranks of a node may use, the fewest
+  int nodes_on_cores;             // nodes that share one set of cores, the most: containers, emulated nodes
 };
+
+// Of the machine, and of the cores of it that a node's ranks may use.
+static unsigned long long name_of_cores(const cpu_set_t* cores) {
+  char text[64 + sizeof *cores] = "";
+  FILE* boot = fopen("/proc/sys/kernel/random/boot_id", "r");
+  if (boot != NULL) {
+    if (fgets(text, 64, boot) == NULL) text[0] = 0;
+    fclose(boot);
+  }
+  memcpy(text + 64, cores, sizeof *cores);
+  unsigned long long hash = 14695981039346656037ULL;
+  for (size_t i = 0; i < sizeof text; ++i) hash = (hash ^ (unsigned char)text[i]) * 1099511628211ULL;
+  return hash;
+}
+
+// On how many nodes the ranks have that name, the most of any.
+static int nodes_of_one_name(MPI_Comm of, int ranks, unsigned long long name, int is_first_of_node) {
+  unsigned long long own[2] = {name, (unsigned long long)is_first_of_node};
+  unsigned long long* all = malloc(2 * (size_t)ranks * sizeof *all);
+  MPI_Allgather(own, 2, MPI_UNSIGNED_LONG_LONG, all, 2, MPI_UNSIGNED_LONG_LONG, of);
+  int alike = 0, most;
+  for (int r = 0; r < ranks; ++r) alike += all[2 * r] == name && all[2 * r + 1] != 0;
+  free(all);
+  MPI_Allreduce(&alike, &most, 1, MPI_INT, MPI_MAX, of);
+  return most;
+}
 
 static struct Place place_of(MPI_Comm of) {
   struct Place place;
@@ -64,6 +91,7 @@ static struct Place place_of(MPI_Comm of) {
   MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node);
   const int cores = CPU_COUNT(&all);
   MPI_Allreduce(&cores, &place.cores, 1, MPI_INT, MPI_MIN, of);
+  place.nodes_on_cores = nodes_of_one_name(of, place.ranks, name_of_cores(&all), is_first);
   MPI_Comm_free(&node);
   return place;
 }
@@ -89,9 +117,9 @@ static void print_place(MPI_Comm measured, struct Place job) {
   printf(
       "{\"mpi\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"ranks_per_node\": [%d, %d], \"is_consecutive\": "
       "%s, \"is_uniform\": %s, \"job_nodes\": %d, \"job_ranks_per_node\": [%d, %d], \"cores\": %d, "
-      "\"is_active\": %s}\n",
+      "\"nodes_on_cores\": %d, \"is_active\": %s}\n",
       library, place.ranks, place.nodes, place.least, place.most, place.is_consecutive ? "true" : "false",
-      is_uniform ? "true" : "false", job.nodes, job.least, job.most, job.cores,
+      is_uniform ? "true" : "false", job.nodes, job.least, job.most, job.cores, job.nodes_on_cores,
       set_algorithm != NULL ? "true" : "false");
   fflush(stdout);
 }

@@ -75,11 +75,10 @@ def measure(arguments: argparse.Namespace, machine_file: Path, cluster: Cluster 
     def words(options: Sequence[str], settings: dict[str, str]) -> list[str]:
         return [*prefix, *side_by_side.words(mpi, ranks, options, layout, settings)]
 
-    cores = side_by_side.cores_of_node(NODES) if cluster else None
     with side_by_side.environment(mpis.launcher_environment(mpi)):
         with Measurer(words(machine_measuring.PROGRAM_OPTIONS, machine_measuring.SETTINGS)) as job:
             document = machine_measuring.describe(
-                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None, cores
+                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None
             )
         document["name"] = "measured"
         machines.write(document, machine_file)

@@ -78,7 +78,6 @@ class Site:
         self.mpi, self.layout, self.folder = mpi, LAYOUTS[layout], folder
         nodes = len(self.layout.ranks_per_node)
         self.cluster = Cluster(folder / "cluster", nodes, rate=RATE) if nodes > 1 else None
-        self.cores = side_by_side.cores_of_node(self.layout)
         self.start_s = 0.0  # that the last job took until it could be asked
 
     def job(self, options: Sequence[str], settings: Mapping[str, str]) -> Measurer:
@@ -173,7 +172,7 @@ def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Prog
         date, start = time.strftime("%Y-%m-%d %H:%M"), time.monotonic()
         with site.job(machine_measuring.PROGRAM_OPTIONS, machine_measuring.SETTINGS) as job:
             document = machine_measuring.describe(
-                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None, site.cores
+                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None
             )
             library = job.place.mpi
         machine = machines.write(document | {"name": "measured"}, folder / "machine.json")

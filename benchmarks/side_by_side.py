@@ -70,11 +70,6 @@ def environment(wanted: dict[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def cores_of_node(layout: Layout) -> int:
-    """Emulated nodes share this machine's cores."""
-    return max(1, usable_cores() // len(layout.ranks_per_node))
-
-
 def fair(mpi: Mpi, line: Sequence[str], ranks: int) -> list[str]:
     """Each MPI as it is fastest: it yields only where ranks share cores."""
     launch = list(line)

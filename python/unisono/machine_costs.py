@@ -55,7 +55,7 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Question:
-    """One operation or message: in which group of ranks ('pair', 'node', 'net', 'nets'), through how many buffers, and how
+    """One operation or message: in which group of ranks ('pair', 'node', 'net', 'nets', 'all'), through how many buffers, and how
     ranks wait meanwhile where not as usual."""
 
     what: str
@@ -74,14 +74,17 @@ class Job(Protocol):
 def plan(place: Place, cores: int) -> list[Question]:
     """All questions that make sense on this layout."""
     most = place.ranks_per_node[1]
+    shares_cores = most * place.nodes_on_cores > cores
     questions: list[Question] = []
     if most > 1:
-        questions += _inside_a_node(most > cores)
+        questions += _inside_a_node(shares_cores)
     if place.nodes > 1:
         questions += _of_messages("net")
         questions += [Question("overlap", "net", size) for size in OVERLAP_SIZES]
         if place.ranks_per_node[0] > 1:
             questions += [Question("gap", "nets", size) for size in CARD_SIZES]
+    if shares_cores and place.is_layout_known:
+        questions += [message_question(call, place) for call in MESSAGE_CALLS]
     return questions
 
 
@@ -90,10 +93,10 @@ def _of_messages(group: str) -> Iterator[Question]:
         yield from (Question(what, group, size) for size in LINK_SIZES)
 
 
-def message_question(call: tuple[str, str, int]) -> Question:
-    """What one of MESSAGE_CALLS takes on all ranks of a node."""
+def message_question(call: tuple[str, str, int], place: Place) -> Question:
+    """What one of MESSAGE_CALLS takes on all ranks that share cores: of a node, or of several that share them."""
     name, algorithm, size = call
-    return Question(f"call {name}:{algorithm}", "node", size)
+    return Question(f"call {name}:{algorithm}", "node" if place.nodes_on_cores == 1 else "all", size)
 
 
 def _inside_a_node(shares_cores: bool) -> Iterator[Question]:
@@ -116,8 +119,6 @@ def _inside_a_node(shares_cores: bool) -> Iterator[Question]:
     yield Question("copy_by_all", "node", MIB)
     for what in ("get", "group_seg_put", "group_seg_get"):
         yield from (Question(what, "node", size) for size in SEGMENT_SIZES)
-    if shares_cores:
-        yield from map(message_question, MESSAGE_CALLS)
     # Ranks that share a core and keep it while they wait take a scheduler's tick for each step: no choice.
     yield from (
         Question("group_sync", "node", wait=wait) for wait in (GIVING_WAITS if shares_cores else WAITS)

@@ -237,18 +237,18 @@ def _call_and_step(steps: np.ndarray, left: np.ndarray) -> tuple[float, float]:
     return float(call), float(step)
 
 
-def message_calls(costs: Costs) -> dict[tuple[str, str, int], Estimate]:
+def message_calls(costs: Costs, place: Place) -> dict[tuple[str, str, int], Estimate]:
     """Those of MESSAGE_CALLS that were measured."""
-    found = {call: costs.estimate(message_question(call)) for call in MESSAGE_CALLS}
+    found = {call: costs.estimate(message_question(call, place)) for call in MESSAGE_CALLS}
     return {call: estimate for call, estimate in found.items() if estimate is not None}
 
 
 def message_switch(
-    costs: Costs, predicted: Mapping[float, Mapping[tuple[str, str, int], float]]
+    measured: Mapping[tuple[str, str, int], Estimate],
+    predicted: Mapping[float, Mapping[tuple[str, str, int], float]],
 ) -> Document | None:
     """message_switch_us: of those tried, the one by which MESSAGE_CALLS are predicted best (the least sum of the logarithms' errors,
     since one call alone may go in step with the turns); the interval is that of the calls' own. `predicted`: microseconds by it."""
-    measured = message_calls(costs)
     if not measured or not predicted:
         return None
 
@@ -412,7 +412,7 @@ def machine(
         # One rank a node has the card for itself.
         made["network_card"] = {"message_us": 0, "us_per_byte": between["loggp"]["G_us_per_byte"]}
         taken.remove("network_card")
-    made["cores_per_node"] = cores
+    made["cores_per_node"], made["nodes_on_cores"] = cores, place.nodes_on_cores
     made.pop("call_us", None)
     made.pop("step_us", None)
     switched = costs.estimate(Question("switch", "pair"), "switch")

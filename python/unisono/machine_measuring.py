@@ -17,8 +17,8 @@ from unisono.measuring import Measurer, Place
 from unisono.predictions import predicted_us
 from unisono.search_space import parse
 
-# As parts of switch_us: from a look for messages that costs nothing to several turns without one.
-_MESSAGE_SWITCHES = (1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.3, 2.65, 3.0)
+# As parts of switch_us: from a look for messages that costs nothing to several turns without one, or a look at sockets.
+_MESSAGE_SWITCHES = (1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.3, 2.65, 3.0, 3.5, 4.0)
 # What the measuring program is told, and what the job needs for it.
 PROGRAM_OPTIONS = ["--serve", "--sizes", str(max(*machine_costs.LINK_SIZES, *machine_costs.COPY_SIZES))]
 SETTINGS = {"UNISONO_CHANNEL_BYTES": str(machine_costs.CHANNEL_BYTES)}
@@ -27,11 +27,11 @@ SETTINGS = {"UNISONO_CHANNEL_BYTES": str(machine_costs.CHANNEL_BYTES)}
 def cores_of(place: Place) -> int:
     """That the ranks of a node may use; of this machine no more than the control group allows."""
     cores = place.cores or usable_cores()
-    return min(cores, usable_cores()) if place.nodes == 1 else cores
+    return min(cores, usable_cores()) if place.nodes in (1, place.nodes_on_cores) else cores
 
 
-def questions_for(place: Place, cores: int | None = None) -> list[Question]:
-    return machine_costs.plan(place, cores or cores_of(place))
+def questions_for(place: Place) -> list[Question]:
+    return machine_costs.plan(place, cores_of(place))
 
 
 def describe(
@@ -40,13 +40,10 @@ def describe(
     budget_s: float,
     facts: Mapping[str, Any],
     on_question: Callable[[Question], None],
-    cores: int | None = None,
 ) -> dict[str, Any]:
-    """The machine's file, without its name; what is not measured is as in `base`. `cores` of a node, where it has fewer to itself
-    than its ranks may use: emulated nodes share those of one machine."""
+    """The machine's file, without its name; what is not measured is as in `base`."""
     place = job.place
-    cores = cores or cores_of(place)
-    costs = machine_costs.measure(job, questions_for(place, cores), budget_s, on_question)
+    costs = machine_costs.measure(job, questions_for(place), budget_s, on_question)
     all_facts = {
         "processor": processor_name(),
         "mpi": place.mpi,
@@ -54,12 +51,13 @@ def describe(
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "base": base["name"],
     }
-    document = machine_fit.machine(costs, place, cores, base, _channel_bytes(base), all_facts | dict(facts))
+    document = machine_fit.machine(
+        costs, place, cores_of(place), base, _channel_bytes(base), all_facts | dict(facts)
+    )
     document["note"] = f"measured with {place.mpi} on {processor_name()}, {place.layout}"
     document |= machine_fit.calls(costs, _predicted_calls(document))
-    switch = machine_fit.message_switch(
-        costs, _predicted_by_messages(document, place, list(machine_fit.message_calls(costs)))
-    )
+    calls = machine_fit.message_calls(costs, place)
+    switch = machine_fit.message_switch(calls, _predicted_by_messages(document, place, list(calls)))
     if switch is not None:
         document["message_switch_us"] = switch
     else:
@@ -89,8 +87,8 @@ def _predicted_calls(document: Mapping[str, Any]) -> dict[tuple[str, int], tuple
 def _predicted_by_messages(
     document: Mapping[str, Any], place: Place, asked: Sequence[tuple[str, str, int]]
 ) -> dict[float, dict[tuple[str, str, int], float]]:
-    """Microseconds of these of machine_costs.MESSAGE_CALLS on the ranks of a node, by each message_switch_us that is tried."""
-    layout = f"1x{place.ranks_per_node[1]}"
+    """Microseconds of these of machine_costs.MESSAGE_CALLS on the ranks that share cores, by each message_switch_us that is tried."""
+    layout = f"1x{place.ranks_per_node[1]}" if place.nodes_on_cores == 1 else place.layout
     switch_us = machine_fit.number(document["switch_us"])
     found: dict[float, dict[tuple[str, str, int], float]] = {}
     with tempfile.TemporaryDirectory() as folder:

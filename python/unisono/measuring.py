@@ -45,6 +45,7 @@ class Place:
     ranks_per_node: tuple[int, int]
     is_consecutive: bool
     cores: int = 0  # that the ranks of a node may use; 0: not known
+    nodes_on_cores: int = 1  # nodes that share those cores: containers, emulated nodes
     # Where not the whole job is measured: whether all communicators that are have that layout, and the job's own.
     is_uniform: bool = True
     job: tuple[int, int, int] | None = None  # nodes, fewest and most ranks on one; None: the same
@@ -65,6 +66,11 @@ class Place:
             other.ranks_per_node,
             other.is_consecutive,
         )
+
+    @property
+    def is_layout_known(self) -> bool:
+        """Do the numbers say how many ranks each node has?"""
+        return self.ranks_per_node[0] == self.ranks_per_node[1]
 
     @property
     def layout(self) -> str:
@@ -136,6 +142,7 @@ class Measurer:
             (first["ranks_per_node"][0], first["ranks_per_node"][1]),
             first["is_consecutive"],
             first.get("cores", 0),
+            first.get("nodes_on_cores", 1),
             first.get("is_uniform", True),
             _job_of(first),
         )

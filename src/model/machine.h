@@ -127,6 +127,7 @@ struct Machine {
   std::string name;
   std::string note;  // where the numbers come from
   int cores_per_node = 1;
+  int nodes_on_cores = 1;   // nodes that share those cores: containers, emulated clusters
   Value call_us = 0;        // a collective call that runs a schedule, beside its steps
   Value step_us = 0;        // each step of a schedule, beside what it does
   Value switch_us;          // a core changes from one rank to another

@@ -135,6 +135,8 @@ Machine machine_from(const ordered_json& json) {
   machine.note = reader.text("note");
   machine.cores_per_node = static_cast<int>(reader.value("cores_per_node"));
   if (machine.cores_per_node < 1) refuse("cores_per_node", "is less than 1");
+  machine.nodes_on_cores = static_cast<int>(reader.value("nodes_on_cores", 1));
+  if (machine.nodes_on_cores < 1) refuse("nodes_on_cores", "is less than 1");
   machine.call_us = reader.value("call_us", 0);
   machine.step_us = reader.value("step_us", 0);
   machine.switch_us = reader.value("switch_us");
@@ -220,6 +222,7 @@ std::string to_json(const Machine& machine) {
                              {"name", machine.name},
                              {"note", machine.note},
                              {"cores_per_node", machine.cores_per_node},
+                             {"nodes_on_cores", machine.nodes_on_cores},
                              {"call_us", json_of(machine.call_us)},
                              {"step_us", json_of(machine.step_us)},
                              {"switch_us", json_of(machine.switch_us)},

@@ -31,8 +31,14 @@ constexpr std::int64_t batched_bytes = 16 * 1024;
 constexpr int calls_of_batch = 16;
 
 bool is_sharing_cores(const patterns::Layout& layout, const Machine& machine) {
-  return std::ranges::any_of(layout.ranks_of,
-                             [&](const auto& locals) { return std::ssize(locals) > machine.cores_per_node; });
+  for (int first = 0; first < layout.nodes(); first += machine.nodes_on_cores) {
+    std::int64_t ranks = 0;
+    for (int node = first; node < std::min(layout.nodes(), first + machine.nodes_on_cores); ++node) {
+      ranks += std::ssize(layout.ranks_of[static_cast<std::size_t>(node)]);
+    }
+    if (ranks > machine.cores_per_node) return true;
+  }
+  return false;
 }
 
 CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine) {
@@ -103,7 +109,8 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   }
   const CallSize equal = with_equal_parts(size, problem.size);
   std::optional<Crew> node;
-  if (steps > many_steps) node = one_node_for_all(problem, build, equal);
+  // Where nodes share cores, one cannot stand for all.
+  if (steps > many_steps && machine.nodes_on_cores == 1) node = one_node_for_all(problem, build, equal);
   if (node) expected = of_node;
   const std::int64_t most = node ? options.most_pieces_of_node : options.most_pieces;
   prediction.expected = expected;

@@ -30,7 +30,7 @@ class VirtualRun {
     arrive,  // and in its memory
     flag,    // a raised flag is seen: `piece` is the channel, `step` the tick
     fused,   // what a rank writes in a fused operation is seen: `piece` is the operation's number
-    turn     // core `piece` of node `index` comes to the rank whose turn it is
+    turn     // core `index` comes to the rank whose turn it is
   };
   struct Event {
     double us = 0;
@@ -80,6 +80,8 @@ class VirtualRun {
     std::int32_t fused = 0;  // operations that it came to
     std::int32_t calls_begun = 0;
     std::int32_t receives = 0;  // that wait for their messages
+    std::int32_t core = -1;     // of cores_; -1: one of its own
+    std::int32_t sharer = 0;    // which one of the core's
     bool is_finished = false;
   };
   // A core that ranks share: each in turn has it until it has nothing to do.
@@ -116,7 +118,6 @@ class VirtualRun {
   struct NodeState {
     double card_out_us = 0, card_in_us = 0;  // free from then on
     double memory_us = 0;
-    std::vector<Core> cores;  // where ranks share them
     std::vector<Channel> channels;
     std::vector<Fused> fused;
   };
@@ -159,12 +160,13 @@ class VirtualRun {
   std::int32_t new_message(const Message& message);
 
   // --- shared_cores.cc ---
-  void set_up_cores(int node);
+  void set_up_cores();
+  void share_cores(std::size_t first_node, std::size_t last_node);
   Core* core_of(int index);  // null: the rank has one of its own
   void hold_core(int index, double until_us);
   double switch_us(int index) const;
   void keep(int index, Core* core, const Task& task);
-  void turn(int node, std::int32_t core);
+  void turn(int core);
 
   // --- node_time.cc ---
   void move_data(int index, std::int32_t number, std::int32_t piece, double us);
@@ -186,6 +188,7 @@ class VirtualRun {
   std::vector<RankState> ranks_;
   std::vector<LiveSteps> steps_;
   std::vector<NodeState> nodes_;
+  std::vector<Core> cores_;  // that ranks share
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
   double now_ = 0;

@@ -9,24 +9,41 @@
 
 namespace unisono::model {
 
-void VirtualRun::set_up_cores(int node) {
-  const std::vector<int>& locals = crew_.indices_of[static_cast<std::size_t>(node)];
-  if (std::ssize(locals) <= machine_.cores_per_node) return;
-  std::vector<Core>& cores = nodes_[static_cast<std::size_t>(node)].cores;
-  cores.resize(static_cast<std::size_t>(machine_.cores_per_node));
-  for (std::size_t local = 0; local < locals.size(); ++local) {
-    cores[local % cores.size()].sharers.push_back({.index = locals[local], .tasks = {}});
+// Nodes that follow each other share cores where any do.
+void VirtualRun::set_up_cores() {
+  const std::size_t together = static_cast<std::size_t>(machine_.nodes_on_cores);
+  for (std::size_t first = 0; first < nodes_.size(); first += together) {
+    share_cores(first, std::min(nodes_.size(), first + together));
   }
-  for (std::size_t core = 0; core < cores.size(); ++core) {
-    push({.us = 0, .kind = EventKind::turn, .index = node, .piece = static_cast<std::int32_t>(core)});
+}
+
+// Each node's ranks are dealt out from another core on: the first ranks of nodes, which have most to do, are
+// not all on one.
+void VirtualRun::share_cores(std::size_t first_node, std::size_t last_node) {
+  std::size_t sharers = 0;
+  for (std::size_t node = first_node; node < last_node; ++node) sharers += crew_.indices_of[node].size();
+  const auto count = static_cast<std::size_t>(machine_.cores_per_node);
+  if (sharers <= count) return;
+  const std::size_t first = cores_.size();
+  cores_.resize(first + count);
+  for (std::size_t node = first_node; node < last_node; ++node) {
+    const std::vector<int>& locals = crew_.indices_of[node];
+    for (std::size_t local = 0; local < locals.size(); ++local) {
+      const std::size_t core = first + (node - first_node + local) % count;
+      RankState& rank = ranks_[static_cast<std::size_t>(locals[local])];
+      rank.core = static_cast<std::int32_t>(core);
+      rank.sharer = static_cast<std::int32_t>(cores_[core].sharers.size());
+      cores_[core].sharers.push_back({.index = locals[local], .tasks = {}});
+    }
+  }
+  for (std::size_t core = first; core < cores_.size(); ++core) {
+    push({.us = 0, .kind = EventKind::turn, .index = static_cast<std::int32_t>(core)});
   }
 }
 
 VirtualRun::Core* VirtualRun::core_of(int index) {
-  std::vector<Core>& cores = node_of(index).cores;
-  if (cores.empty()) return nullptr;
-  return &cores[static_cast<std::size_t>(crew_.local_rank_of[static_cast<std::size_t>(index)]) %
-                cores.size()];
+  const std::int32_t core = ranks_[static_cast<std::size_t>(index)].core;
+  return core < 0 ? nullptr : &cores_[static_cast<std::size_t>(core)];
 }
 
 void VirtualRun::hold_core(int index, double until_us) {
@@ -40,8 +57,8 @@ double VirtualRun::switch_us(int index) const {
 }
 
 void VirtualRun::keep(int index, Core* core, const Task& task) {
-  const auto local_rank = static_cast<std::size_t>(crew_.local_rank_of[static_cast<std::size_t>(index)]);
-  core->sharers[local_rank / node_of(index).cores.size()].tasks.push_back(task);
+  const RankState& rank = ranks_[static_cast<std::size_t>(index)];
+  core->sharers[static_cast<std::size_t>(rank.sharer)].tasks.push_back(task);
   ++core->tasks;
   if (!core->is_idle) return;
   core->is_idle = false;
@@ -55,17 +72,12 @@ void VirtualRun::keep(int index, Core* core, const Task& task) {
       turn_us += switch_us(core->sharers[core->at].index);
     }
   }
-  push({.us = std::max(now_, turn_us),
-        .kind = EventKind::turn,
-        .index = crew_.node_of[static_cast<std::size_t>(index)],
-        .piece = static_cast<std::int32_t>(core - node_of(index).cores.data())});
+  push({.us = std::max(now_, turn_us), .kind = EventKind::turn, .index = rank.core});
 }
 
-void VirtualRun::turn(int node, std::int32_t number) {
-  Core& core = nodes_[static_cast<std::size_t>(node)].cores[static_cast<std::size_t>(number)];
-  const auto next_turn = [&](double us) {
-    push({.us = us, .kind = EventKind::turn, .index = node, .piece = number});
-  };
+void VirtualRun::turn(int number) {
+  Core& core = cores_[static_cast<std::size_t>(number)];
+  const auto next_turn = [&](double us) { push({.us = us, .kind = EventKind::turn, .index = number}); };
   auto& [index, tasks] = core.sharers[core.at];
   // It looks more than once before it gives its core away.
   const double out_us = ranks_[static_cast<std::size_t>(index)].out_free_us;

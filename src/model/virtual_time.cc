@@ -56,7 +56,7 @@ VirtualRun::VirtualRun(const schedule::Problem& problem, const BuildProgram& bui
     steps_.back().set_stages_of_call(stages_of_call);
     set_up_flags(static_cast<int>(index));
   }
-  for (std::size_t node = 0; node < nodes_.size(); ++node) set_up_cores(static_cast<int>(node));
+  set_up_cores();
 }
 
 // A rank without node steps in a stage stands at its end from the start.
@@ -112,7 +112,7 @@ void VirtualRun::handle(const Event& event) {
       enter_fused(event.index, event.piece, event.step);
       break;
     case EventKind::turn:
-      turn(event.index, event.piece);
+      turn(event.index);
       break;
   }
 }

@@ -75,7 +75,9 @@ void Job::find_machine() {
   if (!read.machine) read.machine = *model::find_built_in(has_network ? "ethernet" : "typical");
   // What is built in has the cores of some server.
   if (is_built_in) {
-    read.machine->cores_per_node = std::ranges::min(cores_, {}, &shm::CoreShare::cores).cores;
+    const shm::CoreShare& least = std::ranges::min(cores_, {}, &shm::CoreShare::cores);
+    read.machine->cores_per_node = least.of_all;
+    read.machine->nodes_on_cores = least.nodes;
   }
   predict_ = [machine = *std::move(read.machine)](const tuning::Question& question,
                                                   const tuning::Choice& choice) {

@@ -142,8 +142,10 @@ std::vector<CoreShare> core_shares(const std::vector<NodeCores>& of_rank,
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
     const Set& set = sets[of_rank[rank].set];
     const std::int64_t share = set.cores * set.ranks_on_node.at(node_labels[rank]) / set.ranks;
-    shares.push_back(
-        {.cores = static_cast<int>(std::max<std::int64_t>(share, 1)), .is_crowded = set.ranks > set.cores});
+    shares.push_back({.cores = static_cast<int>(std::max<std::int64_t>(share, 1)),
+                      .is_crowded = set.ranks > set.cores,
+                      .of_all = static_cast<int>(std::max<std::int64_t>(set.cores, 1)),
+                      .nodes = static_cast<int>(std::ssize(set.ranks_on_node))});
   }
   return shares;
 }

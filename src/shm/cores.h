@@ -33,6 +33,8 @@ struct NodeCores {
 struct CoreShare {
   int cores = 1;            // of the rank's node, at least 1
   bool is_crowded = false;  // more ranks than cores, all nodes that share them together
+  int of_all = 1;           // cores of those nodes together
+  int nodes = 1;            // those nodes
 };
 // For each rank; `node_labels` are equal on one node.
 std::vector<CoreShare> core_shares(const std::vector<NodeCores>& of_rank,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,13 +163,29 @@ def test_how_a_core_changes_from_one_that_waits_for_messages(base: dict[str, Any
         us = predicted[2.0][call] * (3 if call == calls[0] else 1)
         samples = us * 1e-6 * np.linspace(0.999, 1.001, 11)
         costs.add(Question(f"call {call[0]}:{call[1]}", "node", call[2]), {"time": samples})
-    assert machine_fit.message_switch(costs, predicted) == {"value": 2.0, "low": 2.0, "high": 2.0}
-    assert machine_fit.message_switch(Costs(), predicted) is None
+    measured = machine_fit.message_calls(costs, place)
+    assert machine_fit.message_switch(measured, predicted) == {"value": 2.0, "low": 2.0, "high": 2.0}
+    assert machine_fit.message_switch(machine_fit.message_calls(Costs(), place), predicted) is None
     # Where it is not measured it stands to a switch as on the base machine, which knows of none here.
     made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {})
     assert made["message_switch_us"] == 1.5
     made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base | {"message_switch_us": 18}, 1 << 22, {})
     assert made["message_switch_us"] == 3.0
+
+
+def test_nodes_that_share_cores_are_asked_together(base: dict[str, Any]) -> None:
+    """Four nodes of two ranks on two cores: no node's ranks share cores with each other alone."""
+    place = Place("Test MPI 1.0", 8, 4, (2, 2), True, 2, nodes_on_cores=4)
+    apart = replace(place, nodes_on_cores=1)
+    asked, asked_apart = ({(q.what, q.group) for q in machine_costs.plan(one, 2)} for one in (place, apart))
+    name, by, _ = machine_costs.MESSAGE_CALLS[0]
+    assert (f"call {name}:{by}", "all") in asked
+    assert not any(group == "all" or what.startswith(f"call {name}:{by}") for what, group in asked_apart)
+    made = machine_fit.machine(costs_of(place), place, 2, base, 1 << 22, {})
+    assert (made["cores_per_node"], made["nodes_on_cores"]) == (2, 4)
+    jsonschema.validate(made, SCHEMA)
+    uneven = replace(place, ranks_per_node=(1, 3))
+    assert not any(q.group == "all" for q in machine_costs.plan(uneven, 2)), "no layout to predict for"
 
 
 def test_several_pairs_share_a_card(base: dict[str, Any]) -> None:

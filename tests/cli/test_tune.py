@@ -316,22 +316,30 @@ def test_rules_of_an_uneven_layout_are_for_no_single_number_of_ranks():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "ranks", "cores", "shares"),
+    ("nodes", "ranks", "cores", "together", "shares"),
     [
-        (1, (4, 4), 2, True),
-        (1, (4, 4), 4, False),
-        (1, (4, 4), 0, None),
-        (2, (4, 4), 2, True),
-        (2, (4, 4), 4, None),
-        (2, (3, 4), 2, None),
+        (1, (4, 4), 2, 1, True),
+        (1, (4, 4), 4, 1, False),
+        (1, (4, 4), 0, 1, None),
+        (2, (4, 4), 2, 1, True),
+        (2, (4, 4), 4, 1, None),
+        (2, (4, 4), 4, 2, True),
+        (2, (4, 4), 8, 2, None),
+        (2, (3, 4), 2, 1, None),
     ],
 )
 def test_cores_that_are_shared(
-    monkeypatch: pytest.MonkeyPatch, nodes: int, ranks: tuple[int, int], cores: int, shares: bool | None
+    monkeypatch: pytest.MonkeyPatch,
+    nodes: int,
+    ranks: tuple[int, int],
+    cores: int,
+    together: int,
+    shares: bool | None,
 ):
-    """Several nodes may share the cores of one machine; of uneven ones the fullest may not be the one with the fewest cores."""
+    """Several nodes may share the cores of one machine, and be seen to; of uneven ones the fullest may not be the one with the fewest
+    cores."""
     monkeypatch.setattr("unisono.machine_measuring.usable_cores", lambda: 8)
-    assert shares_cores(Place("MPI", 8, nodes, ranks, True, cores)) is shares
+    assert shares_cores(Place("MPI", 8, nodes, ranks, True, cores, together)) is shares
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,9 @@ def _say(document: Mapping[str, Any], place: Place) -> None:
         if key not in not_measured
     ]
     made = tables.table(f"{document['name']}: {document['note']}", "of", "parameter", "value (95 % interval)")
+    if document["nodes_on_cores"] > 1:
+        shared_by = f"shared by {document['nodes_on_cores']} nodes, whose ranks take turns on them"
+        made.add_row("cores", "of the machine", f"{document['cores_per_node']}, {shared_by}")
     for key, title in levels:
         for text, what in _link_rows(document[key]):
             made.add_row(title, text, what)

@@ -258,13 +258,13 @@ def _machine_of(place: Place) -> Path | None:
 
 
 def shares_cores(place: Place) -> bool | None:
-    """Whether ranks of a node share cores, as a job says it of itself; None: not known. Nodes may be containers that share the
-    cores of one machine: several nodes that have cores enough each may lack them together."""
+    """Whether ranks share cores, as a job says it of itself; None: not known. Of nodes that share the cores of one machine those
+    count that are seen to: control groups may let several nodes that seem to have cores enough lack them together."""
     job = place.of_job
     least, most = job.ranks_per_node
     if job.cores == 0 or least != most:
         return None
-    if most > machine_measuring.cores_of(job):
+    if most * job.nodes_on_cores > machine_measuring.cores_of(job):
         return True
     return False if job.nodes == 1 else None
 

@@ -123,6 +123,11 @@ TEST(Machine, SaysWhatIsWrongWithAFile) {
   bad = good;
   bad["cores_per_node"] = 0;
   EXPECT_EQ(problem_of(bad), "cores_per_node: is less than 1");
+  bad = good;
+  bad["nodes_on_cores"] = 0;
+  EXPECT_EQ(problem_of(bad), "nodes_on_cores: is less than 1");
+  bad.erase("nodes_on_cores");
+  EXPECT_EQ(machine_from_json(bad.dump()).machine->nodes_on_cores, 1);
 }
 
 }  // namespace

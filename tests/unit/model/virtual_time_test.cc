@@ -162,6 +162,23 @@ TEST(VirtualTime, RanksThatShareACoreTakeTurns) {
   EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4", 100, machine).us, 3 * 11);
 }
 
+// The same where each is a node of its own. With two nodes to a core turns come every 3 us: messages are
+// there at 14, 30.5 and 47, turns are at 16.5, 33 and 49.5.
+TEST(VirtualTime, NodesThatShareCoresTakeTurns) {
+  Machine machine = of_turns(1);
+  machine.nodes_on_cores = 4;
+  EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4x1", 100, machine).us, 40.5);
+  machine.nodes_on_cores = 2;
+  EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4x1", 400, machine).us, 49.5);
+  machine.nodes_on_cores = 1;
+  EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4x1", 100, machine).us, 3 * 11);
+  // Six cores for six ranks of two nodes.
+  machine.nodes_on_cores = 2;
+  machine.cores_per_node = 6;
+  EXPECT_DOUBLE_EQ(run_once(Operation::barrier, "dissemination", "2x3", 0, machine).us,
+                   run_once(Operation::barrier, "dissemination", "6", 0, machine).us);
+}
+
 TEST(VirtualTime, WhoWaitsForMessagesMayGiveItsCoreAwayMoreSlowly) {
   Machine machine = of_turns(1);
   machine.message_switch_us = 15;

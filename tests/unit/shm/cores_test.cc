@@ -109,6 +109,10 @@ TEST(CoreShares, nodes_of_one_set_share_its_cores) {
   EXPECT_FALSE(shares[3].is_crowded);
   EXPECT_EQ(shares[4].cores, 2);
   EXPECT_TRUE(shares[4].is_crowded);
+  EXPECT_EQ(shares[0].of_all, 4);
+  EXPECT_EQ(shares[0].nodes, 2);
+  EXPECT_EQ(shares[4].of_all, 2);
+  EXPECT_EQ(shares[4].nodes, 1);
   // One rank more than cores; the larger node has more of them.
   const std::vector<CoreShare> more = core_shares({one, one, one, one, one}, {0, 0, 0, 0, 1});
   EXPECT_TRUE(more[0].is_crowded && more[4].is_crowded);

@@ -56,11 +56,14 @@ class MatrixSuite:
         "`tests/integration/programs/collectives` (the project's own), which computes what each call must give: all operations with counts from 0 on, "
         "all roots, in place, derived, large, all predefined and pair datatypes, all predefined operators and users' ones that do not commute. "
         "A part forces one algorithm of each operation (together all of the registry, with small segments), on one node, or those of two levels on "
-        "pretended nodes; where one is not legal the rules decide. A case is a section of the program; natively it is run once for several parts."
+        "pretended nodes; where one is not legal the rules decide. A case is a section of the program; natively it is run once for all parts of a run of the suite."
     )
     mpis = tuple(mpi.name for mpi in ALL if mpi.name != "mpich5_abi")
     variants = (NATIVE, "unisono")
     parts_per_job = 8
+
+    def __init__(self) -> None:
+        self._native: dict[tuple[str, int], Outcomes] = {}
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:
         return (*range(1, 10), 16)
@@ -83,7 +86,6 @@ class MatrixSuite:
     ) -> dict[str, Outcomes]:
         choices = self.choices()
         outcomes: dict[str, Outcomes] = {}
-        native: Outcomes | None = None
         for part in parts:
             if part.startswith(TWO_LEVELS) and ranks not in NODES:
                 outcomes[part] = dict.fromkeys(SECTIONS, SKIPPED)
@@ -94,8 +96,9 @@ class MatrixSuite:
                     settings["UNISONO_NODES"] = NODES[ranks]
                 outcomes[part] = self._job(jobs, mpi, ranks, variant, settings, directory / part)
                 continue
-            native = native or self._job(jobs, mpi, ranks, variant, {}, directory / part)
-            outcomes[part] = native
+            if (mpi.name, ranks) not in self._native:
+                self._native[mpi.name, ranks] = self._job(jobs, mpi, ranks, variant, {}, directory / part)
+            outcomes[part] = self._native[mpi.name, ranks]
         return outcomes
 
     def _job(

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from unisono import files, tables, tool
+from unisono import files, tool
 from unisono.commands.group import COMMANDS, cli
+from unisono.commands.listing import parameter_about
 from unisono.commands.options import default_text
 from unisono.commands.run import SettingOption
 from unisono.errors import UnisonoError
@@ -140,7 +141,9 @@ def algorithms_page() -> str:
                 cell(algorithm["group"] + (", reproducible" if algorithm["reproducible"] else "")),
                 cell(algorithm["sentence"]),
                 cell(", ".join(algorithm["legality"])),
-                "<br>".join(cell(parameter(entry)) for entry in algorithm["parameters"]),
+                "<br>".join(
+                    cell(f"`{entry['name']}` {parameter_about(entry)}") for entry in algorithm["parameters"]
+                ),
                 cell(algorithm["source"]),
             ]
             for algorithm in chosen
@@ -176,18 +179,6 @@ def names_section(algorithms: list[dict[str, Any]]) -> str:
     return "\n\n".join(
         ["## Names in the sources", lead, table(["row", "name in the source", "name here", "of"], rows)]
     )
-
-
-def parameter(entry: dict[str, Any]) -> str:
-    """`segment` 8 KiB (0 B to 1 GiB): bytes of a segment."""
-    low, high, default = (value_text(entry[name], entry["unit"]) for name in ("low", "high", "default"))
-    return f"`{entry['name']}` {default} ({low} to {high}): {entry['help']}"
-
-
-def value_text(value: int, unit: str) -> str:
-    if unit != "bytes":
-        return str(value)
-    return "no limit" if value >= 2**62 else tables.bytes_text(value)
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -15,6 +15,7 @@ import pytest
 from conftest import FIXTURES, Stage
 from unisono import __version__, machine
 from unisono.commands.group import COMMANDS, cli
+from unisono.commands.listing import parameter_about
 
 ALGORITHMS = json.loads((FIXTURES / "list.json").read_text())
 
@@ -81,9 +82,24 @@ class TestList:
         assert ("in the sources: binomial tree (A5)" in text) == (len(words) == 1)
         assert ("bcast:" in text) == (len(words) == 1)
 
-    def test_operation(self, stage: Stage) -> None:
-        answer = stage.unisono("list", "--operation", "bcast", "--json")
+    @pytest.mark.parametrize(
+        "words", [["--operation", "bcast"], ["bcast"], ["bcast", "--operation", "bcast"]]
+    )
+    def test_operation(self, stage: Stage, words: list[str]) -> None:
+        answer = stage.unisono("list", *words, "--json")
         assert {algorithm["operation"] for algorithm in json.loads(answer.stdout)} == {"bcast"}
+
+    def test_two_operations(self, stage: Stage) -> None:
+        answer = stage.unisono("list", "bcast", "--operation", "allreduce")
+        assert answer.returncode == 2 and "bcast and allreduce" in answer.stderr
+
+    def test_parameters(self, stage: Stage) -> None:
+        """What each stands at, between what it may lie, and what it does."""
+        text = " ".join(stage.unisono("list", "--long", environment={"COLUMNS": "80"}).stdout.split())
+        parameters = [p for algorithm in ALGORITHMS for p in algorithm["parameters"]]
+        assert parameters
+        for parameter in parameters:
+            assert f"{parameter['name']}={parameter_about(parameter)}" in text
 
     def test_json(self, stage: Stage) -> None:
         assert json.loads(stage.unisono("list", "--json").stdout) == ALGORITHMS

@@ -13,15 +13,20 @@ from rich.padding import Padding
 from unisono import source_names, tables, tool
 from unisono.errors import UsageError
 
+_NO_LIMIT = 2**62  # and more bytes: whatever there is
+
 
 @click.command()
-@click.option(
-    "--operation", metavar="NAME", help="Only this operation's, with all about them: bcast, allreduce, ..."
-)
+@click.argument("operation", required=False)
+@click.option("--operation", "named", metavar="NAME", help="The same as OPERATION.")
 @click.option("--long", "is_long", is_flag=True, help="All about every algorithm.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-def command(operation: str | None, is_long: bool, as_json: bool) -> None:
-    """List the algorithms; with --operation or --long also what each does, when it may run, and where it comes from."""
+def command(operation: str | None, named: str | None, is_long: bool, as_json: bool) -> None:
+    """List the algorithms; those of one OPERATION (bcast, allreduce, ...), or with --long all, with what each does, when it may run,
+    its parameters, and where it comes from."""
+    if operation and named and operation != named:
+        raise UsageError(f"two operations are named, {operation} and {named}: one at a time, or none for all")
+    operation = operation or named
     chosen = algorithms_of(operation)
     if as_json:
         tables.print_json(chosen)
@@ -32,7 +37,7 @@ def command(operation: str | None, is_long: bool, as_json: bool) -> None:
         for algorithm in chosen:
             made.add_row(algorithm["operation"], algorithm["name"], algorithm["group"])
         console.print(made)
-        console.print("--operation NAME, or --long, says what each does, and when it may run.")
+        console.print("`unisono list OPERATION`, or --long, says what each does, and when it may run.")
         return
     for algorithm in chosen:
         for line in _about(algorithm):
@@ -46,12 +51,27 @@ def _about(algorithm: dict[str, Any]) -> Iterator[Any]:
     lines = {
         "": algorithm["sentence"],
         "needs: ": ", ".join(algorithm["legality"]),
-        "parameters: ": ", ".join(parameter["name"] for parameter in algorithm["parameters"]),
         "in the sources: ": source_names.text(algorithm),
     }
     for name, text in lines.items():
         if text:
             yield Padding(escape(f"{name}{text}"), (0, 0, 0, 4))
+    for parameter in algorithm["parameters"]:
+        yield Padding(escape(f"{parameter['name']}={parameter_about(parameter)}"), (0, 0, 0, 6))
+
+
+def parameter_about(parameter: dict[str, Any]) -> str:
+    """8 KiB (0 B to 1 GiB): bytes of a segment."""
+    low, high, default = (
+        _value_text(parameter[name], parameter["unit"]) for name in ("low", "high", "default")
+    )
+    return f"{default} ({low} to {high}): {parameter['help']}"
+
+
+def _value_text(value: int, unit: str) -> str:
+    if unit != "bytes":
+        return str(value)
+    return "no limit" if value >= _NO_LIMIT else tables.bytes_text(value)
 
 
 def algorithms_of(operation: str | None) -> list[dict[str, Any]]:

@@ -38,9 +38,7 @@ def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
 
 @click.command()
 @click.argument("operation")
-@click.option(
-    "--algorithm", metavar="NAME", help="The algorithm; `unisono list --operation OPERATION` names them."
-)
+@click.option("--algorithm", metavar="NAME", help="The algorithm; `unisono list OPERATION` names them.")
 @click.option(
     "--ranks",
     metavar="N",

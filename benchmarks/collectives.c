@@ -17,7 +17,7 @@
 // "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out. The
 // first line says what is measured on (place.h): {"mpi","ranks","nodes","ranks_per_node":[least,most],
 // "is_consecutive","is_uniform","job_nodes","job_ranks_per_node","cores",
-// "nodes_on_cores","is_active"}: under Unisono?
+// "nodes_on_cores","ranks_of_nodes" (where they differ),"is_active"}: under Unisono?
 //
 // With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
 // tabs: "choice OPERATION BYTES" begins with these and says what Unisono chooses, "look OPERATION BYTES

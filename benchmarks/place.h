@@ -40,6 +40,7 @@ static void find_layout(void) {
 // Where the ranks of a communicator are.
 struct Place {
   int ranks, nodes, least, most;  // the fewest and most ranks on a node
+  int first_of;                   // so many ranks of a node, of which this is the first; 0: it is not
   int is_consecutive;             // each node's ranks are consecutive
   int cores;                      // that the ranks of a node may use, the fewest
   int nodes_on_cores;             // nodes that share one set of cores, the most: containers, emulated nodes
@@ -82,6 +83,7 @@ static struct Place place_of(MPI_Comm of) {
   int ends[2] = {own, -own}, local[2];
   MPI_Allreduce(ends, local, 2, MPI_INT, MPI_MAX, node);
   const int is_first = -local[1] == own, is_consecutive = local[0] + local[1] + 1 == on_node;
+  place.first_of = is_first ? on_node : 0;
   MPI_Allreduce(&is_first, &place.nodes, 1, MPI_INT, MPI_SUM, of);
   MPI_Allreduce(&on_node, &place.most, 1, MPI_INT, MPI_MAX, of);
   MPI_Allreduce(&on_node, &place.least, 1, MPI_INT, MPI_MIN, of);
@@ -94,6 +96,23 @@ static struct Place place_of(MPI_Comm of) {
   place.nodes_on_cores = nodes_of_one_name(of, place.ranks, name_of_cores(&all), is_first);
   MPI_Comm_free(&node);
   return place;
+}
+
+// The ranks of each node, where nodes have different numbers of them, as a list behind a comma; else nothing.
+static char* uneven_nodes(MPI_Comm of, const struct Place* place) {
+  const size_t most_text = 32 + 12 * (size_t)place->nodes;
+  char* text = calloc(1, most_text);
+  int* all = malloc((size_t)place->ranks * sizeof *all);
+  MPI_Allgather(&place->first_of, 1, MPI_INT, all, 1, MPI_INT, of);
+  size_t length = 0;
+  for (int r = 0; r < place->ranks && place->least != place->most; ++r) {
+    if (all[r] == 0) continue;
+    length += (size_t)snprintf(text + length, most_text - length, "%s%d",
+                               length == 0 ? ", \"ranks_of_nodes\": [" : ", ", all[r]);
+  }
+  if (length > 0) text[length] = ']';
+  free(all);
+  return text;
 }
 
 // Of the communicators that are measured all have one layout, or not; the first one's is printed, and the
@@ -113,13 +132,18 @@ static void print_place(MPI_Comm measured, struct Place job) {
   for (char* c = library; *c != 0; ++c) {
     if (*c == '\t') *c = ' ';
   }
-  if (world_rank != 0) return;
+  char* nodes = uneven_nodes(measured, &place);
+  if (world_rank != 0) {
+    free(nodes);
+    return;
+  }
   printf(
       "{\"mpi\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"ranks_per_node\": [%d, %d], \"is_consecutive\": "
       "%s, \"is_uniform\": %s, \"job_nodes\": %d, \"job_ranks_per_node\": [%d, %d], \"cores\": %d, "
-      "\"nodes_on_cores\": %d, \"is_active\": %s}\n",
+      "\"nodes_on_cores\": %d%s, \"is_active\": %s}\n",
       library, place.ranks, place.nodes, place.least, place.most, place.is_consecutive ? "true" : "false",
-      is_uniform ? "true" : "false", job.nodes, job.least, job.most, job.cores, job.nodes_on_cores,
+      is_uniform ? "true" : "false", job.nodes, job.least, job.most, job.cores, job.nodes_on_cores, nodes,
       set_algorithm != NULL ? "true" : "false");
   fflush(stdout);
+  free(nodes);
 }

@@ -83,7 +83,7 @@ def plan(place: Place, cores: int) -> list[Question]:
         questions += [Question("overlap", "net", size) for size in OVERLAP_SIZES]
         if place.ranks_per_node[0] > 1:
             questions += [Question("gap", "nets", size) for size in CARD_SIZES]
-    if shares_cores and place.is_layout_known:
+    if shares_cores:
         questions += [message_question(call, place) for call in MESSAGE_CALLS]
     return questions
 

@@ -88,7 +88,7 @@ def _predicted_by_messages(
     document: Mapping[str, Any], place: Place, asked: Sequence[tuple[str, str, int]]
 ) -> dict[float, dict[tuple[str, str, int], float]]:
     """Microseconds of these of machine_costs.MESSAGE_CALLS on the ranks that share cores, by each message_switch_us that is tried."""
-    layout = f"1x{place.ranks_per_node[1]}" if place.nodes_on_cores == 1 else place.layout
+    layout = f"1x{place.ranks_per_node[1]}" if place.nodes_on_cores == 1 else place.predicted_layout
     switch_us = machine_fit.number(document["switch_us"])
     found: dict[float, dict[tuple[str, str, int], float]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -46,6 +46,7 @@ class Place:
     is_consecutive: bool
     cores: int = 0  # that the ranks of a node may use; 0: not known
     nodes_on_cores: int = 1  # nodes that share those cores: containers, emulated nodes
+    ranks_of_nodes: tuple[int, ...] = ()  # of each node, where they differ
     # Where not the whole job is measured: whether all communicators that are have that layout, and the job's own.
     is_uniform: bool = True
     job: tuple[int, int, int] | None = None  # nodes, fewest and most ranks on one; None: the same
@@ -60,17 +61,12 @@ class Place:
 
     def is_like(self, other: Place) -> bool:
         """Do decisions for one hold for the other?"""
-        return (self.ranks, self.nodes, self.ranks_per_node, self.is_consecutive) == (
-            other.ranks,
-            other.nodes,
-            other.ranks_per_node,
-            other.is_consecutive,
-        )
 
-    @property
-    def is_layout_known(self) -> bool:
-        """Do the numbers say how many ranks each node has?"""
-        return self.ranks_per_node[0] == self.ranks_per_node[1]
+        def parts(place: Place) -> tuple[Any, ...]:
+            counts = (place.ranks, place.nodes, place.ranks_per_node, place.ranks_of_nodes)
+            return (*counts, place.is_consecutive)
+
+        return parts(self) == parts(other)
 
     @property
     def layout(self) -> str:
@@ -79,6 +75,13 @@ class Place:
         return (
             f"{self.nodes}x{most}" if least == most else f"{self.nodes} nodes, {least} to {most} ranks each"
         )
+
+    @property
+    def predicted_layout(self) -> str:
+        """As `unisono predict` takes it: `4x4`, `3,5,8`, `4x4/cyclic` where a node's ranks do not follow each other."""
+        least, most = self.ranks_per_node
+        text = f"{self.nodes}x{most}" if least == most else ",".join(map(str, self.ranks_of_nodes))
+        return text if self.is_consecutive else f"{text}/cyclic"
 
 
 class JobError(UnisonoError):
@@ -143,6 +146,7 @@ class Measurer:
             first["is_consecutive"],
             first.get("cores", 0),
             first.get("nodes_on_cores", 1),
+            tuple(first.get("ranks_of_nodes", ())),
             first.get("is_uniform", True),
             _job_of(first),
         )

@@ -184,8 +184,11 @@ def test_nodes_that_share_cores_are_asked_together(base: dict[str, Any]) -> None
     made = machine_fit.machine(costs_of(place), place, 2, base, 1 << 22, {})
     assert (made["cores_per_node"], made["nodes_on_cores"]) == (2, 4)
     jsonschema.validate(made, SCHEMA)
-    uneven = replace(place, ranks_per_node=(1, 3))
-    assert not any(q.group == "all" for q in machine_costs.plan(uneven, 2)), "no layout to predict for"
+    uneven = replace(place, ranks_per_node=(1, 3), ranks_of_nodes=(1, 3, 3, 1))
+    assert any(q.group == "all" for q in machine_costs.plan(uneven, 2))
+    assert (place.predicted_layout, uneven.predicted_layout) == ("4x2", "1,3,3,1")
+    assert replace(uneven, is_consecutive=False).predicted_layout == "1,3,3,1/cyclic"
+    assert not uneven.is_like(replace(uneven, ranks_of_nodes=(3, 1, 1, 3)))
 
 
 def test_several_pairs_share_a_card(base: dict[str, Any]) -> None:

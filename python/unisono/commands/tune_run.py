@@ -117,15 +117,13 @@ class TuningRun:
             return
         self._require_another(place)
         self.place = place
-        least, most = place.ranks_per_node
         named = self.asked.machine
         machine = machines.resolve(named) if named else _machine_of(place.of_job)
         if machine is not None and machine != NO_MACHINE:
             self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
-            if least == most:
-                self.tuner.expected = Predictions(
-                    str(machine), place.layout, self.plan, _PREDICTING_SHARE * self.budget_s
-                )
+            self.tuner.expected = Predictions(
+                str(machine), place.predicted_layout, self.plan, _PREDICTING_SHARE * self.budget_s
+            )
             if named is None and not self.known and not self.tuner.is_exhaustive:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {

@@ -9,7 +9,7 @@
 | cg | conjugate gradients, uneven rows | MPI_Allgatherv, MPI_Allreduce | benchmarks/applications/conjugate_gradient.py |
 | nbody | examples/nbody | MPI_Allgather, MPI_Allreduce | |
 
-Total run times: from the launcher's start to its end, with the start of the job, learning and whatever else it costs. The ways
+Total run times: from the command's start (`mpirun`, `unisono run mpirun`) to its end, with learning and whatever else it costs. The ways
 take turns; the ratio of the medians has a 95 % interval (bootstrap, turns drawn as a whole). `auto`: each run learns from
 nothing. `again`: it begins with what the run before has learned. `static`: by the table of `unisono tune`, made here at first (its time does not
 count). Needs root. Writes OUTPUT.json and OUTPUT.svg.
@@ -23,7 +23,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,10 +39,11 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration"), str(ROOT 
 import job  # noqa: E402
 import mpis  # noqa: E402
 from demonstration.programs import COMPILER_FLAGS  # noqa: E402
-from harness import COMPILED, SHIM, Cluster, is_outdated  # noqa: E402
+from harness import COMPILED, Cluster, is_outdated  # noqa: E402
 from unisono import bench  # noqa: E402
 
 PROGRAMS = ROOT / "benchmarks/applications"
+UNISONO = Path(sys.executable).with_name("unisono")
 NBODY = ROOT / "examples/nbody"
 PEPTIDE = Path("/usr/share/lammps/examples/peptide")
 OPERATIONS = "allgather,allgatherv,allreduce,alltoall,bcast"
@@ -92,15 +92,15 @@ def run(
     mpi = mpis.BY_NAME[arguments.mpi]
     layout = mpis.Layout((arguments.ppn,) * arguments.nodes)
     program = command(name, mpi, arguments.scale)
-    started = program if way == "native" else [SHIM, *program]
-    line = cluster.on_head(mpi.launch(layout.ranks, started, environment(name, way, mpi, scratch), layout))
+    launched = mpi.launch(layout.ranks, program, environment(name, way, mpi, scratch), layout)
+    prefix = [] if way == "native" else [UNISONO, "run"]
     directory = PEPTIDE if name == "md" else scratch
-    start = time.monotonic()
-    job.run(line, mpis.launcher_environment(mpi), arguments.timeout, directory).check()
-    seconds = time.monotonic() - start
+    line = cluster.on_head([*prefix, *launched])
+    result = job.run(line, mpis.launcher_environment(mpi), arguments.timeout, directory)
+    result.check()
     report = scratch / f"{name}-{way}.json"
     learned = json.loads(report.read_text())["learning"] if way in ("auto", "again") else []
-    return seconds, learned
+    return result.seconds, learned
 
 
 def tune(arguments: argparse.Namespace, cluster: Cluster, table: Path) -> None:

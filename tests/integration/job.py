@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -109,16 +110,27 @@ class Watch:
         return sum(path.stat().st_size for path in self.directory.iterdir() if path.is_file())
 
 
+def _wait_at_most(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Popen.wait(), which with a limit looks every 50 ms: times of jobs would be read off that."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        if not select.select([descriptor], [], [], seconds)[0]:
+            raise subprocess.TimeoutExpired(process.args, seconds)
+    finally:
+        os.close(descriptor)
+    process.wait()
+
+
 def _wait(process: subprocess.Popen[bytes], timeout: float, watch: Watch | None) -> None:
     """Wait for the process to end; raise TimeoutExpired after `timeout` seconds, or when the watched files stand still."""
     if watch is None:
-        process.wait(timeout)
+        _wait_at_most(process, timeout)
         return
     begin = changed = time.monotonic()
     size = watch.size()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(1.0)
+            _wait_at_most(process, 1.0)
             return
         now, last_size = time.monotonic(), size
         size = watch.size()

@@ -59,14 +59,16 @@ def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
 
 
 @pytest.mark.cluster
-def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
-    layout = Layout((2, 2))
+@pytest.mark.parametrize("layout", [Layout((2, 2)), Layout((1, 3))], ids=["2x2", "1,3"])
+def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
+    """By predictions for just these nodes."""
     settings = runner.environment_for_ranks(cluster_mpi, 4, None)
     table = tune(
         cluster_mpi, runner, cluster_mpi.launch(4, [], settings, layout), cluster, "--machine", "ethernet"
     )
     rules = json.loads(table.read_text())["rules"]
-    assert all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2] for rule in rules)
+    counts = [min(layout.ranks_per_node), max(layout.ranks_per_node)]
+    assert rules and all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == counts for rule in rules)
 
 
 @pytest.mark.cluster

@@ -50,6 +50,7 @@ class InstantHost final : public Host {
   int agree(std::uint64_t*, int, AgreeOp, Comm) override { return not_here; }
   int bcast_bytes(void*, std::size_t, int, Comm) override { return not_here; }
   int allgather_bytes(const void*, std::size_t, void*, Comm) override { return not_here; }
+  int start_allgather_bytes(const void*, std::size_t, void*, Comm, Request*) override { return not_here; }
   int gather_bytes(const void*, std::size_t, void*, int, Comm) override { return not_here; }
   int barrier(Comm) override { return not_here; }
 

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every command of benchmarks/ runs, briefly: what it measures is for quiet machines and longer times, that it still can is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mpis import ROOT
+
+QUICK = ("--seconds", "0.02", "--samples", "2")
+# The command's options, and what its answer or its page has to name.
+ALONE = {
+    "by_hand": ([*QUICK, "--output", "page.md"], "bcast:chain"),
+    "learning": (
+        [
+            "--runs",
+            "1",
+            "--divide",
+            "50",
+            "--modes",
+            "off,auto,star",
+            "--cells",
+            "allreduce:8",
+            "--json",
+            "of.json",
+        ],
+        "| 2000 allreduce of 8 B | auto |",
+    ),
+    "prediction_error": (
+        ["--operation", "barrier", "--seconds", "0.02", "--budget", "1", "--output", "page.md"],
+        "## With the measured machine",
+    ),
+    "regret": (
+        ["--layout", "2", "--operation", "barrier", "--cell", "0.1", "--budget", "1", "--output", "page.md"],
+        "| 2 | Open MPI 5",
+    ),
+    "repository": (["--layout", "pair", "--operation", "barrier", *QUICK, "--output", "page.md"], "barrier"),
+    "reproducible": (QUICK, "as 2 nodes of 3 | scan"),
+}
+CLUSTER = {
+    "applications": (
+        [
+            "--only",
+            "nbody",
+            "--nodes",
+            "2",
+            "--ppn",
+            "1",
+            "--runs",
+            "1",
+            "--scale",
+            "0.05",
+            "--tune",
+            "2s",
+            "--output",
+            "of",
+        ],
+        "| nbody | again |",
+    ),
+    "drift": (
+        [
+            "--nodes",
+            "2",
+            "--ppn",
+            "1",
+            "--calls",
+            "400",
+            "--rates",
+            "1gbit,100mbit",
+            "--alone",
+            "0",
+            "--output",
+            "of",
+        ],
+        "the rate changed at call",
+    ),
+    "overlap": (
+        ["--layout", "2x2", "--rate", "1gbit", *QUICK, "--output", "page.md"],
+        "| allgather, two_level_ring",
+    ),
+    "two_level_gain": (["--seconds", "0.02", "--output", "page.md"], "network: alpha"),
+}
+
+
+def told(name: str, options: list[str], folder: Path) -> str:
+    words = [sys.executable, str(ROOT / f"benchmarks/{name}.py"), "--mpi", "openmpi5", *options]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    page = folder / "page.md"
+    return done.stdout + (page.read_text() if page.exists() else "")
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_on_this_machine(name: str, tmp_path: Path):
+    options, named = ALONE[name]
+    assert named in told(name, list(options), tmp_path)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("name", CLUSTER)
+def test_between_nodes(name: str, tmp_path: Path):
+    options, named = CLUSTER[name]
+    assert named in told(name, list(options), tmp_path)

@@ -17,8 +17,8 @@ void VirtualRun::set_up_cores() {
   }
 }
 
-// Each node's ranks are dealt out from another core on: the first ranks of nodes, which have most to do, are
-// not all on one.
+// As many ranks on each core, as near as can be. Each node's are dealt out from another core on: the first
+// ranks of nodes, which have most to do, are not all on one.
 void VirtualRun::share_cores(std::size_t first_node, std::size_t last_node) {
   std::size_t sharers = 0;
   for (std::size_t node = first_node; node < last_node; ++node) sharers += crew_.indices_of[node].size();
@@ -26,10 +26,12 @@ void VirtualRun::share_cores(std::size_t first_node, std::size_t last_node) {
   if (sharers <= count) return;
   const std::size_t first = cores_.size();
   cores_.resize(first + count);
+  std::size_t dealt = 0;
   for (std::size_t node = first_node; node < last_node; ++node) {
     const std::vector<int>& locals = crew_.indices_of[node];
-    for (std::size_t local = 0; local < locals.size(); ++local) {
-      const std::size_t core = first + (node - first_node + local) % count;
+    for (std::size_t local = 0; local < locals.size(); ++local, ++dealt) {
+      std::size_t core = first + (node - first_node + local) % count;
+      while (cores_[core].sharers.size() > dealt / count) core = first + (core - first + 1) % count;
       RankState& rank = ranks_[static_cast<std::size_t>(locals[local])];
       rank.core = static_cast<std::int32_t>(core);
       rank.sharer = static_cast<std::int32_t>(cores_[core].sharers.size());

@@ -172,6 +172,11 @@ TEST(VirtualTime, NodesThatShareCoresTakeTurns) {
   EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4x1", 400, machine).us, 49.5);
   machine.nodes_on_cores = 1;
   EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4x1", 100, machine).us, 3 * 11);
+  // Five ranks on four cores, none of which is left empty.
+  machine.cores_per_node = 4;
+  machine.nodes_on_cores = 3;
+  EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "flat", "2,2,1", 100, machine).us,
+                   run_once(Operation::bcast, "flat", "5", 100, machine).us);
   // Six cores for six ranks of two nodes.
   machine.nodes_on_cores = 2;
   machine.cores_per_node = 6;

@@ -174,6 +174,26 @@ static void sample_ping_pong(MPI_Comm comm, const struct Cost* cost, double* tim
   times[0] = ping_pong(comm, cost->own, cost->bytes, cost->repetitions);
 }
 
+// The same of data that the sender has just written, without the time for that.
+static void sample_fresh(MPI_Comm comm, const struct Cost* cost, double* times) {
+  const int peer = cost->own ^ 1;
+  double* words = (double*)sent;
+  double writing = 0;
+  const double start = now_s();
+  for (int i = 0; i < cost->repetitions; ++i) {
+    MPI_Request requests[2];
+    MPI_Irecv(received, cost->bytes, MPI_BYTE, peer, cost_tag, comm, &requests[0]);
+    if (cost->own % 2 == 1) complete(requests, 1);
+    const double before = now_s();
+    for (size_t w = 0; w < (size_t)cost->bytes / sizeof *words; ++w) words[w] = i;
+    writing += now_s() - before;
+    MPI_Isend(sent, cost->bytes, MPI_BYTE, peer, cost_tag, comm, &requests[1]);
+    complete(requests + cost->own % 2, 2 - cost->own % 2);
+  }
+  // Both write as long.
+  if (cost->own % 2 == 0) times[0] = (now_s() - start - 2 * writing) / cost->repetitions / 2;
+}
+
 static void sample_overheads(MPI_Comm comm, const struct Cost* cost, double* times) {
   double sums[2] = {0, 0};
   for (int i = 0; i < cost->repetitions; ++i) {
@@ -267,6 +287,7 @@ static const struct CostKind {
   const char* series[most_series];
 } cost_kinds[] = {
     {"ping_pong", sample_ping_pong, {"half"}},
+    {"fresh", sample_fresh, {"half"}},
     {"overheads", sample_overheads, {"os", "or"}},
     {"gap", sample_gap, {"gap"}},
     {"overlap", sample_overlap, {"alone", "beside", "copy"}},

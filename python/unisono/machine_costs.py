@@ -15,6 +15,7 @@ from unisono.measuring import Place
 KIB, MIB = 1 << 10, 1 << 20
 LINK_SIZES = (0, 64, 512, *(KIB << k for k in range(7)), 256 * KIB, MIB, 4 * MIB)
 LINK_KINDS = ("ping_pong", "overheads", "gap")
+FRESH_SIZES = (512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB)  # of LINK_SIZES
 CARD_SIZES = (0, 64 * KIB, MIB)
 SLOT_SIZES = (8, 64, 512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
 COPY_SIZES = (64, 512, 4 * KIB, 16 * KIB, 64 * KIB, 512 * KIB, 4 * MIB)
@@ -101,6 +102,7 @@ def message_question(call: tuple[str, str, int], place: Place) -> Question:
 
 def _inside_a_node(shares_cores: bool) -> Iterator[Question]:
     yield from _of_messages("pair")
+    yield from (Question("fresh", "pair", size) for size in FRESH_SIZES)
     for what in ("pair_sync", "signal", "await", "switch", "barrier"):
         yield Question(what, "pair")
     for what in ("put", "get"):

@@ -14,6 +14,7 @@ from unisono.machine_costs import (
     CALLS,
     CARD_SIZES,
     COPY_SIZES,
+    FRESH_SIZES,
     FUSED_CALL,
     FUSED_LINES,
     FUSED_SIZES,
@@ -265,6 +266,17 @@ def message_switch(
     return {"value": rounded(found[0]), "low": rounded(min(found)), "high": rounded(max(found))}
 
 
+def fresh_messages(costs: Costs) -> Document | None:
+    """What messages inside a node take longer of data that the sender has just written."""
+    longer = lambda fresh, usual: np.maximum(0, fresh - usual)  # noqa: E731
+    return _differences(
+        costs,
+        FRESH_SIZES,
+        longer,
+        lambda size: [(Question(what, "pair", size), "half") for what in ("fresh", "ping_pong")],
+    )
+
+
 def network_card(costs: Costs, place: Place) -> Document | None:
     """What several pairs between two nodes at once take, a message of all of them together."""
     pairs = place.ranks_per_node[0]
@@ -278,17 +290,23 @@ def network_card(costs: Costs, place: Place) -> Document | None:
 
 def overlap_penalty(costs: Costs) -> Document | None:
     """ovp(m), section 4.5: by how much a message with a copy beside it takes longer than the longer of both alone."""
+    return _differences(
+        costs,
+        OVERLAP_SIZES,
+        lambda alone, beside, copied: np.maximum(0, beside - np.maximum(alone, copied)),
+        lambda size: [(Question("overlap", "net", size), name) for name in ("alone", "beside", "copy")],
+    )
+
+
+def _differences(
+    costs: Costs,
+    sizes: Sequence[int],
+    of: Callable[..., np.ndarray],
+    series: Callable[[int], Sequence[tuple[Question, str]]],
+) -> Document | None:
+    """A curve of what is left of some series, where they are known."""
     draws = _Draws(costs)
-    values = [
-        (
-            size,
-            draws.value(
-                lambda alone, beside, copied: np.maximum(0, beside - np.maximum(alone, copied)),
-                *((Question("overlap", "net", size), name) for name in ("alone", "beside", "copy")),
-            ),
-        )
-        for size in OVERLAP_SIZES
-    ]
+    values = [(size, draws.value(of, *series(size))) for size in sizes]
     known = [(size, one) for size, one in values if one is not None]
     if not known:
         return None
@@ -397,7 +415,7 @@ def machine(
     made: Document = copy.deepcopy(dict(base))
     taken = []
     inside, between, card = link(costs, "pair"), link(costs, "net"), network_card(costs, place)
-    penalty = overlap_penalty(costs)
+    penalty, fresh = overlap_penalty(costs), fresh_messages(costs)
     for key, found in (
         ("node", inside),
         ("network", between),
@@ -408,6 +426,10 @@ def machine(
             made[key] = found
         else:
             taken.append(key)
+    if fresh is not None:
+        made["fresh_message_us"] = fresh
+    elif "fresh_message_us" in made:
+        taken.append("fresh_message_us")
     if between is not None and card is None:
         # One rank a node has the card for itself.
         made["network_card"] = {"message_us": 0, "us_per_byte": between["loggp"]["G_us_per_byte"]}

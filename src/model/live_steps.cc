@@ -232,6 +232,9 @@ void LiveSteps::fill(const Step& step, LiveStep* live) const {
     const Ref& data = step.kind == StepKind::send ? step.left : step.into;
     live->is_token = schedule::is_token(problem_.operation, data);
     if (live->is_token) live->is_node_step = false;
+    // A broadcast's root sends what the program has written.
+    const bool is_given = problem_.operation == Operation::bcast && problem_.rank == problem_.root;
+    live->is_fresh = step.kind == StepKind::send && data.place != Place::input && !is_given;
   }
   const auto touch = [this](const Ref& ref, bool is_write) {
     return Touch{ref.place,     is_write,     schedule::element_range(ref, units_),

@@ -47,6 +47,7 @@ struct Hull {
 struct LiveStep {
   schedule::StepKind kind = schedule::StepKind::copy;
   bool is_token = false;
+  bool is_fresh = false;  // a message of what the call has written on this rank
   bool is_node_step = false;
   bool is_ending_exposure = false;  // the last await so far of a stage that exposes buffers
   std::uint8_t shared_reads = 0;    // operands in slots

@@ -134,6 +134,8 @@ struct Machine {
   Value message_switch_us;  // the same, from one that waits for messages: it asks its MPI for them
   Link node;                // messages of the host inside a node
   Link network;             // and between nodes
+  Curve fresh_message_us;   // what those inside a node take longer of data that the sender has just written,
+                            // which come out of its caches; may be empty. Of P-LogP's messages.
   NetworkCard card;
   SharedMemory shared;
   Curve overlap_penalty_us;  // ovp(m), section 4.5: what copying m bytes costs messages that are under way

@@ -143,6 +143,7 @@ Machine machine_from(const ordered_json& json) {
   machine.message_switch_us = reader.value("message_switch_us", machine.switch_us);
   machine.node = link_from(reader.inner("node"));
   machine.network = link_from(reader.inner("network"));
+  machine.fresh_message_us = reader.curve_if_any("fresh_message_us");
   const Reader card = reader.inner("network_card");
   machine.card = {card.value("message_us"), card.value("us_per_byte")};
   machine.shared = shared_from(reader.inner("shared_memory"));
@@ -217,23 +218,24 @@ ReadMachine machine_from_json(std::string_view text) {
 }
 
 std::string to_json(const Machine& machine) {
-  const ordered_json json = {{"schema", "unisono-machine"},
-                             {"version", schema_version},
-                             {"name", machine.name},
-                             {"note", machine.note},
-                             {"cores_per_node", machine.cores_per_node},
-                             {"nodes_on_cores", machine.nodes_on_cores},
-                             {"call_us", json_of(machine.call_us)},
-                             {"step_us", json_of(machine.step_us)},
-                             {"switch_us", json_of(machine.switch_us)},
-                             {"message_switch_us", json_of(machine.message_switch_us)},
-                             {"node", json_of(machine.node)},
-                             {"network", json_of(machine.network)},
-                             {"network_card",
-                              {{"message_us", json_of(machine.card.message_us)},
-                               {"us_per_byte", json_of(machine.card.us_per_byte)}}},
-                             {"shared_memory", json_of(machine.shared)},
-                             {"overlap_penalty_us", json_of(machine.overlap_penalty_us)}};
+  ordered_json json = {{"schema", "unisono-machine"},
+                       {"version", schema_version},
+                       {"name", machine.name},
+                       {"note", machine.note},
+                       {"cores_per_node", machine.cores_per_node},
+                       {"nodes_on_cores", machine.nodes_on_cores},
+                       {"call_us", json_of(machine.call_us)},
+                       {"step_us", json_of(machine.step_us)},
+                       {"switch_us", json_of(machine.switch_us)},
+                       {"message_switch_us", json_of(machine.message_switch_us)},
+                       {"node", json_of(machine.node)},
+                       {"network", json_of(machine.network)},
+                       {"network_card",
+                        {{"message_us", json_of(machine.card.message_us)},
+                         {"us_per_byte", json_of(machine.card.us_per_byte)}}},
+                       {"shared_memory", json_of(machine.shared)},
+                       {"overlap_penalty_us", json_of(machine.overlap_penalty_us)}};
+  if (!machine.fresh_message_us.empty()) json["fresh_message_us"] = json_of(machine.fresh_message_us);
   return json.dump(1) + "\n";
 }
 

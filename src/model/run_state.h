@@ -61,6 +61,7 @@ class VirtualRun {
     std::int64_t bytes = 0;
     double leaves_us = 0;
     bool is_apart = false;
+    double fresh_us = 0;  // that its receiver's core is taken longer
   };
 
   struct Await {
@@ -152,6 +153,7 @@ class VirtualRun {
 
   static bool is_empty_message(const LiveStep& step, std::int64_t elements);
   const MessageCost& message_cost(bool is_apart, std::int64_t bytes);
+  double fresh_us(const LiveStep& step, bool is_apart, std::int64_t bytes) const;
   void send(int index, std::int32_t number, std::int32_t piece, double us);
   void reach(std::int32_t number);
   void arrive(std::int32_t number);

@@ -270,6 +270,11 @@ const MessageCost& VirtualRun::message_cost(bool is_apart, std::int64_t bytes) {
   return known.cost;
 }
 
+double VirtualRun::fresh_us(const LiveStep& step, bool is_apart, std::int64_t bytes) const {
+  if (!step.is_fresh || is_apart || options_.model != MessageModel::plogp) return 0;
+  return machine_.fresh_message_us.empty() ? 0.0 : machine_.fresh_message_us.at(bytes);
+}
+
 void VirtualRun::send(int index, std::int32_t number, std::int32_t piece, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   const std::int64_t elements = step.is_token ? 0 : step.elements_of(piece);
@@ -293,7 +298,8 @@ void VirtualRun::send(int index, std::int32_t number, std::int32_t piece, double
   const std::int32_t message = new_message({.key = {index, to, step.stage, step.round, step.ordinal, piece},
                                             .bytes = bytes,
                                             .leaves_us = leaves,
-                                            .is_apart = is_apart});
+                                            .is_apart = is_apart,
+                                            .fresh_us = fresh_us(step, is_apart, bytes)});
   const double reaches = leaves + std::max(0.0, cost.transit_us - cost.occupancy_us);
   push({.us = reaches, .kind = EventKind::reach, .step = message});
 }
@@ -310,7 +316,7 @@ void VirtualRun::reach(std::int32_t number) {
     begins = std::max(begins, node.card_in_us);
     node.card_in_us = begins + machine_.card.occupancy_us(message.bytes);
   }
-  rank.in_free_us = begins + cost.occupancy_us;
+  rank.in_free_us = begins + cost.occupancy_us + message.fresh_us;
   double arrives = message.leaves_us + cost.transit_us + (begins - now_);
   if (!message.is_apart) {
     node.memory_us = std::max(node.memory_us, now_) +
@@ -349,7 +355,7 @@ void VirtualRun::receive(int index, std::int32_t number, std::int32_t piece, dou
 
 void VirtualRun::take_in(int index, std::int32_t recv, std::int32_t piece, double us, std::int32_t message) {
   const Message& taken = messages_[static_cast<std::size_t>(message)];
-  const double receive_us = message_cost(taken.is_apart, taken.bytes).receive_us;
+  const double receive_us = message_cost(taken.is_apart, taken.bytes).receive_us + taken.fresh_us;
   push_finish(index, recv, piece, take_core(index, us, receive_us) + receive_us);
   free_messages_.push_back(message);
 }

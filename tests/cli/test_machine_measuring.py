@@ -56,6 +56,7 @@ def time_us(question: Question, name: str) -> float:
 
 SERIES = {
     "ping_pong": ("half",),
+    "fresh": ("half",),
     "overheads": ("os", "or"),
     "gap": ("gap",),
     "overlap": ("alone", "beside", "copy"),

@@ -133,6 +133,9 @@ def _say(document: Mapping[str, Any], place: Place) -> None:
     for key, title in levels:
         for text, what in _link_rows(document[key]):
             made.add_row(title, text, what)
+        if key == "node" and (fresh := document.get("fresh_message_us")):
+            longer = _text(_point(fresh, 64 << 10))
+            made.add_row(title, "longer where just written: 64 KiB", longer)
     if "node" not in not_measured:
         for text, what in _shared_rows(document, findings):
             made.add_row("shared memory", text, what)

@@ -80,6 +80,7 @@ TEST(Machine, GoesThroughItsFile) {
   }
   machine.shared.put_us = Curve(points);
   machine.network.plogp.whole_us = machine.network.plogp.gap_us;
+  machine.fresh_message_us = machine.network.plogp.gap_us;
   machine.call_us = Value(0.25);
   machine.step_us = 0.0625;
   const ReadMachine read = machine_from_json(to_json(machine));

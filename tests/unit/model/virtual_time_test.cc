@@ -184,6 +184,21 @@ TEST(VirtualTime, NodesThatShareCoresTakeTurns) {
                    run_once(Operation::barrier, "dissemination", "6", 0, machine).us);
 }
 
+// The root's vector is as the program has left it; who passes it on has just received it.
+TEST(VirtualTime, MessagesOfWhatWasJustWrittenTakeLongerInsideANode) {
+  Machine machine = messages_alone();
+  const auto chain_us = [&](const std::string& layout, MessageModel model) {
+    return prediction_of(Operation::bcast, "chain", layout, 1 << 16, machine, {.model = model}).us;
+  };
+  const double before_us = chain_us("3", MessageModel::plogp);
+  const double apart_us = chain_us("3x1", MessageModel::plogp);
+  const double hockney_us = chain_us("3", MessageModel::hockney);
+  machine.fresh_message_us = Curve({{0, 5.0}});
+  EXPECT_DOUBLE_EQ(chain_us("3", MessageModel::plogp), before_us + 5);
+  EXPECT_DOUBLE_EQ(chain_us("3x1", MessageModel::plogp), apart_us);
+  EXPECT_DOUBLE_EQ(chain_us("3", MessageModel::hockney), hockney_us);
+}
+
 TEST(VirtualTime, WhoWaitsForMessagesMayGiveItsCoreAwayMoreSlowly) {
   Machine machine = of_turns(1);
   machine.message_switch_us = 15;

@@ -90,13 +90,20 @@ static void receive_from(MPI_Comm comm, int peer, int bytes) {
 }
 
 // Half a round trip.
-static double ping_pong(MPI_Comm comm, int own, int bytes, int repetitions) {
+// With `writing_s` each message is written anew before it is sent, which takes so long in all.
+static double ping_pong(MPI_Comm comm, int own, int bytes, int repetitions, double* writing_s) {
   const int peer = own ^ 1;
+  double* words = (double*)sent;
   const double start = now_s();
   for (int i = 0; i < repetitions; ++i) {
     MPI_Request requests[2];
     MPI_Irecv(received, bytes, MPI_BYTE, peer, cost_tag, comm, &requests[0]);
     if (own % 2 == 1) complete(requests, 1);
+    if (writing_s != NULL) {
+      const double before = now_s();
+      for (size_t w = 0; w < (size_t)bytes / sizeof *words; ++w) words[w] = i;
+      *writing_s += now_s() - before;
+    }
     MPI_Isend(sent, bytes, MPI_BYTE, peer, cost_tag, comm, &requests[1]);
     complete(requests + own % 2, 2 - own % 2);
   }
@@ -171,27 +178,15 @@ struct Cost {
 typedef void Sample(MPI_Comm comm, const struct Cost* cost, double* times);
 
 static void sample_ping_pong(MPI_Comm comm, const struct Cost* cost, double* times) {
-  times[0] = ping_pong(comm, cost->own, cost->bytes, cost->repetitions);
+  times[0] = ping_pong(comm, cost->own, cost->bytes, cost->repetitions, NULL);
 }
 
 // The same of data that the sender has just written, without the time for that.
 static void sample_fresh(MPI_Comm comm, const struct Cost* cost, double* times) {
-  const int peer = cost->own ^ 1;
-  double* words = (double*)sent;
   double writing = 0;
-  const double start = now_s();
-  for (int i = 0; i < cost->repetitions; ++i) {
-    MPI_Request requests[2];
-    MPI_Irecv(received, cost->bytes, MPI_BYTE, peer, cost_tag, comm, &requests[0]);
-    if (cost->own % 2 == 1) complete(requests, 1);
-    const double before = now_s();
-    for (size_t w = 0; w < (size_t)cost->bytes / sizeof *words; ++w) words[w] = i;
-    writing += now_s() - before;
-    MPI_Isend(sent, cost->bytes, MPI_BYTE, peer, cost_tag, comm, &requests[1]);
-    complete(requests + cost->own % 2, 2 - cost->own % 2);
-  }
+  const double half = ping_pong(comm, cost->own, cost->bytes, cost->repetitions, &writing);
   // Both write as long.
-  if (cost->own % 2 == 0) times[0] = (now_s() - start - 2 * writing) / cost->repetitions / 2;
+  if (cost->own % 2 == 0) times[0] = half - writing / cost->repetitions;
 }
 
 static void sample_overheads(MPI_Comm comm, const struct Cost* cost, double* times) {
@@ -315,7 +310,7 @@ static int enough_repetitions(MPI_Comm comm, Sample* sample, struct Cost* cost) 
 // The longest rank's time of each sample; returns how many.
 static int take_samples(MPI_Comm comm, const struct CostKind* kind, struct Cost* cost, double seconds,
                         double samples[most_series][most_cost_samples]) {
-  if (kind->sample == sample_overheads) cost->half_s = ping_pong(comm, cost->own, cost->bytes, 20);
+  if (kind->sample == sample_overheads) cost->half_s = ping_pong(comm, cost->own, cost->bytes, 20, NULL);
   cost->repetitions = enough_repetitions(comm, kind->sample, cost);
   int count = 0;
   const double start = now_s();

@@ -98,19 +98,19 @@ static struct Place place_of(MPI_Comm of) {
   return place;
 }
 
-// The ranks of each node, where nodes have different numbers of them, as a list behind a comma; else nothing.
-static char* uneven_nodes(MPI_Comm of, const struct Place* place) {
+// The ranks of each node, as a list behind a comma.
+static char* ranks_of_nodes(MPI_Comm of, const struct Place* place) {
   const size_t most_text = 32 + 12 * (size_t)place->nodes;
   char* text = calloc(1, most_text);
   int* all = malloc((size_t)place->ranks * sizeof *all);
   MPI_Allgather(&place->first_of, 1, MPI_INT, all, 1, MPI_INT, of);
   size_t length = 0;
-  for (int r = 0; r < place->ranks && place->least != place->most; ++r) {
+  for (int r = 0; r < place->ranks; ++r) {
     if (all[r] == 0) continue;
     length += (size_t)snprintf(text + length, most_text - length, "%s%d",
                                length == 0 ? ", \"ranks_of_nodes\": [" : ", ", all[r]);
   }
-  if (length > 0) text[length] = ']';
+  text[length] = ']';
   free(all);
   return text;
 }
@@ -132,7 +132,7 @@ static void print_place(MPI_Comm measured, struct Place job) {
   for (char* c = library; *c != 0; ++c) {
     if (*c == '\t') *c = ' ';
   }
-  char* nodes = uneven_nodes(measured, &place);
+  char* nodes = place.least == place.most ? NULL : ranks_of_nodes(measured, &place);
   if (world_rank != 0) {
     free(nodes);
     return;
@@ -142,8 +142,8 @@ static void print_place(MPI_Comm measured, struct Place job) {
       "%s, \"is_uniform\": %s, \"job_nodes\": %d, \"job_ranks_per_node\": [%d, %d], \"cores\": %d, "
       "\"nodes_on_cores\": %d%s, \"is_active\": %s}\n",
       library, place.ranks, place.nodes, place.least, place.most, place.is_consecutive ? "true" : "false",
-      is_uniform ? "true" : "false", job.nodes, job.least, job.most, job.cores, job.nodes_on_cores, nodes,
-      set_algorithm != NULL ? "true" : "false");
+      is_uniform ? "true" : "false", job.nodes, job.least, job.most, job.cores, job.nodes_on_cores,
+      nodes == NULL ? "" : nodes, set_algorithm != NULL ? "true" : "false");
   fflush(stdout);
   free(nodes);
 }

@@ -126,7 +126,7 @@ def found(
         try:
             with site.serving(plan, {}) as job:
                 place = job.place
-                tuner.expected = Predictions(str(machine), in_words(site.layout), plan)
+                tuner.expected = Predictions(str(machine), place.predicted_layout, plan)
                 tuner.ranges = ranges_of(machines.findings(machine), place.nodes)
                 for operation, size in plan[len(outcomes) :]:
                     progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
@@ -145,12 +145,6 @@ def found(
             troubles.append(f"{operation}, {tables.bytes_text(size)}: {error}; left out: {len(bad)} settings")
     assert place is not None
     return outcomes, place
-
-
-def in_words(layout: Layout) -> str:
-    """As `unisono predict` takes it."""
-    counts = layout.ranks_per_node
-    return f"{len(counts)}x{counts[0]}" if len(set(counts)) == 1 else ",".join(map(str, counts))
 
 
 def model_choice(machine: Path, layout: str, operation: str, size: int) -> str | None:
@@ -200,7 +194,7 @@ def compared(
     files.write_whole(file, decision_table.as_text(table))
     with site.serving(plan, {"UNISONO_TABLE": str(file), "UNISONO_STARTUP_TEST": "0"}) as job:
         for tuned, searched in outcomes:
-            model = model_choice(machine, in_words(site.layout), tuned.operation, tuned.bytes)
+            model = model_choice(machine, place.predicted_layout, tuned.operation, tuned.bytes)
             others = {"model": model, "rules": tuned.cell.algorithm}
             yield in_turn(job, tuned, searched, COMPARISON_S, others)
 

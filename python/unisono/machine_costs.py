@@ -75,7 +75,7 @@ class Job(Protocol):
 def plan(place: Place, cores: int) -> list[Question]:
     """All questions that make sense on this layout."""
     most = place.ranks_per_node[1]
-    shares_cores = most * place.nodes_on_cores > cores
+    shares_cores = place.most_on_cores > cores
     questions: list[Question] = []
     if most > 1:
         questions += _inside_a_node(shares_cores)

@@ -421,15 +421,12 @@ def machine(
         ("network", between),
         ("network_card", card),
         ("overlap_penalty_us", penalty),
+        ("fresh_message_us", fresh),
     ):
         if found is not None:
             made[key] = found
-        else:
+        elif key in made:
             taken.append(key)
-    if fresh is not None:
-        made["fresh_message_us"] = fresh
-    elif "fresh_message_us" in made:
-        taken.append("fresh_message_us")
     if between is not None and card is None:
         # One rank a node has the card for itself.
         made["network_card"] = {"message_us": 0, "us_per_byte": between["loggp"]["G_us_per_byte"]}

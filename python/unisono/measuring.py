@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from types import TracebackType
 from typing import IO, Any
 
@@ -59,14 +60,15 @@ class Place:
         nodes, least, most = self.job
         return replace(self, nodes=nodes, ranks_per_node=(least, most), job=None)
 
+    @property
+    def most_on_cores(self) -> int:
+        """Ranks that share a set of cores, where all nodes that do are as full as the fullest."""
+        return self.ranks_per_node[1] * self.nodes_on_cores
+
     def is_like(self, other: Place) -> bool:
         """Do decisions for one hold for the other?"""
-
-        def parts(place: Place) -> tuple[Any, ...]:
-            counts = (place.ranks, place.nodes, place.ranks_per_node, place.ranks_of_nodes)
-            return (*counts, place.is_consecutive)
-
-        return parts(self) == parts(other)
+        parts = attrgetter("ranks", "nodes", "ranks_per_node", "ranks_of_nodes", "is_consecutive")
+        return bool(parts(self) == parts(other))
 
     @property
     def layout(self) -> str:

@@ -31,14 +31,9 @@ constexpr std::int64_t batched_bytes = 16 * 1024;
 constexpr int calls_of_batch = 16;
 
 bool is_sharing_cores(const patterns::Layout& layout, const Machine& machine) {
-  for (int first = 0; first < layout.nodes(); first += machine.nodes_on_cores) {
-    std::int64_t ranks = 0;
-    for (int node = first; node < std::min(layout.nodes(), first + machine.nodes_on_cores); ++node) {
-      ranks += std::ssize(layout.ranks_of[static_cast<std::size_t>(node)]);
-    }
-    if (ranks > machine.cores_per_node) return true;
-  }
-  return false;
+  const auto cores = static_cast<std::size_t>(machine.cores_per_node);
+  return std::ranges::any_of(ranks_on_cores(layout.ranks_of, machine),
+                             [&](std::size_t ranks) { return ranks > cores; });
 }
 
 CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine) {

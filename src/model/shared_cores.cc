@@ -9,21 +9,27 @@
 
 namespace unisono::model {
 
-// Nodes that follow each other share cores where any do.
+std::vector<std::size_t> ranks_on_cores(const std::vector<std::vector<int>>& ranks_of,
+                                        const Machine& machine) {
+  const auto together = static_cast<std::size_t>(machine.nodes_on_cores);
+  std::vector<std::size_t> ranks((ranks_of.size() + together - 1) / together);
+  for (std::size_t node = 0; node < ranks_of.size(); ++node) ranks[node / together] += ranks_of[node].size();
+  return ranks;
+}
+
 void VirtualRun::set_up_cores() {
-  const std::size_t together = static_cast<std::size_t>(machine_.nodes_on_cores);
-  for (std::size_t first = 0; first < nodes_.size(); first += together) {
-    share_cores(first, std::min(nodes_.size(), first + together));
+  const auto together = static_cast<std::size_t>(machine_.nodes_on_cores);
+  const std::vector<std::size_t> ranks = ranks_on_cores(crew_.indices_of, machine_);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] <= static_cast<std::size_t>(machine_.cores_per_node)) continue;
+    share_cores(i * together, std::min(nodes_.size(), (i + 1) * together));
   }
 }
 
 // As many ranks on each core, as near as can be. Each node's are dealt out from another core on: the first
 // ranks of nodes, which have most to do, are not all on one.
 void VirtualRun::share_cores(std::size_t first_node, std::size_t last_node) {
-  std::size_t sharers = 0;
-  for (std::size_t node = first_node; node < last_node; ++node) sharers += crew_.indices_of[node].size();
   const auto count = static_cast<std::size_t>(machine_.cores_per_node);
-  if (sharers <= count) return;
   const std::size_t first = cores_.size();
   cores_.resize(first + count);
   std::size_t dealt = 0;

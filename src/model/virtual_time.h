@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/live_steps.h"
 #include "model/machine.h"
@@ -25,6 +26,10 @@ struct Crew {
   bool is_for_others = false;                  // are there more ranks than are run?
 };
 Crew everyone(std::shared_ptr<const patterns::Layout> layout);
+// How many ranks use the cores of each machine.nodes_on_cores nodes that follow each other; `ranks_of` has
+// each node's.
+std::vector<std::size_t> ranks_on_cores(const std::vector<std::vector<int>>& ranks_of,
+                                        const Machine& machine);
 
 struct Outcome {
   double us = 0;                  // until the last rank is done

@@ -262,7 +262,7 @@ def shares_cores(place: Place) -> bool | None:
     least, most = job.ranks_per_node
     if job.cores == 0 or least != most:
         return None
-    if most * job.nodes_on_cores > machine_measuring.cores_of(job):
+    if job.most_on_cores > machine_measuring.cores_of(job):
         return True
     return False if job.nodes == 1 else None
 

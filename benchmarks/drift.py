@@ -191,6 +191,10 @@ def main() -> None:
     with cluster_of(arguments.nodes, rates[0]) as cluster:
         made = run(cluster, arguments, rates, settings)
         changed = bisect.bisect_left(made["begin_s"], made["changed_s"])
+        if len(made["seconds"]) - changed < WINDOW:
+            raise SystemExit(
+                f"the rate changed when {changed} of {len(made['seconds'])} calls were over: make more (--calls)"
+            )
         at, after = settled(made["learned"], changed)
         before = chosen_at(made["learned"], changed)
         alone: dict[str, dict[str, float]] = {}

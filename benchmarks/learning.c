@@ -15,6 +15,7 @@
 #include "operations.h"
 
 enum { most_turns = 1000 };
+static const double least_warm_s = 0.2;
 static double seconds[2][most_turns], slowest[2][most_turns];
 
 static double timed(Run run, int bytes, int calls) {
@@ -45,9 +46,11 @@ int main(int argc, char** argv) {
   // The memory's first touch is nobody's.
   memset(input, 1, room);
   memset(output, 1, room);
-  // Nor is what the MPI sets up at its first calls: the program alone would wait for that too.
+  // Nor is what the MPI sets up at its first calls, or that ranks begin on the same core: the program alone
+  // would wait for that too.
   if (set_enabled != NULL) set_enabled(0);
-  timed(op->run, bytes, calls / turns);
+  for (double warm_s = 0; warm_s < least_warm_s; MPI_Bcast(&warm_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD))
+    warm_s += timed(op->run, bytes, calls / turns);
   for (int turn = 0; turn < turns; ++turn) {
     // Who comes first changes: what is left behind in caches serves both alike.
     for (int i = 0; i < 2; ++i) {

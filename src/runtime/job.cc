@@ -228,8 +228,10 @@ template <class Run>
 Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Run run_it,
                    int* error) {
   const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
-  if (is_timed && entry.learner != nullptr) [[unlikely]]
+  if (is_timed && entry.learner != nullptr) [[unlikely]] {
+    if (entry.calls == 1) make_ready(c, entry, call, bytes);
     align(c, *entry.learner, call);
+  }
   entry.bytes += static_cast<std::uint64_t>(bytes);
   if (entry.kind == CallClass::Kind::native) {
     timed_native = &entry;

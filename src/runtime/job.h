@@ -198,6 +198,7 @@ class Job {
   void learn(Communicator& c, CallClass& entry, const tuning::Question& question);
   void agree_on_next(Communicator& c, LearnedClass& learned, const Call& call);
   int agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count);
+  void make_ready(Communicator& c, CallClass& candidate, const Call& call, std::int64_t bytes);
   void align(Communicator& c, LearnedClass& learned, const Call& call);
 
   // job_learned_tables.cc

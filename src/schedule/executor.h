@@ -22,6 +22,10 @@ std::size_t size_bytes(const Compiled& compiled);
 // Does a step name several uneven blocks at once in input, or output?
 bool has_runs(const Compiled& compiled, Place place);
 
+// Maps the shared memory that a call of so many bytes (of an even block) writes, and those after it: the
+// first ones would do it page by page. Local.
+void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes);
+
 // Where a schedule runs.
 struct Ground {
   host::Host* host = nullptr;

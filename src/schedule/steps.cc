@@ -126,6 +126,22 @@ void Executor::State::begin_channels() {
   }
 }
 
+void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes) {
+  for (std::size_t i = 0; i < compiled.stages.size(); ++i) {
+    const auto& [shape, channel, has_node_steps] = compiled.stages[i];
+    const bool is_written =
+        channel >= 0 && std::ranges::any_of(compiled.steps, [&](const CompiledStep& step) {
+          return step.stage == static_cast<std::int32_t>(i) &&
+                 compiled.refs[static_cast<std::size_t>(step.into)].place == Place::shared;
+        });
+    if (!is_written) continue;
+    const shm::Slice::Use use =
+        slice.plan(channel, shape.shared == SharedMode::common, shape.buffers, shape.lanes);
+    const Units units(bytes);
+    slice.touch_slots(use, longest_piece(shape, units, piece_count(shape, units, 1, use.lane_bytes)));
+  }
+}
+
 char* Executor::State::uneven_address(const Ref& ref, std::int64_t element) const {
   if (ref.place == Place::scratch) return own_address(ref, element);
   const std::int64_t* places = ref.place == Place::input ? data.input_places : data.output_places;

@@ -143,10 +143,8 @@ void Slice::State::reduce_in_rank_order(void* into, const void* from, std::size_
 }
 
 void Slice::touch_rings() const {
-  constexpr std::size_t page_bytes = 4096;
-  const auto* begin = reinterpret_cast<const volatile char*>(state_->row(0));
-  const auto* end = reinterpret_cast<const volatile char*>(state_->row(state_->ring_mask) + state_->size);
-  for (; begin < end; begin += page_bytes) static_cast<void>(*begin);
+  touch_pages(reinterpret_cast<const char*>(state_->row(0)),
+              reinterpret_cast<const char*>(state_->row(state_->ring_mask) + state_->size));
 }
 
 std::size_t Slice::fused_max_bytes() const {

@@ -11,7 +11,6 @@
 namespace unisono::shm {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
 // Of all slots together: what stays in the cores' first-level caches is as good as what has left their
 // second.
 constexpr std::size_t near_bytes = 16 * 1024;
@@ -148,6 +147,7 @@ void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
     channel.epoch_tick = channel.base_tick;
     channel.epoch_piece = channel.base_piece;
   }
+  state_->slots_in_use = static_cast<std::uint32_t>(use->buffers * use->lanes);
   use->pieces = pieces;
   use->ticks = ticks;
   use->base_tick = channel.base_tick;
@@ -162,6 +162,18 @@ void Slice::spread(Use* use, std::size_t longest_bytes) const {
   const std::size_t all = use->place_bytes * static_cast<std::size_t>(use->lanes * use->buffers);
   use->places =
       shape_.is_spread && all > near_bytes ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes) : 1;
+}
+
+void Slice::touch_slots(const Use& use, std::size_t longest_bytes) const {
+  const char* area = state_->channels[static_cast<std::size_t>(use.channel)].area;
+  if (!use.is_common) area += static_cast<std::size_t>(local_rank_) * shape_.area_bytes;
+  for (int slot = 0; slot < use.buffers; ++slot) {
+    for (int lane = 0; lane < use.lanes; ++lane) {
+      const char* begin = area + static_cast<std::size_t>(slot) * use.slot_bytes +
+                          static_cast<std::size_t>(lane) * use.lane_bytes;
+      touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
+    }
+  }
 }
 
 Slice::Use Slice::go_on(Use* use, std::int64_t pieces) {

@@ -15,6 +15,12 @@
 
 namespace unisono::shm {
 
+inline constexpr std::size_t page_bytes = 4096;
+// Reads a byte of every page, which maps them all.
+inline void touch_pages(const volatile char* begin, const volatile char* end) {
+  for (; begin < end; begin += page_bytes) static_cast<void>(*begin);
+}
+
 // One line of a fused ring: data and flag arrive together. `sequence` is the line's position + 1; it is never
 // cleared. The payload is plain memory: readers touch it after they have seen the sequence (acquire), the
 // writer after it knows that all have read it (State::make_room).
@@ -201,17 +207,18 @@ struct Slice::State {
 
   // --- Transfers ---
   struct Puts {
-    static constexpr std::uint32_t first_trial = 64;
     std::uint32_t number = 0;
-    std::uint32_t trial_interval = first_trial;
-    std::uint32_t next_trial = first_trial;  // number of the put at which it begins
+    std::uint32_t trial_interval = 0;
+    std::uint32_t next_trial = 0;  // number of the put at which it begins
     TransferMode mode = plain;
     std::array<float, 2> cost{};  // by mode, as in TransferHints
   };
   std::atomic<std::uint8_t>& stamp_of(const void* slot, int owner) const;
   float cost(std::size_t size_class, TransferMode mode) const;
   void weigh(std::size_t size_class);
-  TransferHints* hints;  // [local rank]
+  std::uint32_t settling_puts() const;
+  std::uint32_t slots_in_use = 0;  // that a rank writes in turn, of the last use of a channel
+  TransferHints* hints;            // [local rank]
   std::array<Puts, transfer_classes> puts{};
   std::array<std::uint32_t, transfer_classes> gets{};
   const char* memory;

@@ -90,7 +90,8 @@ std::size_t Slice::move_piece(StreamEnd* end) {
 
 void Slice::run_streams() {
   std::vector<StreamEnd*>& under_way = state_->under_way;
-  std::optional<Backoff> backoff;  // of a wait for all that is under way
+  state_->slots_in_use = max_buffers;  // what is in use of a ring holds many pieces
+  std::optional<Backoff> backoff;      // of a wait for all that is under way
   std::size_t since_progress = 0;
   while (!under_way.empty()) {
     std::size_t moved = 0;

@@ -25,12 +25,13 @@ constexpr std::size_t least_bytes_past_caches = 2048;
 // A writer weighs anew every so many puts. Changing its mind must be worth its while.
 constexpr std::uint32_t puts_per_decision = 16;
 constexpr float least_gain = 1.2F;
-// Now and then some puts are of the other kind, so that changes are noticed: soon after a change of mind (not
-// at once, when pages are touched for the first time), and twice as late after each trial that confirms. Only
-// the last few of a trial count: until all slots have been written in the new way, they lie in other caches.
-constexpr std::uint32_t trial_puts = 40;
+// Now and then some puts are of the other kind, so that changes are noticed: as soon as all slots have been
+// written twice at the very beginning (not at once, when pages are touched for the first time), some time
+// after a change of mind, and twice as late after each trial that confirms. Only the last few of a trial
+// count: until all slots have been written in the new way, they lie in other caches.
+constexpr std::uint32_t least_settling_puts = 8, most_settling_puts = 32;
 constexpr std::uint32_t counted_puts = 8;
-constexpr std::uint32_t most_puts_per_trial = 4096;
+constexpr std::uint32_t least_puts_per_trial = 64, most_puts_per_trial = 4096;
 // Of the other copies every fourth is measured: a look at the clock takes as long as a hundredth of a copy.
 constexpr std::uint32_t copies_per_measurement = 4;
 
@@ -80,8 +81,13 @@ void Slice::State::weigh(std::size_t size_class) {
   const float possible = cost(size_class, other);
   if (present == 0 || possible == 0 || present <= least_gain * possible) return;
   own.mode = other;
-  own.trial_interval = Puts::first_trial;
-  own.next_trial = own.number + Puts::first_trial;
+  own.trial_interval = least_puts_per_trial;
+  own.next_trial = own.number + least_puts_per_trial;
+}
+
+// Until all slots have been written twice.
+std::uint32_t Slice::State::settling_puts() const {
+  return std::clamp(2 * slots_in_use, least_settling_puts, most_settling_puts);
 }
 
 Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner) {
@@ -89,16 +95,19 @@ Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner)
   State& s = *state_;
   const std::size_t size_class = class_of(bytes);
   State::Puts& puts = s.puts[size_class];
-  if (puts.number % puts_per_decision == 0) s.weigh(size_class);
   const std::uint32_t number = puts.number++;
-  if (number == puts.next_trial + trial_puts) {
-    puts.trial_interval = std::min(2 * puts.trial_interval, most_puts_per_trial);
+  const std::uint32_t settling_puts = s.settling_puts();
+  if (number == 0) puts.next_trial = settling_puts;
+  const bool is_trial_over = number >= puts.next_trial + settling_puts + counted_puts;
+  if (is_trial_over) {
+    puts.trial_interval = std::clamp(2 * puts.trial_interval, least_puts_per_trial, most_puts_per_trial);
     puts.next_trial = number + puts.trial_interval;
   }
+  if (is_trial_over || number % puts_per_decision == 0) s.weigh(size_class);
   TransferMode mode = puts.mode;
   std::uint8_t how = 0;
   if (number >= puts.next_trial) {
-    const bool is_settled = number + counted_puts >= puts.next_trial + trial_puts;
+    const bool is_settled = number >= puts.next_trial + settling_puts;
     mode = mode == plain ? streamed : plain;
     how = is_settled ? TransferHints::timed : TransferHints::unsettled;
   }

@@ -2,6 +2,8 @@
 // What single steps do, and where their bytes lie.
 #include <algorithm>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "base/copy.h"
 #include "schedule/run_state.h"
@@ -127,18 +129,20 @@ void Executor::State::begin_channels() {
 }
 
 void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes) {
-  for (std::size_t i = 0; i < compiled.stages.size(); ++i) {
-    const auto& [shape, channel, has_node_steps] = compiled.stages[i];
-    const bool is_written =
-        channel >= 0 && std::ranges::any_of(compiled.steps, [&](const CompiledStep& step) {
-          return step.stage == static_cast<std::int32_t>(i) &&
-                 compiled.refs[static_cast<std::size_t>(step.into)].place == Place::shared;
-        });
-    if (!is_written) continue;
+  std::vector<std::pair<std::int32_t, std::int32_t>> lanes;  // stage, lane
+  for (const CompiledStep& step : compiled.steps) {
+    const Ref& into = compiled.refs[static_cast<std::size_t>(step.into)];
+    if (into.place == Place::shared) lanes.emplace_back(step.stage, into.lane);
+  }
+  std::ranges::sort(lanes);
+  const auto repeated = std::ranges::unique(lanes);
+  lanes.erase(repeated.begin(), repeated.end());
+  const Units units(bytes);
+  for (const auto& [number, lane] : lanes) {
+    const auto& [shape, channel, has_node_steps] = compiled.stages[static_cast<std::size_t>(number)];
     const shm::Slice::Use use =
         slice.plan(channel, shape.shared == SharedMode::common, shape.buffers, shape.lanes);
-    const Units units(bytes);
-    slice.touch_slots(use, longest_piece(shape, units, piece_count(shape, units, 1, use.lane_bytes)));
+    slice.touch_lane(use, lane, longest_piece(shape, units, piece_count(shape, units, 1, use.lane_bytes)));
   }
 }
 

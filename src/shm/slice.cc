@@ -164,15 +164,13 @@ void Slice::spread(Use* use, std::size_t longest_bytes) const {
       shape_.is_spread && all > near_bytes ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes) : 1;
 }
 
-void Slice::touch_slots(const Use& use, std::size_t longest_bytes) const {
+void Slice::touch_lane(const Use& use, int lane, std::size_t longest_bytes) const {
   const char* area = state_->channels[static_cast<std::size_t>(use.channel)].area;
   if (!use.is_common) area += static_cast<std::size_t>(local_rank_) * shape_.area_bytes;
   for (int slot = 0; slot < use.buffers; ++slot) {
-    for (int lane = 0; lane < use.lanes; ++lane) {
-      const char* begin = area + static_cast<std::size_t>(slot) * use.slot_bytes +
-                          static_cast<std::size_t>(lane) * use.lane_bytes;
-      touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
-    }
+    const char* begin = area + static_cast<std::size_t>(slot) * use.slot_bytes +
+                        static_cast<std::size_t>(lane) * use.lane_bytes;
+    touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
   }
 }
 

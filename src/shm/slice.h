@@ -112,9 +112,9 @@ class Slice {
   // pages that it touches once.
   static constexpr std::int64_t first_spread_piece = 256;
   void spread(Use* use, std::size_t longest_bytes) const;
-  // Maps the memory of slots that this rank writes, as far as pieces of `longest_bytes` reach at their
-  // beginnings: who first writes them would do it page by page. Local.
-  void touch_slots(const Use& use, std::size_t longest_bytes) const;
+  // Maps the memory of a lane of slots that this rank writes, as far as pieces of `longest_bytes` reach at
+  // their beginnings: who first writes them would do it page by page. Local.
+  void touch_lane(const Use& use, int lane, std::size_t longest_bytes) const;
   // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.
   static Use go_on(Use* use, std::int64_t pieces);
   void end(const Use& use);

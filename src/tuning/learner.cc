@@ -176,20 +176,19 @@ void Learner::agree(const std::uint64_t* numbers, std::uint64_t call, bool is_so
   if (seen.overhead_s == unknown_s) seen.overhead_s = 0;
   (task_.is_monitoring ? monitoring_overhead_s_ : measuring_overhead_s_) += seen.overhead_s;
   const Task ended = std::move(task_);
+  count_loss(ended, seen);
   Task task = policy_->next(ended, seen);
   if (is_soon && task.is_monitoring) task.looks = std::min(task.looks, first_factor * settings_.iterations);
   begin(std::move(task), call);
 }
 
-double Learner::trial_loss_s() const {
-  const double best_s = policy_->time_s(policy_->chosen());
-  double loss_s = 0;
-  for (std::size_t k = 0; k < measured_.size(); ++k) {
-    const double time_s = policy_->time_s(static_cast<int>(k));
-    if (time_s == unknown_s || best_s == unknown_s) continue;
-    loss_s += std::max(time_s - best_s, 0.0) * static_cast<double>(measured_[k]);
+// Against what was the best then: a program whose times change makes all that was seen before worthless.
+void Learner::count_loss(const Task& ended, const Seen& seen) {
+  double best_s = policy_->time_s(policy_->chosen());
+  for (const double mean_s : seen.means_s) best_s = std::min(best_s, mean_s);
+  for (const double mean_s : seen.means_s) {
+    if (mean_s != unknown_s) trial_loss_s_ += (mean_s - best_s) * ended.looks;
   }
-  return loss_s;
 }
 
 }  // namespace unisono::tuning

@@ -151,7 +151,7 @@ class Learner {
   double measuring_overhead_s() const { return measuring_overhead_s_; }
   double monitoring_overhead_s() const { return monitoring_overhead_s_; }
   // By how much longer than the best candidate those took that were being measured (O_MS^c of S8), seconds.
-  double trial_loss_s() const;
+  double trial_loss_s() const { return trial_loss_s_; }
 
  private:
   // Of the looks of one block: this rank's.
@@ -162,6 +162,7 @@ class Learner {
   };
   void begin(Task task, std::uint64_t call);
   void note(std::uint64_t call);
+  void count_loss(const Task& ended, const Seen& seen);
   void close_block();
   double time_s(const Block& block) const { return is_of_single_calls_ ? block.least_s : block.mean_s(); }
 
@@ -176,7 +177,7 @@ class Learner {
   std::vector<Block> blocks_;    // those that are over
   std::uint64_t agreed_at_ = 0;  // call
   std::uint64_t agreements_ = 0;
-  double measuring_overhead_s_ = 0, monitoring_overhead_s_ = 0;
+  double measuring_overhead_s_ = 0, monitoring_overhead_s_ = 0, trial_loss_s_ = 0;
   std::vector<std::uint64_t> measured_;
   std::vector<Event> events_;
 };

@@ -174,6 +174,19 @@ TEST(LearnerTest, QuickCallsAreLookedAtNowAndThen) {
   }
 }
 
+TEST(LearnerTest, WhatTrialsLostIsKept) {
+  Program star(Mode::star, of_groups({"a", "b", "c"}), {}, 2);
+  star.run(100, constant({2, 1, 3}));
+  EXPECT_NEAR(star.learner().trial_loss_s(), 30 * unit_s, 0.1 * unit_s);
+  // Where the program changes, what was seen of others is forgotten: not what seeing it has cost.
+  Program guarded(Mode::guarded, of_groups({"native", "a"}), {}, 2);
+  guarded.run(300, constant({2, 1.6}));
+  const double before_s = guarded.learner().trial_loss_s();
+  EXPECT_GT(before_s, 2 * unit_s);
+  guarded.run(20000, constant({20, 10}));
+  EXPECT_GE(guarded.learner().trial_loss_s(), before_s);
+}
+
 TEST(GuardedTest, TheReferenceIsMeasuredFirstThenWhatWouldBeUsed) {
   Program program(Mode::guarded, of_groups({"native", "a", "b", "b"}), {}, 2);
   program.run(200, constant({2, 1, 3, 3}));

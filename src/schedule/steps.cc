@@ -24,6 +24,11 @@ bool is_remote(Place place) {
   return place == Place::remote_input || place == Place::remote_output;
 }
 
+shm::Slice::Use planned(const shm::Slice& slice, const CompiledStage& stage) {
+  const Stage& shape = stage.shape;
+  return slice.plan(stage.channel, shape.shared == SharedMode::common, shape.buffers, shape.lanes);
+}
+
 }  // namespace
 
 void Arena::Free::operator()(char* memory) const {
@@ -110,8 +115,7 @@ void Executor::State::begin_channels() {
       is_whole = is_whole && own.pieces == 1;
       continue;
     }
-    own.use = ground.slice->plan(stage.channel, stage.shape.shared == SharedMode::common, stage.shape.buffers,
-                                 stage.shape.lanes);
+    own.use = planned(*ground.slice, stage);
     own.pieces = piece_count(stage.shape, units(), data.element_bytes, own.use.lane_bytes);
     is_whole = is_whole && own.pieces == 1;
     if (stage.shape.continues_channel) {
@@ -139,9 +143,9 @@ void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t
   lanes.erase(repeated.begin(), repeated.end());
   const Units units(bytes);
   for (const auto& [number, lane] : lanes) {
-    const auto& [shape, channel, has_node_steps] = compiled.stages[static_cast<std::size_t>(number)];
-    const shm::Slice::Use use =
-        slice.plan(channel, shape.shared == SharedMode::common, shape.buffers, shape.lanes);
+    const CompiledStage& stage = compiled.stages[static_cast<std::size_t>(number)];
+    const Stage& shape = stage.shape;
+    const shm::Slice::Use use = planned(slice, stage);
     slice.touch_lane(use, lane, longest_piece(shape, units, piece_count(shape, units, 1, use.lane_bytes)));
   }
 }

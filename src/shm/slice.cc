@@ -165,11 +165,8 @@ void Slice::spread(Use* use, std::size_t longest_bytes) const {
 }
 
 void Slice::touch_lane(const Use& use, int lane, std::size_t longest_bytes) const {
-  const char* area = state_->channels[static_cast<std::size_t>(use.channel)].area;
-  if (!use.is_common) area += static_cast<std::size_t>(local_rank_) * shape_.area_bytes;
-  for (int slot = 0; slot < use.buffers; ++slot) {
-    const char* begin = area + static_cast<std::size_t>(slot) * use.slot_bytes +
-                        static_cast<std::size_t>(lane) * use.lane_bytes;
+  for (int piece = 0; piece < use.buffers; ++piece) {
+    const char* begin = slot(use, piece, local_rank_, lane);
     touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
   }
 }
@@ -230,7 +227,7 @@ std::uint64_t Slice::space_tick(const Use& use, std::int64_t piece) {
   return use.past_ticks[(number - buffers) % max_buffers];
 }
 
-char* Slice::slot(const Use& use, std::int64_t piece, int owner, int lane) {
+char* Slice::slot(const Use& use, std::int64_t piece, int owner, int lane) const {
   char* area = state_->channels[static_cast<std::size_t>(use.channel)].area;
   if (!use.is_common) area += static_cast<std::size_t>(owner) * shape_.area_bytes;
   const std::uint64_t number = number_of(use, piece);

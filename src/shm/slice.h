@@ -113,7 +113,7 @@ class Slice {
   static constexpr std::int64_t first_spread_piece = 256;
   void spread(Use* use, std::size_t longest_bytes) const;
   // Maps the memory of a lane of slots that this rank writes, as far as pieces of `longest_bytes` reach at
-  // their beginnings: who first writes them would do it page by page. Local.
+  // their beginnings: who first writes them would do it page by page. `use` has not begun. Local.
   void touch_lane(const Use& use, int lane, std::size_t longest_bytes) const;
   // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.
   static Use go_on(Use* use, std::int64_t pieces);
@@ -126,7 +126,7 @@ class Slice {
   bool all_reached(int channel, std::uint64_t tick);
   // The tick that all flags must have reached before piece `piece` of this use may be written.
   static std::uint64_t space_tick(const Use& use, std::int64_t piece);
-  char* slot(const Use& use, std::int64_t piece, int owner, int lane);
+  char* slot(const Use& use, std::int64_t piece, int owner, int lane) const;
 
   // Copies into a slot and out of local rank owner's slot, in whichever way is fastest between these ranks at
   // present. memcpy is as correct. Slots of mode common are nobody's.

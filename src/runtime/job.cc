@@ -229,7 +229,8 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
                    int* error) {
   const bool is_timed = (entry.calls++ & entry.sample_mask) == 0;
   if (is_timed && entry.learner != nullptr) [[unlikely]] {
-    if (entry.calls == 1) make_ready(c, entry, call, bytes);
+    const int batch = entry.learner->learner.batch_to_come();
+    if (entry.calls == 1 || batch != 0) make_ready(c, entry, call, bytes, batch);
     align(c, *entry.learner, call);
   }
   entry.bytes += static_cast<std::uint64_t>(bytes);

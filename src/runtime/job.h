@@ -198,7 +198,8 @@ class Job {
   void learn(Communicator& c, CallClass& entry, const tuning::Question& question);
   void agree_on_next(Communicator& c, LearnedClass& learned, const Call& call);
   int agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count);
-  void make_ready(Communicator& c, CallClass& candidate, const Call& call, std::int64_t bytes);
+  // Before the next so many calls of a candidate, or its first one.
+  void make_ready(Communicator& c, CallClass& candidate, const Call& call, std::int64_t bytes, int calls);
   void align(Communicator& c, LearnedClass& learned, const Call& call);
 
   // job_learned_tables.cc

@@ -132,14 +132,15 @@ int Job::agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t cou
 
 // What a candidate's first calls alone would take, which says nothing about those that follow: its schedule
 // is made, and memory is mapped that nobody has touched. It counts as what learning costs.
-void Job::make_ready(Communicator& c, CallClass& candidate, const Call& call, std::int64_t bytes) {
+void Job::make_ready(Communicator& c, CallClass& candidate, const Call& call, std::int64_t bytes, int calls) {
   const bool is_uneven = has_uneven_blocks(call.operation);
   if (candidate.kind != CallClass::Kind::scheduled || (is_uneven && !has_known_blocks(call.operation)))
     return;
   const double start_s = now_s();
   const bool is_in_place = is_uneven ? c.work.blocks.is_in_place() : call.is_in_place && !needs_copy(call);
   const auto& made = compiled(c, candidate, call, is_in_place, candidate.learner->is_commutative);
-  if (c.slice != nullptr) schedule::touch_slots(*made, *c.slice, bytes);
+  if (c.slice != nullptr)
+    schedule::touch_slots(*made, *c.slice, bytes, static_cast<std::int64_t>(candidate.calls) - 1, calls);
   candidate.learner->overhead_s += now_s() - start_s;
 }
 

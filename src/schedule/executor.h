@@ -22,9 +22,10 @@ std::size_t size_bytes(const Compiled& compiled);
 // Does a step name several uneven blocks at once in input, or output?
 bool has_runs(const Compiled& compiled, Place place);
 
-// Maps the shared memory that a call of so many bytes (of an even block) writes, and those after it: the
-// first ones would do it page by page. Local.
-void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes);
+// Maps the shared memory that the next `calls` of so many bytes (of an even block) write, where the
+// `calls_before` of the same kind have not: they would do it page by page. Local.
+void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes,
+                 std::int64_t calls_before, std::int64_t calls);
 
 // Where a schedule runs.
 struct Ground {

@@ -132,7 +132,8 @@ void Executor::State::begin_channels() {
   }
 }
 
-void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes) {
+void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes,
+                 std::int64_t calls_before, std::int64_t calls) {
   std::vector<std::pair<std::int32_t, std::int32_t>> lanes;  // stage, lane
   for (const CompiledStep& step : compiled.steps) {
     const Ref& into = compiled.refs[static_cast<std::size_t>(step.into)];
@@ -142,11 +143,18 @@ void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t
   const auto repeated = std::ranges::unique(lanes);
   lanes.erase(repeated.begin(), repeated.end());
   const Units units(bytes);
+  const auto pieces_of = [&](const CompiledStage& stage) {
+    return piece_count(stage.shape, units, 1, planned(slice, stage).lane_bytes);
+  };
+  std::array<std::int64_t, shm::channel_count> pieces{};  // of a call
+  for (const CompiledStage& stage : compiled.stages) {
+    if (stage.channel >= 0) pieces[static_cast<std::size_t>(stage.channel)] += pieces_of(stage);
+  }
   for (const auto& [number, lane] : lanes) {
     const CompiledStage& stage = compiled.stages[static_cast<std::size_t>(number)];
-    const Stage& shape = stage.shape;
-    const shm::Slice::Use use = planned(slice, stage);
-    slice.touch_lane(use, lane, longest_piece(shape, units, piece_count(shape, units, 1, use.lane_bytes)));
+    const std::int64_t of_call = pieces[static_cast<std::size_t>(stage.channel)];
+    slice.touch_lane(planned(slice, stage), lane, longest_piece(stage.shape, units, pieces_of(stage)),
+                     {.before = calls_before * of_call, .next = calls * of_call});
   }
 }
 

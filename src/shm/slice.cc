@@ -164,11 +164,23 @@ void Slice::spread(Use* use, std::size_t longest_bytes) const {
       shape_.is_spread && all > near_bytes ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes) : 1;
 }
 
-void Slice::touch_lane(const Use& use, int lane, std::size_t longest_bytes) const {
-  for (int piece = 0; piece < use.buffers; ++piece) {
-    const char* begin = slot(use, piece, local_rank_, lane);
-    touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
-  }
+void Slice::touch_lane(Use use, int lane, std::size_t longest_bytes, const PiecesOfUse& pieces) const {
+  use.base_piece = state_->channels[static_cast<std::size_t>(use.channel)].base_piece;
+  spread(&use, longest_bytes);
+  const std::int64_t end = std::max<std::int64_t>(pieces.next, use.buffers);
+  const std::int64_t first_spread = first_spread_piece - static_cast<std::int64_t>(use.base_piece);
+  const std::int64_t all_places = use.buffers * static_cast<std::int64_t>(use.places);
+  const bool is_spread = use.places > 1 && end > first_spread;
+  if (pieces.before >= (is_spread ? first_spread_piece + all_places : use.buffers)) return;
+  // No more than come to other places than those before them.
+  const auto touch = [&](std::int64_t from, std::int64_t to, std::int64_t most) {
+    for (std::int64_t piece = from; piece < std::min(to, from + most); ++piece) {
+      const char* begin = slot(use, piece, local_rank_, lane);
+      touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
+    }
+  };
+  touch(0, std::min(end, first_spread), use.buffers);
+  touch(std::max<std::int64_t>(first_spread, 0), end, all_places);
 }
 
 Slice::Use Slice::go_on(Use* use, std::int64_t pieces) {

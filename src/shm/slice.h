@@ -112,9 +112,14 @@ class Slice {
   // pages that it touches once.
   static constexpr std::int64_t first_spread_piece = 256;
   void spread(Use* use, std::size_t longest_bytes) const;
-  // Maps the memory of a lane of slots that this rank writes, as far as pieces of `longest_bytes` reach at
-  // their beginnings: who first writes them would do it page by page. `use` has not begun. Local.
-  void touch_lane(const Use& use, int lane, std::size_t longest_bytes) const;
+  // Maps the memory of a lane that this rank writes in the next pieces of the channel (one turn of the slots
+  // at least), none of them longer than `longest_bytes`: who first writes it would do it page by page.
+  // Nothing is done where the pieces that this rank has written `before`, in the same way, have done it.
+  // `use` has not begun. Local.
+  struct PiecesOfUse {
+    std::int64_t before = 0, next = 0;
+  };
+  void touch_lane(Use use, int lane, std::size_t longest_bytes, const PiecesOfUse& pieces) const;
   // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.
   static Use go_on(Use* use, std::int64_t pieces);
   void end(const Use& use);

@@ -126,6 +126,9 @@ class Learner {
   bool is_next_aligned() const;
   bool is_longest() const { return is_longest_; }
   bool is_monitoring() const { return task_.is_monitoring; }
+  // So many calls are measured from the next one on, one after the other; 0 in the midst of them, and where
+  // nothing is measured.
+  int batch_to_come() const { return task_.is_monitoring || looks_ != 0 ? 0 : task_.looks; }
   // This rank's time of a call that was looked at; negative: it says nothing. `call`: of this kind, that
   // comes next.
   void look(double seconds, std::uint64_t call);

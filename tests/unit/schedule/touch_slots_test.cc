@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// touch_slots maps what the first calls of a schedule write, and no more. One rank of two, which need not
-// wait for the other until all slots have been written once.
+// touch_slots maps what the next calls of a schedule write, and no more.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <memory>
+#include <thread>
 #include <vector>
 
 #include "../shm/ranks.h"
@@ -37,31 +38,46 @@ struct Case {
   std::size_t pages = 0;  // that are written
 };
 
+// One rank of two on a node.
+class Rank {
+ public:
+  Rank(const shm::SharedMemory& memory, const shm::SliceShape& shape, const Case& c, int rank)
+      : bytes_(c.bytes), slice_(memory.get(), shape, rank, {.policy = shm::WaitPolicy::yield}) {
+    const algorithms::Descriptor& shared = *algorithms::find(c.operation, "shared");
+    const Problem problem = problem_on_node(c.operation, 2, rank);
+    algorithms::Parameters parameters;
+    parameters.set("buffers", c.buffers);
+    parameters.set("piece", c.piece);
+    compiled_ = compile(problem, shared.build(problem, algorithms::with_standards(shared, parameters)));
+  }
+  void touch(int calls) { touch_slots(*compiled_, slice_, static_cast<std::int64_t>(bytes_), calls_, calls); }
+  void call(int calls) {
+    world_.run([&](host::fake::FakeHost& host, int) {
+      std::vector<char> input(2 * bytes_, 1), output(2 * bytes_);
+      const Data data{
+          .input = input.data(), .output = output.data(), .elements = static_cast<std::int64_t>(bytes_)};
+      for (int i = 0; i < calls; ++i)
+        ASSERT_EQ(executor_.run(*compiled_, {.host = &host, .slice = &slice_}, data), host::success);
+    });
+    calls_ += calls;
+  }
+
+ private:
+  std::size_t bytes_;
+  shm::Slice slice_;
+  std::shared_ptr<const Compiled> compiled_;
+  Executor executor_;
+  host::fake::World world_{1};
+  int calls_ = 0;
+};
+
 void expect_mapped(const Case& c) {
   const shm::SliceShape shape{.local_size = 2, .area_bytes = area_bytes};
   const shm::SharedMemory memory(shape.bytes());
-  shm::Slice slice(memory.get(), shape, c.rank, {.policy = shm::WaitPolicy::yield});
-  const algorithms::Descriptor& shared = *algorithms::find(c.operation, "shared");
-  const Problem problem = problem_on_node(c.operation, 2, c.rank);
-  algorithms::Parameters parameters;
-  parameters.set("buffers", c.buffers);
-  parameters.set("piece", c.piece);
-  const auto compiled =
-      compile(problem, shared.build(problem, algorithms::with_standards(shared, parameters)));
-
-  touch_slots(*compiled, slice, static_cast<std::int64_t>(c.bytes));
+  Rank rank(memory, shape, c, c.rank);
+  rank.touch(1);
   EXPECT_EQ(mapped_pages(memory, shape), c.pages);
-
-  host::fake::World world(1);
-  world.run([&](host::fake::FakeHost& host, int) {
-    Executor executor;
-    std::vector<char> input(2 * c.bytes, 1), output(2 * c.bytes);
-    for (int call = 0; call < c.calls; ++call) {
-      const Data data{
-          .input = input.data(), .output = output.data(), .elements = static_cast<std::int64_t>(c.bytes)};
-      ASSERT_EQ(executor.run(*compiled, {.host = &host, .slice = &slice}, data), host::success);
-    }
-  });
+  rank.call(c.calls);
   EXPECT_EQ(mapped_pages(memory, shape), c.pages) << "the calls wrote elsewhere";
 }
 
@@ -82,6 +98,30 @@ TEST(TouchSlots, of_the_lanes_that_are_written) {
 TEST(TouchSlots, of_the_longest_piece) {
   // Two pieces a call, one slot each.
   expect_mapped({.operation = Operation::gather, .rank = 1, .bytes = 16'384, .piece = 8192, .pages = 2 * 2});
+}
+
+// Pieces of four pages, in two slots of sixteen. The root of a gather writes nothing.
+TEST(TouchSlots, of_all_memory_of_the_slots_where_pieces_begin_to_go_through_it) {
+  const Case c{.operation = Operation::gather, .bytes = 16'384, .buffers = 2};
+  const shm::SliceShape shape{.local_size = 2, .area_bytes = area_bytes};
+  const shm::SharedMemory memory(shape.bytes());
+  Rank root(memory, shape, c, 0), other(memory, shape, c, 1);
+  const auto call = [&](int calls) {
+    std::jthread of_other([&] { other.call(calls); });
+    root.call(calls);
+  };
+  const auto expect_touched = [&](int calls, std::size_t pages) {
+    root.touch(calls);
+    other.touch(calls);
+    EXPECT_EQ(mapped_pages(memory, shape), pages);
+    call(calls);
+    EXPECT_EQ(mapped_pages(memory, shape), pages) << "the calls wrote elsewhere";
+  };
+  constexpr int first_spread = shm::Slice::first_spread_piece;
+  expect_touched(200, 2 * 4);
+  expect_touched(first_spread + 2 - 200, 2 * 4);  // with one more turn at their beginnings
+  expect_touched(2, 2 * 8);
+  expect_touched(100, 2 * 16);
 }
 
 }  // namespace

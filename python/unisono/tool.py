@@ -18,7 +18,9 @@ def ask_text(*arguments: str) -> str:
     """The standard output of `unisono-tool ARGUMENTS`."""
     tool = places.require("tool")
     try:
-        answer = subprocess.run([str(tool), *arguments], capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            [str(tool), *arguments], capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
     except OSError as error:
         raise UnisonoError(f"cannot start {tool}: {error.strerror}") from error
     if answer.returncode != 0:
@@ -54,10 +56,14 @@ def ask_lines(*arguments: str) -> Iterator[Any]:
     """The JSON lines of `unisono-tool ARGUMENTS`, as they come."""
     tool = places.require("tool")
     # Errors go to a file: a pipe that nobody reads meanwhile could fill up.
-    with tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         try:
             process = subprocess.Popen(
-                [str(tool), *arguments], stdout=subprocess.PIPE, stderr=errors, text=True
+                [str(tool), *arguments],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                encoding="utf-8",
+                errors="replace",
             )
         except OSError as error:
             raise UnisonoError(f"cannot start {tool}: {error.strerror}") from error

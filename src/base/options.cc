@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
+
+#include "base/files.h"
 
 extern char** environ;
 
@@ -199,8 +199,9 @@ std::vector<OptionSpec> make_option_list() {
            "Take collectives at all; 0 passes every call straight to the MPI.", &Options::is_enabled),
       text("algorithm", "UNISONO_ALGORITHM", "list", "decision",
            "Force algorithms: OPERATION:ALGORITHM, with parameters in brackets, several separated by commas; "
-           "OPERATION may be all. For example "
-           "allreduce:ring(segment=64K),bcast:native. What is illegal or unknown is refused with a warning.",
+           "OPERATION may be all, which stands for each that has the algorithm. For example "
+           "allreduce:ring(segment=64K),bcast:native. Of several for one operation the first that is legal "
+           "serves. What is illegal or unknown is refused with a warning.",
            &Options::algorithm),
       text(
           "table", "UNISONO_TABLE", "files", "decision",
@@ -363,10 +364,8 @@ Options read_options(std::vector<std::string>* warnings) {
   bool is_explicit = false;
   const std::string path = configuration_file(&is_explicit);
   if (!path.empty()) {
-    std::ifstream file(path);
-    if (file) {
-      const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-      apply_lines(options, content, path, warnings);
+    if (const auto content = file_text(path)) {
+      apply_lines(options, *content, path, warnings);
     } else if (is_explicit) {
       warnings->push_back("the configuration file " + path + " (UNISONO_CONFIG) cannot be read");
     }

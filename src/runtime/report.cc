@@ -80,6 +80,11 @@ std::string ppn_text(const patterns::Layout& layout) {
   return text;
 }
 
+// Names come from the program, in whatever encoding.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string identity(const Json& entry, std::initializer_list<const char*> keys) {
   std::string id;
   for (const char* key : keys) id += entry[key].dump() + "|";
@@ -186,7 +191,7 @@ std::uint64_t Records::absorb_learned(const Communicator& c, Operation operation
   for (const CallClass& entry : learned.persistent)
     calls += absorb(c, operation, size_class, entry, CallForm::persistent);
   if (c.rank == 0 && learned_.size() < most_learned)
-    learned_.push_back(learning_json(c, operation, size_class, learned).dump());
+    learned_.push_back(text_of(learning_json(c, operation, size_class, learned)));
   return calls;
 }
 
@@ -331,13 +336,13 @@ std::string Records::to_text(const RankTime& rank_time) const {
                                     {"ppn", s.ppn},
                                     {"calls", s.calls}});
   }
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(out);
 }
 
 std::string Records::learning_text() const {
   if (learned_.empty()) return {};
   const Json out = {{"learning", parsed(learned_)}};
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(out);
 }
 
 std::string Records::merge(const std::vector<std::string>& texts) {
@@ -380,7 +385,7 @@ std::string Records::merge(const std::vector<std::string>& texts) {
   out["collective_time_s"] = {
       {"max", blocking.most_s}, {"mean", blocking.mean_s()}, {"error", blocking.error_s}};
   out["under_way_time_s"] = {{"max", under_way.most_s}, {"mean", under_way.mean_s()}};
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(out);
 }
 
 std::vector<std::string> gather_texts(host::Host& host, host::Comm world, const std::string& text) {

@@ -89,10 +89,14 @@ class Timeline {
     const Ref& data = step.kind == StepKind::send ? step.left : step.into;
     return plan_.program_of(instance).range(plan_.local(instance), data).length();
   }
+  // Of the messages; without any, of the copies.
   void find_longest() {
+    std::int64_t longest_message = 0;
     for (int i = 0; i < plan_.instances(); ++i) {
-      if (is_message(plan_.step_of(i).step.kind)) longest_ = std::max(longest_, length_of(i));
+      longest_ = std::max(longest_, length_of(i));
+      if (is_message(plan_.step_of(i).step.kind)) longest_message = std::max(longest_message, length_of(i));
     }
+    if (longest_message != 0) longest_ = longest_message;
   }
   int columns(int instance) const {
     const std::int64_t wanted = (length_of(instance) * columns_of_piece + longest_ - 1) / longest_;
@@ -208,18 +212,16 @@ class Timeline {
   int unfinished_ = 0, running_ = 0, now_ = 0;
 };
 
-// Pieces, messages, and steps of a node's own beside them; nothing that blocks.
+// What goes in pieces, so that some of it overlaps; nothing that blocks.
 bool is_worth_drawing(const CheckPlan& plan) {
   if (plan.instances() > most_instances) return false;
-  bool has_pieces = false, has_messages = false, has_node_steps = false;
+  bool has_pieces = false;
   for (int i = 0; i < plan.instances(); ++i) {
     const CheckedStep& checked = plan.step_of(i);
     if (is_fused(checked.step.kind) || checked.is_token) return false;
     has_pieces = has_pieces || plan.piece_of(i) > 0;
-    has_messages = has_messages || is_message(checked.step.kind);
-    has_node_steps = has_node_steps || checked.is_node;
   }
-  return has_pieces && has_messages && has_node_steps;
+  return has_pieces;
 }
 
 std::string padded(std::string text, int width) {
@@ -249,7 +251,7 @@ std::string timeline_of(const Picture& picture, int width) {
   if (!timeline.run()) return "";
   std::string text;
   const std::string title =
-      "In time, if a message of a piece took " + std::to_string(columns_of_piece) +
+      "In time, if a piece's message took " + std::to_string(columns_of_piece) +
       " columns, as copying it does (0-9, a-z: which piece; what stands above each other overlaps):";
   for (const std::string& line : wrapped(title, width)) text += line + "\n";
   constexpr int label_width = 20;

@@ -34,6 +34,8 @@ std::string read_parameters(std::string_view text, const algorithms::Descriptor&
       return "'" + key + "' of " + descriptor.name + " takes " + bytes_to_text(spec->low) + " to " +
              bytes_to_text(spec->high);
     }
+    if (std::ranges::any_of(parameters->values(), [&](const auto& value) { return value.first == key; }))
+      return "'" + key + "' of " + descriptor.name + " is given twice";
     parameters->set(key, value);
   }
   return {};

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/files.h"
 #include "tuning/shared_files.h"
 #include "tuning/table_json.h"
 
@@ -68,8 +69,7 @@ std::string now_text() {
 // The file's rules as they stand. What is no table is put aside under another name, and `warning` says so.
 Json stored_rules(const std::string& file, std::string* warning) {
   if (!fs::exists(file)) return Json::array();
-  std::ifstream stream(file);
-  const Json json = Json::parse(stream, nullptr, false);
+  const Json json = Json::parse(file_text(file).value_or(""), nullptr, false);
   if (json.is_object() && json.value("schema", Json()) == table_schema &&
       json.value("version", Json()) == table_version && json.contains("rules") && json["rules"].is_array()) {
     return json["rules"];

@@ -97,12 +97,43 @@ def test_show(stage: Stage, built: dict[str, str], words: list[str]) -> None:
     [
         ["bcast", "--algorithm", "binomial", "--ranks", "4", "--root", "4"],
         ["bcast", "--algorithm", "binomial", "--ranks", "0"],
+        ["bcast", "--algorithm", "native"],
+        ["bcast", "--algorithm", "chain(segment=8K"],
+        ["bcast", "--algorithm", "chain(nosuch=8K)"],
     ],
 )
 def test_show_refuses(stage: Stage, built: dict[str, str], words: list[str]) -> None:
     answer = stage.unisono("show", *words, environment=built)
     assert answer.returncode == 2
     assert answer.stderr.strip()
+
+
+def test_show_takes_parameters_with_the_name(stage: Stage, built: dict[str, str]) -> None:
+    """As reports and `run --algorithm` write them; options go before."""
+    words = ["show", "bcast", "--algorithm", "chain(segment=8K,window=3)", "--json"]
+    drawn = json.loads(stage.unisono(*words, environment=built).stdout)["parameters"]
+    assert (drawn["segment"], drawn["window"]) == (8192, 3)
+    drawn = json.loads(stage.unisono(*words, "--segment", "4K", environment=built).stdout)["parameters"]
+    assert (drawn["segment"], drawn["window"]) == (4096, 3)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "line"),
+    [
+        ("chain(segment=8K)", "rank 1    sends     ..00112233"),
+        ("shared(piece=8K)", "rank 1    on node   ..00112233"),
+        ("binomial", None),
+    ],
+)
+def test_show_draws_pieces_in_time(
+    stage: Stage, built: dict[str, str], algorithm: str, line: str | None
+) -> None:
+    """Each rank hands a piece on as soon as it has it. Nothing is drawn of what is not cut."""
+    words = ["show", "bcast", "--algorithm", algorithm, "--count", "32K", "--ranks", "3"]
+    answer = stage.unisono(*words, environment=built)
+    assert answer.returncode == 0, answer.stderr
+    assert ("In time" in answer.stdout) == (line is not None)
+    assert line is None or line in answer.stdout.splitlines()
 
 
 def test_show_knows_a_sources_name(stage: Stage, built: dict[str, str]) -> None:
@@ -113,7 +144,9 @@ def test_show_knows_a_sources_name(stage: Stage, built: dict[str, str]) -> None:
 def test_show_names_the_algorithms_there_are(stage: Stage, built: dict[str, str]) -> None:
     answer = stage.unisono("show", "bcast", "--algorithm", "frob", environment=built)
     assert answer.returncode == 2
-    assert re.search("there is no algorithm 'frob' for bcast; there are .*binomial, .*chain", answer.stderr)
+    assert re.search(
+        "there is no algorithm 'frob' for bcast .there are: native, .*binomial, .*chain", answer.stderr
+    )
 
 
 def test_check(stage: Stage, built: dict[str, str]) -> None:

@@ -102,6 +102,7 @@ def test_what_changes_the_answer(explain: Explain) -> None:
     assert any("waits inside" in entry["illegal"] for entry in found["candidates"])
     forced = explain.json("allreduce", "--layout", "4", "--algorithm", "allreduce:ring")
     assert forced["choice"]["source"] == "forced"
+    assert forced == explain.json("allreduce", "--layout", "4", "--algorithm", "ring")
     assert "no algorithm 'nosuch'" in explain.run("allreduce", "--algorithm", "allreduce:nosuch", status=2)
     found = explain.json("allreduce", "1M", "--layout", "4", "--reproducible")
     assert found["choice"]["reason"].startswith("reproducible: ")

@@ -163,6 +163,8 @@ class TestCompiled:
         [
             (["show", "tree:x"], "write tree:16"),
             (["show", "nowhere.conf"], "a file that can be read"),
+            (["show", "/tmp"], "a file that can be read"),
+            (["contention", "latin1.conf", "alltoall"], "latin1.conf line 2: '\ufffd' is not of the form"),
             (["show", "tree:4x8", "--layout", "4x8"], "has 32 machines, the layout has 4 nodes"),
             (["show", "tree:2048"], "at most 1024"),
             (["contention", "tree:4x8", "frob"], "frob"),
@@ -170,9 +172,16 @@ class TestCompiled:
         ],
     )
     def test_refuses(self, stage: Stage, built: dict[str, str], words: list[str], problem: str) -> None:
+        (stage.work / "latin1.conf").write_bytes(b"SwitchName=a Nodes=b\n\xe4\n")
         answer = stage.unisono("topology", *words, environment=built)
         assert answer.returncode == 2
         assert problem in answer.stderr
+
+    def test_names_in_another_encoding(self, stage: Stage, built: dict[str, str]) -> None:
+        (stage.work / "latin1.conf").write_bytes(b"SwitchName=\xe4 Nodes=b\n")
+        answer = stage.unisono("topology", "show", "latin1.conf", environment=built)
+        assert answer.returncode == 0, answer.stderr
+        assert "switch \ufffd" in answer.stdout
 
     def test_contention(self, stage: Stage, built: dict[str, str]) -> None:
         words = ["topology", "contention", "tree:4x8", "alltoall", "--algorithm"]

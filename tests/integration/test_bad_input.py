@@ -92,6 +92,24 @@ def test_no_memory_left_in_the_pool(mpi: Mpi, runner: Runner):
     assert result.output.startswith("OK "), str(result)
 
 
+def test_directories_in_place_of_files(mpi: Mpi, runner: Runner):
+    """No option that names a file stops the program."""
+    directory = str(runner.scratch)
+    cache = runner.scratch / "cache"
+    (cache / "crashes.jsonl").mkdir(parents=True)
+    names = ("TOPOLOGY", "MACHINE", "CONFIG", "TABLE", "SITE_TABLE")
+    environment = {f"UNISONO_{name}": directory for name in names} | {"UNISONO_CACHE": str(cache)}
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "collectives"), "barrier"], environment).check()
+    assert result.output.startswith("OK "), str(result)
+    for warning in (
+        f"option topology '{directory}' is not used",
+        f"option machine '{directory}' is not used",
+        f"the configuration file {directory} (UNISONO_CONFIG) cannot be read",
+        f"table {directory} is a directory, not a table",
+    ):
+        assert warning in result.errors, str(result)
+
+
 @pytest.mark.cluster
 def test_a_node_without_the_library(cluster_mpi: Mpi, runner: Runner, broken_cluster: Cluster):
     """The shim ends the job with a message that says where the library is missing."""

@@ -24,7 +24,11 @@ _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
 @click.option(
     "--table", "names", metavar="FILE", multiple=True, help="Application table; may come several times."
 )
-@click.option("--algorithm", metavar="LIST", help="Force algorithms, as in `unisono run --algorithm`.")
+@click.option(
+    "--algorithm",
+    metavar="NAME|LIST",
+    help="Force one, 'ring(segment=64K)', or several as in `unisono run --algorithm`.",
+)
 @click.option(
     "--mpi",
     metavar="NAME",
@@ -65,6 +69,8 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
     operation, size = _operation_and_size(words[1:] if is_file else words)
     if not is_file:
         assert operation is not None
+        if given["algorithm"] and ":" not in given["algorithm"]:
+            given["algorithm"] = f"{operation}:{given['algorithm']}"
         require_algorithms(given["algorithm"])
         if given["names"]:
             decision_table.require(given["names"], UsageError)  # a job would do without a table that is none

@@ -38,7 +38,11 @@ def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
 
 @click.command()
 @click.argument("operation")
-@click.option("--algorithm", metavar="NAME", help="The algorithm; `unisono list OPERATION` names them.")
+@click.option(
+    "--algorithm",
+    metavar="NAME",
+    help="The algorithm, 'chain(segment=8K)'; `unisono list OPERATION` names them.",
+)
 @click.option(
     "--ranks",
     metavar="N",
@@ -74,7 +78,7 @@ def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
     "--count",
     metavar="BYTES",
     callback=_in_bytes,
-    help="Bytes that the call moves, 1M for instance; in pieces, they are drawn in time as well.",
+    help="Bytes that the call moves, 1M for instance; what goes in several pieces is drawn in time as well.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write .svg, .txt or .json to this file."

@@ -4,14 +4,15 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/descriptor.h"
-#include "algorithms/names_in_sources.h"
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
 #include "schedule/print.h"
+#include "tuning/algorithm_text.h"
 
 namespace unisono::entry {
 namespace {
@@ -24,15 +25,14 @@ using schedule::Problem;
 
 constexpr int standard_ranks = 8;
 
-const Descriptor& chosen_algorithm(const Arguments& arguments) {
+// With parameters, where they stand behind the name.
+tuning::NamedAlgorithm chosen_algorithm(const Arguments& arguments) {
   const Operation operation = arguments.operation("operation");
-  const Descriptor* found = algorithms::find_named(operation, arguments.text("algorithm"));
-  if (found != nullptr) return *found;
-  std::string known;
-  for (const Descriptor& other : algorithms::registry()) {
-    if (other.operation == operation) known += (known.empty() ? "" : ", ") + other.name;
-  }
-  throw UsageError(algorithms::why_unknown(operation, arguments.text("algorithm")) + "; there are " + known);
+  tuning::ReadAlgorithm read = tuning::algorithm_from_text(operation, arguments.text("algorithm"));
+  if (read.problem.empty() && read.named.algorithm == nullptr)
+    read.problem = "native is the MPI's own, and nothing is known of its steps";
+  if (!read.problem.empty()) throw UsageError(read.problem);
+  return std::move(read.named);
 }
 
 void set_parameter(const Descriptor& descriptor, const std::string& key, const std::string& value,
@@ -48,8 +48,8 @@ void set_parameter(const Descriptor& descriptor, const std::string& key, const s
   throw UsageError(descriptor.name + " has no parameter '" + key + "'" + known);
 }
 
-Parameters chosen_parameters(const Arguments& arguments, const Descriptor& descriptor) {
-  Parameters parameters;
+Parameters chosen_parameters(const Arguments& arguments, const Descriptor& descriptor,
+                             Parameters parameters) {
   if (arguments.has("parameter")) {
     for (const std::string& pair : arguments.all("parameter")) {
       const std::size_t equals = pair.find('=');
@@ -62,14 +62,15 @@ Parameters chosen_parameters(const Arguments& arguments, const Descriptor& descr
 }
 
 Picture picture_of(const Arguments& arguments) {
-  const Descriptor& descriptor = chosen_algorithm(arguments);
+  const tuning::NamedAlgorithm chosen = chosen_algorithm(arguments);
+  const Descriptor& descriptor = *chosen.algorithm;
   Problem problem;
   problem.operation = descriptor.operation;
   problem.layout = chosen_layout(arguments, standard_ranks);
   problem.size = problem.layout->size();
   const int last_root = is_rooted(descriptor.operation) ? problem.size - 1 : 0;
   problem.root = static_cast<int>(arguments.number("root", 0, last_root, 0));
-  const Parameters parameters = chosen_parameters(arguments, descriptor);
+  const Parameters parameters = chosen_parameters(arguments, descriptor, chosen.parameters);
   Picture picture;
   if (arguments.has("count")) {
     picture.count = arguments.number("count", 0, std::numeric_limits<std::int32_t>::max(), 0);

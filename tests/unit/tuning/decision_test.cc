@@ -276,10 +276,19 @@ TEST(DecisionTest, AllStandsForEveryOperationThatHasTheAlgorithm) {
   EXPECT_EQ(warnings.size(), 1u);
 }
 
+TEST(DecisionTest, OfSeveralForOneOperationTheFirstThatIsLegalServes) {
+  std::vector<std::string> warnings;
+  Decider decider = forced("bcast:two_level_binomial,bcast:chain,all:flat", &warnings);
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(decider.decide(question(Operation::bcast, "2x2", 8)).name(), "two_level_binomial");
+  EXPECT_EQ(decider.decide(question(Operation::bcast, "4", 8)).name(), "chain");
+  EXPECT_EQ(decider.decide(question(Operation::gather, "4", 8)).name(), "flat");
+}
+
 TEST(DecisionTest, UnknownWordsAreRefusedAndNamed) {
-  for (const char* text :
-       {"allreduce", "nosuch:ring", "allreduce:nosuch", "allreduce:ring(segment=64K",
-        "allreduce:ring(nosuch=1)", "allreduce:ring(window=99)", "allreduce:ring(segment=x)"}) {
+  for (const char* text : {"allreduce", "nosuch:ring", "allreduce:nosuch", "allreduce:ring(segment=64K",
+                           "allreduce:ring(nosuch=1)", "allreduce:ring(window=99)",
+                           "allreduce:ring(segment=x)", "allreduce:ring(segment=8K,segment=4K)"}) {
     std::vector<std::string> warnings;
     forced(text, &warnings);
     ASSERT_EQ(warnings.size(), 1u) << text;

@@ -375,14 +375,6 @@ static int serve(int largest, struct Settings settings) {
   }
 }
 
-static int is_listed(const char* list, const char* name) {
-  const size_t length = strlen(name);
-  for (const char* at = list; (at = strstr(at, name)) != NULL; at += length) {
-    if ((at == list || at[-1] == ',') && (at[length] == 0 || at[length] == ',')) return 1;
-  }
-  return *list == 0;
-}
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -451,14 +443,15 @@ int main(int argc, char** argv) {
   if (settings.samples > max_samples) settings.samples = max_samples;
   if (settings.finalists > max_finalists) settings.finalists = max_finalists;
   if (listed != NULL) list_candidates(listed);
-  int bytes[max_sizes], count = 0, largest = 8;
-  for (const char* at = sizes; *at != 0 && count < max_sizes;) {
-    char* end;
-    bytes[count] = (int)strtol(at, &end, 10);
-    if (bytes[count] > largest) largest = bytes[count];
-    ++count;
-    at = *end == ',' ? end + 1 : "";
+  int bytes[max_sizes], largest = 8;
+  const int count = read_sizes(sizes, bytes, max_sizes);
+  if (count < 0 || (!is_serving && !have_counts(names, bytes, count, world_rank))) {
+    if (count < 0 && world_rank == 0) fprintf(stderr, "collectives: no sizes that an int holds: %s\n", sizes);
+    wake_sleepers(world_rank);
+    MPI_Finalize();
+    return 2;
   }
+  for (int s = 0; s < count; ++s) largest = bytes[s] > largest ? bytes[s] : largest;
   // Uneven blocks are up to half as long again.
   const size_t room = ((size_t)largest + (size_t)largest / 2 + 64) * (size_t)size;
   input = aligned_alloc(4096, (room + 4095) / 4096 * 4096);

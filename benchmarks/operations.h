@@ -4,7 +4,10 @@
 // allgather, alltoall, reduce_scatter_block), or of the mean block where they differ.
 #pragma once
 
+#include <limits.h>
 #include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -130,6 +133,49 @@ static inline const struct Operation* find_operation(const char* name) {
     if (strcmp(operations[o].name, name) == 0) return &operations[o];
   }
   return NULL;
+}
+
+static inline int is_listed(const char* list, const char* name) {
+  const size_t length = strlen(name);
+  for (const char* at = list; (at = strstr(at, name)) != NULL; at += length) {
+    if ((at == list || at[-1] == ',') && (at[length] == 0 || at[length] == ',')) return 1;
+  }
+  return *list == 0;
+}
+
+// The numbers of a list with commas; how many, -1 where one is no size that an int holds, or there are more
+// than `most`.
+static inline int read_sizes(const char* list, int* bytes, int most) {
+  int count = 0;
+  for (const char* at = list; *at != 0;) {
+    char* end;
+    const long long value = strtoll(at, &end, 10);
+    if (count == most || end == at || value < 0 || value > INT_MAX) return -1;
+    bytes[count++] = (int)value;
+    at = *end == ',' ? end + 1 : "";
+  }
+  return count;
+}
+
+// Whether ints count the bytes, also of all blocks together, for these operations at these sizes; says where
+// not.
+static inline int have_counts(const char* names, const int* bytes, int count, int world_rank) {
+  for (size_t o = 0; o < sizeof operations / sizeof *operations; ++o) {
+    const struct Operation* op = &operations[o];
+    if (!op->is_sized || (op->blocks_in && op->blocks_out) || !is_listed(names, op->name)) continue;
+    for (int s = 0; s < count; ++s) {
+      // Uneven blocks are up to half as long again.
+      if (((long long)bytes[s] + bytes[s] / 2 + 1) * size <= INT_MAX) continue;
+      if (world_rank == 0) {
+        fprintf(stderr,
+                "collectives: %s of %d bytes a block: an int does not count the bytes of the blocks of %d "
+                "ranks; name a smaller size\n",
+                op->name, bytes[s], size);
+      }
+      return 0;
+    }
+  }
+  return 1;
 }
 
 static inline double now_s(void) {

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from unisono import places
-from unisono.errors import UnisonoError
+from unisono.errors import NotFoundError, UnisonoError
 from unisono.launch import detect
-from unisono.launch.process import ends_with_us
+from unisono.launch.process import cannot_start, ends_with_us
 from unisono.launch.rewrite import Shim, rewrite
 
 OPERATIONS = (
@@ -234,19 +234,37 @@ def compile_program(compiler: Path, cache: Path | None = None, name: str = "coll
     program = folder / key.hexdigest()[:16] / Path(name).stem
     if program.is_file():
         return program
-    program.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        _compile(compiler, name, program)
+    except OSError as error:
+        raise UnisonoError(
+            f"cannot keep the compiled benchmark program in {program.parent}: {error.strerror}; let UNISONO_CACHE or XDG_CACHE_HOME name one that "
+            "can be written"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise UnisonoError(
+            f"{compiler} took more than {_COMPILE_TIMEOUT_S} s for the benchmark program"
+        ) from error
+    return program
+
+
+def _compile(compiler: Path, name: str, program: Path) -> None:
+    """Elsewhere first, so that nobody finds half of it."""
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         made = Path(scratch) / program.name
         library = compiler.parent.parent / "lib"
         command = [str(compiler), "-O2", "-o", str(made), str(source(name)), "-ldl", "-lm"]
         command.append(f"-Wl,-rpath,{library}")
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False
-        )
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False
+            )
+        except OSError as error:
+            raise cannot_start(str(compiler), error) from error
         if done.returncode != 0:
             raise UnisonoError(f"{compiler} could not compile the benchmark program:\n{done.stderr.strip()}")
         made.replace(program)
-    return program
 
 
 def command_line(
@@ -268,9 +286,15 @@ def plain_command_line(
 ) -> list[str]:
     """The same with any of the benchmark programs, and without Unisono."""
     position = detect.launcher_position(list(launcher))
+    first = launcher[position or 0]
+    if shutil.which(first) is None:
+        raise NotFoundError(f"{first}: the launcher was not found; is it in PATH?")
     if position is None and compiler is None:
-        raise UnisonoError("give the launcher and its options, for example: mpirun -n 4")
-    program = compile_program(compiler or compiler_beside(launcher[position or 0]), name=name)
+        raise UnisonoError(
+            f"{first} is no launcher that is known here: give one and its options, for example: mpirun -n 4; or name the MPI's "
+            "compiler with --mpicc"
+        )
+    program = compile_program(compiler or compiler_beside(first), name=name)
     started = [str(program), *program_options]
     words: list[str] = []
     for word in launcher:
@@ -282,12 +306,16 @@ def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int =
     """Run the command and read its samples; `on_cell` is called as each cell arrives. The cells, and the exit status."""
     random = np.random.default_rng(seed)
     cells: list[Cell] = []
-    with subprocess.Popen(
-        list(command),
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
-    ) as process:
+    try:
+        started = subprocess.Popen(
+            list(command),
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
+        )
+    except OSError as error:
+        raise cannot_start(command[0], error) from error
+    with started as process:
         assert process.stdout is not None
         try:
             for line in process.stdout:

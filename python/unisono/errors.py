@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from typing import IO, Any
 
+INTERRUPTED = 130  # the status of what SIGINT has ended, as the shell has it
+
 
 class UnisonoError(Exception):
     """An error of ours."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,33 @@ def write_whole(file: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UnisonoError(f"cannot write {file}: {error.strerror}") from error
+
+
+def require_writable(file: Path) -> None:
+    """Ends the command where `file` could not be written, before there is anything to write."""
+    if file.exists() and not file.is_file():
+        raise UsageError(f"cannot write {file}: it is there and no regular file; name another one")
+    try:
+        # As write_whole begins: only trying tells, root may seem to have every right.
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    except OSError as error:
+        raise UnisonoError(f"cannot write {file}: {error.strerror}") from error
+    os.close(descriptor)
+    Path(name).unlink(missing_ok=True)
+
+
+def require_outputs(named: Mapping[str, Path | None]) -> None:
+    """Ends the command where one of the files that it is to write, by what names them, could not be written, or is another one
+    of them, whatever it is called."""
+    by_file: dict[Path, str] = {}
+    for option, file in named.items():
+        if file is None:
+            continue
+        first = by_file.setdefault(file.resolve(), option)
+        if first != option:
+            raise UsageError(f"{first} and {option} name the same file, {file}: give each its own")
+    for file in filter(None, named.values()):
+        require_writable(file)
 
 
 def read_json(file: Path, otherwise: str) -> Any:

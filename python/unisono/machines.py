@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unisono import files, places
-from unisono.errors import UnisonoError
+from unisono import files, places, tool
+from unisono.errors import UnisonoError, UsageError
 from unisono.machine import processor_name
 from unisono.measuring import Place
 
 SCHEMA = "unisono-machine"
+NONE = "none"  # as --machine has it: no machine
 
 
 def folder() -> Path:
@@ -49,6 +50,25 @@ def _part(file: Path, name: str) -> dict[str, Any]:
 def own_name() -> str:
     """What this machine's file is called where nobody names it: the host's name without its domain."""
     return re.sub(r"[^\w.-]", "_", socket.gethostname().split(".")[0]) or "machine"
+
+
+def require_name(name: str) -> None:
+    """Ends the command where a machine cannot have that name: it is a file's in the user's folder, and --machine finds such a
+    file before what is built in."""
+    if re.fullmatch(r"\w[\w.-]*", name) is None:
+        raise UsageError(f"'{name}' is no name for a machine: write letters, digits, '_', '.' and '-'")
+    if name == NONE or _is_built_in(name):
+        raise UsageError(f"'{name}' has a meaning of its own for --machine: give the machine another name")
+
+
+def _is_built_in(name: str) -> bool:
+    if Path(name).exists():  # which the tool would read
+        return False
+    try:
+        tool.ask_text("machine", "--machine", name)
+    except UsageError:
+        return False
+    return True
 
 
 def write(document: Mapping[str, Any], file: Path | None = None) -> Path:

@@ -7,15 +7,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from unisono.errors import UnisonoError
+from unisono.errors import INTERRUPTED, UnisonoError
 
 
 def main() -> None:
     if sys.argv[1:2] == ["run"]:
         _run_plainly(sys.argv[2:])
-    from unisono.commands.group import cli
+    try:
+        from unisono.commands.group import cli
 
-    cli(prog_name="unisono")
+        cli(prog_name="unisono")
+    except KeyboardInterrupt:  # before a command has begun
+        print("unisono: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 def _run_plainly(arguments: Sequence[str]) -> None:

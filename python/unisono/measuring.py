@@ -17,10 +17,11 @@ import numpy as np
 
 from unisono import bench
 from unisono.errors import UnisonoError
-from unisono.launch.process import ends_with_us
+from unisono.launch.process import cannot_start, ends_with_us
 
 _STARTING_TIMEOUT_S = 120
 _LEAST_ANSWER_TIMEOUT_S = 60
+_MOST_TIMEOUT_S = 2_000_000  # milliseconds of it are an int
 # Open MPI 5's launcher delivers no more than the first 4 KiB of a line where rank 0 is on another node than the launcher.
 _MOST_REQUEST_BYTES = 3000
 
@@ -119,13 +120,16 @@ class Measurer:
 
     def __init__(self, command: Sequence[str], seed: int = 0) -> None:
         self._random = np.random.default_rng(seed)
-        self._process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
-        )
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
+            )
+        except OSError as error:
+            raise cannot_start(command[0], error) from error
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._output, selectors.EVENT_READ)
         self._unread = b""
@@ -237,7 +241,7 @@ class Measurer:
         """The next line that is an answer: launchers and MPIs may print others."""
         while True:
             while b"\n" not in self._unread:
-                if not self._selector.select(timeout_s):
+                if not self._selector.select(min(timeout_s, _MOST_TIMEOUT_S)):
                     raise JobError(f"the measuring job gave no answer in {timeout_s:.0f} s", candidates)
                 data = self._output.read(1 << 16)
                 if not data:

@@ -17,8 +17,13 @@ _package = Path(__file__).resolve().parent
 
 
 def cache() -> Path:
-    """The user's folder for what is made once and kept: $XDG_CACHE_HOME/unisono, or ~/.cache/unisono."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unisono"
+    """The user's folder for what is made once and kept, where jobs look for it too: that of option `cache`, else
+    $XDG_CACHE_HOME/unisono, or ~/.cache/unisono. Jobs that are to keep nothing (`none`) do not look; commands still have to."""
+    named = os.environ.get("UNISONO_CACHE", "")
+    if named not in ("", "auto", "none", "off"):
+        return Path(named).absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "unisono"
 
 
 class Home(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 
 from unisono import tables
 from unisono.bench import Cell
+from unisono.errors import UnisonoError
 from unisono.model_fit import Fit
 
 matplotlib.use("Agg")
@@ -56,11 +57,18 @@ def speedup_maps(panels: Mapping[str, Sequence[Cell]], path: Path, title: str) -
 
 def _save(figure: Figure, path: Path) -> None:
     """Whole, and then by its name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
-    figure.savefig(temporary, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
-    pyplot.close(figure)
-    temporary.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            figure.savefig(temporary, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnisonoError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        pyplot.close(figure)
 
 
 def _ticks() -> list[float]:

@@ -52,8 +52,8 @@ class Tuner:
             names = [entry["name"] for entry in self._of(operation)]
             names = [name for name in names if self._is_usable(operation, Candidate(name))]
             cell = job.compare(operation, size, names, seconds)
-            count = len(cell.candidates)
-            return Outcome(operation, size, cell, count, time.monotonic() - start, every=count)
+            count, took_s = len(cell.candidates), time.monotonic() - start
+            return Outcome(operation, size, cell, count, took_s, every=count, is_cut_short=took_s >= seconds)
         own = self._candidate(operation, size, job.choice(operation, size))
         looking = _Looking(job, operation, size, seconds * _SHARE_OF_LOOKING, self.is_exhaustive)
         every = self._all(job, operation, size)
@@ -65,7 +65,10 @@ class Tuner:
         left_s = max(seconds - looking_s, seconds * 0.2, LEAST_DECIDING_S)
         cell = job.decide(operation, size, [str(c) for c in looking.finalists(own)], left_s)
         took_s = time.monotonic() - start
-        outcome = Outcome(operation, size, cell, len(looking.times), took_s, looking_s, len(every))
+        is_cut_short = took_s - looking_s >= left_s
+        outcome = Outcome(
+            operation, size, cell, len(looking.times), took_s, looking_s, len(every), is_cut_short
+        )
         self._remember(operation, size, outcome.winner())
         return outcome
 

@@ -30,6 +30,7 @@ class Outcome:
     seconds: float  # that it took
     looking_s: float = 0.0  # of those, until the last candidates were measured in turn
     every: int = 0  # settings that may run there and differ: what an exhaustive search looks at
+    is_cut_short: bool = False  # by its share of the time, before it was known which is the fastest
 
     @property
     def exhaustive_s(self) -> float:
@@ -223,10 +224,15 @@ def measured_bytes(rule: Mapping[str, Any]) -> int | None:
     return high if high is not None and low > high // 2 else None  # one size class, as learning writes it
 
 
+def winner_at_all(of: Sequence[Outcome]) -> str:
+    """Of an operation's sizes together."""
+    everywhere = [name for name in of[0].names() if all(name in o.names() for o in of)]
+    return choose({name: [o.speedup(name) for o in of] for name in everywhere}, of[0].cell.algorithm)
+
+
 def _for_all_sizes(of: Sequence[Outcome]) -> dict[str, Any]:
     """Ranks cannot choose by size: what is no slower than the MPI at any of them, and the best in the mean."""
-    everywhere = [name for name in of[0].names() if all(name in o.names() for o in of)]
-    winner = choose({name: [o.speedup(name) for o in of] for name in everywhere}, of[0].cell.algorithm)
+    winner = winner_at_all(of)
     sizes = ", ".join(f"{o.bytes}: {o.speedup(winner):.2f}" for o in of)
     return {
         "algorithm": winner,

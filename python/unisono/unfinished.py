@@ -18,6 +18,14 @@ Cell = tuple[str, int]  # operation and bytes
 _VERSION = 3
 
 
+# What reading ends with where parts are missing, or are something else.
+_DAMAGES = (ValueError, KeyError, TypeError, AttributeError)
+
+
+class _OfAnotherVersionError(Exception):
+    pass
+
+
 class Unfinished:
     """The file `.TABLE.progress` of a table."""
 
@@ -30,11 +38,25 @@ class Unfinished:
     def cells(self, question: Question) -> list[Outcome]:
         """Those of this question."""
         return [
-            Outcome(**entry | {"cell": bench.from_row(entry["cell"])})
+            _outcome(entry)
             for search in self._searches()
             if search["question"] == _plain(question)
             for entry in search["outcomes"]
         ]
+
+    def damage(self) -> str | None:
+        """What is wrong with the file, so that nothing of it is used; None: nothing, or there is none."""
+        try:
+            self._read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return f"cannot be read ({error.strerror})"
+        except _OfAnotherVersionError:
+            return "is of another version"
+        except _DAMAGES:
+            return "is damaged"
+        return None
 
     def others(self, question: Question) -> list[tuple[int, list[str]]]:
         """Of each search for something else: how many cells it has left, and the parts in which its question differs."""
@@ -56,10 +78,20 @@ class Unfinished:
 
     def _searches(self) -> list[dict[str, Any]]:
         try:
-            kept = json.loads(self.file.read_text())
-            return list(kept["searches"]) if kept["version"] == _VERSION else []
-        except (OSError, ValueError, KeyError, TypeError):
-            return []  # of another version, or damaged: it is measured again
+            return self._read()
+        except (OSError, _OfAnotherVersionError, *_DAMAGES):
+            return []  # it is measured again
+
+    def _read(self) -> list[dict[str, Any]]:
+        """The searches, of which every part is there."""
+        kept = json.loads(self.file.read_text(encoding="utf-8"))
+        if kept["version"] != _VERSION:
+            raise _OfAnotherVersionError
+        for search in kept["searches"]:
+            search["question"].keys()
+            for entry in search["outcomes"]:
+                _outcome(entry)
+        return list(kept["searches"])
 
     def _write(self, question: Question, outcomes: list[dict[str, Any]]) -> None:
         asked = _plain(question)
@@ -69,6 +101,10 @@ class Unfinished:
             files.write_whole(self.file, json.dumps({"version": _VERSION, "searches": searches}))
         else:
             self.forget()
+
+
+def _outcome(entry: Mapping[str, Any]) -> Outcome:
+    return Outcome(**entry | {"cell": bench.from_row(entry["cell"])})
 
 
 def _plain(question: Question) -> dict[str, Any]:

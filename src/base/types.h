@@ -60,6 +60,10 @@ constexpr bool has_uneven_blocks(Operation operation) {
 constexpr bool has_known_blocks(Operation operation) {
   return operation == Operation::allgatherv || operation == Operation::reduce_scatter;
 }
+// Have all ranks a length in common that may decide? Elsewhere all calls are of size class 0.
+constexpr bool is_decided_by_bytes(Operation operation) {
+  return operation != Operation::barrier && (!has_uneven_blocks(operation) || has_known_blocks(operation));
+}
 constexpr bool is_uneven_alltoall(Operation operation) {
   return operation == Operation::alltoallv || operation == Operation::alltoallw;
 }

@@ -153,6 +153,10 @@ const Machine* find_built_in(std::string_view name);
 struct ReadMachine {
   std::optional<Machine> machine;
   std::string problem;
+  // Where `unisono tune --only measure` wrote the file: with which MPI, and what of it is worth something.
+  std::string mpi;
+  bool is_steady = true;    // the machine stayed what it was meanwhile
+  bool has_network = true;  // messages between nodes were measured
 };
 ReadMachine machine_from_json(std::string_view text);
 std::string to_json(const Machine& machine);

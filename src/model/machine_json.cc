@@ -207,11 +207,27 @@ ordered_json json_of(const SharedMemory& shared) {
 
 }  // namespace
 
+namespace {
+
+// Files that people write have none of this.
+ReadMachine with_facts(ReadMachine read, const ordered_json& json) {
+  const ordered_json facts = json.value("measured", ordered_json());
+  if (!facts.is_object()) return read;
+  const ordered_json mpi = facts.value("mpi", ordered_json());
+  if (mpi.is_string()) read.mpi = mpi.get<std::string>();
+  read.is_steady = facts.value("is_steady", ordered_json()) != ordered_json(false);
+  const ordered_json taken = facts.value("not_measured", ordered_json());
+  for (const ordered_json& part : taken) read.has_network = read.has_network && part != "network";
+  return read;
+}
+
+}  // namespace
+
 ReadMachine machine_from_json(std::string_view text) {
   const ordered_json json = ordered_json::parse(text, nullptr, false);
   if (json.is_discarded()) return {std::nullopt, "is no JSON"};
   try {
-    return {machine_from(json), ""};
+    return with_facts({.machine = machine_from(json)}, json);
   } catch (const Refusal& refusal) {
     return {std::nullopt, refusal.what()};
   }

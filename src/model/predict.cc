@@ -173,17 +173,20 @@ Prediction native_from(const std::vector<Prediction>& known, const Problem& prob
                        const Machine& machine, const PredictOptions& options) {
   Prediction best;
   best.problem = "no textbook algorithm can be run";
+  std::vector<std::string> not_run;
   for (const std::string_view name : textbook_names(problem.operation)) {
     const Descriptor* algorithm = algorithms::find(problem.operation, name);
     if (algorithm == nullptr) continue;
     const Candidate candidate{algorithm, with_standards(*algorithm)};
     const auto found = std::ranges::find(known, candidate, &Prediction::candidate);
     Prediction one = found != known.end() ? *found : predict(candidate, problem, bytes, machine, options);
+    if (!one.problem.empty() && one.expected > 0) not_run.push_back(algorithm->name);
     if (!one.problem.empty() || !stands_before(one, best)) continue;
     best = std::move(one);
     best.stands_for = algorithm->name;
   }
   best.candidate = {};
+  best.not_run = std::move(not_run);
   return best;
 }
 
@@ -193,13 +196,22 @@ PredictOptions with_few_steps(PredictOptions options) {
   return options;
 }
 
-// Those that took too many steps so far, the quickest first.
-std::vector<Prediction*> postponed(std::vector<Prediction>* all) {
+bool is_textbook(const Candidate& candidate) {
+  const auto names = textbook_names(candidate.algorithm->operation);
+  return std::ranges::find(names, candidate.algorithm->name) != names.end() &&
+         candidate.parameters == with_standards(*candidate.algorithm);
+}
+
+// Those that took too many steps so far, the quickest first; before them, where `native` is asked for, those
+// that it may be taken to be.
+std::vector<Prediction*> postponed(std::vector<Prediction>* all, bool has_native) {
   std::vector<Prediction*> list;
   for (Prediction& one : *all) {
     if (!one.problem.empty() && one.expected > 0) list.push_back(&one);
   }
-  std::ranges::stable_sort(list, std::less<>(), &Prediction::expected);
+  std::ranges::stable_sort(list, std::less<>(), [has_native](const Prediction* one) {
+    return std::pair(!has_native || !is_textbook(one->candidate), one->expected);
+  });
   return list;
 }
 
@@ -275,13 +287,18 @@ std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const Pro
       all.push_back(run_one(candidate, first));
     }
   }
-  for (Prediction* later : postponed(&all)) {
-    const std::int64_t most = later->is_for_all_nodes ? options.most_pieces_of_node : options.most_pieces;
+  for (Prediction* later : postponed(&all, has_native)) {
+    PredictOptions of_one = options;
+    if (has_native && is_textbook(later->candidate)) {
+      of_one.most_pieces *= options.textbook_factor;
+      of_one.most_pieces_of_node *= options.textbook_factor;
+    }
+    const std::int64_t most = later->is_for_all_nodes ? of_one.most_pieces_of_node : of_one.most_pieces;
     if (later->expected > most) {
       later->problem = steps_text(later->expected) + ", more than " + std::to_string(most);
-    } else if (options.is_over && !options.is_over()) {
-      *later = run_one(later->candidate, options);
-    } else if (options.is_over) {
+    } else if (!options.is_over || !options.is_over()) {
+      *later = run_one(later->candidate, of_one);
+    } else {
       later->problem = steps_text(later->expected) + ", for which there was no time";
     }
   }

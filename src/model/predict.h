@@ -24,6 +24,9 @@ struct PredictOptions {
   // are few, and each is run much sooner.
   std::int64_t most_pieces = 60'000'000;
   std::int64_t most_pieces_of_node = 240'000'000;
+  // rank(): for those that `native` may be taken to be, which all others are compared with, so many times
+  // more.
+  std::int64_t textbook_factor = 1;
   std::function<void(double share)> progress = {};  // of the work, now and then
   // rank(): is the time over? What takes few steps is run first then, and what there is no time for is left.
   std::function<bool()> is_over = {};
@@ -38,8 +41,10 @@ struct Candidate {
 struct Prediction {
   Candidate candidate;
   double us = 0;
-  std::string problem;            // why there is no time: illegal, or too much to run; else empty
-  std::string stands_for;         // native: the algorithm that it is taken to be
+  std::string problem;     // why there is no time: illegal, or too much to run; else empty
+  std::string stands_for;  // native: the algorithm that it is taken to be
+  std::vector<std::string>
+      not_run;                    // native: others that it might be, which would have taken too long to run
   std::int64_t expected = 0;      // of steps, before they are run; 0: it may not run
   std::int64_t pieces = 0;        // of steps that were run
   std::int64_t most_waiting = 0;  // steps held at a time

@@ -345,12 +345,13 @@ tuning::Choice Job::choose(const tuning::Question& question) {
 
 void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
                  bool is_blocking, const tuning::Choice* learned) {
-  const tuning::Question asked = question(c, call, is_commutative, bytes, is_blocking);
+  tuning::Question asked = question(c, call, is_commutative, bytes, is_blocking);
+  asked.may_be_tested = is_blocking && may_be_tested(c, call.operation);
   const bool is_learned = learned != nullptr && tuning::why_not_taken(*learned, asked).empty();
   entry.choice = std::make_unique<tuning::Choice>(is_learned ? *learned : choose(asked));
   entry.kind = kind_of(c, *entry.choice, asked.problem);
   if (is_blocking && is_learning()) learn(c, entry, asked);
-  if (is_blocking && !is_learning()) entry.is_to_be_tested = is_worth_a_test(c, call, *entry.choice);
+  entry.is_to_be_tested = asked.may_be_tested && is_worth_a_test(*entry.choice);
   if (options_.startup_after == 0) entry.first_test = 0;
 }
 

@@ -206,9 +206,11 @@ class Job {
   void keep_learned(const std::vector<std::string>& texts);  // of all ranks; rank 0 calls it
   void add_known_times(const tuning::Question& question, tuning::CandidateList* list);
   std::string_view region_name(std::uint64_t region);  // as long as the job lives
+  void say_open_regions();
 
   // job_startup_test.cc
-  bool is_worth_a_test(const Communicator& c, const Call& call, const tuning::Choice& choice) const;
+  bool may_be_tested(const Communicator& c, Operation operation) const;
+  static bool is_worth_a_test(const tuning::Choice& choice);
   void test_at_start(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
                      std::int64_t bytes);
   struct Tested;

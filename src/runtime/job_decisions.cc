@@ -62,8 +62,7 @@ std::optional<tuning::Choice> Job::decision(Operation operation, std::int64_t by
   Communicator* c = find_set_up(handle.value_or(host_.world()));
   if (c == nullptr || c->native_reason != NativeReason::none) return std::nullopt;
   const Call call{.operation = operation, .comm = c->handle};
-  const bool is_known_to_all = !has_uneven_blocks(operation) || has_known_blocks(operation);
-  const std::int64_t deciding = is_known_to_all ? bytes : 0;
+  const std::int64_t deciding = is_decided_by_bytes(operation) ? bytes : 0;
   const CallClass& entry = c->call_class(operation, true, deciding, c->regions.agreed(c->calls));
   if (entry.kind == CallClass::Kind::learned) {
     const auto chosen = static_cast<std::size_t>(entry.learned->learner.policy().chosen());

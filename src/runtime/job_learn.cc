@@ -206,6 +206,13 @@ void Job::end_region() {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
+void Job::say_open_regions() {
+  if (region_stack_.empty() || world_rank_ != 0) return;
+  warnings_.push_back("region '" + std::string(region_name(region_stack_.back())) +
+                      "' was begun and never ended (unisono_region_end)");
+  log::warning(warnings_.back());
+}
+
 std::string_view Job::region_name(std::uint64_t region) {
   const std::lock_guard lock(region_mutex_);
   const auto found = region_names_.find(region);

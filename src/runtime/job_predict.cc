@@ -39,6 +39,19 @@ std::string measured_file(const std::string& cache) {
   return cache + "/machines/" + (name.empty() ? "machine" : name) + ".json";
 }
 
+// What was measured here at some time need not be of this job: `unisono tune` asks the same.
+void refuse_what_is_of_no_use(model::ReadMachine* read, const std::string& mpi, bool has_network) {
+  if (!read->machine) return;
+  if (!read->mpi.empty() && read->mpi != mpi) {
+    read->problem = "it was measured with " + read->mpi;
+  } else if (!read->is_steady) {
+    read->problem = "the machine changed while it was measured; measure again";
+  } else if (has_network && !read->has_network) {
+    read->problem = "messages between nodes were not measured";
+  }
+  if (!read->problem.empty()) read->machine.reset();
+}
+
 }  // namespace
 
 void Job::find_machine() {
@@ -47,6 +60,7 @@ void Job::find_machine() {
                         (learn_mode_ == LearnMode::off && options_.startup_test > 0);
   if (!is_asked || options_.machine == "none") return;
   const bool is_given = !options_.machine.empty();
+  const bool has_network = patterns::Layout::from_labels(node_labels_).nodes() > 1;
   model::ReadMachine read;
   if (const model::Machine* known = model::find_built_in(options_.machine)) {
     read.machine = *known;
@@ -62,15 +76,16 @@ void Job::find_machine() {
       read.problem = "there is no such file, and no such machine, built in or measured here";
     } else if (!text.empty()) {
       read = model::machine_from_json(text);
+      if (!is_given) refuse_what_is_of_no_use(&read, host_.library_name(), has_network);
     }
     if (!read.machine && !read.problem.empty()) {
       warnings_.push_back((is_given ? "option machine '" + options_.machine + "'" : "the machine's file") +
                           " is not used: " + read.problem);
-      if (world_rank_ == 0) log::warning(warnings_.back());
+      // That the file is another MPI's is nobody's fault: the report alone says it.
+      if (world_rank_ == 0 && read.mpi.empty()) log::warning(warnings_.back());
       if (is_given) return;
     }
   }
-  const bool has_network = patterns::Layout::from_labels(node_labels_).nodes() > 1;
   const bool is_built_in = !read.machine || model::find_built_in(options_.machine) != nullptr;
   if (!read.machine) read.machine = *model::find_built_in(has_network ? "ethernet" : "typical");
   // What is built in has the cores of some server.

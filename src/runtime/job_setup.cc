@@ -303,6 +303,7 @@ void Job::finish() {
       records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);
   }
   records_.absorb_starts();
+  say_open_regions();
   keep_tested();
   if (!options_.report.empty() || is_learning()) {
     const bool is_reported = !options_.report.empty();

@@ -36,11 +36,14 @@ struct Job::Tested {
   double time_s = 0;  // of a call, as agreed
 };
 
-bool Job::is_worth_a_test(const Communicator& c, const Call& call, const tuning::Choice& choice) const {
+bool Job::may_be_tested(const Communicator& c, Operation operation) const {
+  return options_.startup_test > 0 && !is_learning() && !has_uneven_blocks(operation) && !c.is_reproducible;
+}
+
+bool Job::is_worth_a_test(const tuning::Choice& choice) {
   const bool is_of_table = choice.source == tuning::application_source ||
                            choice.source == tuning::learned_source || choice.source == tuning::site_source;
-  return options_.startup_test > 0 && is_of_table && !choice.is_exact && choice.algorithm != nullptr &&
-         !has_uneven_blocks(call.operation) && !c.is_reproducible;
+  return is_of_table && !choice.is_exact && choice.algorithm != nullptr;
 }
 
 // The longest rank's of each: seconds.

@@ -27,6 +27,9 @@ struct Question {
   bool is_blocking = true;   // may the call wait inside?
   bool may_send = true;      // may it use messages? (Aside of the program they need threads in the host.)
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
+  // Would the choice of a rule that is not for just this case be tested (A10)? Then what such a test has
+  // found here before holds in its place.
+  bool may_be_tested = false;
 
   std::string_view region;  // of the program, by its name; empty: none
   std::string mpi;          // the job's MPI (Host::library_name); empty: not known
@@ -50,6 +53,7 @@ struct Choice {
   // "forced", "application table", "learned", "site table", "rule", "native"
   std::string_view source = "native";
   bool is_exact = false;         // by a table, of just this layout and size class
+  bool is_tested = false;        // exact, and by a test at the start of a job (A10)
   bool is_for_progress = false;  // native, since what would have served the call needs_progress
   bool is_asked_for = false;     // by a table, for just this case: who wrote it is told why it is refused
 

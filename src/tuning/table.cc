@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <stdexcept>
 
+#include "base/files.h"
 #include "base/options.h"
 #include "tuning/size_class.h"
 #include "tuning/table_json.h"
@@ -343,13 +343,14 @@ ReadTable table_from_text(std::string_view text, const std::string& file) {
 std::string read_table_file(const std::string& file, std::string* text) {
   std::error_code unknown;
   if (std::filesystem::is_directory(file, unknown)) return file + " is a directory, not a table";
-  std::ifstream stream(file);
-  if (!stream) return file + " cannot be read: " + std::strerror(errno);
   const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
   if (!unknown && bytes > most_file_bytes) {
     return file + " is no table: it has more than " + bytes_to_text(most_file_bytes) + " bytes";
   }
-  text->assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  errno = 0;
+  const std::optional<std::string> read = file_text(file);
+  if (!read) return file + " cannot be read: " + std::strerror(errno);
+  *text = *read;
   return {};
 }
 

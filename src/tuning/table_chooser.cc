@@ -192,7 +192,8 @@ class TableChooser : public Chooser {
                         .parameters = timed.algorithm.parameters,
                         .reason = where + what + times_text(rule, timed, question),
                         .source = match.table->source,
-                        .is_exact = is_exact(match)});
+                        .is_exact = is_exact(match),
+                        .is_tested = is_exact(match) && rule.origin == "tested"});
       };
       add(rule.chosen, "");
       list.back().is_asked_for = !match.is_near;
@@ -201,6 +202,9 @@ class TableChooser : public Chooser {
         if (other.time_us > 0) add(other, ", the next best");
       }
     }
+    const bool may_be_replaced =
+        question.may_be_tested && !list.empty() && !list[0].is_exact && list[0].algorithm != nullptr;
+    if (may_be_replaced) std::ranges::stable_partition(list, &Choice::is_tested);
     return list;
   }
 

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import Stage
-from unisono import bench
+from conftest import BUILD, Stage, compiled_with_benchmarks, needs_build
+from unisono import bench, tool
 from unisono.commands.bench import size_in_bytes
 from unisono.commands.group import cli
 
@@ -64,6 +67,7 @@ def scripted_mpi(root: Path, monkeypatch: pytest.MonkeyPatch, mpicc: str, algori
     executable(home / "bin" / "unisono-tool", f"#!/bin/sh\necho '{algorithms}'\n")
     (home / "lib").mkdir()
     (home / "lib" / "libunisono.so").write_text("")
+    tool.algorithms.cache_clear()  # of a test's home before
     monkeypatch.setenv("UNISONO_HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
     return folder
@@ -249,3 +253,150 @@ def test_an_algorithm_that_there_is_not_is_refused_before_the_job(
     assert answer.returncode == 2
     assert "--algorithm bcast:chian: " in answer.stderr
     assert "there is no algorithm 'chian' for bcast (there are: native," in answer.stderr
+
+
+def test_what_no_call_counts_is_refused(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_LINES", line())
+    for size in ("2G", "3G", "4294967304", "8G"):
+        result = run(mpi, "--operation", "bcast", "--size", f"8,{size}")
+        assert result.exit_code == 2 and "counts its bytes with an int" in result.output
+    assert run(mpi, "--operation", "bcast", "--size", "2147483647").exit_code == 0
+    many = ",".join(str(8 * n) for n in range(1, 66))
+    assert "65 sizes are more than the 64" in run(mpi, "--size", many).output
+
+
+def test_sizes_that_cut_an_element_are_said_to_be_left_out(
+    mpi: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_LINES", line(operation="bcast"))
+    result = run(mpi, "--operation", "bcast,allreduce,scan", "--size", "3,8")
+    assert result.exit_code == 0
+    assert "left out: allreduce 3 B; scan 3 B: they add up doubles" in result.output
+    result = run(mpi, "--operation", "allreduce", "--size", "3")
+    assert result.exit_code == 2 and "nothing is left to measure of allreduce 3 B" in result.output
+    assert "left out" not in run(mpi, "--operation", "bcast,barrier", "--size", "3").output
+
+
+def test_two_files_of_one_name_are_refused(
+    mpi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(mpi, "--csv", "same.svg", "--plot", "./same.svg")
+    assert result.exit_code == 2 and "--csv and --plot name the same file" in result.output
+    assert not Path("same.svg").exists()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--plot"])
+def test_what_cannot_be_written_is_found_out_before_the_job(
+    mpi: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setattr("unisono.bench.measure", lambda *_: pytest.fail("the job was started"))
+    for file, said in (("/proc/no/cells.svg", "cannot write"), ("/dev/null/x.svg", "cannot write")):
+        result = run(mpi, option, file)
+        assert result.exit_code == 1 and said in result.output
+    if option == "--csv":
+        assert "no regular file" in run(mpi, "--csv", "/dev/null").output
+
+
+def test_a_full_disk_costs_no_results(mpi: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENCH_LINES", line())
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for option, name, writes in (
+        ("--csv", "cells.csv", "pathlib.Path.replace"),
+        ("--plot", "cells.svg", "matplotlib.figure.Figure.savefig"),
+    ):
+        folder = tmp_path / option
+        folder.mkdir()
+        assert run(mpi, "--operation", "bcast").exit_code == 0, "compiled"
+        with monkeypatch.context() as patched:
+            patched.setattr(writes, lambda *_, **__: full())
+            result = run(mpi, option, str(folder / name))
+        assert result.exit_code == 1 and f"{name}: No space left on device" in result.output
+        assert isinstance(result.exception, SystemExit)
+        assert "2.00" in result.output, "what was measured is printed all the same"
+        assert not list(folder.iterdir())
+
+
+def test_a_cache_that_cannot_be_written(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    for words in (["bench"], ["tune"], ["tune", "--only", "measure"]):
+        result = CliRunner().invoke(cli, [*words, "--", str(mpi / "mpirun"), "-n", "2"])
+        assert result.exit_code == 1, result.output
+        assert isinstance(result.exception, SystemExit)
+        assert "cannot keep the compiled benchmark program in /proc/nowhere" in result.output
+
+
+def test_a_launcher_that_there_is_not(mpi: Path) -> None:
+    for name in ("nosuch", "./mpirun.nosuch"):
+        result = CliRunner().invoke(cli, ["tune", "--machine", "none", "--", name, "-n", "1"])
+        assert result.exit_code == 127 and f"{name}: the launcher was not found" in result.output
+    result = CliRunner().invoke(cli, ["bench", "--", "true", "-n", "1"])
+    assert result.exit_code == 1 and "true is no launcher that is known here" in result.output
+
+
+@needs_build
+@pytest.mark.parametrize("tried", ["chain(foo=1)", "chain(segment=oops)", "ring,bcast:chain(foo=1)"])
+def test_parameters_that_there_are_not_are_refused(
+    mpi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tried: str
+) -> None:
+    real = tmp_path / "home/bin/unisono-tool"
+    real.unlink()
+    real.symlink_to(BUILD / "bin/unisono-tool")
+    monkeypatch.setenv("BENCH_LINES", line())
+    result = run(mpi, "--operation", "bcast,allreduce", "--try", tried)
+    assert result.exit_code == 2 and "--try bcast:chain(" in result.output
+    assert ("'foo'" if "foo" in tried else "'segment' of chain takes") in result.output
+    result = run(mpi, "--operation", "bcast", "--try", "chain(segment=64K,window=2)")
+    assert result.exit_code == 0, result.output
+
+
+def test_ctrl_c_ends_with_the_shells_status(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unisono.bench.compile_program", lambda *_, **__: interrupted())
+    for name in ("bench", "tune"):
+        result = CliRunner().invoke(cli, [name, "--", str(mpi / "mpirun"), "-n", "2"])
+        assert result.exit_code == 130
+        assert "unisono: interrupted" in result.output and "Aborted" not in result.output
+
+
+@pytest.fixture
+def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """What the expression says in a program with the operations of the benchmark programs, on 4 ranks of an MPI that is none."""
+    calls = "Barrier Bcast Reduce Allreduce Gather Scatter Allgather Alltoall Reduce_scatter_block Scan Exscan Allgatherv"
+    calls += " Reduce_scatter Alltoallv Alltoallw Gatherv Scatterv"
+    stub = "typedef int MPI_Comm, MPI_Datatype;\nenum { MPI_COMM_WORLD, MPI_BYTE, MPI_DOUBLE, MPI_SUM };\n"
+    (tmp_path / "mpi.h").write_text(
+        stub + "".join(f"#define MPI_{name}(...) ((void)0)\n" for name in calls.split())
+    )
+    monkeypatch.setenv("CPATH", str(tmp_path))
+
+    def answer(expression: str, *words: str) -> str:
+        main = "int main(int n, char** words) { int b[4]; size = 4;"
+        program = compiled_with_benchmarks(
+            tmp_path, "said", f'#include "operations.h"\n{main} printf("%d", {expression}); }}\n'
+        )
+        return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    [("", 0), ("8,2147483647,0", 3), ("8,2147483648", -1), ("4294967304", -1), ("-8", -1), ("8,x", -1)],
+)
+def test_sizes_of_the_program(says: Callable[..., str], sizes: str, count: int) -> None:
+    assert says("read_sizes(words[1], b, 4)", sizes) == str(count)
+
+
+@pytest.mark.parametrize(
+    ("operation", "size", "has"),
+    [("bcast", 2147483647, 1), ("gather", 1 << 28, 1), ("gather", 1 << 29, 0), ("alltoallv", 1 << 30, 0)],
+)
+def test_blocks_are_counted_together(says: Callable[..., str], operation: str, size: int, has: int) -> None:
+    counted = says("have_counts(words[1], b, read_sizes(words[2], b, 4), 1)", operation, str(size))
+    assert counted == str(has)

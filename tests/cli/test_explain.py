@@ -104,6 +104,11 @@ def test_what_changes_the_answer(explain: Explain) -> None:
     assert forced["choice"]["source"] == "forced"
     assert forced == explain.json("allreduce", "--layout", "4", "--algorithm", "ring")
     assert "no algorithm 'nosuch'" in explain.run("allreduce", "--algorithm", "allreduce:nosuch", status=2)
+    assert explain.json("allreduce", "8", "--layout", "64x32")["question"]["shape"].startswith("2048 ranks")
+    # All sizes are one where ranks have no length in common.
+    for operation in ("barrier", "alltoallv"):
+        of_any, of_none = explain.json(operation, "64K"), explain.json(operation, "0")
+        assert of_any["question"] == of_none["question"]
     found = explain.json("allreduce", "1M", "--layout", "4", "--reproducible")
     assert found["choice"]["reason"].startswith("reproducible: ")
 

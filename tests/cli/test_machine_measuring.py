@@ -413,3 +413,34 @@ def test_the_file_goes_where_it_is_asked_for(launcher: list[str]) -> None:
 def test_options_of_measuring_alone_are_refused(launcher: list[str]) -> None:
     done = CliRunner().invoke(cli, ["tune", "--name", "mine", *launcher])
     assert done.exit_code == 2 and "--name goes with --only measure" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--operation", "bcast"), "--operation is of a tuning, not of --only measure"),
+        (("--size", "8"), "--size is of a tuning"),
+        (("--exhaustive",), "--exhaustive is of a tuning"),
+        (("--restart",), "--restart is of a tuning"),
+        (("--report", "a.html"), "--report is of a tuning, not of --only measure: see --plot"),
+        (("--name", "../x"), "'../x' is no name for a machine"),
+        (("--name", ""), "'' is no name for a machine"),
+        (("--name", "none"), "'none' has a meaning of its own"),
+        (("--name", "typical"), "'typical' has a meaning of its own"),
+        (("-o", "same.svg", "--plot", "./same.svg"), "--output and --plot name the same file"),
+    ],
+)
+@needs_build
+def test_what_measuring_has_no_use_for_is_refused(
+    launcher: list[str], words: tuple[str, ...], said: str
+) -> None:
+    done = CliRunner().invoke(cli, ["tune", "--only", "measure", *words, *launcher])
+    assert done.exit_code == 2 and said in done.output, done.output
+    assert not Path("same.svg").exists() and not (places.cache() / "machines").exists()
+
+
+def test_a_machine_that_cannot_be_written_is_not_measured(launcher: list[str]) -> None:
+    for words in (["-o", "/proc/no/machine.json"], ["--plot", "/proc/no/curves.svg"]):
+        done = CliRunner().invoke(cli, ["tune", "--only", "measure", *words, *launcher])
+        assert done.exit_code == 1 and "cannot write /proc/no/" in done.output
+        assert "Hockney" not in done.output

@@ -408,6 +408,10 @@ class TestPage:
         del content["classes"][0]["calls"]
         with pytest.raises(UnisonoError, match="damaged: KeyError 'calls'"):
             build.page([sources.Run("a run", content)])
+        content = copy.deepcopy(REPORT)
+        content["learning"][0]["candidates"][0]["calls"] = "many"
+        with pytest.raises(UnisonoError, match="damaged: ValueError"):
+            build.page([sources.Run("a run", content)])
 
 
 def unisono(*words: str) -> tuple[int, str]:

@@ -246,6 +246,14 @@ class TestReport:
             assert "another host" in answer.stderr
         assert not (stage.work / "page.html").exists()
 
+    def test_what_is_no_report_is_not_overwritten(self, stage: Stage) -> None:
+        (stage.work / "program.c").write_text("int main(void) { return 0; }\n")
+        answer = stage.unisono("run", "--report", "program.c", "mpirun", "./a")
+        assert answer.returncode == 2
+        assert "program.c is there and no unisono-report: it is not overwritten" in answer.stderr
+        (stage.work / "old.json").write_text((FIXTURES / "report.json").read_text())
+        assert stage.unisono("run", "--report", "old.json", "mpirun", "./a").returncode == 0
+
     def test_no_folder_for_the_page(self, stage: Stage) -> None:
         answer = stage.unisono("run", "--report", "nowhere/page.html", "mpirun", "./a")
         assert answer.returncode == 2

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from test_bench import executable
 from unisono import bench, search_space, tuning
 from unisono.commands.group import cli
 from unisono.commands.tune import budget_in_seconds
+from unisono.commands.tune_all import _undecided_text
 from unisono.commands.tune_run import shares_cores
 from unisono.measuring import JobError, Measurer, Place, mpi_name
 from unisono.predictions import Predictions
@@ -400,9 +403,12 @@ def test_budget(text: str, seconds: float):
     assert budget_in_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "m", "five", "-3s", "0"])
+@pytest.mark.parametrize(
+    "text", ["", "m", "five", "-3s", "0", "inf", "nan", "1e400", "infh", "721h", "1e300"]
+)
 def test_wrong_budget(text: str):
-    assert CliRunner().invoke(cli, ["tune", "--budget", text, "--", "mpirun"]).exit_code == 2
+    done = CliRunner().invoke(cli, ["tune", "--budget", text, "--", "mpirun"])
+    assert done.exit_code == 2 and f"'{text}' is" in done.output
 
 
 @pytest.mark.parametrize(
@@ -449,3 +455,24 @@ def test_long_lists_are_asked_for_in_portions(tmp_path: Path):
     lines = requests.read_text().splitlines()
     assert 1 < len(lines) < 10
     assert max(map(len, lines)) < 4096
+
+
+def test_a_share_of_the_time_that_was_too_short_is_known():
+    """Where the job has stopped by itself, more time would tell nothing."""
+    found = Tuner(ALGORITHMS).tune(Machine(lambda *_: 50), "bcast", 8, 1)
+    assert not found.is_cut_short
+
+    class Slow(Machine):
+        def decide(self, operation: str, size: int, names: Sequence[str], seconds: float) -> bench.Cell:
+            time.sleep(seconds)
+            return super().decide(operation, size, names, seconds)
+
+    assert Tuner(ALGORITHMS).tune(Slow(lambda *_: 50), "bcast", 8, 0.01).is_cut_short
+    assert Tuner(ALGORITHMS).tune(Slow(lambda *_: 50), "gatherv", 8, 0.01).is_cut_short
+
+
+@pytest.mark.parametrize("is_cut_short", [True, False])
+def test_what_would_tell_where_nothing_is_decided(is_cut_short: bool):
+    said = _undecided_text([replace(noisy(0.5, 1.5), is_cut_short=is_cut_short)])
+    assert "too close, or the times too noisy, to tell in 9 samples" in said
+    assert ("1 cell whose time was up a larger --budget" in said) is is_cut_short

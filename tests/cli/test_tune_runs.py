@@ -249,10 +249,21 @@ def test_restart_forgets(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
 
 def test_a_leftover_that_is_none(launcher: list[str]):
     """Of another version, or damaged: it is measured again."""
-    for text in ('{"place": {}, "outcomes": []}', "{", "[]"):
+    for text, said in (
+        ('{"version": 2, "outcomes": []}', "is of another version"),
+        ('{"version": 3, "searches": [{}]}', "is damaged"),
+        ('{"version": 3, "searches": [{"question": {}, "outcomes": [{"bytes": 8}]}]}', "is damaged"),
+        ('{"version": 3, "searches": [{"question": [], "outcomes": []}]}', "is damaged"),
+        ('{"version": 3, "searches": 7}', "is damaged"),
+        ("{", "is damaged"),
+        ("[]", "is damaged"),
+    ):
         Path(".unisono-table.json.progress").write_text(text)
         done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
         assert done.exit_code == 0, done.output
+        assert f".unisono-table.json.progress {said}: it is not used" in done.output
+        done = CliRunner().invoke(cli, ["tune", "--operation", "bcast", "--size", "8", *launcher])
+        assert "progress" not in done.output, "there is none now"
 
 
 @pytest.mark.parametrize(
@@ -373,3 +384,74 @@ def test_what_makes_no_sense_is_refused_before_the_job(
     assert done.exit_code == 2, done.output
     assert said in done.output
     assert not Path("asked").exists()
+
+
+def test_sizes_that_cannot_be_are_said(launcher: list[str]):
+    for words, said in (
+        (["--operation", "allreduce", "--size", "3"], "nothing is left to measure of allreduce 3 B"),
+        (["--operation", "bcast", "--size", "8G"], "counts its bytes with an int"),
+        (["--operation", "gather", "--size", "64M"], "nothing to tune on these communicators"),
+    ):
+        done = CliRunner().invoke(cli, ["tune", *words, *launcher])
+        assert done.exit_code == 2 and said in done.output, done.output
+        assert not Path("unisono-table.json").exists()
+    assert "gather 64 MiB: a rank would hold more than 64 MiB of all blocks together" in done.output
+    done = CliRunner().invoke(cli, ["tune", "--operation", "bcast,allreduce", "--size", "3", *launcher])
+    assert done.exit_code == 0, done.output
+    assert "left out: allreduce 3 B: they add up doubles" in done.output
+
+
+def test_a_layout_that_is_pretended_is_not_tuned(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("UNISONO_NODES", "2x2")
+    for words in ([], ["--only", "measure"]):
+        done = CliRunner().invoke(cli, ["tune", *words, *launcher])
+        assert done.exit_code == 2 and "UNISONO_NODES=2x2 pretends a layout" in done.output
+
+
+def test_communicators_can_be_asked_for_again(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLACES", json.dumps(PLACES))
+    words = ["--comm", "world,node", "--operation", "bcast", "--size", "8", *launcher]
+    assert CliRunner().invoke(cli, ["tune", *words]).exit_code == 0
+    said = json.loads(Path("unisono-table.json").read_text())["provenance"]["command"]
+    assert "--comm world,node" in said
+    assert CliRunner().invoke(cli, shlex.split(said)[1:]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-o", "same.html", "--report", "same.html"), "--output and --report name the same file"),
+        (("--report", "unisono-table.json/../x.html"), "there is no folder"),
+        (("-o", "/proc/no/table.json"), "cannot write /proc/no/table.json"),
+        (("-o", "/dev/null"), "no regular file"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_job(
+    launcher: list[str], words: tuple[str, ...], said: str
+):
+    done = CliRunner().invoke(cli, ["tune", *words, *launcher])
+    assert done.exit_code in (1, 2) and said in done.output, done.output
+    assert not Path("asked").exists() and not list(Path().glob("same*"))
+
+
+def test_one_rule_for_all_sizes_is_what_is_shown(
+    launcher: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The own choice is slower than native, and the ring is so at one of the sizes."""
+    answers = tmp_path / "job.py"
+    answers.write_text(
+        answers.read_text().replace(
+            "times = {", "TIMES['ring'] = 2e-6 if size == '8' else 4e-6\n    times = {", 1
+        )
+    )
+    listed = [entry("gatherv", name, name) for name in ("flat", "ring")]
+    monkeypatch.setattr("unisono.tool.algorithms", lambda: listed)
+    words = ["--operation", "gatherv", "--size", "8,64K", *launcher]
+    done = CliRunner().invoke(cli, ["tune", *words], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    (rule,) = json.loads(Path("unisono-table.json").read_text())["rules"]
+    assert rule["algorithm"] == "native"
+    rows = [line for line in done.output.splitlines() if line.startswith("gatherv  ")]
+    assert [" native" in row for row in rows] == [True, True]
+    assert "native (at this size: ring, 1.25 over native)" in rows[0] and "at this size" not in rows[1]
+    assert "gatherv: ranks share no size, so that the table has one rule for all sizes" in done.output

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from unisono import bench, candidates, tables, tool
-from unisono.commands.given import require_algorithms
+from unisono import bench, candidates, files, tables, tool
+from unisono.commands.cells import planned
+from unisono.commands.given import require_algorithms, require_sensible
+from unisono.errors import UnisonoError
 from unisono.launch.job import settings_from_environment
 
 _DEFAULT_SIZES = "8,1K,64K,1M"
@@ -31,13 +34,21 @@ def listed(value: str, allowed: Sequence[str]) -> list[str]:
     for name in names:
         if name not in allowed:
             raise click.BadParameter(f"'{name}' is none of {', '.join(allowed)}")
+    if not names:
+        raise click.BadParameter(f"'{value}' names none of {', '.join(allowed)}")
     return names
 
 
 def picture_name(plot: Path | None) -> None:
-    """The suffix says what is drawn."""
-    if plot is not None and plot.suffix not in (".svg", ".png"):
+    """The suffix says what is drawn. The picture's folder is made where there is none."""
+    if plot is None:
+        return
+    if plot.suffix not in (".svg", ".png"):
         raise click.BadParameter(f"'{plot}': the name must end in .svg or .png, which says what to draw")
+    try:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnisonoError(f"cannot write {plot}: {error.strerror}") from error
 
 
 def communicator(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -179,7 +190,10 @@ def command(
     """
     picture_name(plot)
     names = listed(operations, bench.OPERATIONS)
-    byte_counts = [size_in_bytes(text) for text in sizes.split(",")]
+    plan = planned(names, [size_in_bytes(text) for text in sizes.split(",")])
+    names = list(dict.fromkeys(operation for operation, _ in plan))
+    byte_counts = sorted({size for operation, size in plan if operation != "barrier"}) or [0]
+    files.require_outputs({"--csv": csv_file, "--plot": plot})
     options = ["--operations", ",".join(names), "--sizes", ",".join(map(str, byte_counts))]
     options += [
         "--precision",
@@ -203,27 +217,29 @@ def command(
     if algorithm:
         settings["UNISONO_ALGORITHM"] = algorithm
     words = bench.command_line(launcher, settings, options, mpicc)
-    expected = sum(1 if name == "barrier" else len(byte_counts) for name in names)
     with tables.progress() as progress:
-        task = progress.add_task("measuring", total=expected)
+        task = progress.add_task("measuring", total=len(plan))
 
         def advance(cell: bench.Cell) -> None:
             progress.update(task, advance=1, description=f"{cell.operation} {tables.bytes_text(cell.bytes)}")
 
         cells, status = bench.measure(words, advance)
+    if as_json:
+        tables.print_json(bench.as_rows(cells))
+    elif cells:
+        _print_table(cells)
+        click.echo(_conditions(start, skew, seed, cold, comm))
+    # Files come last: what was measured is printed even where the disk is full.
     if csv_file and cells:
         _write_csv(csv_file, cells)
     if plot and cells:
         from unisono.plots import native_and_unisono
 
         native_and_unisono(cells, plot, _conditions(start, skew, seed, cold, comm))
-    if as_json:
-        tables.print_json(bench.as_rows(cells))
-    elif cells:
-        _print_table(cells)
-        click.echo(_conditions(start, skew, seed, cold, comm))
-    if status != 0 or not cells:
+    if status != 0:
         click.echo(f"unisono: the benchmark ended with status {status}", err=True)
+    elif not cells:
+        click.echo("unisono: the benchmark has measured nothing; does the launcher start ranks?", err=True)
     click.get_current_context().exit(status if cells or status else 1)
 
 
@@ -243,7 +259,11 @@ def _candidates(tried: str, operations: Sequence[str]) -> list[str]:
         return candidates.standard(algorithms, operations)
     if tried == "best":
         return candidates.varied(algorithms, operations)
-    return candidates.named(algorithms, operations, candidates.split(tried))
+    named = candidates.named(algorithms, operations, candidates.split(tried))
+    for choice in named:
+        if "(" in choice:  # the job would leave out without a word what has such parameters
+            require_sensible({"algorithm": (choice, f"--try {choice}")})
+    return named
 
 
 def _print_candidates(cells: Sequence[bench.Cell]) -> None:
@@ -300,9 +320,8 @@ def _write_csv(path: Path, cells: Sequence[bench.Cell]) -> None:
         | {"best": c.best.name if c.best else "", "best_s": c.best.seconds if c.best else ""}
         for row, c in zip(bench.as_rows(cells), cells, strict=True)
     ]
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    temporary.replace(path)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    files.write_whole(path, text.getvalue())

@@ -40,5 +40,6 @@ def given_words(context: click.Context) -> list[str]:
             words += [name] if value else param.secondary_opts[:1]
             continue
         for one in value if param.multiple else [value]:
-            words += [name, str(one)]
+            # What a callback has made a list of was given with commas.
+            words += [name, ",".join(map(str, one)) if isinstance(one, list | tuple) else str(one)]
     return words

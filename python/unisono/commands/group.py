@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import IO, Any
 
 import click
 
 from unisono import __version__
-from unisono.errors import UnisonoError
+from unisono.errors import INTERRUPTED, UnisonoError
 
 # name: (module, one line for the list of commands)
 COMMANDS = {
@@ -59,6 +60,10 @@ class CommandGroup(click.Group):
             return super().invoke(ctx)
         except UnisonoError as error:
             raise _Shown(error) from error
+        except KeyboardInterrupt:
+            # The parser's own way says "Aborted!" and ends with 1, which scripts take for a failure.
+            click.echo("unisono: interrupted", err=True)
+            sys.exit(INTERRUPTED)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -274,6 +274,7 @@ def _print(answer: dict[str, Any], as_all: bool) -> None:
     )
     for one in done if as_all else done[:_SHOWN]:
         remarks = [f"taken to be {one['stands_for']}"] if "stands_for" in one else []
+        remarks += [f"not run: {', '.join(one['not_run'])}"] if "not_run" in one else []
         remarks += ["one node run for all"] if one["is_for_all_nodes"] else []
         ratio = f"{one['us'] / done[0]['us']:.2f}" if done[0]["us"] > 0 else ""
         table.add_row(one["text"], tables.seconds_text(one["us"] * 1e-6), ratio, ", ".join(remarks))

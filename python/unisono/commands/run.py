@@ -190,6 +190,10 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
         status = process.supervise(job.prepare(words, {**settings, REPORT: str(report)}, verbose))
         _write_page(report, Path(wanted))
         ctx.exit(status)
+    if wanted and wanted != "-":
+        from unisono import files  # here, since most runs do without
+
+        files.require_own(Path(wanted), "unisono-report")
     command_line = job.prepare(words, settings, verbose)
     if dry_run:
         click.echo(shlex.join(command_line))

@@ -3,26 +3,40 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from unisono import bench, decision_table, files, machine_measuring, machines, tool, tuning
 from unisono.commands import tune_machine
 from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
+from unisono.commands.cells import planned
 from unisono.commands.given import given_words
 from unisono.commands.tune_all import Tuning
 from unisono.commands.tune_proof import Proof
 from unisono.commands.tune_run import NO_MACHINE, WORLD, Asked
+from unisono.errors import INTERRUPTED, UsageError
 from unisono.launch.job import settings_from_environment
 from unisono.page import build
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
-_INTERRUPTED = 130  # as the shell has it of what SIGINT has ended
+_MOST_BUDGET_S = 30 * 24 * 3600.0
+# What --only measure has no use for, and what serves instead.
+_OF_TUNING = {
+    "operations": "",
+    "sizes": "",
+    "comms": "",
+    "prove": "",
+    "exhaustive": "",
+    "restart": "",
+    "page": ": see --plot",
+}
 
 
 def budget_in_seconds(text: str) -> float:
@@ -33,8 +47,10 @@ def budget_in_seconds(text: str) -> float:
         seconds = float(number) * unit
     except ValueError:
         seconds = 0
-    if not seconds > 0:
+    if not (seconds > 0 and math.isfinite(seconds)):
         raise click.BadParameter(f"'{text}' is no time; write 300, 90s, 5m or 1h")
+    if seconds > _MOST_BUDGET_S:
+        raise click.BadParameter(f"'{text}' is more than 30 days (720h)")
     return seconds
 
 
@@ -163,6 +179,9 @@ def command(
       unisono predict allreduce --layout 64x8 --machine $(hostname -s)
     """
     settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off"}
+    _require_real_layout(settings)
+    if only is not None:
+        _require_of_measuring(context)
     picture_name(plot)
     budget_s = budget_in_seconds(budget)
     written_by = shlex.join(["unisono", "tune", *given_words(context), "--", *launcher])
@@ -170,10 +189,9 @@ def command(
     if target is not None:
         files.require_own(target, decision_table.SCHEMA if only is None else machines.SCHEMA)
     if only is not None:
-        if page is not None:
-            raise click.UsageError("--report is of a tuning, not of --only measure: see --plot")
-        if comms != [WORLD] or prove:
-            raise click.UsageError("--comm and --prove are of a tuning, not of --only measure")
+        if name is not None:
+            machines.require_name(name)
+        files.require_outputs({"--output": output, "--plot": plot})
         with _interruptible(lambda: "interrupted: of a machine that is half measured nothing is kept"):
             tune_machine.command(
                 bench.command_line(
@@ -195,11 +213,12 @@ def command(
             raise click.UsageError(f"{option} goes with --only measure")
     if page is not None:
         build.require_name(page)
+    files.require_outputs({"--output": target, "--report": page})
     if machine not in (None, NO_MACHINE):
         tool.ask(
             "machine", "--machine", machines.resolve(machine)
         )  # refuses what is none, before a job is started
-    plan = _plan(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
+    plan = planned(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
     if prove and all(operation in tuning.WITHOUT_SIZE for operation, _ in plan):
         raise click.UsageError(
             "--prove: of these operations no decision goes by size; all algorithms are measured at all sizes anyway"
@@ -215,6 +234,7 @@ def command(
     whole = Tuning(asked, comms, plan, exhaustive)
     if restart:
         whole.unfinished.forget()
+    whole.say_damage()
     with _interruptible(whole.interrupted_text):
         whole.go(budget_s)
     whole.write_table(written_by)
@@ -239,13 +259,22 @@ def _interruptible(said: Callable[[], str]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         click.echo(f"unisono: {said()}", err=True)
-        raise SystemExit(_INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED) from None
 
 
-def _plan(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, int]]:
-    return [
-        (operation, size)
-        for operation in operations
-        for size in (sorted(set(sizes)) if operation != "barrier" else [0])
-        if operation not in tuning.REDUCTIONS or size % 8 == 0
-    ]
+def _require_real_layout(settings: Mapping[str, str]) -> None:
+    """Messages between nodes that are only pretended go through one node's memory: what is fastest there is fastest nowhere else,
+    and the rules would be for the layout that the launcher's ranks have."""
+    if settings.get("UNISONO_NODES"):
+        raise UsageError(
+            f"UNISONO_NODES={settings['UNISONO_NODES']} pretends a layout, which cannot be tuned for: a table's rules are for the "
+            "layout that ranks have; unset it"
+        )
+
+
+def _require_of_measuring(context: click.Context) -> None:
+    for param in context.command.params:
+        is_given = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if is_given and param.name in _OF_TUNING:
+            option = max(param.opts, key=len)
+            raise UsageError(f"{option} is of a tuning, not of --only measure{_OF_TUNING[param.name]}")

@@ -28,6 +28,15 @@ class Tuning:
         self.left = [TuningRun(asked, kind, plan, exhaustive, self.known) for kind in kinds]
         self.done: list[TuningRun] = []
 
+    def say_damage(self) -> None:
+        """Of what an interrupted run may have left."""
+        damage = self.unfinished.damage()
+        if damage is not None:
+            click.echo(
+                f"unisono: {self.unfinished.file} {damage}: it is not used, and what it held is measured anew",
+                err=True,
+            )
+
     def go(self, budget_s: float) -> None:
         """Each part has its share of the time that those before it have left."""
         while self.left:
@@ -103,12 +112,22 @@ class Tuning:
         """Prints what was found; whether all results were the MPI's."""
         console = tables.console()
         is_right = [part.say(console) for part in self.done]
-        if any(outcome.undecided(outcome.winner()) for outcome in self.outcomes):
-            console.print(
-                "not decided: the 95 % interval of how many times as fast as native leaves open which of both is faster. A larger "
-                "--budget, or a quieter machine, tells.",
-                soft_wrap=True,
-            )
+        undecided = [o for part in self.done for o in part.outcomes if o.undecided(part.decision(o))]
+        if undecided:
+            console.print(_undecided_text(undecided), soft_wrap=True)
         console.print(self._cost_text(), soft_wrap=True)
         click.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
         return all(is_right)
+
+
+def _undecided_text(undecided: Sequence[tuning.Outcome]) -> str:
+    """Why, and what would tell: a job stops by itself where the difference from the fastest is too small to matter, and after so many
+    samples, whatever the budget."""
+    samples = sorted(outcome.cell.samples for outcome in undecided)
+    count = str(samples[0]) if samples[0] == samples[-1] else f"{samples[0]} to {samples[-1]}"
+    cut_short = sum(outcome.is_cut_short for outcome in undecided)
+    larger = f", or for {cells_text(cut_short)} whose time was up a larger --budget," if cut_short else ""
+    return (
+        "not decided: the 95 % interval of how many times as fast as native leaves open which of both is faster: they are too close, "
+        f"or the times too noisy, to tell in {count} samples. A quieter machine{larger} may tell."
+    )

@@ -59,10 +59,6 @@ def command(
     document["findings"]["collectives"] = collectives
     written = machines.write(document, output)
     tool.ask("machine", "--machine", str(written))  # it is what the tool reads
-    if plot is not None:
-        from unisono.plots import machine_curves
-
-        machine_curves(document, plot)
     if as_json:
         tables.print_json(document)
     else:
@@ -71,6 +67,10 @@ def command(
         f"machine: {written}   (use it: unisono predict ... --machine {_short(document, output)})",
         err=as_json,
     )
+    if plot is not None:
+        from unisono.plots import machine_curves
+
+        machine_curves(document, plot)
 
 
 def _short(document: Mapping[str, Any], output: Path | None) -> str:

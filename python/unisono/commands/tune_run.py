@@ -22,6 +22,7 @@ from unisono import (
     tool,
     tuning,
 )
+from unisono.commands.cells import cells_named
 from unisono.errors import UnisonoError
 from unisono.measuring import JobError, Measurer, Place
 from unisono.predictions import Predictions
@@ -32,7 +33,7 @@ _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are lef
 _LEAST_CELL_S = 0.1
 _PREDICTING_SHARE = 0.1  # of the budget, at most: jobs of many ranks take long to predict
 _MOST_FAILURES = 5
-NO_MACHINE = "none"
+NO_MACHINE = machines.NONE
 _KINDS = {"node": "the ranks of each node", "leaders": "one rank of each node"}
 _PARTS = {
     "exhaustive": "--exhaustive",
@@ -85,11 +86,11 @@ class TuningRun:
         self.place: Place | None = None
         self.question: Mapping[str, object] = {}
         self.troubles: list[str] = []
-        self.left_out = 0
+        self.left_out: list[tuple[str, int]] = []
 
     def words(self, **settings: str) -> list[str]:
         """Of a job that measures what it is asked for, of this plan."""
-        sizes = ",".join(str(size) for _, size in self.plan)
+        sizes = ",".join(map(str, sorted({size for _, size in self.plan})))
         return self.asked.words(["--serve", "--comm", self.comm, "--sizes", sizes], settings)
 
     def go(self, budget_s: float) -> None:
@@ -117,6 +118,9 @@ class TuningRun:
             return
         self._require_another(place)
         self.place = place
+        self.left_out = [cell for cell in self.plan if self._is_too_large(*cell)]
+        if len(self.left_out) == len(self.plan):
+            raise LeftOut(f"{self._left_out_text()}; name smaller sizes")
         named = self.asked.machine
         machine = machines.resolve(named) if named else _machine_of(place.of_job)
         if machine is not None and machine != NO_MACHINE:
@@ -165,13 +169,15 @@ class TuningRun:
         done = {(outcome.operation, outcome.bytes) for outcome in self.outcomes}
         return [cell for cell in self.plan if cell not in done and not self._is_too_large(*cell)]
 
+    def _left_out_text(self) -> str:
+        return f"{cells_named(self.left_out)}: a rank would hold more than {tables.bytes_text(_MOST_BYTES)} of all blocks together"
+
     def _is_too_large(self, operation: str, size: int) -> bool:
         assert self.place is not None
         return operation not in bench.ON_ONE_VECTOR and size * self.place.ranks > _MOST_BYTES
 
     def _cells(self, job: Measurer, progress: Progress, task: TaskID) -> None:
         left = self._left()
-        self.left_out = len(self.plan) - len(left) - len(self.outcomes)
         progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))
         end = time.monotonic() + self.budget_s - sum(outcome.seconds for outcome in self.outcomes)
         for number, (operation, size) in enumerate(left):
@@ -211,6 +217,19 @@ class TuningRun:
         limits = tuning.limits_of(self.tuner.algorithms)
         return tuning.rules(self.outcomes, self.place, limits, shares_cores(self.place))
 
+    def _decided_together(self) -> dict[str, list[tuning.Outcome]]:
+        """Those whose operation has one rule for all sizes, by the operation."""
+        found: dict[str, list[tuning.Outcome]] = {}
+        for outcome in self.outcomes:
+            if outcome.operation in tuning.WITHOUT_SIZE:
+                found.setdefault(outcome.operation, []).append(outcome)
+        return found
+
+    def decision(self, outcome: tuning.Outcome) -> str:
+        """What the table has for it."""
+        together = self._decided_together().get(outcome.operation)
+        return tuning.winner_at_all(together) if together else outcome.winner()
+
     def drop_kept(self) -> None:
         """What stands in the table now."""
         self.unfinished.drop(self.question, {(outcome.operation, outcome.bytes) for outcome in self.outcomes})
@@ -224,13 +243,20 @@ class TuningRun:
             console,
             f"{self.place.mpi}, {self.place.layout}{of}",
             ["operation", *right, "algorithm"],
-            [_row(outcome) for outcome in self.outcomes],
+            [_row(outcome, self.decision(outcome)) for outcome in self.outcomes],
             right=right,
             whole=("operation",),
             give_way=("looked at", "over own choice"),
         )
         if self.left_out:
-            console.print(f"left out: {self.left_out} cells whose blocks are too large together")
+            console.print(f"left out: {self._left_out_text()}", soft_wrap=True)
+        shared = [name for name, outcomes in self._decided_together().items() if len(outcomes) > 1]
+        if shared:
+            console.print(
+                f"{', '.join(shared)}: ranks share no size, so that the table has one rule for all sizes: what is slower than native "
+                "at none of them and the best in the mean.",
+                soft_wrap=True,
+            )
         for trouble in self.troubles:
             click.echo(f"unisono: {trouble}", err=True)
         wrong = [o for o in self.outcomes if not o.cell.is_same]
@@ -267,19 +293,22 @@ def shares_cores(place: Place) -> bool | None:
     return False if job.nodes == 1 else None
 
 
-def _row(outcome: tuning.Outcome) -> list[str]:
-    winner = outcome.winner()
-    between = outcome.undecided(winner)
-    not_decided = f" (not decided: {between[0]:.2f} to {between[1]:.2f})" if between else ""
+def _row(outcome: tuning.Outcome, decision: str) -> list[str]:
+    """`decision`: what the table has, which may be decided together with other sizes."""
+    fastest = outcome.winner()
+    between = outcome.undecided(decision)
+    remark = f" (not decided: {between[0]:.2f} to {between[1]:.2f})" if between else ""
+    if outcome.speedup(fastest) > tuning.TIE * outcome.speedup(decision):
+        remark += f" (at this size: {fastest}, {outcome.speedup(fastest):.2f} over native)"
     return [
         outcome.operation,
         tables.size_text(outcome.operation, outcome.bytes),
         tables.seconds_text(outcome.cell.native_s),
-        tables.seconds_text(outcome.time_s(winner)),
-        f"{outcome.speedup(winner):.2f}",
-        f"{outcome.speedup(winner) / outcome.cell.speedup:.2f}",
+        tables.seconds_text(outcome.time_s(decision)),
+        f"{outcome.speedup(decision):.2f}",
+        f"{outcome.speedup(decision) / outcome.cell.speedup:.2f}",
         str(outcome.looked),
-        winner + not_decided,
+        decision + remark,
     ]
 
 

@@ -32,7 +32,7 @@ def replace(words: list[str]) -> NoReturn:
     try:
         os.execvp(words[0], words)
     except OSError as error:
-        raise _cannot_start(words[0], error) from error
+        raise cannot_start(words[0], error) from error
 
 
 def ends_with_us() -> Callable[[], None]:
@@ -67,7 +67,7 @@ def supervise(words: list[str]) -> int:
         try:
             child = subprocess.Popen(words, preexec_fn=prepare_child)  # noqa: PLW1509 - there are no threads
         except OSError as error:
-            raise _cannot_start(words[0], error) from error
+            raise cannot_start(words[0], error) from error
         while child.poll() is None:
             received = signal.sigwaitinfo(watched)
             if received.si_signo != signal.SIGCHLD and received.si_code != _SI_KERNEL:
@@ -78,7 +78,8 @@ def supervise(words: list[str]) -> int:
     return 128 - status if status < 0 else status
 
 
-def _cannot_start(name: str, error: OSError) -> UnisonoError:
+def cannot_start(name: str, error: OSError) -> UnisonoError:
+    """What a command ends with that could not be started."""
     if isinstance(error, FileNotFoundError):
         return NotFoundError(f"{name}: not found; is it in PATH?")
     return NotExecutableError(f"{name}: {error.strerror}")

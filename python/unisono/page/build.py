@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.resources
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -72,9 +72,12 @@ def write(
 
 def page(sources: Sequence[Source], machine: str = STANDARD_MACHINE, layouts: Sequence[str] = ()) -> str:
     try:
-        values = _values(sources, machine, layouts)
+        return _rendered(_values(sources, machine, layouts))
     except (KeyError, TypeError, ValueError) as error:
         raise UnisonoError(f"what was read is damaged: {type(error).__name__} {error}") from error
+
+
+def _rendered(values: Mapping[str, Any]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("unisono", "page/assets"),
         autoescape=True,

@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "algorithms/names_in_sources.h"
 #include "base/options.h"
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
 #include "entry/tool/layouts.h"
 #include "entry/tool/machines.h"
 #include "model/machine.h"
+#include "tuning/algorithm_text.h"
 
 namespace unisono::entry {
 namespace {
@@ -41,44 +39,13 @@ std::int64_t bytes_of(const std::string& text, const std::string& what) {
   return bytes;
 }
 
-// "segment=64K" onto the candidate.
-void set_parameter(const std::string& item, Candidate* candidate) {
-  const std::size_t equals = item.find('=');
-  const std::string key = item.substr(0, equals);
-  std::string known;
-  for (const ParameterSpec& spec : candidate->algorithm->parameters) {
-    known += (known.empty() ? "; there are " : ", ") + std::string(spec.name);
-    if (spec.name != key) continue;
-    const std::int64_t value = equals == std::string::npos ? -1 : bytes_from_text(item.substr(equals + 1));
-    if (value < spec.low || value > spec.high) {
-      throw UsageError(candidate->algorithm->name + ": " + key + " takes " + bytes_to_text(spec.low) +
-                       " to " + bytes_to_text(spec.high));
-    }
-    candidate->parameters.set(key, value);
-    return;
-  }
-  throw UsageError(candidate->algorithm->name + " has no parameter '" + key + "'" + known);
-}
-
 // "ring(segment=64K,window=2)", as option `algorithm` has it behind the colon.
 Candidate candidate_from(Operation operation, const std::string& text) {
-  if (text == "native") return {};
-  const std::size_t bracket = text.find('(');
-  const std::string name = text.substr(0, bracket);
-  Candidate candidate{algorithms::find(operation, name), {}};
-  if (candidate.algorithm == nullptr) {
-    throw UsageError(algorithms::why_unknown(operation, name) + "; unisono list names them");
-  }
-  candidate.parameters = with_standards(*candidate.algorithm);
-  if (bracket == std::string::npos) return candidate;
-  if (text.back() != ')') throw UsageError("'" + text + "': its bracket is not closed");
-  std::string inside = text.substr(bracket + 1, text.size() - bracket - 2);
-  for (std::size_t comma = 0; comma != std::string::npos && !inside.empty();) {
-    comma = inside.find(',');
-    set_parameter(inside.substr(0, comma), &candidate);
-    if (comma != std::string::npos) inside.erase(0, comma + 1);
-  }
-  return candidate;
+  const tuning::ReadAlgorithm read = tuning::algorithm_from_text(operation, text);
+  if (!read.problem.empty()) throw UsageError(read.problem);
+  const auto& [algorithm, parameters] = read.named;
+  if (algorithm == nullptr) return {};
+  return {algorithm, with_standards(*algorithm, parameters)};
 }
 
 // As option `algorithm` takes it; standard parameters are left out.
@@ -111,6 +78,7 @@ ordered_json to_json(const Prediction& prediction, const std::vector<Asked>& ask
   json["us"] = prediction.problem.empty() ? ordered_json(prediction.us) : ordered_json(nullptr);
   json["problem"] = prediction.problem;
   if (!prediction.stands_for.empty()) json["stands_for"] = prediction.stands_for;
+  if (!prediction.not_run.empty()) json["not_run"] = prediction.not_run;
   json["steps"] = prediction.pieces;
   json["most_waiting"] = prediction.most_waiting;
   json["is_for_all_nodes"] = prediction.is_for_all_nodes;
@@ -132,6 +100,7 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
   constexpr std::int64_t steps_of_many = 5'000'000;
   const std::int64_t ratio = options.most_pieces_of_node / options.most_pieces;
   const std::int64_t standard = arguments.has("algorithm") ? options.most_pieces : steps_of_many;
+  if (!arguments.has("steps")) options.textbook_factor = options.most_pieces / standard;
   options.most_pieces = arguments.number("steps", 1, std::int64_t{1} << 40, standard);
   options.most_pieces_of_node = options.most_pieces * ratio;
   options.has_shared_memory = !arguments.has("no-shared-memory");

@@ -47,7 +47,7 @@ Problems of_machine(const std::string& value) {
   const std::optional<std::string> text = file_text(value);
   if (!text) return {"there is no such file, and no such machine, built in or measured here"};
   const model::ReadMachine read = model::machine_from_json(*text);
-  return read.machine ? Problems() : Problems{"it " + read.problem};
+  return read.machine ? Problems() : Problems{"it cannot be used: " + read.problem};
 }
 
 Problems of_nodes(const std::string& value) {

@@ -1,77 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Learning in whole jobs over the fake host (S2-S5): ranks are threads, whose own times differ as they like.
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "../seed.h"
-#include "host/fake/fake_host.h"
-#include "job_options.h"
-#include "model/machine.h"
-#include "runtime/job.h"
-#include "start_and_wait.h"
+#include "learning_program.h"
 
 namespace unisono::runtime {
 namespace {
-
-using host::fake::FakeHost;
-using host::fake::World;
-using Json = nlohmann::json;
-
-class LearningTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    clear_options();
-    char name[] = "/tmp/learning_test.XXXXXX";
-    directory_ = ::mkdtemp(name);
-    set("UNISONO_REPORT", directory_ + "/report.json");
-  }
-  void TearDown() override {
-    clear_options();
-    std::filesystem::remove_all(directory_);
-  }
-  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-  Json report() const { return Json::parse(std::ifstream(directory_ + "/report.json")); }
-  std::string directory_;
-};
-
-// What a rank does with what Unisono leaves to the host: the test stands for the host's collectives.
-struct Rank {
-  Job& job;
-  FakeHost& host;
-  int rank, size;
-  host::Comm comm = host.world();
-  std::vector<Outcome> outcomes{};
-
-  Outcome call(Operation operation, std::size_t count, bool is_blocking = true, double native_s = 1e-6) {
-    std::vector<std::int64_t> in(count, rank + 1), out(count);
-    const Call call{.operation = operation,
-                    .comm = comm,
-                    .send_buffer = in.data(),
-                    .recv_buffer = operation == Operation::bcast ? in.data() : out.data(),
-                    .send_count = count,
-                    .send_type = host::fake::datatype(ElementType::int64),
-                    .op = host::fake::op(ReduceOp::sum)};
-    int error = host::success;
-    const Outcome outcome = is_blocking ? job.collective(call, &error) : start_and_wait(job, call, &error);
-    EXPECT_EQ(error, host::success);
-    if (outcome == Outcome::native_timed) job.native_finished(call, native_s);
-    if (outcome == Outcome::done && operation == Operation::allreduce) {
-      EXPECT_EQ(out, std::vector<std::int64_t>(count, std::int64_t{size} * (size + 1) / 2));
-    }
-    if (outcome == Outcome::done && operation == Operation::bcast) {
-      EXPECT_EQ(in, std::vector<std::int64_t>(count, 1));
-    }
-    outcomes.push_back(outcome);
-    return outcome;
-  }
-};
 
 // Time lines begin with the first call, go forward, and tell what ran.
 void expect_consistent(const Json& learned) {
@@ -126,86 +64,6 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
         EXPECT_GT(learned["agreements"], 0);
       }
     }
-  }
-}
-
-Json slowed(const Json& value) {
-  if (value.is_number()) return value.get<double>() * 1e7;
-  Json made = value;
-  if (value.is_structured()) {
-    for (auto& [key, part] : made.items()) {
-      if (key != "bytes" && key != "channel_bytes") part = slowed(part);
-    }
-  }
-  return made;
-}
-
-// A machine on which everything takes ten million times as long as is usual.
-Json slow_machine() {
-  Json machine = Json::parse(model::to_json(model::default_machine()));
-  for (const char* part : {"node", "network", "shared_memory"}) machine[part] = slowed(machine.at(part));
-  return machine;
-}
-
-TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
-  constexpr int size = 4;
-  std::ofstream(directory_ + "/slow.json") << slow_machine();
-  set("UNISONO_LEARN", "auto");
-  set("UNISONO_LEARN_BUDGET", "100");
-  std::map<std::string, std::size_t> tried;
-  for (const std::string& name : {std::string("none"), directory_ + "/slow.json"}) {
-    set("UNISONO_MACHINE", name);
-    World world(size);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
-      Rank me{job, host, rank, size};
-      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
-      job.finish();
-    });
-    tried[name] = report()["learning"][0]["candidates"].size();
-    EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
-  }
-  EXPECT_EQ(tried[directory_ + "/slow.json"], 2u)
-      << "the host's, and what would be used without learning: " << report()["learning"][0].dump(1);
-  EXPECT_GT(tried["none"], 2u);
-}
-
-TEST_F(LearningTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
-  constexpr int size = 4;
-  std::filesystem::create_directory(directory_ + "/machines");
-  std::ofstream(directory_ + "/machines/kept.json") << slow_machine();
-  set("UNISONO_LEARN", "auto");
-  set("UNISONO_LEARN_BUDGET", "100");
-  set("UNISONO_CACHE", directory_);
-  set("UNISONO_MACHINE", "kept");
-  World world(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, size};
-    for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
-    job.finish();
-  });
-  EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
-  EXPECT_EQ(report()["learning"][0]["candidates"].size(), 2u)
-      << "the host's, and what would be used without learning";
-}
-
-TEST_F(LearningTest, AMachineThatIsNoneIsSaid) {
-  std::ofstream(directory_ + "/machine.json") << "{}";
-  set("UNISONO_LEARN", "auto");
-  for (const std::string& machine : {directory_ + "/machine.json", directory_ + "/nowhere.json"}) {
-    set("UNISONO_MACHINE", machine);
-    World world(2);
-    world.run([](FakeHost& host, int rank) {
-      Job job(host);
-      Rank me{job, host, rank, 2};
-      for (int i = 0; i < 100; ++i) me.call(Operation::allreduce, 3);
-      job.finish();
-    });
-    const Json warnings = report()["warnings"];
-    ASSERT_EQ(warnings.size(), 1u);
-    EXPECT_NE(warnings[0].get<std::string>().find("option machine '" + machine + "' is not used: "),
-              std::string::npos);
   }
 }
 
@@ -419,6 +277,25 @@ TEST_F(LearningTest, RegionsAreLearnedApart) {
   EXPECT_EQ(calls[""] + calls["solve"] + calls["inner"], 1000);
   EXPECT_GT(calls["inner"], 300);
   EXPECT_GT(calls["solve"], 450);
+}
+
+TEST_F(LearningTest, RegionsHaveNamesInAnyEncodingAndAnEnd) {
+  set("UNISONO_LEARN", "auto");
+  World world(2);
+  world.run([](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, 2};
+    job.begin_region("L\xf6sung");
+    for (int i = 0; i < 300; ++i) me.call(Operation::allreduce, 3);
+    job.end_region();
+    job.begin_region("rest");
+    job.finish();
+  });
+  std::set<std::string> regions;
+  const Json found = report();
+  for (const Json& row : found["learning"]) regions.insert(row.value("region", ""));
+  EXPECT_TRUE(regions.contains("L\xef\xbf\xbdsung")) << found["learning"].dump(1);
+  EXPECT_EQ(found["warnings"], Json({"region 'rest' was begun and never ended (unisono_region_end)"}));
 }
 
 TEST_F(LearningTest, WhereRanksNameDifferentRegionsNothingBreaks) {

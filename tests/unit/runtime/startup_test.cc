@@ -116,6 +116,20 @@ TEST_F(StartupTest, ARangeIsTestedAndAnExactRuleIsNot) {
   EXPECT_FALSE(has_kept());
 }
 
+TEST_F(StartupTest, WhatWasTestedGoesBeforeTheRangeThatMadeItNecessary) {
+  set_table("[2, 8]");
+  std::map<std::string, Json> first = run(200);
+  set("UNISONO_STARTUP_AFTER", "1000");  // no test in this one
+  std::map<std::string, Json> second = run(3);
+  for (const char* operation : {"allreduce", "bcast"}) {
+    EXPECT_EQ(second[operation]["source"], "learned") << second[operation].dump(1);
+    EXPECT_EQ(second[operation]["algorithm"], first[operation]["algorithm"]);
+  }
+  // Who wants no tests gets the application's rule.
+  set("UNISONO_STARTUP_TEST", "0");
+  EXPECT_EQ(run(3)["bcast"]["source"], "application table");
+}
+
 TEST_F(StartupTest, ShortJobsAndThoseThatSaySoTestNothing) {
   set_table("[8, 8]");
   set("UNISONO_STARTUP_AFTER", "1000");

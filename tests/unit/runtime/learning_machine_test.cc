@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which machine's description predictions go by where programs learn, and what they are good for.
+#include <unistd.h>
+
+#include <cctype>
+#include <map>
+
+#include "learning_program.h"
+#include "model/machine.h"
+
+namespace unisono::runtime {
+namespace {
+
+Json slowed(const Json& value) {
+  if (value.is_number()) return value.get<double>() * 1e7;
+  Json made = value;
+  if (value.is_structured()) {
+    for (auto& [key, part] : made.items()) {
+      if (key != "bytes" && key != "channel_bytes") part = slowed(part);
+    }
+  }
+  return made;
+}
+
+// A machine on which everything takes ten million times as long as is usual.
+Json slow_machine() {
+  Json machine = Json::parse(model::to_json(model::default_machine()));
+  for (const char* part : {"node", "network", "shared_memory"}) machine[part] = slowed(machine.at(part));
+  return machine;
+}
+
+TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
+  constexpr int size = 4;
+  std::ofstream(directory_ + "/slow.json") << slow_machine();
+  set("UNISONO_LEARN", "auto");
+  set("UNISONO_LEARN_BUDGET", "100");
+  std::map<std::string, std::size_t> tried;
+  for (const std::string& name : {std::string("none"), directory_ + "/slow.json"}) {
+    set("UNISONO_MACHINE", name);
+    World world(size);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      Rank me{job, host, rank, size};
+      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
+      job.finish();
+    });
+    tried[name] = report()["learning"][0]["candidates"].size();
+    EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
+  }
+  EXPECT_EQ(tried[directory_ + "/slow.json"], 2u)
+      << "the host's, and what would be used without learning: " << report()["learning"][0].dump(1);
+  EXPECT_GT(tried["none"], 2u);
+}
+
+TEST_F(LearningTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
+  constexpr int size = 4;
+  std::filesystem::create_directory(directory_ + "/machines");
+  std::ofstream(directory_ + "/machines/kept.json") << slow_machine();
+  set("UNISONO_LEARN", "auto");
+  set("UNISONO_LEARN_BUDGET", "100");
+  set("UNISONO_CACHE", directory_);
+  set("UNISONO_MACHINE", "kept");
+  World world(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Rank me{job, host, rank, size};
+    for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
+    job.finish();
+  });
+  EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
+  EXPECT_EQ(report()["learning"][0]["candidates"].size(), 2u)
+      << "the host's, and what would be used without learning";
+}
+
+// Predictions go by the file of this host where nobody names one: if it was measured for jobs like this one.
+TEST_F(LearningTest, WhatWasMeasuredWithAnotherMpiIsNotUsed) {
+  constexpr int size = 4;
+  char host_name[256] = "";
+  ASSERT_EQ(::gethostname(host_name, sizeof host_name - 1), 0);
+  std::string name = std::string(host_name).substr(0, std::string(host_name).find('.'));
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_';
+  std::filesystem::create_directory(directory_ + "/machines");
+  set("UNISONO_LEARN", "auto");
+  set("UNISONO_LEARN_BUDGET", "100");
+  const auto tried = [&](const Json& measured) {
+    Json machine = slow_machine();
+    machine["measured"] = measured;
+    std::ofstream(directory_ + "/machines/" + name + ".json") << machine;
+    // Nothing is to be known from the run before.
+    std::filesystem::remove_all(directory_ + "/tables");
+    set("UNISONO_CACHE", directory_);
+    World world(size);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      Rank me{job, host, rank, size};
+      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
+      job.finish();
+    });
+    return report()["learning"][0]["candidates"].size();
+  };
+  const std::string own = "fake host, ranks as threads";
+  EXPECT_EQ(tried({{"mpi", own}, {"is_steady", true}, {"not_measured", {"network"}}}), 2u);
+  EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
+  EXPECT_GT(tried({{"mpi", "Other MPI 1"}, {"is_steady", true}}), 2u);
+  EXPECT_NE(report()["warnings"].dump().find("it was measured with Other MPI 1"), std::string::npos);
+  EXPECT_GT(tried({{"mpi", own}, {"is_steady", false}}), 2u);
+  EXPECT_NE(report()["warnings"].dump().find("measure again"), std::string::npos);
+}
+
+TEST_F(LearningTest, AMachineThatIsNoneIsSaid) {
+  std::ofstream(directory_ + "/machine.json") << "{}";
+  set("UNISONO_LEARN", "auto");
+  for (const std::string& machine : {directory_ + "/machine.json", directory_ + "/nowhere.json"}) {
+    set("UNISONO_MACHINE", machine);
+    World world(2);
+    world.run([](FakeHost& host, int rank) {
+      Job job(host);
+      Rank me{job, host, rank, 2};
+      for (int i = 0; i < 100; ++i) me.call(Operation::allreduce, 3);
+      job.finish();
+    });
+    const Json warnings = report()["warnings"];
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].get<std::string>().find("option machine '" + machine + "' is not used: "),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Jobs over the fake host that learn: what their tests have in common.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "runtime/job.h"
+#include "start_and_wait.h"
+
+namespace unisono::runtime {
+
+using host::fake::FakeHost;
+using host::fake::World;
+using Json = nlohmann::json;
+
+class LearningTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    clear_options();
+    char name[] = "/tmp/learning_test.XXXXXX";
+    directory_ = ::mkdtemp(name);
+    set("UNISONO_REPORT", directory_ + "/report.json");
+  }
+  void TearDown() override {
+    clear_options();
+    std::filesystem::remove_all(directory_);
+  }
+  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+  Json report() const { return Json::parse(std::ifstream(directory_ + "/report.json")); }
+  std::string directory_;
+};
+
+// What a rank does with what Unisono leaves to the host: the test stands for the host's collectives.
+struct Rank {
+  Job& job;
+  FakeHost& host;
+  int rank, size;
+  host::Comm comm = host.world();
+  std::vector<Outcome> outcomes{};
+
+  Outcome call(Operation operation, std::size_t count, bool is_blocking = true, double native_s = 1e-6) {
+    std::vector<std::int64_t> in(count, rank + 1), out(count);
+    const Call call{.operation = operation,
+                    .comm = comm,
+                    .send_buffer = in.data(),
+                    .recv_buffer = operation == Operation::bcast ? in.data() : out.data(),
+                    .send_count = count,
+                    .send_type = host::fake::datatype(ElementType::int64),
+                    .op = host::fake::op(ReduceOp::sum)};
+    int error = host::success;
+    const Outcome outcome = is_blocking ? job.collective(call, &error) : start_and_wait(job, call, &error);
+    EXPECT_EQ(error, host::success);
+    if (outcome == Outcome::native_timed) job.native_finished(call, native_s);
+    if (outcome == Outcome::done && operation == Operation::allreduce) {
+      EXPECT_EQ(out, std::vector<std::int64_t>(count, std::int64_t{size} * (size + 1) / 2));
+    }
+    if (outcome == Outcome::done && operation == Operation::bcast) {
+      EXPECT_EQ(in, std::vector<std::int64_t>(count, 1));
+    }
+    outcomes.push_back(outcome);
+    return outcome;
+  }
+};
+
+}  // namespace unisono::runtime

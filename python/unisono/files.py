@@ -28,10 +28,14 @@ def write_whole(file: Path, text: str) -> None:
         raise UnisonoError(f"cannot write {file}: {error.strerror}") from error
 
 
-def require_writable(file: Path) -> None:
-    """Ends the command where `file` could not be written, before there is anything to write."""
+def _require_regular(file: Path) -> None:
     if file.exists() and not file.is_file():
         raise UsageError(f"cannot write {file}: it is there and no regular file; name another one")
+
+
+def require_writable(file: Path) -> None:
+    """Ends the command where `file` could not be written, before there is anything to write."""
+    _require_regular(file)
     try:
         # As write_whole begins: only trying tells, root may seem to have every right.
         descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
@@ -70,6 +74,7 @@ def read_json(file: Path, otherwise: str) -> Any:
 def require_own(file: Path, schema: str) -> None:
     """Ends the command where `file` holds something else than what would be written there: an older one of the same kind may
     be replaced, and so may an empty file."""
+    _require_regular(file)  # which reading could wait for
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:

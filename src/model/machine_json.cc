@@ -205,10 +205,6 @@ ordered_json json_of(const SharedMemory& shared) {
           {"channel_bytes", json_of(shared.channel_bytes)}};
 }
 
-}  // namespace
-
-namespace {
-
 // Files that people write have none of this.
 ReadMachine with_facts(ReadMachine read, const ordered_json& json) {
   const ordered_json facts = json.value("measured", ordered_json());

@@ -346,7 +346,7 @@ tuning::Choice Job::choose(const tuning::Question& question) {
 void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
                  bool is_blocking, const tuning::Choice* learned) {
   tuning::Question asked = question(c, call, is_commutative, bytes, is_blocking);
-  asked.may_be_tested = is_blocking && may_be_tested(c, call.operation);
+  asked.may_be_tested = tuning::may_be_tested(options_, call.operation, is_blocking, c.is_reproducible);
   const bool is_learned = learned != nullptr && tuning::why_not_taken(*learned, asked).empty();
   entry.choice = std::make_unique<tuning::Choice>(is_learned ? *learned : choose(asked));
   entry.kind = kind_of(c, *entry.choice, asked.problem);

@@ -209,7 +209,6 @@ class Job {
   void say_open_regions();
 
   // job_startup_test.cc
-  bool may_be_tested(const Communicator& c, Operation operation) const;
   static bool is_worth_a_test(const tuning::Choice& choice);
   void test_at_start(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
                      std::int64_t bytes);

@@ -11,10 +11,6 @@
 #include "runtime/job.h"
 #include "tuning/crash_records.h"
 
-#ifndef UNISONO_VERSION
-#define UNISONO_VERSION "unknown"
-#endif
-
 namespace unisono::runtime {
 namespace {
 

@@ -10,10 +10,6 @@
 #include "runtime/report_learning.h"
 #include "tuning/table_files.h"
 
-#ifndef UNISONO_VERSION
-#define UNISONO_VERSION "unknown"
-#endif
-
 namespace unisono::runtime {
 namespace {
 

@@ -39,7 +39,7 @@ std::string measured_file(const std::string& cache) {
   return cache + "/machines/" + (name.empty() ? "machine" : name) + ".json";
 }
 
-// What was measured here at some time need not be of this job: `unisono tune` asks the same.
+// What was measured on this host at some time need not be good for this job.
 void refuse_what_is_of_no_use(model::ReadMachine* read, const std::string& mpi, bool has_network) {
   if (!read->machine) return;
   if (!read->mpi.empty() && read->mpi != mpi) {
@@ -81,7 +81,7 @@ void Job::find_machine() {
     if (!read.machine && !read.problem.empty()) {
       warnings_.push_back((is_given ? "option machine '" + options_.machine + "'" : "the machine's file") +
                           " is not used: " + read.problem);
-      // That the file is another MPI's is nobody's fault: the report alone says it.
+      // That what was measured here is not for this job is nobody's fault: the report alone says it.
       if (world_rank_ == 0 && read.mpi.empty()) log::warning(warnings_.back());
       if (is_given) return;
     }

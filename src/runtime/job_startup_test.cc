@@ -14,10 +14,6 @@
 #include "tuning/comparison.h"
 #include "tuning/table_files.h"
 
-#ifndef UNISONO_VERSION
-#define UNISONO_VERSION "unknown"
-#endif
-
 namespace unisono::runtime {
 namespace {
 
@@ -35,10 +31,6 @@ struct Job::Tested {
   CallClass entry;
   double time_s = 0;  // of a call, as agreed
 };
-
-bool Job::may_be_tested(const Communicator& c, Operation operation) const {
-  return options_.startup_test > 0 && !is_learning() && !has_uneven_blocks(operation) && !c.is_reproducible;
-}
 
 bool Job::is_worth_a_test(const tuning::Choice& choice) {
   const bool is_of_table = choice.source == tuning::application_source ||

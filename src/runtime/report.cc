@@ -18,10 +18,6 @@
 #include "runtime/call_queue.h"
 #include "runtime/report_learning.h"
 
-#ifndef UNISONO_VERSION
-#define UNISONO_VERSION "unknown"
-#endif
-
 namespace unisono::runtime {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/options.h"
 #include "tuning/size_class.h"
 
 namespace unisono::tuning {
@@ -51,6 +52,11 @@ std::string why_quarantined(const Choice& choice, const Question& question) {
 }
 
 }  // namespace
+
+bool may_be_tested(const Options& options, Operation operation, bool is_blocking, bool is_reproducible) {
+  return options.startup_test > 0 && options.learn == "off" && is_blocking && !has_uneven_blocks(operation) &&
+         !is_reproducible;
+}
 
 std::string why_not_taken(const Choice& choice, const Question& question) {
   if (choice.algorithm == nullptr)

@@ -16,6 +16,10 @@
 #include "schedule/program.h"
 #include "tuning/crash_records.h"
 
+namespace unisono {
+struct Options;
+}
+
 namespace unisono::tuning {
 
 struct Question {
@@ -75,6 +79,10 @@ class Chooser {
 inline constexpr std::string_view needs_progress =
     "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE "
     "(or UNISONO_PROGRESS=calls), and on communicators that have made a blocking or persistent call";
+
+// Do calls of this kind get tests at the start of a job (A10), by the options, where a table's rule is not
+// for just their case?
+bool may_be_tested(const Options& options, Operation operation, bool is_blocking, bool is_reproducible);
 
 // Why the choice may not be taken, as a clause ("needs several nodes, there is 1"); empty: it may.
 std::string why_not_taken(const Choice& choice, const Question& question);

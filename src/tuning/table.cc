@@ -348,9 +348,9 @@ std::string read_table_file(const std::string& file, std::string* text) {
     return file + " is no table: it has more than " + bytes_to_text(most_file_bytes) + " bytes";
   }
   errno = 0;
-  const std::optional<std::string> read = file_text(file);
+  std::optional<std::string> read = file_text(file);
   if (!read) return file + " cannot be read: " + std::strerror(errno);
-  *text = *read;
+  *text = *std::move(read);
   return {};
 }
 

@@ -251,6 +251,9 @@ class TestReport:
         answer = stage.unisono("run", "--report", "program.c", "mpirun", "./a")
         assert answer.returncode == 2
         assert "program.c is there and no unisono-report: it is not overwritten" in answer.stderr
+        assert stage.unisono("run", "--report", "/dev/stdin", "mpirun", "./a").returncode == 2
+        (stage.work / "page.html").write_text("<!DOCTYPE html>")
+        assert stage.unisono("run", "--dry-run", "--report", "page.html", "mpirun", "./a").returncode == 0
         (stage.work / "old.json").write_text((FIXTURES / "report.json").read_text())
         assert stage.unisono("run", "--report", "old.json", "mpirun", "./a").returncode == 0
 

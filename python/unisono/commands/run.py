@@ -190,7 +190,7 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
         status = process.supervise(job.prepare(words, {**settings, REPORT: str(report)}, verbose))
         _write_page(report, Path(wanted))
         ctx.exit(status)
-    if wanted and wanted != "-":
+    if wanted and wanted != "-" and not wanted.endswith(".html"):
         from unisono import files  # here, since most runs do without
 
         files.require_own(Path(wanted), "unisono-report")

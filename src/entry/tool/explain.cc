@@ -29,13 +29,13 @@ using tuning::TableJson;
 using tuning::TableRules;
 using tuning::Timed;
 
-constexpr int standard_ranks = 8, most_ranks = 1 << 20;
+constexpr int standard_ranks = 8;
 constexpr const char* standard_machine = "typical";
 
 Question question_from(const Arguments& arguments) {
   Question question;
   question.problem.operation = arguments.operation("operation");
-  question.problem.layout = chosen_layout(arguments, standard_ranks, most_ranks);
+  question.problem.layout = chosen_layout(arguments, standard_ranks, most_described_ranks);
   question.problem.size = question.problem.layout->size();
   const bool is_reducing = is_reduction(question.problem.operation);
   question.problem.is_reproducible = is_reducing && arguments.has("reproducible");
@@ -66,7 +66,8 @@ std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* 
   tuning::StorePlace place;
   if (arguments.has("mpi") && (arguments.has("cache") || !arguments.has("no-environment"))) {
     place = tuning::store_place(tuning::cache_directory(options->cache), tuning::machine_name(),
-                                arguments.text("mpi"), *chosen_layout(arguments, standard_ranks, most_ranks));
+                                arguments.text("mpi"),
+                                *chosen_layout(arguments, standard_ranks, most_described_ranks));
   }
   return tuning::read_table_texts(*options, place, warnings);
 }
@@ -209,9 +210,8 @@ int explain_decision(const std::vector<std::string>& words) {
   const std::vector<tuning::TableText> texts = table_texts(arguments, &options, &warnings);
   const tuning::LeftOut left_out = left_out_of(arguments, options);
   question.left_out = &left_out;
-  question.may_be_tested = options.learn == "off" && options.startup_test > 0 && question.is_blocking &&
-                           !has_uneven_blocks(question.problem.operation) &&
-                           !question.problem.is_reproducible;
+  question.may_be_tested = tuning::may_be_tested(options, question.problem.operation, question.is_blocking,
+                                                 arguments.has("reproducible"));
   const TableRules rules(tuning::tables_from(texts, &said));
   tuning::Decider decider =
       tuning::standard_decider(options.algorithm, tuning::tables_from(texts, &warnings), &warnings);

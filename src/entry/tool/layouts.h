@@ -11,6 +11,8 @@
 namespace unisono::entry {
 
 inline constexpr int most_ranks = 1024;
+// Where no program is drawn or proved.
+inline constexpr int most_described_ranks = 1 << 20;
 
 // The description that --topology names: a synthetic one, or a file.
 patterns::Topology topology_from(const std::string& text);

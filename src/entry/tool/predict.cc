@@ -28,7 +28,6 @@ using model::Prediction;
 using nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
-constexpr int most_predicted_ranks = 1 << 20;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
 
 std::int64_t bytes_of(const std::string& text, const std::string& what) {
@@ -119,7 +118,7 @@ int predict_algorithms(const std::vector<std::string>& words) {
   const Machine machine = chosen_machine(arguments.text("machine", model::default_machine().name));
   schedule::Problem problem;
   problem.operation = operation;
-  problem.layout = chosen_layout(arguments, 8, most_predicted_ranks);
+  problem.layout = chosen_layout(arguments, 8, most_described_ranks);
   problem.size = problem.layout->size();
   problem.root =
       static_cast<int>(arguments.number("root", 0, is_rooted(operation) ? problem.size - 1 : 0, 0));

@@ -29,22 +29,30 @@ Json slow_machine() {
   return machine;
 }
 
-TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
-  constexpr int size = 4;
-  std::ofstream(directory_ + "/slow.json") << slow_machine();
-  set("UNISONO_LEARN", "auto");
-  set("UNISONO_LEARN_BUDGET", "100");
-  std::map<std::string, std::size_t> tried;
-  for (const std::string& name : {std::string("none"), directory_ + "/slow.json"}) {
-    set("UNISONO_MACHINE", name);
+class LearningMachineTest : public LearningTest {
+ protected:
+  // Four ranks make allreduces that take the host a millisecond: how many candidates there were for them.
+  std::size_t candidates_of_job() const {
+    constexpr int size = 4;
+    set("UNISONO_LEARN", "auto");
+    set("UNISONO_LEARN_BUDGET", "100");
     World world(size);
-    world.run([&](FakeHost& host, int rank) {
+    world.run([](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, size};
       for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
       job.finish();
     });
-    tried[name] = report()["learning"][0]["candidates"].size();
+    return report()["learning"][0]["candidates"].size();
+  }
+};
+
+TEST_F(LearningMachineTest, WhatTheModelExpectsToBeSlowIsNotTried) {
+  std::ofstream(directory_ + "/slow.json") << slow_machine();
+  std::map<std::string, std::size_t> tried;
+  for (const std::string& name : {std::string("none"), directory_ + "/slow.json"}) {
+    set("UNISONO_MACHINE", name);
+    tried[name] = candidates_of_job();
     EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
   }
   EXPECT_EQ(tried[directory_ + "/slow.json"], 2u)
@@ -52,36 +60,23 @@ TEST_F(LearningTest, WhatTheModelExpectsToBeSlowIsNotTried) {
   EXPECT_GT(tried["none"], 2u);
 }
 
-TEST_F(LearningTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
-  constexpr int size = 4;
+TEST_F(LearningMachineTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
   std::filesystem::create_directory(directory_ + "/machines");
   std::ofstream(directory_ + "/machines/kept.json") << slow_machine();
-  set("UNISONO_LEARN", "auto");
-  set("UNISONO_LEARN_BUDGET", "100");
   set("UNISONO_CACHE", directory_);
   set("UNISONO_MACHINE", "kept");
-  World world(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, size};
-    for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
-    job.finish();
-  });
+  const std::size_t tried = candidates_of_job();
   EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
-  EXPECT_EQ(report()["learning"][0]["candidates"].size(), 2u)
-      << "the host's, and what would be used without learning";
+  EXPECT_EQ(tried, 2u) << "the host's, and what would be used without learning";
 }
 
 // Predictions go by the file of this host where nobody names one: if it was measured for jobs like this one.
-TEST_F(LearningTest, WhatWasMeasuredWithAnotherMpiIsNotUsed) {
-  constexpr int size = 4;
+TEST_F(LearningMachineTest, WhatWasMeasuredWithAnotherMpiIsNotUsed) {
   char host_name[256] = "";
   ASSERT_EQ(::gethostname(host_name, sizeof host_name - 1), 0);
   std::string name = std::string(host_name).substr(0, std::string(host_name).find('.'));
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_';
   std::filesystem::create_directory(directory_ + "/machines");
-  set("UNISONO_LEARN", "auto");
-  set("UNISONO_LEARN_BUDGET", "100");
   const auto tried = [&](const Json& measured) {
     Json machine = slow_machine();
     machine["measured"] = measured;
@@ -89,14 +84,7 @@ TEST_F(LearningTest, WhatWasMeasuredWithAnotherMpiIsNotUsed) {
     // Nothing is to be known from the run before.
     std::filesystem::remove_all(directory_ + "/tables");
     set("UNISONO_CACHE", directory_);
-    World world(size);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
-      Rank me{job, host, rank, size};
-      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
-      job.finish();
-    });
-    return report()["learning"][0]["candidates"].size();
+    return candidates_of_job();
   };
   const std::string own = "fake host, ranks as threads";
   EXPECT_EQ(tried({{"mpi", own}, {"is_steady", true}, {"not_measured", {"network"}}}), 2u);
@@ -107,7 +95,7 @@ TEST_F(LearningTest, WhatWasMeasuredWithAnotherMpiIsNotUsed) {
   EXPECT_NE(report()["warnings"].dump().find("measure again"), std::string::npos);
 }
 
-TEST_F(LearningTest, AMachineThatIsNoneIsSaid) {
+TEST_F(LearningMachineTest, AMachineThatIsNoneIsSaid) {
   std::ofstream(directory_ + "/machine.json") << "{}";
   set("UNISONO_LEARN", "auto");
   for (const std::string& machine : {directory_ + "/machine.json", directory_ + "/nowhere.json"}) {

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How communicators are made and go, natively and under Unisono."""
+
+from __future__ import annotations
+
+from harness import Runner, compile_program
+from mpis import Mpi
+
+
+def test_communicators_are_made_and_freed(mpi: Mpi, runner: Runner):
+    """The MPI passes by itself, and so it does under Unisono, which sets up each communicator at its first call."""
+    program = compile_program(mpi, "constructors.c")
+    assert runner.run(mpi, 2, [program], timeout=60).check().output == "OK\n"
+    assert runner.unisono(mpi, 2, [program], timeout=90).check().output == "OK\n"

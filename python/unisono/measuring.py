@@ -16,11 +16,13 @@ from typing import IO, Any
 import numpy as np
 
 from unisono import bench
+from unisono.budget import Budget
 from unisono.errors import UnisonoError
 from unisono.launch.process import cannot_start, ends_with_us
 
 _STARTING_TIMEOUT_S = 120
 _LEAST_ANSWER_TIMEOUT_S = 60
+_MOST_OVERTIME_S = 10  # of an answer, beyond the whole budget
 _MOST_TIMEOUT_S = 2_000_000  # milliseconds of it are an int
 # Open MPI 5's launcher delivers no more than the first 4 KiB of a line where rank 0 is on another node than the launcher.
 _MOST_REQUEST_BYTES = 3000
@@ -116,10 +118,12 @@ def _job_of(first: Mapping[str, Any]) -> tuple[int, int, int] | None:
 
 
 class Measurer:
-    """The job, as a context. `command` starts the benchmark program with --serve."""
+    """The job, as a context. `command` starts the benchmark program with --serve. No answer is waited for much longer than `budget`
+    lasts."""
 
-    def __init__(self, command: Sequence[str], seed: int = 0) -> None:
+    def __init__(self, command: Sequence[str], seed: int = 0, budget: Budget | None = None) -> None:
         self._random = np.random.default_rng(seed)
+        self._budget = budget
         try:
             self._process = subprocess.Popen(
                 list(command),
@@ -235,7 +239,10 @@ class Measurer:
             self._process.stdin.write(("\t".join(words) + "\n").encode())
         except OSError as error:
             raise JobError("the measuring job has ended", candidates) from error
-        return self._answer(_LEAST_ANSWER_TIMEOUT_S + 5 * seconds, candidates)
+        timeout_s = _LEAST_ANSWER_TIMEOUT_S + 5 * seconds
+        if self._budget is not None:
+            timeout_s = min(timeout_s, max(0.0, self._budget.left_s) + _MOST_OVERTIME_S)
+        return self._answer(timeout_s, candidates)
 
     def _answer(self, timeout_s: float, candidates: Sequence[str]) -> dict[str, Any]:
         """The next line that is an answer: launchers and MPIs may print others."""

@@ -17,6 +17,8 @@ from unisono.measuring import Place
 WITHOUT_SIZE = ("alltoallv", "alltoallw", "gatherv", "scatterv")
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan")
 TIE = 1.02
+# Beyond the sizes that were measured a rule holds where bytes do not count (up to a cache line), or nothing else does.
+_FEW_BYTES, _MANY_BYTES = 64, 64 << 10
 
 
 @dataclass
@@ -75,6 +77,13 @@ class Outcome:
         is_open = low is not None and high is not None and low * TIE < 1 < high / TIE
         return (low, high) if is_open and low is not None and high is not None else None
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether it is known what serves here. The own choice serves without a rule too, so that one is made of it where it is
+        known to be faster, or slower, than native; what replaces it is surely faster than the own choice."""
+        winner = self.winner()
+        return winner != self.cell.algorithm or self.undecided(winner) is None
+
     def winner(self) -> str:
         """The fastest; Unisono's own choice where nothing is faster than it beyond noise, and clearly so; else native where nothing
         is clearly faster than that."""
@@ -126,14 +135,14 @@ def no_limits(_operation: str, _algorithm: str, _ranks: int) -> int | None:
 def rules(
     outcomes: Sequence[Outcome], place: Place, limits: Limits = no_limits, shares_cores: bool | None = None
 ) -> list[dict[str, Any]]:
-    """One rule for each range of sizes that was tuned alike, for the layout that it was tuned on. `shares_cores`: whether ranks
-    of a node share cores; None: not known."""
+    """One rule for each range of sizes that was tuned alike, for the layout that it was tuned on. What is not decided is no rule.
+    `shares_cores`: whether ranks of a node share cores; None: not known."""
     found: list[dict[str, Any]] = []
     for operation in dict.fromkeys(o.operation for o in outcomes):
         of = sorted((o for o in outcomes if o.operation == operation), key=lambda o: o.bytes)
         conditions = _conditions(operation, place, shares_cores)
         if operation in WITHOUT_SIZE:
-            found.append(conditions | _for_all_sizes(of))
+            found += [conditions | rule for rule in _for_all_sizes(of)]
         else:
             found += [conditions | rule for rule in _by_size(of, limits, place.ranks)]
     least, most = place.ranks_per_node
@@ -162,25 +171,40 @@ def _conditions(operation: str, place: Place, shares_cores: bool | None) -> dict
 
 def _by_size(of: Sequence[Outcome], limits: Limits, ranks: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    low = 1
+    low = _first_byte(of[0])
     for i, outcome in enumerate(of):
         measured = _measured(outcome)
-        if outcome.operation == "barrier":
-            found.append(measured)
-            continue
         # Between two sizes the border is half the way in powers of two, or where the algorithm may not run any more: what has
-        # won at the next size serves those beyond. Beyond the last size what has won there does, but for the own choice: it
-        # is made anew for each size, so that the rule ends (and serves sizes near to it, as rules do).
-        if i + 1 < len(of):
-            high = _between(outcome.bytes, of[i + 1].bytes)
-        else:
-            high = outcome.bytes if measured["algorithm"] == outcome.cell.algorithm else None
+        # won at the next size serves those beyond.
+        high = _between(outcome.bytes, of[i + 1].bytes) if i + 1 < len(of) else _last_byte(outcome)
         limit = limits(outcome.operation, measured["algorithm"], ranks)
         if limit is not None and (high is None or limit < high):
             high = max(limit, outcome.bytes)
-        found.append({"bytes": [low, high], **measured, "measured_bytes": outcome.bytes})
+        if outcome.is_decided:
+            is_sized = outcome.operation != "barrier"
+            sizes = {"bytes": [low, high], "measured_bytes": outcome.bytes} if is_sized else {}
+            found.append(measured | sizes)
         low = (high or 0) + 1
     return found
+
+
+# Outside of the sizes that were measured the first rule and the last one end with their own size class (and serve sizes near to
+# it, as rules do), but where what holds for that class holds for all beyond. The own choice is made anew for each size.
+
+
+def _first_byte(outcome: Outcome) -> int:
+    is_for_all_below = outcome.bytes <= _FEW_BYTES and outcome.winner() != outcome.cell.algorithm
+    return 1 if is_for_all_below else _class_end(outcome.bytes) // 2 + 1
+
+
+def _last_byte(outcome: Outcome) -> int | None:
+    is_for_all_above = outcome.bytes >= _MANY_BYTES and outcome.winner() != outcome.cell.algorithm
+    return None if is_for_all_above else _class_end(outcome.bytes)
+
+
+def _class_end(size: int) -> int:
+    """The largest size of its class, by which rules go: a power of two."""
+    return 1 << (size - 1).bit_length() if size > 0 else 0
 
 
 def _between(low: int, high: int) -> int:
@@ -203,7 +227,7 @@ def _undecided_text(outcome: Outcome, name: str) -> str:
     if between is None:
         return ""
     low, high = between
-    return f"not decided: {low:.2f} to {high:.2f} times as fast as native"
+    return f"faster than {outcome.cell.algorithm}; not decided: {low:.2f} to {high:.2f} times as fast as native"
 
 
 def _timed(outcome: Outcome, name: str) -> dict[str, Any]:
@@ -230,16 +254,21 @@ def winner_at_all(of: Sequence[Outcome]) -> str:
     return choose({name: [o.speedup(name) for o in of] for name in everywhere}, of[0].cell.algorithm)
 
 
-def _for_all_sizes(of: Sequence[Outcome]) -> dict[str, Any]:
-    """Ranks cannot choose by size: what is no slower than the MPI at any of them, and the best in the mean."""
+def _for_all_sizes(of: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Ranks cannot choose by size: what is no slower than the MPI at any of them, and the best in the mean. None where that is
+    decided at no size."""
     winner = winner_at_all(of)
+    if all(o.undecided(winner) and o.cell.algorithm == winner for o in of):
+        return []
     sizes = ", ".join(f"{o.bytes}: {o.speedup(winner):.2f}" for o in of)
-    return {
-        "algorithm": winner,
-        "samples": sum(o.cell.samples for o in of),
-        "origin": "measured",
-        "note": f"over native at mean blocks of {sizes}",
-    }
+    return [
+        {
+            "algorithm": winner,
+            "samples": sum(o.cell.samples for o in of),
+            "origin": "measured",
+            "note": f"over native at mean blocks of {sizes}",
+        }
+    ]
 
 
 def _rounded(seconds: float) -> float:

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from unisono import bench, decision_table, files, machine_measuring, machines, tool, tuning
+from unisono.budget import Budget
 from unisono.commands import tune_machine
 from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
 from unisono.commands.cells import planned
@@ -75,7 +76,7 @@ def _communicators(context: click.Context, parameter: click.Parameter, value: st
     help="measure: find what messages and shared memory cost here, and write a machine's file in the place of a table.",
 )
 @click.option("--name", help="With --only measure: the machine's name  [default: the host's].")
-@click.option("--budget", default="5m", show_default=True, help="Time for all of it: 90s, 5m, 1h.")
+@click.option("--budget", default="5m", show_default=True, help="Time for all of it, from the command's start: 90s, 5m, 1h. What it does not suffice for is left for the next run.")
 @click.option(
     "--operation", "operations", default=",".join(bench.OPERATIONS), help="Operations, separated by commas."
 )
@@ -178,12 +179,12 @@ def command(
       unisono tune --only measure --plot machine.svg -- mpirun -n 8
       unisono predict allreduce --layout 64x8 --machine $(hostname -s)
     """
+    time = Budget(budget_in_seconds(budget))  # from here on
     settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off"}
     _require_real_layout(settings)
     if only is not None:
         _require_of_measuring(context)
     picture_name(plot)
-    budget_s = budget_in_seconds(budget)
     written_by = shlex.join(["unisono", "tune", *given_words(context), "--", *launcher])
     target = output or (Path("unisono-table.json") if only is None else None)
     if target is not None:
@@ -198,7 +199,7 @@ def command(
                     launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
                 ),
                 written_by,
-                budget_s,
+                time,
                 machine or "typical",
                 name,
                 output,
@@ -236,7 +237,7 @@ def command(
         whole.unfinished.forget()
     whole.say_damage()
     with _interruptible(whole.interrupted_text):
-        whole.go(budget_s)
+        whole.go(time)
     whole.write_table(written_by)
     if not prove:
         whole.drop_kept()

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from unisono import decision_table, files, tables, tuning
+from unisono.budget import Budget
 from unisono.commands.tune_run import Asked, LeftOut, TuningRun, cells_text
 from unisono.machine import processor_name
 from unisono.measuring import Place
@@ -37,12 +38,14 @@ class Tuning:
                 err=True,
             )
 
-    def go(self, budget_s: float) -> None:
+    def go(self, budget: Budget) -> None:
         """Each part has its share of the time that those before it have left."""
         while self.left:
             part = self.left[0]
             try:
-                part.go(budget_s / len(self.left))
+                if self.done and budget.is_spent and not part.tuner.is_exhaustive:
+                    raise LeftOut("there was no time for it; give a larger --budget")
+                part.go(budget.part(1 / len(self.left)))
             except LeftOut as why:
                 click.echo(f"unisono: --comm {part.comm} is left out: {why}", err=True)
                 if len(self.left) == 1 and not self.done:
@@ -51,7 +54,6 @@ class Tuning:
                 assert part.place is not None
                 self.done.append(part)
                 self.known.append(part.place)
-                budget_s = max(budget_s - sum(outcome.seconds for outcome in part.outcomes), 0.0)
             self.left.pop(0)
 
     @property
@@ -129,5 +131,6 @@ def _undecided_text(undecided: Sequence[tuning.Outcome]) -> str:
     larger = f", or for {cells_text(cut_short)} whose time was up a larger --budget," if cut_short else ""
     return (
         "not decided: the 95 % interval of how many times as fast as native leaves open which of both is faster: they are too close, "
-        f"or the times too noisy, to tell in {count} samples. A quieter machine{larger} may tell."
+        f"or the times too noisy, to tell in {count} samples. A quieter machine{larger} may tell. Where that is Unisono's own choice "
+        "the table has no rule."
     )

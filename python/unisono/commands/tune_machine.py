@@ -13,19 +13,21 @@ from typing import Any
 import click
 
 from unisono import machine_costs, machine_fit, machine_measuring, machines, tables, tool
+from unisono.budget import Budget
 from unisono.errors import UnisonoError
 from unisono.measuring import Measurer, Place
 
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
 COLLECTIVE_SIZES = (8, 4 << 10, 256 << 10)
 _BY_SHARED_MEMORY = ("fused", "shared", "single_copy")
-_SHARE_OF_COLLECTIVES = 0.25  # of the time
+_SHARE_OF_COLLECTIVES = 0.25  # of the time, with what is predicted of what was measured
+_SHARE_OF_FITTING = 0.1  # the latter alone
 
 
 def command(
     words: Sequence[str],
     command_line: str,
-    budget_s: float,
+    budget: Budget,
     base: str,
     name: str | None,
     output: Path | None,
@@ -35,7 +37,7 @@ def command(
     """Measure with the job that `words` starts, write the machine's file, and say what it holds. `command_line` is what was asked."""
     base_machine = machine_measuring.read_base(base)
     start = time.monotonic()
-    with Measurer(words) as job, tables.progress() as progress:
+    with Measurer(words, budget=budget) as job, tables.progress() as progress:
         place = job.place
         questions = machine_measuring.questions_for(place)
         if not questions:
@@ -47,13 +49,13 @@ def command(
             done = questions.index(question) + 1
             progress.update(task, completed=done, description=f"{question.group}: {question.what} {size}")
 
-        share = 1 - _SHARE_OF_COLLECTIVES if place.nodes == 1 else 1.0
+        share = 1 - (_SHARE_OF_COLLECTIVES if place.nodes == 1 else _SHARE_OF_FITTING)
         facts = {
             "host": socket.gethostname(),
             "command": command_line,
         }
-        document = machine_measuring.describe(job, base_machine, share * budget_s, facts, show)
-        collectives = _collectives(job, place, budget_s - (time.monotonic() - start))
+        document = machine_measuring.describe(job, base_machine, share * budget.left_s, facts, show)
+        collectives = _collectives(job, place, budget)
     document["name"] = name or machines.own_name()
     document["measured"]["seconds"] = round(time.monotonic() - start)
     document["findings"]["collectives"] = collectives
@@ -77,7 +79,7 @@ def _short(document: Mapping[str, Any], output: Path | None) -> str:
     return str(output or document["name"])
 
 
-def _collectives(job: Measurer, place: Place, seconds: float) -> list[dict[str, Any]]:
+def _collectives(job: Measurer, place: Place, budget: Budget) -> list[dict[str, Any]]:
     """5.3.1 (6): collectives by shared memory alone, which one node's jobs have."""
     if place.nodes > 1:
         return []
@@ -85,9 +87,10 @@ def _collectives(job: Measurer, place: Place, seconds: float) -> list[dict[str, 
     cells = [
         (name, size) for name in COLLECTIVES for size in (COLLECTIVE_SIZES if name != "barrier" else (0,))
     ]
-    end = time.monotonic() + max(0.0, seconds)
     for number, (name, size) in enumerate(cells):
-        share = max(0.01, (end - time.monotonic()) / (len(cells) - number))
+        if budget.is_spent:
+            break
+        share = max(0.01, budget.left_s / (len(cells) - number))
         cell = job.compare(
             name, size, [a for a in _BY_SHARED_MEMORY if name != "barrier" or a != "single_copy"], share
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import click
 
 from unisono import proof, tables
+from unisono.budget import Budget
 from unisono.commands.tune_all import Tuning
 from unisono.commands.tune_run import WORLD, TuningRun
 from unisono.errors import UnisonoError
@@ -43,7 +44,7 @@ class Proof:
             search = TuningRun(self.tuned.asked, part.comm, plan, True, title="searching")
             self.searches.append(search)
             search.tuner.failed = part.tuner.failed
-            search.go(part.budget_s)
+            search.go(Budget(part.budget.seconds))
             self._compare(part, search)
         if not self.cells:
             raise UnisonoError("there is nothing to prove: of the operations tuned no decision goes by size")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from unisono import (
     tool,
     tuning,
 )
+from unisono.budget import Budget
 from unisono.commands.cells import cells_named
 from unisono.errors import UnisonoError
 from unisono.measuring import JobError, Measurer, Place
@@ -78,7 +78,7 @@ class TuningRun:
         self.comm = comm
         self.unfinished = Unfinished(asked.output)
         self.plan = plan
-        self.budget_s = 0.0
+        self.budget = Budget(0)
         self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive)
         self.known = known
         self.title = title
@@ -87,20 +87,21 @@ class TuningRun:
         self.question: Mapping[str, object] = {}
         self.troubles: list[str] = []
         self.left_out: list[tuple[str, int]] = []
+        self.overtimes: list[tuple[int, float]] = []  # sizes of cells, and by how much they were late
 
     def words(self, **settings: str) -> list[str]:
         """Of a job that measures what it is asked for, of this plan."""
         sizes = ",".join(map(str, sorted({size for _, size in self.plan})))
         return self.asked.words(["--serve", "--comm", self.comm, "--sizes", sizes], settings)
 
-    def go(self, budget_s: float) -> None:
-        self.budget_s = budget_s
+    def go(self, budget: Budget) -> None:
+        self.budget = budget
         with tables.progress() as progress:
             task = progress.add_task(self.title, total=len(self.plan))
             failures = 0
-            while failures < _MOST_FAILURES:
+            while failures < _MOST_FAILURES and not (failures > 0 and self._is_time_up()):
                 try:
-                    with Measurer(self.words()) as job:
+                    with Measurer(self.words(), budget=self._limit()) as job:
                         self._begin(job.place)
                         self._cells(job, progress, task)
                     return
@@ -108,10 +109,27 @@ class TuningRun:
                     failures += 1
                     if self.place is None:
                         raise
-                    self._note(error)
-        raise UnisonoError(
-            f"the measuring job has failed {failures} times; what was measured before is kept, and the same command goes on"
-        )
+                    if not self._is_time_up():
+                        self._note(error)
+        if not self.outcomes and self._is_time_up():
+            raise UnisonoError("the budget was spent before anything was measured: give a larger --budget")
+        if not self._is_time_up():
+            raise UnisonoError(
+                f"the measuring job has failed {failures} times; what was measured before is kept, and the same command goes on"
+            )
+
+    def _limit(self) -> Budget | None:
+        """An exhaustive search takes whatever time it takes."""
+        return None if self.tuner.is_exhaustive else self.budget
+
+    def _is_time_up(self) -> bool:
+        limit = self._limit()
+        return limit is not None and limit.is_spent
+
+    @property
+    def not_reached(self) -> list[tuple[str, int]]:
+        """Cells that the budget had no time for."""
+        return self._left() if self.place is not None else []
 
     def _begin(self, place: Place) -> None:
         if self.place is not None:
@@ -126,7 +144,7 @@ class TuningRun:
         if machine is not None and machine != NO_MACHINE:
             self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
             self.tuner.expected = Predictions(
-                str(machine), place.predicted_layout, self.plan, _PREDICTING_SHARE * self.budget_s
+                str(machine), place.predicted_layout, self.plan, _PREDICTING_SHARE * self.budget.seconds
             )
             if named is None and not self.known and not self.tuner.is_exhaustive:
                 click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
@@ -179,14 +197,23 @@ class TuningRun:
     def _cells(self, job: Measurer, progress: Progress, task: TaskID) -> None:
         left = self._left()
         progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))
-        end = time.monotonic() + self.budget_s - sum(outcome.seconds for outcome in self.outcomes)
         for number, (operation, size) in enumerate(left):
             of = f"{self.comm}: " if self.comm != WORLD else ""
             progress.update(task, description=f"{of}{operation} {tables.bytes_text(size)}")
-            share_s = (end - time.monotonic()) / (len(left) - number)
-            self.outcomes.append(self.tuner.tune(job, operation, size, max(share_s, _LEAST_CELL_S)))
+            share_s = self.budget.left_s / (len(left) - number)
+            free_s = self.budget.left_s - self._overtime_s(size)
+            if not self.tuner.is_exhaustive and self.outcomes and free_s <= 0:
+                continue  # a smaller one may still have time
+            allowed_s = max(min(share_s, free_s), _LEAST_CELL_S)
+            start_s = self.budget.left_s
+            self.outcomes.append(self.tuner.tune(job, operation, size, allowed_s))
+            self.overtimes.append((size, start_s - self.budget.left_s - allowed_s))
             self._keep()
             progress.advance(task)
+
+    def _overtime_s(self, size: int) -> float:
+        """How much longer than allowed a cell may take: what those have that were no larger."""
+        return max((0.0, *(seconds for of, seconds in self.overtimes if of <= size)))
 
     def _read_kept(self) -> None:
         """Go on with what an interrupted run has left that asked the same."""
@@ -231,7 +258,9 @@ class TuningRun:
         return tuning.winner_at_all(together) if together else outcome.winner()
 
     def drop_kept(self) -> None:
-        """What stands in the table now."""
+        """What stands in the table now; where more is to come it waits for that."""
+        if self.not_reached:
+            return
         self.unfinished.drop(self.question, {(outcome.operation, outcome.bytes) for outcome in self.outcomes})
 
     def say(self, console: Console) -> bool:
@@ -250,6 +279,11 @@ class TuningRun:
         )
         if self.left_out:
             console.print(f"left out: {self._left_out_text()}", soft_wrap=True)
+        if self.not_reached:
+            console.print(
+                f"no time for: {cells_named(self.not_reached)}; the same command goes on there, with this --budget anew or a larger one",
+                soft_wrap=True,
+            )
         shared = [name for name, outcomes in self._decided_together().items() if len(outcomes) > 1]
         if shared:
             console.print(

@@ -40,6 +40,7 @@ import job  # noqa: E402
 import mpis  # noqa: E402
 from demonstration.programs import COMPILER_FLAGS  # noqa: E402
 from harness import COMPILED, Cluster, is_outdated  # noqa: E402
+from lists import AddUp  # noqa: E402
 from unisono import bench  # noqa: E402
 
 PROGRAMS = ROOT / "benchmarks/applications"
@@ -177,7 +178,9 @@ def parsed() -> argparse.Namespace:
     )
     # Debian's LAMMPS is linked with Open MPI 4.
     parser.add_argument("--mpi", default="openmpi4", choices=[mpi.name for mpi in mpis.ALL])
-    parser.add_argument("--only", default="fft,md,cg,nbody", help="applications, separated by commas")
+    parser.add_argument(
+        "--only", action=AddUp, default="fft,md,cg,nbody", help="applications, separated by commas"
+    )
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--ppn", type=int, default=2, help="ranks on each node")
     parser.add_argument("--rate", default="1gbit")

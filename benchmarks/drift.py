@@ -37,6 +37,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
 import job  # noqa: E402
 import mpis  # noqa: E402
 from harness import COMPILED, SHIM, Cluster, is_outdated  # noqa: E402
+from lists import AddUp  # noqa: E402
 from unisono import tables  # noqa: E402
 
 SOURCES = [ROOT / "benchmarks/drift.c", ROOT / "benchmarks/operations.h"]
@@ -170,7 +171,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--operation", default="allreduce")
     parser.add_argument("--bytes", type=int, default=65536)
     parser.add_argument("--calls", type=int, default=4000)
-    parser.add_argument("--rates", default="1gbit,50mbit", help="before and after half of the calls")
+    parser.add_argument(
+        "--rates", action=AddUp, default="1gbit,50mbit", help="before and after half of the calls"
+    )
     parser.add_argument("--factor", type=int, default=16, help="option learn_factor")
     parser.add_argument("--budget", type=float, default=5, help="option learn_budget, percent")
     parser.add_argument("--alone", type=int, default=200, help="calls of each choice alone; 0: none")

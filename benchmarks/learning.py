@@ -30,6 +30,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
 import job  # noqa: E402
 import mpis  # noqa: E402
 from harness import COMPILED, SHIM, is_outdated  # noqa: E402
+from lists import AddUp  # noqa: E402
 from unisono import tables  # noqa: E402
 
 SOURCES = [ROOT / "benchmarks/learning.c", ROOT / "benchmarks/operations.h"]
@@ -152,9 +153,12 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--divide", type=int, default=1, help="make so many times fewer calls")
-    parser.add_argument("--modes", default=",".join(MODES), help="ways of learning, separated by commas")
+    parser.add_argument(
+        "--modes", action=AddUp, default=",".join(MODES), help="ways of learning, separated by commas"
+    )
     parser.add_argument(
         "--cells",
+        action=AddUp,
         default=",".join(OPERATIONS),
         help="operations, or OPERATION:BYTES, separated by commas",
     )

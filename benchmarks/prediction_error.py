@@ -31,6 +31,7 @@ from side_by_side import ROOT
 # isort: split
 import mpis
 from harness import Cluster
+from lists import AddUp
 from mpis import Layout
 from unisono import candidates, files, machine_measuring, machines, model_fit, tool
 from unisono.machine_costs import Marker
@@ -165,7 +166,9 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, default=2, help="on this machine (default 2)")
     parser.add_argument("--cluster", action="store_true", help="4 emulated nodes of 2 ranks instead")
     parser.add_argument("--rate", default="1gbit", help="of each node's link (default 1gbit)")
-    parser.add_argument("--operation", default="barrier,bcast,reduce,allreduce,allgather,alltoall")
+    parser.add_argument(
+        "--operation", action=AddUp, default="barrier,bcast,reduce,allreduce,allgather,alltoall"
+    )
     parser.add_argument("--seconds", type=float, default=0.15, help="for eight algorithms (default 0.15)")
     parser.add_argument(
         "--budget", type=float, default=25, help="seconds for describing the machine (default 25)"

@@ -33,6 +33,7 @@ from side_by_side import ROOT
 # isort: split
 import mpis
 from harness import Cluster
+from lists import AddUp
 from mpis import Layout, Mpi
 from rich.progress import Progress
 from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
@@ -285,10 +286,11 @@ def main() -> int:
     )
     parser.add_argument("--mpi", choices=[m.name for m in mpis.ALL], default="openmpi5")
     parser.add_argument("--layout", action="append", choices=list(LAYOUTS), help="default: all")
-    parser.add_argument("--operation", default=OPERATIONS, help=f"default: {OPERATIONS}")
+    parser.add_argument("--operation", action=AddUp, default=OPERATIONS, help=f"default: {OPERATIONS}")
     sizes = ",".join(map(tables.bytes_text, SIZES))
     parser.add_argument(
         "--size",
+        action=AddUp,
         type=byte_counts,
         default=list(SIZES),
         metavar="SIZES",

@@ -227,7 +227,9 @@ def _undecided_text(outcome: Outcome, name: str) -> str:
     if between is None:
         return ""
     low, high = between
-    return f"faster than {outcome.cell.algorithm}; not decided: {low:.2f} to {high:.2f} times as fast as native"
+    return (
+        f"faster than {outcome.cell.algorithm}; not decided: {low:.2f} to {high:.2f} times as fast as native"
+    )
 
 
 def _timed(outcome: Outcome, name: str) -> dict[str, Any]:

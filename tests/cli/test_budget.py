@@ -69,7 +69,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def tuned(path: Path, clock: Clock, budget_s: float, kinds: Sequence[str] = ("world",)) -> tuple[Tuning, float]:
+def tuned(
+    path: Path, clock: Clock, budget_s: float, kinds: Sequence[str] = ("world",)
+) -> tuple[Tuning, float]:
     """A tuning, and how long it took."""
     plan = [(operation, size) for operation in ("bcast", "gatherv") for size in SIZES]
     asked = Asked(path / "table.json", "none", {}, lambda *_: [])
@@ -81,7 +83,9 @@ def tuned(path: Path, clock: Clock, budget_s: float, kinds: Sequence[str] = ("wo
 
 @pytest.mark.parametrize("budget_s", [10, 60, 300])
 @pytest.mark.parametrize("call_s", [0.0, 0.05, 0.5])
-def test_a_budget_is_kept(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, budget_s: float, call_s: float):
+def test_a_budget_is_kept(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, budget_s: float, call_s: float
+):
     monkeypatch.setattr(SlowMachine, "call_s", call_s)
     whole, took_s = tuned(tmp_path, clock, budget_s)
     # The first cell of its size says how much longer than allowed such a cell takes.

@@ -32,6 +32,7 @@ import mpis  # noqa: E402
 from cells import BAD, NATIVE, UNDER_UNISONO, Outcomes, Place, Store  # noqa: E402
 from document import Document  # noqa: E402
 from jobs import Jobs  # noqa: E402
+from lists import AddUp  # noqa: E402
 from mpis import Mpi  # noqa: E402
 from registry import SUITES  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -70,9 +71,15 @@ def parse() -> argparse.Namespace:
     def numbers(text: str) -> list[int]:
         return [int(word) for word in text.split(",")]
 
-    parser.add_argument("--suite", type=names, default=list(SUITES), help=f"of {', '.join(SUITES)}")
-    parser.add_argument("--mpi", type=names, default=list(mpis.BY_NAME), help=f"of {', '.join(mpis.BY_NAME)}")
-    parser.add_argument("--ranks", type=numbers, default=[], help="only with these numbers of ranks")
+    parser.add_argument(
+        "--suite", action=AddUp, type=names, default=list(SUITES), help=f"of {', '.join(SUITES)}"
+    )
+    parser.add_argument(
+        "--mpi", action=AddUp, type=names, default=list(mpis.BY_NAME), help=f"of {', '.join(mpis.BY_NAME)}"
+    )
+    parser.add_argument(
+        "--ranks", action=AddUp, type=numbers, default=[], help="only with these numbers of ranks"
+    )
     parser.add_argument(
         "--variant",
         type=names,

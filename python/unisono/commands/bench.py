@@ -14,6 +14,7 @@ import click
 from unisono import bench, candidates, files, tables, tool
 from unisono.commands.cells import planned
 from unisono.commands.given import require_algorithms, require_sensible
+from unisono.commands.lists import ListOption
 from unisono.errors import UnisonoError
 from unisono.launch.job import settings_from_environment
 
@@ -63,10 +64,19 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
 
 @click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
 @click.option(
-    "--operation", "operations", default=",".join(bench.OPERATIONS), help="Operations, separated by commas."
+    "--operation",
+    "operations",
+    cls=ListOption,
+    default=",".join(bench.OPERATIONS),
+    help="Operations, separated by commas.",
 )
 @click.option(
-    "--size", "sizes", default=_DEFAULT_SIZES, show_default=True, help="Message sizes, separated by commas."
+    "--size",
+    "sizes",
+    cls=ListOption,
+    default=_DEFAULT_SIZES,
+    show_default=True,
+    help="Message sizes, separated by commas.",
 )
 @click.option(
     "--precision",
@@ -90,10 +100,13 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     show_default=True,
     help="Most time for a cell.",
 )
-@click.option("--algorithm", default="", help="Force algorithms, as in `unisono run --algorithm`.")
+@click.option(
+    "--algorithm", cls=ListOption, default="", help="Force algorithms, as in `unisono run --algorithm`."
+)
 @click.option(
     "--try",
     "tried",
+    cls=ListOption,
     default="",
     metavar="ALGORITHMS",
     help="Try algorithms beside Unisono's own choice: `all`, `best` (all, with several parameters each), or names as in "

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from unisono import candidates, machines, model_fit, tables, tool
 from unisono.commands.bench import size_in_bytes
+from unisono.commands.lists import ListOption
 from unisono.errors import UsageError
 
 _MODELS = ("hockney", "logp", "loggp", "plogp")
@@ -37,6 +38,7 @@ _STANDARD_S = 10.0
 @click.option(
     "--size",
     "sizes",
+    cls=ListOption,
     default=_DEFAULT_SIZES,
     show_default=True,
     help="Message sizes, separated by commas; of operations on blocks, the size of a block.",
@@ -50,6 +52,7 @@ _STANDARD_S = 10.0
 )
 @click.option(
     "--algorithms",
+    cls=ListOption,
     metavar="NAMES",
     help="Only these, with parameters: ring(segment=64K),native  [default: all]",
 )

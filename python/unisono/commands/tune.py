@@ -19,6 +19,7 @@ from unisono.commands import tune_machine
 from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
 from unisono.commands.cells import planned
 from unisono.commands.given import given_words
+from unisono.commands.lists import ListOption
 from unisono.commands.tune_all import Tuning
 from unisono.commands.tune_proof import Proof
 from unisono.commands.tune_run import NO_MACHINE, WORLD, Asked
@@ -76,16 +77,31 @@ def _communicators(context: click.Context, parameter: click.Parameter, value: st
     help="measure: find what messages and shared memory cost here, and write a machine's file in the place of a table.",
 )
 @click.option("--name", help="With --only measure: the machine's name  [default: the host's].")
-@click.option("--budget", default="5m", show_default=True, help="Time for all of it, from the command's start: 90s, 5m, 1h. What it does not suffice for is left for the next run.")
 @click.option(
-    "--operation", "operations", default=",".join(bench.OPERATIONS), help="Operations, separated by commas."
+    "--budget",
+    default="5m",
+    show_default=True,
+    help="Time for all of it, from the command's start: 90s, 5m, 1h. What it does not suffice for is left for the next run.",
 )
 @click.option(
-    "--size", "sizes", default=_SIZES, show_default=True, help="Message sizes, separated by commas."
+    "--operation",
+    "operations",
+    cls=ListOption,
+    default=",".join(bench.OPERATIONS),
+    help="Operations, separated by commas.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    cls=ListOption,
+    default=_SIZES,
+    show_default=True,
+    help="Message sizes, separated by commas.",
 )
 @click.option(
     "--comm",
     "comms",
+    cls=ListOption,
     default=WORLD,
     show_default=True,
     metavar="LAYOUTS",

@@ -90,8 +90,7 @@ void LiveSteps::plan(const std::vector<Stage>& stages) {
     StageUse& use = uses_.emplace_back();
     const bool has_channel = stage.shared != SharedMode::none;
     const std::int64_t lane = has_channel ? lane_bytes(stage, size_.channel_bytes, local_size_) : 0;
-    use.pieces = static_cast<std::int32_t>(schedule::piece_count(
-        stage, units_, static_cast<std::size_t>(size_.element_bytes), static_cast<std::size_t>(lane)));
+    use.pieces = piece_count(stage, lane);
     use.window = std::clamp(stage.window, 1, 64);
     use.ticks = stage.ticks;
     use.buffers = std::max(1, stage.buffers);
@@ -103,6 +102,22 @@ void LiveSteps::plan(const std::vector<Stage>& stages) {
     use.has_node_steps = has_node_steps(stage);
   }
   channels_ = static_cast<int>(next_piece.size());
+}
+
+// A segment, or a lane, holds the more elements the less of each is moved.
+std::int32_t LiveSteps::piece_count(const Stage& stage, std::int64_t lane) const {
+  const auto element_bytes = static_cast<std::size_t>(size_.element_bytes);
+  if (size_.share >= 1) {
+    return static_cast<std::int32_t>(
+        schedule::piece_count(stage, units_, element_bytes, static_cast<std::size_t>(lane)));
+  }
+  const auto enlarged = [&](auto bytes) {
+    constexpr double most = 1e18;
+    return static_cast<std::size_t>(std::min(most, static_cast<double>(bytes) / size_.share));
+  };
+  Stage larger = stage;
+  larger.segment_bytes = static_cast<decltype(larger.segment_bytes)>(enlarged(stage.segment_bytes));
+  return static_cast<std::int32_t>(schedule::piece_count(larger, units_, element_bytes, enlarged(lane)));
 }
 
 bool LiveSteps::has_node_steps(const Stage& stage) const {

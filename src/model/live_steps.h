@@ -20,6 +20,14 @@ struct CallSize {
   std::int64_t elements = 0;
   std::int64_t element_bytes = 1;
   std::int64_t channel_bytes = 0;  // of a channel, all local ranks together
+  // Of the bytes of each element that are moved: less than 1 where there are more elements than the call has,
+  // so that all parts are equally long (symmetry.h).
+  double share = 1;
+
+  std::int64_t bytes_of(std::int64_t some) const {
+    const std::int64_t bytes = some * element_bytes;
+    return share >= 1 ? bytes : static_cast<std::int64_t>(static_cast<double>(bytes) * share + 0.5);
+  }
 };
 
 // What a step touches of the rank's own memory.
@@ -125,6 +133,7 @@ class LiveSteps {
   LiveSteps(const schedule::Problem& problem, const CallSize& size, int local_size)
       : problem_(problem), size_(size), local_size_(local_size), units_(size.elements) {}
   void plan(const std::vector<schedule::Stage>& stages);
+  std::int32_t piece_count(const schedule::Stage& stage, std::int64_t lane) const;
   bool has_node_steps(const schedule::Stage& stage) const;
   int most_waiting() const;
   void number_messages(std::int32_t first);

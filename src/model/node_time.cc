@@ -41,7 +41,7 @@ double VirtualRun::moving_us(const LiveStep& step, std::int64_t bytes) const {
 
 void VirtualRun::move_data(int index, std::int32_t number, std::int32_t piece, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  const std::int64_t bytes = step.elements_of(piece) * size_.element_bytes;
+  const std::int64_t bytes = size_.bytes_of(step.elements_of(piece));
   if (bytes == 0) return push_finish(index, number, piece, us);
   const double cost = moving_us(step, bytes);
   const double begins = take_core(index, us, cost);
@@ -144,8 +144,7 @@ bool VirtualRun::has_heard(const Fused& fused, const LiveStep& step, int index) 
 // What the rank has to say it writes at once; then it waits for those that it needs.
 void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  const std::int64_t bytes =
-      step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
+  const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : size_.bytes_of(step.elements_of(0));
   const bool is_at_peer = crew_.local_rank_of[static_cast<std::size_t>(index)] == step.peer;
   const int local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
   const bool is_writing = has_one_source(step.kind) ? is_at_peer : !(has_one_sink(step.kind) && is_at_peer);
@@ -198,8 +197,7 @@ void VirtualRun::enter_fused(int index, std::int32_t operation, std::int32_t loc
 
 void VirtualRun::read_fused(int index, std::int32_t number, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  const std::int64_t bytes =
-      step.kind == StepKind::node_barrier ? 0 : step.elements_of(0) * size_.element_bytes;
+  const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : size_.bytes_of(step.elements_of(0));
   const bool is_in_blocks =
       step.kind == StepKind::node_alltoall || step.kind == StepKind::node_reduce_scatter;
   const std::int64_t own = is_in_blocks ? bytes / locals_of(index) : bytes;

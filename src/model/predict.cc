@@ -21,8 +21,7 @@ using schedule::Program;
 
 namespace {
 
-// From so many steps on one node is run for all, where that is the same.
-constexpr std::int64_t many_steps = 400'000;
+constexpr std::int64_t many_steps = standard_many_steps;
 
 // Where ranks share cores, short calls follow each other without all ranks having had a turn in between: what
 // a loop of them takes is no more than a part of what one by itself does, or a half where all wait for all.
@@ -105,7 +104,8 @@ Prediction run(const Candidate& candidate, const Problem& problem, const CallSiz
   const CallSize equal = with_equal_parts(size, problem.size);
   std::optional<Crew> node;
   // Where nodes share cores, one cannot stand for all.
-  if (steps > many_steps && machine.nodes_on_cores == 1) node = one_node_for_all(problem, build, equal);
+  if (steps > options.many_steps && machine.nodes_on_cores == 1)
+    node = one_node_for_all(problem, build, equal);
   if (node) expected = of_node;
   const std::int64_t most = node ? options.most_pieces_of_node : options.most_pieces;
   prediction.expected = expected;

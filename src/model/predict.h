@@ -15,6 +15,8 @@
 
 namespace unisono::model {
 
+inline constexpr std::int64_t standard_many_steps = 400'000;
+
 struct PredictOptions {
   MessageModel model = MessageModel::plogp;
   bool has_shared_memory = true;
@@ -24,6 +26,8 @@ struct PredictOptions {
   // are few, and each is run much sooner.
   std::int64_t most_pieces = 60'000'000;
   std::int64_t most_pieces_of_node = 240'000'000;
+  std::int64_t many_steps =
+      standard_many_steps;  // from so many on one node is run for all, where that is the same
   // rank(): for those that `native` may be taken to be, which all others are compared with, so many times
   // more.
   std::int64_t textbook_factor = 1;

@@ -209,7 +209,11 @@ Crew crew_of_first_node(const patterns::Layout& layout, std::shared_ptr<const pa
 }  // namespace
 
 CallSize with_equal_parts(CallSize size, int ranks) {
-  size.elements = (size.elements + ranks - 1) / ranks * ranks;
+  const std::int64_t elements = (size.elements + ranks - 1) / ranks * ranks;
+  if (elements > size.elements) {
+    size.share *= static_cast<double>(size.elements) / static_cast<double>(elements);
+    size.elements = elements;
+  }
   return size;
 }
 

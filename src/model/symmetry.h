@@ -10,7 +10,8 @@
 
 namespace unisono::model {
 
-// The length for which all parts of a vector are equally long: that which a run for all nodes goes by.
+// More elements, of which all parts are equally long, and as many bytes in all: what a run for all nodes goes
+// by.
 CallSize with_equal_parts(CallSize size, int ranks);
 
 // One node's ranks, each for all ranks of its number on their nodes: where every node has equally many ranks

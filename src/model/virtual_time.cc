@@ -281,7 +281,7 @@ void VirtualRun::send(int index, std::int32_t number, std::int32_t piece, double
   if (is_empty_message(step, elements)) return push_finish(index, number, piece, us);
   const int from = crew_.ranks[static_cast<std::size_t>(index)];
   const bool is_apart = crew_.is_apart(from, step.peer);
-  const std::int64_t bytes = elements * size_.element_bytes;
+  const std::int64_t bytes = size_.bytes_of(elements);
   const MessageCost& cost = message_cost(is_apart, bytes);
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
   NodeState& node = node_of(index);

@@ -82,6 +82,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument(
         "--variant",
+        action=AddUp,
         type=names,
         default=[NATIVE, *UNDER_UNISONO],
         help=f"of {', '.join([NATIVE, *UNDER_UNISONO])}",

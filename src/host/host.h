@@ -106,9 +106,11 @@ class Host {
   virtual ReduceOp reduce_op(Op op) = 0;
   virtual Op predefined_op(ReduceOp op) = 0;  // not of ReduceOp::host
   virtual bool is_commutative(Op op) = 0;
-  // Does MPI define the operator for elements of the type? If not, the call is an error for the host to
-  // report.
+  // Does the host apply the operator to elements of the type? If not, the call is an error for it to report.
+  // The same answer on all ranks.
   virtual bool is_defined(Op op, Datatype type) = 0;
+  // The type whose kernel gives the host's bits for that pair, of elements of `element`; `other`: none does.
+  virtual ElementType kernel_type(Op, Datatype, ElementType element) { return element; }
   // inout = in op inout, element by element, in the datatype's memory layout.
   virtual int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) = 0;
 

@@ -374,7 +374,7 @@ void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Ar
   if (!is_plain(arguments.send) || !is_plain(arguments.recv)) return;
   shm::Combine combine;
   if (is_reduction(call.operation)) {
-    combine = kernel_combine(host_, call.op, type_info(host_, call.send_type));
+    combine = kernel_combine(host_, call.op, call.send_type, type_info(host_, call.send_type));
     if (combine.call == nullptr) return;
   }
   CallMemos& memos = c.memos[static_cast<int>(call.operation)];

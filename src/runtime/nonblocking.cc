@@ -49,7 +49,7 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
     return Start::native;  // the host says what is wrong
   if (!bytes) return Start::nothing_to_do;
   if (is_reducing && !may_call_host_aside_ &&
-      kernel_combine(host_, call.op, type_info(host_, type)).call == nullptr) {
+      kernel_combine(host_, call.op, type, type_info(host_, type)).call == nullptr) {
     started.left_for = NativeReason::operator_aside;
     return Start::native;
   }

@@ -107,10 +107,10 @@ void apply_kernel(const void* context, void* into, const void* left, const void*
 
 }  // namespace
 
-shm::Combine kernel_combine(host::Host& host, host::Op op, const host::TypeInfo& info) {
+shm::Combine kernel_combine(host::Host& host, host::Op op, host::Datatype type, const host::TypeInfo& info) {
   shm::Combine combine{.element_bytes = info.size_bytes};
   if (!info.is_contiguous || info.element == ElementType::derived) return combine;
-  const Kernel kernel = reduce_kernel(host.reduce_op(op), info.element);
+  const Kernel kernel = reduce_kernel(host.reduce_op(op), host.kernel_type(op, type, info.element));
   if (kernel == nullptr) return combine;
   combine.call = apply_kernel;
   combine.context = reinterpret_cast<const void*>(kernel);
@@ -124,7 +124,7 @@ bool needs_copy(const Call& call) {
 
 Operator::Operator(host::Host& host, const Handles& handles, const host::TypeInfo& info, bool is_commutative)
     : host_(host), type_(handles.type), op_(handles.op), info_(info), is_commutative_(is_commutative) {
-  combine_ = kernel_combine(host, op_, info);
+  combine_ = kernel_combine(host, op_, type_, info);
   if (combine_.call != nullptr) return;
   combine_.call = info.is_contiguous ? apply_contiguous : apply_packed;
   combine_.context = this;

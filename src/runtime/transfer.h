@@ -15,7 +15,7 @@ namespace unisono::runtime {
 host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error = nullptr);
 
 // Unisono's own kernel for the operator on the type; without a call where there is none.
-shm::Combine kernel_combine(host::Host& host, host::Op op, const host::TypeInfo& info);
+shm::Combine kernel_combine(host::Host& host, host::Op op, host::Datatype type, const host::TypeInfo& info);
 
 // What of a call decides, the same on all ranks.
 struct Extent {

@@ -6,6 +6,7 @@
 #include "host/mpi/datatype.h"
 #include "host/mpi/large.h"
 #include "host/mpi/mpi_host.h"
+#include "host/mpi/operators.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -109,6 +110,10 @@ bool MpiHost::is_commutative(Op op) {
 
 bool MpiHost::is_defined(Op op, Datatype type) {
   return mpi::is_defined(native(op), native(type));
+}
+
+ElementType MpiHost::kernel_type(Op op, Datatype type, ElementType element) {
+  return mpi::kernel_type(native(op), native(type), element);
 }
 
 int MpiHost::reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) {

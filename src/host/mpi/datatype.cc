@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/mpi/datatype.h"
 
-#include <array>
-#include <atomic>
-#include <cstdint>
 #include <mutex>
 
 #include "host/mpi/functions.h"
@@ -12,40 +9,18 @@
 namespace unisono::host::mpi {
 namespace {
 
-enum class Kind : std::uint8_t {
-  byte,
-  signed_integer,
-  unsigned_integer,
-  floating,
-  complex,
-  c_bool,
-  logical,
-  float_int,
-  double_int,
-  int_int,
-  pair,  // of a value and an index, without a kernel of ours
-  other
-};
-
-struct Predefined {
-  std::uintptr_t handle = 0;  // 0: a free place (no family has a predefined type of this value)
-  Kind kind = Kind::other;
-  std::atomic<bool> is_described{false};
-  TypeInfo info;
-};
-
 // Open addressing; at most a third full, so that a lookup is one or two probes.
 constexpr std::size_t table_size = 256;
-std::array<Predefined, table_size> predefined_types;
+std::array<PredefinedType, table_size> predefined_types;
 std::mutex describe_mutex;
 
 std::size_t place_of(std::uintptr_t handle) {
   return static_cast<std::size_t>((handle * 0x9E3779B97F4A7C15ull) >> 56) % table_size;
 }
 
-Predefined* find_predefined(std::uintptr_t handle) {
+PredefinedType* find_handle(std::uintptr_t handle) {
   for (std::size_t place = place_of(handle);; place = (place + 1) % table_size) {
-    Predefined& entry = predefined_types[place];
+    PredefinedType& entry = predefined_types[place];
     if (entry.handle == handle) return &entry;
     if (entry.handle == 0) return nullptr;
   }
@@ -71,7 +46,11 @@ ElementType element_of(Kind kind, std::size_t bytes) {
   switch (kind) {
     case Kind::byte:
       return bytes == 1 ? byte : other;
+    case Kind::character:
+      return bytes == 1 ? int8 : other;
     case Kind::signed_integer:
+    case Kind::fortran_integer:
+    case Kind::multi_language_integer:
       return by_size(int8, int16, int32, int64);
     case Kind::unsigned_integer:
       return by_size(uint8, uint16, uint32, uint64);
@@ -96,35 +75,7 @@ ElementType element_of(Kind kind, std::size_t bytes) {
   return other;
 }
 
-// MPI 4.1, section 6.9.2. What a host allows beyond it is left to the host.
-bool is_allowed(ReduceOp op, Kind kind) {
-  const bool is_integer = kind == Kind::signed_integer || kind == Kind::unsigned_integer;
-  switch (op) {
-    case ReduceOp::max:
-    case ReduceOp::min:
-      return is_integer || kind == Kind::floating;
-    case ReduceOp::sum:
-    case ReduceOp::prod:
-      return is_integer || kind == Kind::floating || kind == Kind::complex;
-    case ReduceOp::land:
-    case ReduceOp::lor:
-    case ReduceOp::lxor:
-      return is_integer || kind == Kind::c_bool || kind == Kind::logical;
-    case ReduceOp::band:
-    case ReduceOp::bor:
-    case ReduceOp::bxor:
-      return is_integer || kind == Kind::byte;
-    case ReduceOp::minloc:
-    case ReduceOp::maxloc:
-      return kind == Kind::float_int || kind == Kind::double_int || kind == Kind::int_int ||
-             kind == Kind::pair;
-    case ReduceOp::host:
-      break;
-  }
-  return true;
-}
-
-int describe_predefined(Predefined* entry, MPI_Datatype type, TypeInfo* info) {
+int describe_predefined(PredefinedType* entry, MPI_Datatype type, TypeInfo* info) {
   if (!entry->is_described.load(std::memory_order_acquire)) {
     TypeInfo measured;
     const int error = measure(type, &measured);
@@ -197,20 +148,17 @@ void load_predefined() {
 #undef UNISONO_ADD
 }
 
+PredefinedType* find_predefined(MPI_Datatype type) {
+  return find_handle(widen<std::uintptr_t>(type));
+}
+
 bool is_predefined(MPI_Datatype type) {
-  return find_predefined(widen<std::uintptr_t>(type)) != nullptr;
+  return find_predefined(type) != nullptr;
 }
 
 int describe(MPI_Datatype type, TypeInfo* info) {
-  Predefined* entry = find_predefined(widen<std::uintptr_t>(type));
+  PredefinedType* entry = find_predefined(type);
   return entry != nullptr ? describe_predefined(entry, type, info) : describe_derived(type, info);
-}
-
-bool is_defined(MPI_Op op, MPI_Datatype type) {
-  const ReduceOp known = classify(op);
-  if (known == ReduceOp::host) return true;
-  const Predefined* entry = find_predefined(widen<std::uintptr_t>(type));
-  return entry != nullptr && is_allowed(known, entry->kind);
 }
 
 int measure(MPI_Datatype type, TypeInfo* info) {

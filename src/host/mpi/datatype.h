@@ -2,14 +2,50 @@
 // What the adapter finds out about datatypes and operators.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstdint>
+
 #include "host/mpi/family.h"
 
 namespace unisono::host::mpi {
+
+enum class Kind : std::uint8_t {
+  byte,
+  character,
+  signed_integer,
+  unsigned_integer,
+  fortran_integer,
+  multi_language_integer,
+  floating,
+  complex,
+  c_bool,
+  logical,
+  float_int,
+  double_int,
+  int_int,
+  pair,  // of a value and an index, without a kernel of ours
+  other
+};
+
+struct PredefinedType {
+  std::uintptr_t handle = 0;  // 0: a free place (no family has a predefined type of this value)
+  Kind kind = Kind::other;
+  std::atomic<bool> is_described{false};
+  TypeInfo info;
+  // What was found out of each predefined operator on it (operators.h); 0: nothing yet.
+  struct OnType {
+    std::atomic<std::uint8_t> answer{0}, kernel{0};
+  };
+  std::array<OnType, static_cast<std::size_t>(ReduceOp::host)> operators;
+};
 
 // Fills the tables of predefined handles; once, before anything below is asked.
 void load_predefined();
 
 bool is_predefined(MPI_Datatype type);
+// Null where it is not.
+PredefinedType* find_predefined(MPI_Datatype type);
 // Has the program made the operator?
 bool is_user_defined(MPI_Op op);
 
@@ -28,9 +64,5 @@ int find_contiguous(MPI_Datatype type, bool* is_contiguous);
 
 ReduceOp classify(MPI_Op op);
 MPI_Op predefined(ReduceOp op);
-
-// Does MPI define the operator for elements of `type`? The predefined ones take some predefined types, the
-// program's own take what they like.
-bool is_defined(MPI_Op op, MPI_Datatype type);
 
 }  // namespace unisono::host::mpi

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "host/mpi/hints.h"
+#include "host/mpi/operators.h"
 #include "host/mpi/place.h"
 #include "host/mpi/requests.h"
 #include "runtime/runtime.h"
@@ -32,6 +33,7 @@ void end() {
   const Nested nested;
   runtime::finish();
   end_requests();
+  end_operators();
   host_below.end();
 }
 

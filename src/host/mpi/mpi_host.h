@@ -58,6 +58,7 @@ class MpiHost final : public Host {
   Op predefined_op(ReduceOp op) override;
   bool is_commutative(Op op) override;
   bool is_defined(Op op, Datatype type) override;
+  ElementType kernel_type(Op op, Datatype type, ElementType element) override;
   int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;
 
   int call_error_handler(Comm comm, int error_code) override;

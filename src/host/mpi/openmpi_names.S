@@ -3,7 +3,7 @@
         .data
         .irp name, comm_world, comm_self, comm_null, group_null, op_null, datatype_null, errors_return, \
                 op_sum, op_prod, op_min, op_max, op_land, op_lor, op_lxor, op_band, op_bor, op_bxor, \
-                op_minloc, op_maxloc, op_replace, errhandler_null, byte, packed, char, wchar, \
+                op_minloc, op_maxloc, op_replace, op_no_op, errhandler_null, byte, packed, char, wchar, \
                 character, signed_char, unsigned_char, short, unsigned_short, int, unsigned, long, \
                 unsigned_long, long_long_int, unsigned_long_long, int8_t, uint8_t, int16_t, uint16_t, \
                 int32_t, uint32_t, int64_t, uint64_t, aint, offset, count, float, double, long_double, \

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reductions whose operator and type only some MPIs take together are served where the MPI takes them, with its bits."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from harness import HEADER, Runner, compile_program
+from mpis import Mpi
+
+pytestmark = pytest.mark.each_library
+
+
+def run(runner: Runner, mpi: Mpi, ranks: int, *arguments: str) -> tuple[dict[str, int], dict[str, Any]]:
+    """The numbers that programs/operators.c prints, and its report."""
+    file = runner.scratch / "report.json"
+    environment = {"UNISONO_REPORT": str(file), "UNISONO_LEARN": "off"}
+    command = [compile_program(mpi, "operators.c", flags=[HEADER]), *arguments]
+    result = runner.unisono(mpi, ranks, command, environment, timeout=60).check()
+    lines = result.output.splitlines()
+    assert lines[-1] == "OK", str(result)
+    return {name: int(number) for name, number in map(str.split, lines[:-1])}, json.loads(file.read_text())
+
+
+def test_pairs_beyond_the_standard(mpi: Mpi, runner: Runner):
+    told, report = run(runner, mpi, 3)
+    assert told["SERVED"] > 30 and told["UNDEFINED"] > 10
+    for operation in ("allreduce", "reduce", "scan", "exscan", "reduce_scatter", "reduce_scatter_block"):
+        served = sum(
+            row["calls"]
+            for row in report["classes"]
+            if (row["operation"], row["form"]) == (operation, "blocking") and row["algorithm"] != "native"
+        )
+        assert served == told["SERVED"]

@@ -35,6 +35,10 @@ void info(std::string_view message) {
   if (current_level >= Level::info) say(message);
 }
 
+void error(std::string_view message) {
+  say(message);
+}
+
 void warning(std::string_view message) {
   if (current_level >= Level::warning) say(message);
 }

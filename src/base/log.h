@@ -13,6 +13,8 @@ void set_level(Level level);
 Level level_from_name(std::string_view name);  // unknown names: warning
 
 void info(std::string_view message);
+// Said at every level: the job ends, or stands still.
+void error(std::string_view message);
 void warning(std::string_view message);
 // The same text is said once per process.
 void warning_once(const std::string& message);

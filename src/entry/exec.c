@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/own_mpi.h"
 #include "entry/message.h"
 #include "entry/program_file.h"
 
@@ -29,10 +30,12 @@ static const char usage[] =
     "  --library PATH    the library to preload (default: ../lib/libunisono.so beside this program)\n"
     "  --adapters NAMES  end the job unless these adapters, libunisono-NAME.so, lie beside the library: a\n"
     "                    list with commas of what the other hosts have\n"
+    "  --obstacles PROGRAM...\n"
+    "                    print which of these programs Unisono cannot be preloaded into, and why; run none\n"
     "  --help, --version\n"
     "\n"
-    "A program that cannot be preloaded into (statically linked, set-user-id, for another\n"
-    "architecture) is started without Unisono, and a message says so.\n"
+    "A program that cannot be preloaded into (statically linked, an MPI linked in, set-user-id, for\n"
+    "another architecture) is started without Unisono, and a message says so.\n"
     "\n"
     "Exit codes of its own: 125 the library or an adapter cannot be used on this host, or wrong arguments;\n"
     " 126 PROGRAM cannot be executed; 127 PROGRAM was not found. Under MPICH's launcher,\n"
@@ -126,6 +129,16 @@ static struct Arguments parse(char** arguments) {
   return parsed;
 }
 
+// The loader, and every program that this one starts, may look from another directory.
+static const char* absolute(const char* file) {
+  static char path[PATH_MAX];
+  char directory[PATH_MAX];
+  if (file[0] == '/') return file;
+  if (getcwd(directory, sizeof directory) == NULL) return file;
+  const int length = snprintf(path, sizeof path, "%s/%s", directory, file);
+  return length < (int)sizeof path ? path : file;
+}
+
 // ../lib/libunisono.so, seen from this program's file.
 static const char* own_library(void) {
   static char path[PATH_MAX];
@@ -187,8 +200,19 @@ static const char* obstacle(const char* program) {
     case unisono_file_other_machine:
       return "is built for another architecture";
     default:
-      return unisono_has_own_rights(program) ? "runs with rights of its own (set-user-id or the like)" : NULL;
+      if (unisono_has_own_rights(program)) return "runs with rights of its own (set-user-id or the like)";
+      return unisono_has_own_mpi(program) ? "has an MPI linked in (it defines PMPI_Init)" : NULL;
   }
+}
+
+// For `unisono run`, which starts a job whose programs cannot all be preloaded into without Unisono.
+__attribute__((noreturn)) static void list_obstacles(char** programs) {
+  for (; *programs != NULL; ++programs) {
+    char path[PATH_MAX];
+    const char* reason = unisono_find_program(*programs, path, sizeof path) == 0 ? obstacle(path) : NULL;
+    if (reason != NULL) printf("%s\t%s\n", *programs, reason);
+  }
+  exit(0);
 }
 
 static int is_in_list(const char* list, const char* path) {
@@ -217,6 +241,23 @@ static void preload(const char* library) {
   free(list);
 }
 
+// AddressSanitizer's shared runtime refuses to start where another library comes first, for fear of functions
+// that the other one defines. The library defines none that the runtime replaces, and the runtime still comes
+// before the C library. To preload the runtime itself would bring it into every program that this one starts.
+// What the user says of the check stands behind ours, and wins.
+static void admit_sanitizer(void) {
+  static const char admission[] = "verify_asan_link_order=0";
+  const char* given = getenv("ASAN_OPTIONS");
+  if (given == NULL) given = "";
+  if (strstr(given, admission) != NULL) return;
+  char* options = NULL;
+  if (asprintf(&options, "%s%s%s", admission, given[0] == '\0' ? "" : ":", given) < 0 ||
+      setenv("ASAN_OPTIONS", options, 1) != 0) {
+    fail("cannot set variable", "ASAN_OPTIONS");
+  }
+  free(options);
+}
+
 __attribute__((noreturn)) static void no_program(const char* name, int error) {
   unisono_say_once_per_node("%s: cannot run %s: %s", host_name(), name,
                             error == ENOENT ? "no such program" : strerror(error));
@@ -224,9 +265,9 @@ __attribute__((noreturn)) static void no_program(const char* name, int error) {
 }
 
 int main(int argc, char** argv) {
-  (void)argc;
+  if (argc > 1 && strcmp(argv[1], "--obstacles") == 0) list_obstacles(argv + 2);
   const struct Arguments arguments = parse(argv);
-  const char* library = arguments.library != NULL ? arguments.library : own_library();
+  const char* library = arguments.library != NULL ? absolute(arguments.library) : own_library();
   check_library(library);
   if (arguments.adapters != NULL) check_adapters(library, arguments.adapters);
   char program[PATH_MAX];
@@ -235,6 +276,7 @@ int main(int argc, char** argv) {
   const char* reason = obstacle(program);
   if (reason == NULL) {
     preload(library);
+    admit_sanitizer();
   } else {
     unisono_say_once_per_job("%s %s; it runs without Unisono", program, reason);
   }

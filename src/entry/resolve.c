@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "entry/mapped.h"
 #include "entry/message.h"
@@ -126,15 +127,37 @@ static void say_that_it_runs_without(const char* reason) {
   }
 }
 
-// Path of the adapter: beside this library.
+// Where this library lies, if the loader knows a path alone that began in the directory of then.
+static char* path_at_start;
+
+__attribute__((constructor)) static void note_relative_path(void) {
+  Dl_info info;
+  if (dladdr((const void*)unisono_slots, &info) == 0 || info.dli_fname == NULL) return;
+  if (info.dli_fname[0] == '/') return;
+  char* directory = getcwd(NULL, 0);
+  if (directory == NULL || asprintf(&path_at_start, "%s/%s", directory, info.dli_fname) < 0)
+    path_at_start = NULL;
+  free(directory);
+}
+
+static int path_beside(const char* library, enum UnisonoFamily family, char* path, size_t room) {
+  const int directory_length = (int)(strrchr(library, '/') - library) + 1;
+  const int length =
+      snprintf(path, room, "%.*slibunisono-%s.so", directory_length, library, unisono_family_name(family));
+  return length > 0 && (size_t)length < room;
+}
+
+// Path of the adapter: beside this library, or beside the file that a link to it leads to.
 static int adapter_path(enum UnisonoFamily family, char* path, size_t room) {
   Dl_info info;
-  if (dladdr((const void*)unisono_slots, &info) == 0 || info.dli_fname == NULL) return 0;
-  const char* slash = strrchr(info.dli_fname, '/');
-  int directory_length = slash == NULL ? 0 : (int)(slash - info.dli_fname) + 1;
-  int length = snprintf(path, room, "%.*slibunisono-%s.so", directory_length, info.dli_fname,
-                        unisono_family_name(family));
-  return length > 0 && (size_t)length < room;
+  const char* own = path_at_start;
+  if (own == NULL && dladdr((const void*)unisono_slots, &info) != 0) own = info.dli_fname;
+  if (own == NULL || own[0] != '/' || !path_beside(own, family, path, room)) return 0;
+  if (access(path, F_OK) == 0) return 1;
+  char* file = realpath(own, NULL);
+  const int is_written = file == NULL || path_beside(file, family, path, room);
+  free(file);
+  return is_written;
 }
 
 static const struct UnisonoAdapter* load_adapter(enum UnisonoFamily family, void* mpi, char* problem,

@@ -51,6 +51,8 @@ class Host {
   virtual const std::string& family_name() const = 0;   // "openmpi", "mpich", "mpiabi", "fake"
   virtual bool is_thread_multiple() const = 0;
   virtual int largest_tag() const = 0;  // MPI_TAG_UB; 32767 at least
+  // May the program go on when ranks have died (user-level failure mitigation)? As this rank's MPI says.
+  virtual bool is_fault_tolerant() const { return false; }
 
   // --- Communicators ---
   virtual Comm world() const = 0;
@@ -115,6 +117,8 @@ class Host {
   virtual int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) = 0;
 
   // --- Errors ---
+  // The code for a call that cannot end since one of its ranks has died.
+  virtual int rank_has_died() const { return 1; }
   // Invokes the error handler of `comm` and returns what the MPI function is to return.
   virtual int call_error_handler(Comm comm, int error_code) = 0;
   virtual int abort(Comm comm, int exit_code) = 0;

@@ -16,6 +16,7 @@
 #include "runtime/blocks.h"
 #include "runtime/call_times.h"
 #include "runtime/native_reason.h"
+#include "runtime/peers.h"
 #include "runtime/runtime.h"
 #include "runtime/verification.h"
 #include "schedule/cache.h"
@@ -172,6 +173,7 @@ struct Communicator {
   bool has_single_copy = false;
   bool is_oversubscribed = false;
   bool is_reproducible = false;  // agreed: option or info key
+  std::unique_ptr<Peers> peers;  // those that share memory with this rank; null: nobody does
   shm::WaitConfig wait;
 
   // The slice's place in the node's pool, -1 without one. The last local rank to leave gives it back.

@@ -61,6 +61,10 @@ class Job {
   // What is to be known for the case that this process dies; nothing where that is not looked at.
   std::optional<CrashFacts> crash_facts() const;
   void finish();  // collective over the host's world; idempotent
+  // Is nothing set up, and every call the host's, for the whole job?
+  bool has_stepped_aside() const { return pool_ == nullptr; }
+  // A wait has found a rank of the communicator dead: says so, and returns what the call is to return.
+  int end_with_lost_peer(host::Comm comm, const PeerLost& lost);
   void set_enabled(bool is_enabled) { is_enabled_ = is_enabled; }
   bool set_algorithm(const std::string& text);
   std::optional<tuning::Choice> decision(Operation operation, std::int64_t bytes,
@@ -70,6 +74,8 @@ class Job {
 
  private:
   // job_setup.cc
+  bool steps_aside();
+  void watch_peers(Communicator& c);
   std::string as_rank_0_has_it(std::string text);
   void agree_on_options();
   void make_decider();
@@ -291,6 +297,7 @@ class Job {
   Options options_;
   std::atomic<bool> is_enabled_{true};
   bool is_finished_ = false;
+  std::atomic<bool> has_lost_peer_ = false;  // what is collective would wait for ever
   int world_rank_ = 0;
   int world_size_ = 1;
   host::Comm world_{};  // the private world

@@ -102,6 +102,7 @@ bool Job::take_offers(Communicator& c) {
   c.has_single_copy = (abilities & can_single_copy) != 0 && options_.use_single_copy;
   c.is_reproducible = (abilities & any_order) == 0;
   c.wait = wait_config(shares_cores());
+  watch_peers(c);
   use_slice(c, offer);
   c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
   return true;

@@ -39,6 +39,7 @@ Job::Job(host::Host& host) : host_(host), identifiers_(Communicator::numbers_wit
     log::warning("the private communicator could not be made; every collective goes to the MPI");
     return;
   }
+  if (steps_aside()) return;
   agree_on_options();
   shm::PoolOptions pool_options{.capacity_bytes = static_cast<std::size_t>(options_.pool_bytes),
                                 .use_memfd = options_.segment == "memfd",
@@ -59,6 +60,20 @@ Job::Job(host::Host& host) : host_(host), identifiers_(Communicator::numbers_wit
   choose_progress();
   // A program may have nothing but non-blocking collectives, which must not wait for a set-up.
   if (is_enabled_) find(host.world());
+}
+
+// Where ranks may die and the others go on, what Unisono would wait for them to say never comes, and what the
+// program is to hear of it is the MPI's to say. One rank's word holds for all.
+bool Job::steps_aside() {
+  std::uint64_t is_tolerant = host_.is_fault_tolerant() ? 1 : 0;
+  const int error = host_.agree(&is_tolerant, 1, host::AgreeOp::bor, world_);
+  if (error == host::success && is_tolerant == 0) return false;
+  is_enabled_ = false;
+  is_finished_ = true;
+  host_.comm_free(&world_);
+  if (world_rank_ == 0)
+    log::warning("the MPI's fault tolerance is switched on: the program runs without Unisono");
+  return true;
 }
 
 // Messages go on aside where every rank's host may be called by several threads; what goes by shared memory
@@ -161,6 +176,28 @@ shm::WaitConfig Job::wait_config(bool is_oversubscribed) const {
   return config;
 }
 
+void Job::watch_peers(Communicator& c) {
+  const shm::Members* members = pool_->members();
+  if (members == nullptr || !options_.use_shared_memory) return;
+  const std::vector<int>& labels = pool_->node_labels();
+  const int own_label = labels[static_cast<std::size_t>(world_rank_)];
+  std::vector<int> ranks;
+  for (const int rank : c.rank_in_world) {
+    if (labels[static_cast<std::size_t>(rank)] == own_label && rank != world_rank_) ranks.push_back(rank);
+  }
+  c.peers = std::make_unique<Peers>(*members, std::move(ranks));
+  c.wait.peers = c.peers->watch();
+}
+
+int Job::end_with_lost_peer(host::Comm handle, const PeerLost& lost) {
+  has_lost_peer_ = true;
+  log::error("rank " + std::to_string(lost.rank) + " of MPI_COMM_WORLD (process " +
+             std::to_string(lost.process_id) + " of this host) has died; rank " + std::to_string(world_rank_) +
+             " waited for it in a collective");
+  if (Communicator* c = find_set_up(handle)) c->native_reason = NativeReason::peer_lost;
+  return host_.call_error_handler(handle, host_.rank_has_died());
+}
+
 // Where `may_wait` is false the first calls come without a set-up, whatever they are.
 Communicator* Job::set_up(host::Comm handle, bool may_wait) {
   auto made = std::make_unique<Communicator>();
@@ -230,6 +267,7 @@ std::int64_t Job::early_weight(const Call& call, const Communicator& c) {
 }
 
 void Job::on_freed(void* token) {
+  // The host calls this, and no exception may pass through it.
   const auto number = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(token));
   Job* job = nullptr;
   {
@@ -239,7 +277,11 @@ void Job::on_freed(void* token) {
     job = found->second;
     tokens().jobs.erase(found);
   }
-  job->drop(number);
+  try {
+    job->drop(number);
+  } catch (const PeerLost&) {
+    job->has_lost_peer_ = true;
+  }
 }
 
 // Freeing a communicator is collective: the other ranks' part of the calls under way comes too.
@@ -290,9 +332,11 @@ void Job::finish() {
     const std::lock_guard lock(tokens().mutex);
     std::erase_if(tokens().jobs, [this](const auto& entry) { return entry.second == this; });
   }
-  Communicator* world = find_set_up(host_.world());
+  Communicator* world = has_lost_peer_ ? nullptr : find_set_up(host_.world());
   if (world != nullptr && world->queue != nullptr && world->queue->is_to_settle) settle(*world);
-  for (const auto& [handle, c] : table_) end_set_up_aside(*c);
+  if (!has_lost_peer_) {
+    for (const auto& [handle, c] : table_) end_set_up_aside(*c);
+  }
   thread_.reset();
   for (const auto& [handle, c] : table_) {
     say_findings(*c);
@@ -305,7 +349,7 @@ void Job::finish() {
   records_.absorb_starts();
   say_open_regions();
   keep_tested();
-  if (!options_.report.empty() || is_learning()) {
+  if ((!options_.report.empty() || is_learning()) && !has_lost_peer_) {
     const bool is_reported = !options_.report.empty();
     const std::vector<std::string> texts = gather_texts(
         host_, world_,
@@ -315,8 +359,9 @@ void Job::finish() {
   }
   table_.clear();
   generation_.fetch_add(1, std::memory_order_release);
+  if (shm::Members* members = pool_->members()) members->leave();
   pool_.reset();
-  host_.comm_free(&world_);
+  if (!has_lost_peer_) host_.comm_free(&world_);
 }
 
 void Job::report(const std::vector<std::string>& texts) {
@@ -358,6 +403,7 @@ NativeReason Job::set_up_members(Communicator& c) {
   if (c.slice != nullptr) return NativeReason::none;
   describe_ground(c);
   c.wait = wait_config(shares_cores());
+  watch_peers(c);
   attach_slice(c);
   c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
   return NativeReason::none;

@@ -18,7 +18,8 @@ enum class NativeReason : std::uint8_t {
   few_calls,
   being_set_up,
   not_set_up,
-  operator_aside
+  operator_aside,
+  peer_lost
 };
 
 constexpr std::string_view describe(NativeReason reason) {
@@ -47,6 +48,8 @@ constexpr std::string_view describe(NativeReason reason) {
              "inside a node alone, and not with option 'verify'";
     case NativeReason::operator_aside:
       return "non-blocking calls with an operator of the program's own, without MPI_THREAD_MULTIPLE";
+    case NativeReason::peer_lost:
+      return "a rank of the communicator has died";
   }
   return "";
 }

@@ -237,7 +237,12 @@ bool Job::advance(StartedCall* call) {
     {
       const bool is_agreement = call->state == State::in_agreement;
       const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes);
-      if (!executor.poll()) return false;
+      if (!executor.poll()) {
+        if (c.peers == nullptr || !c.peers->are_lost_by_now()) return false;
+        has_lost_peer_ = true;
+        call->error = host_.rank_has_died();
+        return true;
+      }
       call->error = executor.finish();
     }
     if (call->state == State::in_blocks || call->error != host::success) return true;

@@ -7,6 +7,7 @@
 
 #include "runtime/crash_watch.h"
 #include "runtime/job.h"
+#include "runtime/start_watch.h"
 
 namespace unisono::runtime {
 namespace {
@@ -15,11 +16,27 @@ namespace {
 // then.
 Job* job = nullptr;
 
+// Work on a communicator that may wait for other ranks.
+template <class Work>
+void unless_peers_are_lost(host::Comm comm, Work work) {
+  if (job == nullptr) return;
+  try {
+    work();
+  } catch (const PeerLost& lost) {
+    job->end_with_lost_peer(comm, lost);
+  }
+}
+
 }  // namespace
 
 void start(host::Host& host) {
   if (job != nullptr) return;
+  const StartWatch watch(host.comm_rank(host.world()), host.comm_size(host.world()));
   job = new Job(host);
+  if (job->has_stepped_aside()) {
+    delete std::exchange(job, nullptr);
+    return;
+  }
   if (const std::optional<CrashFacts> facts = job->crash_facts()) begin_crash_watch(*facts);
 }
 
@@ -28,7 +45,13 @@ bool is_running() {
 }
 
 Outcome collective(const Call& call, int* error) {
-  return job == nullptr ? Outcome::native : job->collective(call, error);
+  if (job == nullptr) return Outcome::native;
+  try {
+    return job->collective(call, error);
+  } catch (const PeerLost& lost) {
+    *error = job->end_with_lost_peer(call.comm, lost);
+    return Outcome::done;
+  }
 }
 
 bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced) {
@@ -44,11 +67,13 @@ void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error)
 }
 
 Prepared prepare_collective(const Call& call) {
-  return job == nullptr ? Prepared() : job->prepare(call);
+  Prepared prepared;
+  unless_peers_are_lost(call.comm, [&] { prepared = job->prepare(call); });
+  return prepared;
 }
 
 void end_calls(host::Comm comm) {
-  if (job != nullptr) job->end_calls(comm);
+  unless_peers_are_lost(comm, [&] { job->end_calls(comm); });
 }
 
 bool has_calls_under_way() {
@@ -72,7 +97,7 @@ int compare(const Call& call, int host_error) {
 }
 
 void hints_changed(host::Comm comm) {
-  if (job != nullptr) job->forget(comm);
+  unless_peers_are_lost(comm, [&] { job->forget(comm); });
 }
 
 void begin_region(const char* name) {
@@ -107,13 +132,20 @@ double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int
                                      .bytes = static_cast<std::size_t>(std::max<std::int64_t>(0, bytes)),
                                      .buffers = buffers,
                                      .repetitions = repetitions};
-  return job->operation_time(comm, measurement, policy);
+  double seconds = -1;
+  unless_peers_are_lost(comm, [&] { seconds = job->operation_time(comm, measurement, policy); });
+  return seconds;
 }
 
 void finish() {
   // The host calls collectives of its own while it shuts down: they must not find a job.
   std::unique_ptr<Job> ending(std::exchange(job, nullptr));
-  if (ending != nullptr) ending->finish();
+  try {
+    if (ending != nullptr) ending->finish();
+  } catch (const PeerLost&) {
+    // Whoever waits for the dead hears it from the host's MPI_Finalize, as natively.
+    static_cast<void>(ending.release());
+  }
   end_crash_watch();
 }
 

@@ -29,10 +29,11 @@ PoolHeader* header_of(const Segment& segment) {
   return reinterpret_cast<PoolHeader*>(segment.address());
 }
 
-void enter(PoolHeader* header) {
+void enter(PoolHeader* header, std::size_t rank) {
   const CoreMask mask = own_affinity();
   for (std::size_t i = 0; i < mask.size(); ++i) header->cores[i].fetch_or(mask[i], std::memory_order_relaxed);
-  header->joined.fetch_add(1, std::memory_order_release);
+  const std::uint32_t before = header->joined.fetch_add(1, std::memory_order_release);
+  header->members.enter(before, static_cast<int>(rank));
 }
 
 }  // namespace
@@ -148,7 +149,7 @@ NodeSearch::Offer NodeSearch::create(SegmentKind kind) {
     why.copy(offer.why.data(), offer.why.size() - 1);
     return offer;
   }
-  enter(header_of(*segment_));
+  enter(header_of(*segment_), rank_);
   header_of(*segment_)->nonce.store(nonce, std::memory_order_release);
   offer.descriptor = segment_->descriptor();
   return offer;
@@ -166,7 +167,7 @@ bool NodeSearch::join(SegmentKind kind, int leader, const Offer& offer) {
                  : Segment::open_named(identity.nonce, &why);
   if (segment_ != nullptr && segment_->capacity_bytes() >= sizeof(PoolHeader) &&
       header_of(*segment_)->nonce.load(std::memory_order_acquire) == identity.nonce) {
-    enter(header_of(*segment_));
+    enter(header_of(*segment_), rank_);
     return true;
   }
   why_alone_ =

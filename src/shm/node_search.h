@@ -14,6 +14,7 @@
 #include "host/host.h"
 #include "shm/allocator.h"
 #include "shm/cores.h"
+#include "shm/members.h"
 #include "shm/segment.h"
 
 namespace unisono::shm {
@@ -24,6 +25,7 @@ struct PoolHeader {
   std::atomic<std::uint32_t> joined;                                   // ranks that have it mapped
   std::array<std::atomic<std::uint64_t>, sizeof(CoreMask) / 8> cores;  // union of their affinity masks
   AllocatorState allocator;
+  Members members;
 };
 
 // What each rank tells all others at the beginning. Equal keys make candidates, no more.

@@ -41,6 +41,7 @@ struct Pool::State {
   std::string why_unavailable;
   ReadPermission permission;
   bool has_single_copy = false;
+  bool is_shared = false;
   std::vector<CoreShare> cores;
 
   void gather_identities(host::Host& host, host::Comm comm);
@@ -69,6 +70,7 @@ void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions
   search.run(options.use_memfd);
   labels = search.labels();
   segment = search.take_segment();
+  is_shared = segment != nullptr;
   if (segment == nullptr) {
     // Alone on its node: communicators still get their slices, of one rank.
     if (why_unavailable.empty()) why_unavailable = search.why_alone();
@@ -153,6 +155,9 @@ bool Pool::has_single_copy() const {
 }
 const std::vector<int>& Pool::process_ids() const {
   return state_->process_ids;
+}
+Members* Pool::members() const {
+  return state_->is_shared ? &reinterpret_cast<PoolHeader*>(state_->segment->address())->members : nullptr;
 }
 const std::vector<CoreShare>& Pool::cores() const {
   return state_->cores;

@@ -12,6 +12,7 @@
 
 #include "host/host.h"
 #include "shm/cores.h"
+#include "shm/members.h"
 
 namespace unisono::shm {
 
@@ -37,6 +38,9 @@ class Pool {
   const std::string& why_unavailable() const;
   bool has_single_copy() const;  // every rank of this node can read every other's memory (probed)
   const std::vector<int>& process_ids() const;  // rank of comm -> process id (meaningful on the same node)
+
+  // The processes that share this rank's pool; null where it shares with nobody.
+  Members* members() const;
 
   // Rank of comm -> what its node may use: the union of its ranks' affinity masks, limited by the cgroups'
   // quotas (rounded up), and shared with other nodes that have the same cores of the same machine.

@@ -24,6 +24,13 @@ struct ProgressHook {
   void* argument = nullptr;
 };
 
+// What a wait calls that has lasted some hundred milliseconds, and again and again from then on: do those live
+// for whom it may wait? Where one does not it throws, and the wait is over.
+struct PeerWatch {
+  void (*call)(void* argument) = nullptr;
+  void* argument = nullptr;
+};
+
 // Where the sleepers of the futex policy wait, in memory that the node's ranks share. Zero-filled is its
 // initial state.
 struct alignas(64) Doorbell {
@@ -36,6 +43,7 @@ void ring(Doorbell* doorbell);
 struct WaitConfig {
   WaitPolicy policy = WaitPolicy::pause;
   ProgressHook progress{};
+  PeerWatch peers{};
   Doorbell* doorbell = nullptr;  // policy futex sleeps here; a slice sets it to its own
 };
 
@@ -65,6 +73,7 @@ class Backoff {
   void make_progress() const {
     if (config_.progress.call != nullptr) config_.progress.call(config_.progress.argument);
   }
+  void look_at_peers(std::uint64_t now);
   void leave();
   std::uint64_t waited_ns() const;
 
@@ -76,6 +85,7 @@ class Backoff {
   std::uint64_t started_ns_ = 0;
   std::uint64_t next_progress_ns_ = 0;
   std::uint64_t sleep_ns_ = 0;
+  std::uint64_t next_look_at_peers_ns_ = 0;
 };
 
 // Tells the core that this is a waiting loop.

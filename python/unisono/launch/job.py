@@ -8,10 +8,11 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from unisono import places
-from unisono.launch import process
+from unisono.launch import parse, process
 from unisono.launch.rewrite import Shim, rewrite
 
 REPORT = "UNISONO_REPORT"
@@ -35,10 +36,40 @@ def prepare(words: Sequence[str], settings: Mapping[str, str], is_verbose: bool 
     library = places.require("library")
     shim = Shim(places.require("shim"), library, settings, places.families(library))
     rewritten = rewrite(list(words), shim)
+    is_marked = any(parse.is_shim(word) for word in words)  # by the user, who has the choice then
+    reason = "" if is_marked else _why_not_all(rewritten.programs, shim.path)
+    if reason:
+        print(f"unisono: {reason}; the whole job runs without Unisono", file=sys.stderr)
+        return list(words)
     if is_verbose:
         print(f"unisono: {rewritten.explanation}", file=sys.stderr)
         print(f"unisono: running {shlex.join(rewritten.words)}", file=sys.stderr)
     return rewritten.words
+
+
+def _why_not_all(programs: Sequence[str], shim: Path) -> str:
+    """Why Unisono can be loaded into some of a job's programs only; empty where it can into all, or into none.
+
+    Ranks with Unisono would wait for those without. Where all programs are alike the shim itself says so, and what
+    is not seen here (a program behind a script, or one of other hosts alone) ends when ranks wait in MPI_Init.
+    """
+    different = list(dict.fromkeys(programs))
+    if len(different) < 2:
+        return ""
+    import subprocess
+
+    answer = subprocess.run(
+        [shim, "--obstacles", *different],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        check=False,
+    )
+    reasons = [line.split("\t", 1) for line in answer.stdout.splitlines() if "\t" in line]
+    if not reasons or len(reasons) == len(different):
+        return ""
+    return "; ".join(f"{program} {reason}" for program, reason in reasons)
 
 
 def plain_command(arguments: Sequence[str]) -> list[str] | None:

@@ -36,10 +36,11 @@ class Shim(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """The command to run, and how it was understood (for --verbose)."""
+    """The command to run, how it was understood (for --verbose), and the programs in it as the shim will find them."""
 
     words: list[str]
     explanation: str
+    programs: Sequence[str] = ()
 
 
 def rewrite(command: list[str], shim: Shim) -> Rewritten:
@@ -49,12 +50,14 @@ def rewrite(command: list[str], shim: Shim) -> Rewritten:
         launcher = detect.identify(command[position])
         sections = parse.parse_sections(launcher.flavour, command[position + 1 :])
         words = command[: position + 1]
-        for index, section in enumerate(sections):
+        found = [_as_found(launcher.flavour, section) for section in sections]
+        for index, (section, program) in enumerate(zip(sections, found, strict=True)):
             if index:
                 words.append(parse.SEPARATOR)
-            words += section.options + before_program(shim, _as_found(launcher.flavour, section))
+            words += section.options + before_program(shim, program)
         programs = ", ".join(_own_name(section.program) for section in sections)
-        return Rewritten(words, f"launcher {launcher.path} ({launcher.title}); programs: {programs}")
+        explanation = f"launcher {launcher.path} ({launcher.title}); programs: {programs}"
+        return Rewritten(words, explanation, [_own_name(program) for program in found])
     if any(parse.is_shim(word) for word in command):
         return Rewritten(_at_markers(command, shim), f"started by {command[0]}; programs: as marked")
     if detect.is_foreign_launcher(command[0]):

@@ -21,6 +21,7 @@ class MpiHost final : public Host {
   const std::string& family_name() const override { return family_name_; }
   bool is_thread_multiple() const override { return is_thread_multiple_; }
   int largest_tag() const override { return largest_tag_; }
+  bool is_fault_tolerant() const override;
 
   Comm world() const override { return widen<Comm>(MPI_COMM_WORLD); }
   int comm_rank(Comm comm) override;
@@ -61,6 +62,7 @@ class MpiHost final : public Host {
   ElementType kernel_type(Op op, Datatype type, ElementType element) override;
   int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;
 
+  int rank_has_died() const override;
   int call_error_handler(Comm comm, int error_code) override;
   int abort(Comm comm, int exit_code) override;
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks after the set-up in MPI_Init, where each rank waits for all others. While nothing goes on it says for
+// whom this rank waits, and it ends a job in which a rank will never come since it runs without Unisono.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace unisono::runtime {
+
+class StartWatch {
+ public:
+  // From here to the destructor. Needs no word from other ranks: they may never send one.
+  StartWatch(int rank, int size);
+  ~StartWatch();
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+
+ private:
+  void run();
+  // Says what is to be said after so many seconds. Ends the job where that is sure.
+  void look(std::chrono::seconds waited);
+  void end_job(const std::string& who_runs, bool speaks);
+  bool is_over_within(std::chrono::seconds time);
+
+  const int rank_, size_;
+  bool is_over_ = false;
+  int looks_with_stranger_ = 0;  // in a row
+  std::chrono::seconds next_words_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::thread thread_;
+};
+
+}  // namespace unisono::runtime

@@ -210,8 +210,7 @@ class Job {
 
   // job_learned_tables.cc
   void keep_learned(const std::vector<std::string>& texts);  // of all ranks; rank 0 calls it
-  void add_known_times(const tuning::Question& question, tuning::CandidateList* list);
-  std::string_view region_name(std::uint64_t region);  // as long as the job lives
+  std::string_view region_name(std::uint64_t region);        // as long as the job lives
   void say_open_regions();
 
   // job_startup_test.cc

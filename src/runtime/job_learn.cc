@@ -10,6 +10,7 @@
 #include "base/reduce_kernels.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
+#include "tuning/knowledge.h"
 
 namespace unisono::runtime {
 namespace {
@@ -59,15 +60,18 @@ CallClass& Job::class_of(Communicator& c, const Call& call, bool is_commutative,
 }
 
 void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& question) {
-  const tuning::Choice& decided = *entry.choice;
+  if (entry.choice->source == "forced") return;
+  tuning::Question unlearned = question;
+  unlearned.forgets_learned = true;
+  const tuning::Choice decided =
+      entry.choice->source == tuning::learned_source ? choose(unlearned) : *entry.choice;
   const std::uint64_t region = c.regions.agreed(c.calls - 1);
   const Operation operation = question.problem.operation;
-  if (decided.source == "forced" || learned_sizes(c.tables_of(region), operation) >= options_.learn_sizes)
-    return;
+  if (learned_sizes(c.tables_of(region), operation) >= options_.learn_sizes) return;
   tuning::CandidateList list = tuning::candidates_of(question, decided, predict_);
   if (list.choices.size() < 2) return;
   const auto count = static_cast<int>(list.choices.size());
-  add_known_times(question, &list);
+  if (known_rules_) tuning::add_known_times(*known_rules_, question, decided, &list);
   for (tuning::Choice& choice : list.choices) {
     if (choice.source != "native" && choice.source != decided.source) choice.source = "learned";
     if (choice.reason.empty()) choice.reason = "tried while the program ran (option 'learn')";

@@ -12,6 +12,7 @@
 #include "runtime/job.h"
 #include "runtime/learning.h"
 #include "tuning/comparison.h"
+#include "tuning/knowledge.h"
 #include "tuning/table_files.h"
 
 namespace unisono::runtime {
@@ -175,6 +176,9 @@ void Job::keep_test(const tuning::Question& asked, const std::vector<Tested>& li
     }
   }
   std::ranges::stable_sort(rule.others, {}, &tuning::Timed::time_us);
+  const tuning::Choice& in_use = *list.front().entry.choice;
+  rule.evidence =
+      tuning::Evidence{.trust = tuning::fresh_trust, .expected = {{in_use.algorithm, in_use.parameters}}};
   tested_rules_.push_back(std::move(rule));
 }
 

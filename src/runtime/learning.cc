@@ -23,6 +23,7 @@ LearnedClass::LearnedClass(Communicator* of, std::string region_name, const tuni
   for (std::size_t k = 0; k < list.choices.size(); ++k) {
     blocking[k].choice = std::make_unique<tuning::Choice>(list.choices[k]);
     blocking[k].learner = this;
+    if (list.candidates[k].is_usual) usual = k;
   }
 }
 

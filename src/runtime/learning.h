@@ -31,6 +31,7 @@ struct LearnedClass {
   std::string region;
   std::uint64_t region_number = 0;
   bool is_commutative = true;
+  std::size_t usual = 0;  // the candidate that would serve the calls without learning
   // By candidate. A non-blocking call uses what the blocking ones have chosen.
   std::vector<CallClass> blocking, non_blocking, persistent;
   tuning::Learner learner;

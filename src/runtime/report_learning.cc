@@ -22,7 +22,13 @@ Json candidate_json(const LearnedClass& learned, std::size_t k) {
           {"parameters", parameter_json(parameter_text(choice.parameters))},
           {"calls", learned.blocking[k].calls},
           {"measured_calls", learner.measured_calls(static_cast<int>(k))},
-          {"time_s", time_json(learner.policy().time_s(static_cast<int>(k)))}};
+          {"time_s", time_json(learner.policy().time_s(static_cast<int>(k)))},
+          {"quietest_s", time_json(learner.policy().quietest_s(static_cast<int>(k)))}};
+}
+
+// Does this job know that the choice is faster than what would be used without learning?
+bool is_compared(const tuning::Policy& policy, int usual) {
+  return policy.is_measured(usual) && policy.is_measured(policy.chosen());
 }
 
 std::string time_text(const Json& seconds) {
@@ -76,6 +82,10 @@ Json learning_json(const Communicator& c, Operation operation, int size_class, c
               {"agreements", learner.agreements()},
               {"chosen", name_of(chosen)},
               {"time_s", time_json(policy.time_s(policy.chosen()))},
+              {"usual", learned.blocking[learned.usual].choice->text()},
+              {"compared_with_usual", is_compared(policy, static_cast<int>(learned.usual))},
+              {"uncertainty", std::max(policy.uncertainty(policy.chosen()),
+                                       policy.uncertainty(static_cast<int>(learned.usual)))},
               {"trial_loss_s", learner.trial_loss_s()},
               {"measuring_overhead_s", learner.measuring_overhead_s()},
               {"monitoring_overhead_s", learner.monitoring_overhead_s()},

@@ -41,6 +41,7 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
       .source = "native"};
   if (decided.algorithm != nullptr && why_not_taken(native, question).empty()) add(native);
   add(decided);
+  list.candidates.back().is_usual = true;
   for (const algorithms::Descriptor& descriptor : algorithms::registry()) {
     if (descriptor.operation != question.problem.operation || &descriptor == decided.algorithm) continue;
     Choice choice{.algorithm = &descriptor, .parameters = algorithms::with_standards(descriptor)};

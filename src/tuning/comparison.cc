@@ -2,6 +2,7 @@
 #include "tuning/comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -11,6 +12,8 @@ namespace {
 // What measuring the same twice gives; a choice is changed for more.
 constexpr double least_gain = 0.03;
 constexpr double clear_gain = 0.2, hopeless_ratio = 1.25;
+// Nothing is more certain than the first; what one round has shown is less so.
+constexpr double least_uncertainty = 0.05, uncertainty_of_one_round = 0.25;
 constexpr std::size_t few_rounds = 2, enough_rounds = 3, many_rounds = 5, most_rounds = 6;
 // Calls take so many times as long as the quickest of them: ranks wait for each other.
 constexpr double waiting_ratio = 1.5;
@@ -19,12 +22,6 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
-}
-
-std::vector<double> ratios_of(const std::vector<Round>& rounds) {
-  std::vector<double> ratios;
-  for (const Round& round : rounds) ratios.push_back(round.other_s / round.best_s);
-  return ratios;
 }
 
 bool is_win(double ratio) {
@@ -62,6 +59,19 @@ Verdict verdict_of(const std::vector<Round>& rounds, bool trusts_least_times) {
   if (count == 1 && trusts_least_times && rounds[0].best_s > waiting_ratio * rounds[0].best_least_s)
     return Verdict::open;
   return Verdict::lost;
+}
+
+std::vector<double> ratios_of(const std::vector<Round>& rounds) {
+  std::vector<double> ratios;
+  for (const Round& round : rounds) ratios.push_back(round.other_s / round.best_s);
+  return ratios;
+}
+
+double uncertainty_of(const std::vector<double>& ratios) {
+  if (ratios.size() < 2) return uncertainty_of_one_round;
+  const auto [least, most] = std::ranges::minmax(ratios);
+  const double spread = (most - least) / std::max(least, 1e-3);
+  return std::max(least_uncertainty, spread / std::sqrt(static_cast<double>(ratios.size())) / 2);
 }
 
 double median_of(const std::vector<Round>& rounds, double Round::*time) {

@@ -23,6 +23,9 @@ Verdict verdict_of(const std::vector<Round>& rounds, bool trusts_least_times);
 
 // Of the other one's mean time to the used one's.
 double median_ratio_of(const std::vector<Round>& rounds);
+std::vector<double> ratios_of(const std::vector<Round>& rounds);
+// How uncertain a ratio of two times is, by those of the rounds in which they were compared.
+double uncertainty_of(const std::vector<double>& ratios);
 double median_of(const std::vector<Round>& rounds, double Round::*time);
 
 }  // namespace unisono::tuning

@@ -34,6 +34,7 @@ struct Question {
   // Would the choice of a rule that is not for just this case be tested (A10)? Then what such a test has
   // found here before holds in its place.
   bool may_be_tested = false;
+  bool forgets_learned = false;  // what would be chosen if nothing had been learned?
 
   std::string_view region;  // of the program, by its name; empty: none
   std::string mpi;          // the job's MPI (Host::library_name); empty: not known

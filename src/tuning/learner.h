@@ -24,6 +24,7 @@ struct Candidate {
   std::function<double()> predict_s;
   double known_s = 0;     // measured before this job; 0: nothing
   std::string chosen_by;  // where that led to its choice ("learned by an earlier job"); empty: it did not
+  bool is_usual = false;  // what would be used without learning; none is: candidate 1
 
   // 0: nothing can be said.
   double predicted_s() const { return predict_s ? predict_s() : 0; }
@@ -74,6 +75,11 @@ class Policy {
   // Are calls looked at one by one, as in the source, of which the least time counts? Otherwise in batches of
   // calls as the program makes them, of which the mean counts.
   virtual bool looks_at_single_calls() const = 0;
+  // Was it compared with others in this job? And how uncertain is its time, relative to theirs?
+  virtual bool is_measured(int candidate) const = 0;
+  virtual double uncertainty(int candidate) const = 0;
+  // The least mean time of its batches in this job; unknown_s: none was seen.
+  virtual double quietest_s(int candidate) const = 0;
   // Why the last task is what it is, for people.
   const std::string& why() const { return why_; }
 

@@ -50,24 +50,29 @@ constexpr int confirming_factor = 4;
 constexpr double most_off = 5;
 constexpr int most_vain_rounds = 3;
 
-// What all is compared with, and what would be used without learning.
-constexpr int reference = 0, usual = 1;
+// What all is compared with.
+constexpr int reference = 0;
 
 class GuardedPolicy : public Policy {
  public:
   GuardedPolicy(std::vector<Candidate> candidates, const LearnSettings& settings, Budget* budget)
-      : candidates_(std::move(candidates)), settings_(settings), budget_(budget), of_(candidates_.size()) {}
+      : candidates_(std::move(candidates)), settings_(settings), budget_(budget), of_(candidates_.size()) {
+    const auto flagged = std::ranges::find_if(candidates_, &Candidate::is_usual);
+    usual_ = flagged == candidates_.end() ? 1 : static_cast<int>(flagged - candidates_.begin());
+  }
 
+  // What is known from before says what to begin with, and what to try first: not what is so.
   Task start() override {
     int before = -1;
     for (int k = 0; k < count(); ++k) {
       const Candidate& candidate = candidates_[static_cast<std::size_t>(k)];
       if (candidate.known_s <= 0) continue;
-      store(k, candidate.known_s, candidate.known_s);
+      at(k).hint_s = candidate.known_s;
+      at(k).is_hint_seen = true;
       if (!candidate.chosen_by.empty()) before = k;
     }
-    if (before < 0 || at(reference).time_s == unknown_s)
-      return measure_reference("the reference, measured first");
+    if (before < 0) return measure_reference("the reference, measured first");
+    at(before).time_s = at(before).least_s = at(before).hint_s;
     choose(before, candidates_[static_cast<std::size_t>(before)].chosen_by);
     return monitor();
   }
@@ -89,7 +94,10 @@ class GuardedPolicy : public Policy {
 
   bool looks_at_single_calls() const override { return false; }
   int chosen() const override { return chosen_; }
-  double time_s(int candidate) const override { return of_[static_cast<std::size_t>(candidate)].time_s; }
+  double time_s(int candidate) const override { return at(candidate).time_s; }
+  bool is_measured(int candidate) const override { return at(candidate).is_measured; }
+  double uncertainty(int candidate) const override { return at(candidate).uncertainty; }
+  double quietest_s(int candidate) const override { return at(candidate).quietest_s; }
 
  private:
   enum class Stage : std::uint8_t { reference, probe, duel };
@@ -99,6 +107,9 @@ class GuardedPolicy : public Policy {
     double hint_s = 0;           // predicted, or seen before the program changed; 0: none
     bool is_hint_seen = false;
     bool is_tried = false;
+    bool is_measured = false;  // in this job
+    double quietest_s = unknown_s;
+    double uncertainty = uncertainty_of({});
     std::uint64_t tried_at = 0;  // in trials
   };
   State& at(int k) { return of_[static_cast<std::size_t>(k)]; }
@@ -109,7 +120,8 @@ class GuardedPolicy : public Policy {
   void store(int k, double time, double least) {
     at(k).time_s = time;
     at(k).least_s = least;
-    at(k).is_tried = true;
+    at(k).quietest_s = std::min(at(k).quietest_s, time);
+    at(k).is_tried = at(k).is_measured = true;
     at(k).tried_at = ++trials_;
   }
 
@@ -161,7 +173,7 @@ class GuardedPolicy : public Policy {
   Task proceed(const char* why = "on trial") {
     const int next = next_untried();
     const bool is_on_credit =
-        next == usual ? !at(usual).is_hint_seen : next == reference && std::exchange(has_credit_, false);
+        next == usual_ ? !at(usual_).is_hint_seen : next == reference && std::exchange(has_credit_, false);
     const int k = budget_->balance_s() > 0 || is_on_credit ? next : -1;
     return k >= 0 ? probe(k, why) : monitor();
   }
@@ -189,7 +201,7 @@ class GuardedPolicy : public Policy {
     if (trial_.least_s <= hopeless * best_s) return round();
     const double hopeless_usual = is_long() ? most_slowdown : hopeless_ratio_of_usual;
     const int wanted = usual_looks_ratio * (is_long() ? looks_at_long_calls : settings_.iterations);
-    if (k == usual && trial_.least_s <= hopeless_usual * best_s && trial_.looks < wanted)
+    if (k == usual_ && trial_.least_s <= hopeless_usual * best_s && trial_.looks < wanted)
       return {.candidates = {k}, .looks = wanted - trial_.looks};
     store(k, trial_.least_s, trial_.least_s);
     return proceed();
@@ -227,6 +239,7 @@ class GuardedPolicy : public Policy {
     const Verdict verdict = verdict_of(trial_.rounds, settings_.trusts_least_times);
     if (verdict == Verdict::open) return round();
     const int other = trial_.candidate;
+    at(chosen_).uncertainty = at(other).uncertainty = uncertainty_of(ratios_of(trial_.rounds));
     store(chosen_, median_of(trial_.rounds, &Round::best_s), median_of(trial_.rounds, &Round::best_least_s));
     store(other, median_of(trial_.rounds, &Round::other_s), median_of(trial_.rounds, &Round::other_least_s));
     if (verdict == Verdict::won) {
@@ -240,6 +253,12 @@ class GuardedPolicy : public Policy {
   // S3. What was chosen is not given up for a time that another one had long ago: the two are compared again.
   Task adapt(double whole_s, double recent_s) {
     if (whole_s == unknown_s || recent_s == unknown_s) return monitor();
+    at(chosen_).quietest_s = std::min({at(chosen_).quietest_s, whole_s, recent_s});
+    if (!at(chosen_).is_measured) {
+      // Another job's times are not this one's.
+      store(chosen_, whole_s, whole_s);
+      return stay();
+    }
     const double second_s = second_best_s();
     const double bad_s = (1 + settings_.tolerance) * second_s;
     const bool is_bad = second_s != unknown_s && whole_s >= bad_s && recent_s >= bad_s;
@@ -264,9 +283,9 @@ class GuardedPolicy : public Policy {
     has_credit_ = has_credit_ || is_calm;
     // What was found soon after the beginning, where much is cold, has to be found once more: of the
     // reference and what would be used without learning.
-    const bool is_to_confirm = !is_confirmed_ && factor_ >= confirming_factor && count() > usual;
+    const bool is_to_confirm = !is_confirmed_ && factor_ >= confirming_factor && count() > usual_;
     if (!is_to_confirm && budget_->balance_s() > 0 && next_untried() >= 0) return proceed();
-    const int k = is_to_confirm ? (chosen_ == reference ? usual : reference) : is_calm ? stalest() : -1;
+    const int k = is_to_confirm ? (chosen_ == reference ? usual_ : reference) : is_calm ? stalest() : -1;
     const double most_cost_s = budget_->balance_s();
     if (k < 0 || (at(k).time_s != unknown_s && retrial_cost_s(k) >= most_cost_s) || most_cost_s <= 0)
       return monitor();
@@ -302,8 +321,9 @@ class GuardedPolicy : public Policy {
   // First what all is compared with, and what would be used without learning; then what is expected to be
   // fast; then, of what nothing is expected, one of each group, and the rest of a group that has done well.
   int next_untried() {
-    if (may_try(reference)) return reference;
-    if (count() > usual && may_try(usual) && !at(usual).is_hint_seen) return usual;
+    for (const int k : {chosen_ == reference ? reference : usual_, reference, usual_}) {
+      if (k < count() && may_try(k)) return k;
+    }
     if (!is_model_asked_) {
       if (budget_->balance_s() <= 0) return -1;
       ask_model();
@@ -334,8 +354,9 @@ class GuardedPolicy : public Policy {
     std::vector<double> predicted_s(of_.size());
     for (std::size_t k = 0; k < of_.size(); ++k) predicted_s[k] = candidates_[k].predicted_s();
     double scale = 1;
-    if (count() > usual && predicted_s[usual] > 0 && time_s(usual) != unknown_s)
-      scale = std::clamp(time_s(usual) / predicted_s[usual], 1 / most_off, most_off);
+    if (count() > usual_ && predicted_s[static_cast<std::size_t>(usual_)] > 0 && time_s(usual_) != unknown_s)
+      scale =
+          std::clamp(time_s(usual_) / predicted_s[static_cast<std::size_t>(usual_)], 1 / most_off, most_off);
     for (std::size_t k = 0; k < of_.size(); ++k) {
       if (!of_[k].is_hint_seen) of_[k].hint_s = scale * predicted_s[k];
     }
@@ -370,6 +391,7 @@ class GuardedPolicy : public Policy {
   LearnSettings settings_;
   Budget* budget_;
   std::vector<State> of_;
+  int usual_ = 1;  // what would be used without learning
   int chosen_ = 0;
   std::string why_next_;  // of a choice that is not in use yet
   int factor_ = first_factor;

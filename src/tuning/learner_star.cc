@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tuning/comparison.h"
 #include "tuning/learner.h"
 
 namespace unisono::tuning {
@@ -36,6 +37,9 @@ class StarPolicy : public Policy {
   bool looks_at_single_calls() const override { return true; }
   int chosen() const override { return chosen_; }
   double time_s(int candidate) const override { return times_s_[static_cast<std::size_t>(candidate)]; }
+  bool is_measured(int candidate) const override { return is_measured_[static_cast<std::size_t>(candidate)]; }
+  double uncertainty(int /*candidate*/) const override { return uncertainty_of({}); }
+  double quietest_s(int candidate) const override { return time_s(candidate); }
 
  private:
   // What is predicted to take more than `prune` longer than the fastest prediction. What the model cannot say

@@ -94,6 +94,8 @@ bool read_timed(const std::string& key, const Json& value, Operation operation, 
       throw RuleError("'interval_us' ends before it begins: " + quoted(value));
   } else if (key == "samples") {
     timed->samples = whole_number(value, "'samples'");
+  } else if (key == "least_us") {
+    timed->least_us = time_from(value, key);
   } else {
     return false;
   }
@@ -155,6 +157,26 @@ std::string origin_from(const Json& value) {
   throw RuleError("'origin' is measured, tested, learned, predicted or written, not '" + word + "'");
 }
 
+Evidence evidence_from(const Json& value, Operation operation) {
+  if (!value.is_object()) throw RuleError("'evidence' is an object, not " + quoted(value));
+  Evidence evidence;
+  for (const auto& [key, part] : value.items()) {
+    if (key == "trust") {
+      evidence.trust = whole_number(part, "'trust'");
+    } else if (key == "uncertainty") {
+      if (!part.is_number() || !(part.get<double>() >= 0))
+        throw RuleError("'uncertainty' is a number from 0, not " + quoted(part));
+      evidence.uncertainty = part.get<double>();
+    } else if (key == "expected") {
+      ReadAlgorithm read = algorithm_from_text(operation, text_from(part, key));
+      if (read.problem.empty()) evidence.expected = std::move(read.named);
+    } else {
+      throw RuleError("there is no field '" + key + "' in 'evidence'");
+    }
+  }
+  return evidence;
+}
+
 std::string unknown_field(const std::string& key) {
   if (key == "type" || key == "element_type" || key == "datatype")
     return "it goes by '" + key + "', which ranks do not know alike (docs/tables.md)";
@@ -178,6 +200,8 @@ Rule rule_from(const Json& json) {
       rule.others = others_from(value, rule.when.operation);
     } else if (key == "origin") {
       rule.origin = origin_from(value);
+    } else if (key == "evidence") {
+      rule.evidence = evidence_from(value, rule.when.operation);
     } else if (key == "note") {
       rule.note = text_from(value, key);
     } else if (key == "measured_bytes") {
@@ -289,6 +313,7 @@ Json to_json(const Timed& timed) {
   if (timed.time_us > 0) json["time_us"] = timed.time_us;
   if (timed.interval_us) json["interval_us"] = {timed.interval_us->first, timed.interval_us->second};
   if (timed.samples > 0) json["samples"] = timed.samples;
+  if (timed.least_us > 0) json["least_us"] = timed.least_us;
   return json;
 }
 
@@ -306,11 +331,18 @@ Json to_json(const Conditions& when) {
   return json;
 }
 
+Json to_json(const Evidence& evidence) {
+  Json json = {{"trust", evidence.trust}, {"uncertainty", evidence.uncertainty}};
+  if (evidence.expected) json["expected"] = to_text(*evidence.expected);
+  return json;
+}
+
 Json to_json(const Rule& rule) {
   Json json = to_json(rule.when);
   json.update(to_json(rule.chosen));
   for (const Timed& other : rule.others) json["others"].push_back(to_json(other));
   if (!rule.origin.empty()) json["origin"] = rule.origin;
+  if (rule.evidence) json["evidence"] = to_json(*rule.evidence);
   if (rule.measured_bytes) json["measured_bytes"] = *rule.measured_bytes;
   if (!rule.note.empty()) json["note"] = rule.note;
   return json;

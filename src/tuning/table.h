@@ -50,6 +50,14 @@ struct Timed {
   double time_us = 0;
   std::optional<std::pair<double, double>> interval_us = {};  // 95 %
   std::int64_t samples = 0;
+  double least_us = 0;  // the least that any job has seen such a time; 0: not known
+};
+
+// What stands behind a rule that was learned or tested (knowledge.h).
+struct Evidence {
+  std::int64_t trust = 0;  // grows with jobs that see the same, shrinks with those that cannot see it
+  double uncertainty = 0;  // of the ratio of the chosen one's time and the expected one's, relative
+  std::optional<NamedAlgorithm> expected;  // what would have served the calls without it
 };
 
 struct Rule {
@@ -57,6 +65,7 @@ struct Rule {
   Timed chosen;
   std::vector<Timed> others;                   // the fastest first; native among them
   std::string origin;                          // measured, tested, learned, predicted, written
+  std::optional<Evidence> evidence;            // none: it was not learned, or by a version that kept none
   std::optional<std::int64_t> measured_bytes;  // the size at which the times were measured, where it is known
   std::string note;
   int number = 0;  // in its file, from 1

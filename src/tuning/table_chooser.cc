@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "tuning/knowledge.h"
 #include "tuning/size_class.h"
 #include "tuning/table.h"
 #include "tuning/table_between.h"
@@ -180,7 +181,7 @@ class TableChooser : public Chooser {
   explicit TableChooser(std::vector<SourcedTable> tables) : rules_(std::move(tables)) {}
 
   std::vector<Choice> candidates(const Question& question) override {
-    const std::vector<TableRules::Match> matches = rules_.matches(question);
+    const std::vector<TableRules::Match> matches = believed(rules_.matches(question), question);
     std::vector<Choice> list;
     if (const auto between = between_rules(matches, question, class_high(question.size_class)))
       add_interpolated(*between, question, &list);

@@ -23,6 +23,7 @@ ReadRule rule_from_json(const TableJson& json);
 
 TableJson to_json(const Conditions& when);
 TableJson to_json(const Timed& timed);
+TableJson to_json(const Evidence& evidence);
 TableJson to_json(const Rule& rule);
 TableJson to_json(const Provenance& provenance);
 

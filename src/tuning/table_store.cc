@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "tuning/knowledge.h"
 #include "tuning/shared_files.h"
 #include "tuning/table_json.h"
 
@@ -92,14 +93,13 @@ std::string table_text(const Provenance& provenance, const Json& rules) {
 }
 
 void merge_into(Json* rules, const Rule& rule) {
-  Json made = to_json(rule);
   for (Json& old : *rules) {
     const ReadRule read = rule_from_json(old);
     if (!read.problem.empty() || read.rule.when != rule.when) continue;
-    old = std::move(made);
+    if (const auto made = merged(&read.rule, rule)) old = to_json(*made);
     return;
   }
-  rules->push_back(std::move(made));
+  if (const auto made = merged(nullptr, rule)) rules->push_back(to_json(*made));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "entry/tool/machines.h"
 #include "shm/slice.h"
 #include "tuning/crash_records.h"
+#include "tuning/knowledge.h"
 #include "tuning/prediction.h"
 #include "tuning/size_class.h"
 #include "tuning/table_files.h"
@@ -112,7 +113,7 @@ bool is_listed(const std::vector<Candidate>& list, const NamedAlgorithm& algorit
 // What rules for just these calls know of, else the nearest rule.
 std::vector<Candidate> candidates_of_tables(const TableRules& rules, const Question& question) {
   std::vector<Candidate> list;
-  for (const TableRules::Match& match : rules.matches(question)) {
+  for (const TableRules::Match& match : tuning::believed(rules.matches(question), question)) {
     if (match.is_near && !list.empty()) break;
     std::vector<Timed> timed{match.rule->chosen};
     timed.insert(timed.end(), match.rule->others.begin(), match.rule->others.end());

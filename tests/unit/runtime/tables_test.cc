@@ -140,8 +140,12 @@ TEST_F(TablesTest, WhatWasLearnedServesTheNextJob) {
   const tuning::StorePlace place =
       tuning::store_place(tuning::cache_directory(folder_ + "/cache"), tuning::machine_name(), mpi,
                           *patterns::Layout::parse("3x2"));
-  tuning::Rule rule{.when = {.operation = Operation::allreduce, .bytes = {8, 8}}};
-  rule.chosen.algorithm.algorithm = algorithms::find(Operation::allreduce, "ring");
+  tuning::Rule rule{.when = {.operation = Operation::allreduce, .bytes = {8, 8}}, .origin = "learned"};
+  rule.chosen = {.algorithm = {algorithms::find(Operation::allreduce, "ring"), {}}, .time_us = 10};
+  // What it was compared with serves all else.
+  rule.evidence = tuning::Evidence{.trust = 3};
+  for (const char* other : {"fused", "two_level_fused_recursive_doubling"})
+    rule.others.push_back({.algorithm = {algorithms::find(Operation::allreduce, other), {}}, .time_us = 20});
   ASSERT_EQ(tuning::store_rules(place, {}, {rule}).problem, "");
   const nlohmann::json report = run();
   EXPECT_EQ(decisions(report)[0], "2 8: ring (learned)");

@@ -44,7 +44,12 @@ TEST(TableRulesTest, TheOrderOfSources) {
   const auto tables = [&] {
     std::vector<SourcedTable> list;
     list.push_back(application(rule("ring")));
-    list.push_back(table("learned.json", learned_source, rule("shared")));
+    list.push_back(
+        table("learned.json", learned_source,
+              R"rule({"operation": "allreduce", "algorithm": "shared", "time_us": 1, "origin": "learned",
+                             "others": [{"algorithm": "native", "time_us": 2}, {"algorithm": "ring", "time_us": 2},
+                                        {"algorithm": "shared(buffers=4,piece=256K)", "time_us": 2}],
+                             "evidence": {"trust": 3}})rule"));
     list.push_back(table("site.json", site_source, rule("native")));
     return list;
   };
@@ -67,7 +72,9 @@ TEST(TableRulesTest, TheOrderOfSources) {
   EXPECT_EQ(decider({}).decide(q).source, "rule");
   EXPECT_EQ(all.decide(question(Operation::bcast, "4", 8)).source, "rule") << "no table speaks of it";
   std::vector<std::string> sources;
-  for (const Considered& c : all.consider(q)) sources.emplace_back(c.choice.source);
+  for (const Considered& c : all.consider(q)) {
+    if (sources.empty() || sources.back() != c.choice.source) sources.emplace_back(c.choice.source);
+  }
   ASSERT_GE(sources.size(), 4u);
   EXPECT_EQ(sources[0] + ", " + sources[1] + ", " + sources[2] + ", " + sources[3],
             "application table, learned, site table, rule");

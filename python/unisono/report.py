@@ -62,6 +62,8 @@ def _render(report: dict[str, Any], console: Console) -> None:
     _native(report, console)
     _learning(report, console)
     _communicators(report, console)
+    if report.get("measured_here"):
+        console.print(f"as measured on this machine: {escape(str(report['measured_here']))}")
     for hint in report["hints"]:
         console.print(f"[cyan]hint:[/cyan] {escape(hint)}")
     for warning in report["warnings"]:

@@ -303,6 +303,8 @@ void set_option(Options& options, const OptionSpec& spec, std::string_view value
   const std::string problem = spec.set(options, value);
   if (!problem.empty()) {
     warnings->push_back(std::string(where) + " '" + std::string(value) + "' is ignored: it " + problem);
+  } else if (spec.name == "channel_bytes") {
+    options.is_channel_bytes_given = true;
   }
 }
 

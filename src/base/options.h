@@ -39,6 +39,7 @@ struct Options {
   std::string segment = "memfd";  // memfd, shm_open
   std::int64_t pool_bytes = std::int64_t{1} << 30;
   std::int64_t channel_bytes = std::int64_t{4} << 20;
+  bool is_channel_bytes_given = false;  // by the user; known on the rank that has read the options
   std::int64_t cache_bytes = std::int64_t{16} << 20;
   std::string nodes;       // "4x2", "3,5": pretended nodes, finer than the real ones; empty: the real ones
   std::int64_t cores = 0;  // 0: found out

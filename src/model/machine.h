@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/measured_choices.h"
+
 namespace unisono::model {
 
 // A number with the interval that it was measured to lie in.
@@ -157,6 +159,7 @@ struct ReadMachine {
   std::string mpi;
   bool is_steady = true;    // the machine stayed what it was meanwhile
   bool has_network = true;  // messages between nodes were measured
+  MeasuredChoices choices;  // how to wait, and in how large buffers
 };
 ReadMachine machine_from_json(std::string_view text);
 std::string to_json(const Machine& machine);

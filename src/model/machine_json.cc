@@ -207,6 +207,7 @@ ordered_json json_of(const SharedMemory& shared) {
 
 // Files that people write have none of this.
 ReadMachine with_facts(ReadMachine read, const ordered_json& json) {
+  read.choices = choices_from(json.value("findings", ordered_json()));
   const ordered_json facts = json.value("measured", ordered_json());
   if (!facts.is_object()) return read;
   const ordered_json mpi = facts.value("mpi", ordered_json());

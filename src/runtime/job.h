@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "host/host.h"
+#include "model/measured_choices.h"
 #include "runtime/call_queue.h"
 #include "runtime/communicator.h"
 #include "runtime/crash_watch.h"
@@ -100,6 +101,7 @@ class Job {
   void report(const std::vector<std::string>& texts);
 
   // job_slice.cc
+  std::size_t buffer_bytes(std::size_t locals) const;
   shm::SliceShape slice_shape(const Communicator& c, std::int64_t stream_bytes) const;
   std::int64_t wanted_stream_bytes(const Communicator& c) const;
   SliceOffer reserve_slice(const Communicator& c);
@@ -127,6 +129,8 @@ class Job {
 
   // job_predict.cc
   void find_machine();
+  std::string text_of_machine() const;
+  void follow_measured(model::MeasuredChoices choices, bool may_choose_buffers);
 
   // job_topology.cc
   void find_switches();
@@ -311,6 +315,7 @@ class Job {
   std::optional<tuning::TableRules> known_rules_;  // where learning is on
   std::vector<tuning::Rule> tested_rules_;         // of this rank's communicators
   tuning::Predict predict_;                        // empty: nothing is predicted
+  model::MeasuredChoices measured_choices_;        // of the machine's file, as far as the user says nothing
   std::mutex region_mutex_;
   std::vector<std::uint64_t> region_stack_;
   std::map<std::uint64_t, std::string> region_names_;

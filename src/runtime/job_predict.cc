@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What learning expects of algorithms before it has tried them: the model's times on the machine that option
 // 'machine' describes (A7), else on the one that was measured here, else on a usual one. All ranks must
-// expect the same, so rank 0's file holds for all.
+// expect the same, so rank 0's file holds for all. The same file says how ranks wait and how large buffers are.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::int64_t most_steps = 20'000;
 constexpr double us = 1e-6;
 
 // A file, or one that `unisono tune --only measure` has left in the cache directory under that name.
-std::string text_of_machine(const std::string& name, const std::string& cache) {
+std::string text_of_named(const std::string& name, const std::string& cache) {
   if (const auto text = file_text(name)) return *text;
   const bool is_plain_name = name.find('/') == std::string::npos;
   if (cache.empty() || !is_plain_name) return {};
@@ -39,6 +39,10 @@ std::string measured_file(const std::string& cache) {
   return cache + "/machines/" + (name.empty() ? "machine" : name) + ".json";
 }
 
+bool is_of_use(const model::ReadMachine& read, const std::string& mpi) {
+  return read.is_steady && (read.mpi.empty() || read.mpi == mpi);
+}
+
 // What was measured on this host at some time need not be good for this job.
 void refuse_what_is_of_no_use(model::ReadMachine* read, const std::string& mpi, bool has_network) {
   if (!read->machine) return;
@@ -54,28 +58,41 @@ void refuse_what_is_of_no_use(model::ReadMachine* read, const std::string& mpi, 
 
 }  // namespace
 
+// On rank 0: whether the file may say how large buffers are, then the file's text, which may be empty.
+std::string Job::text_of_machine() const {
+  if (world_rank_ != 0) return {};
+  const std::string cache = tuning::cache_directory(options_.cache);
+  const std::string text = options_.machine.empty() ? file_text(measured_file(cache)).value_or("")
+                                                    : text_of_named(options_.machine, cache);
+  return (options_.is_channel_bytes_given ? "0" : "1") + text;
+}
+
+// The user's own word holds before what was measured.
+void Job::follow_measured(model::MeasuredChoices choices, bool may_choose_buffers) {
+  if (options_.wait != "auto") choices.wait.clear();
+  if (!may_choose_buffers) choices.buffer_bytes = 0;
+  measured_choices_ = std::move(choices);
+}
+
 void Job::find_machine() {
+  if (options_.machine == "none") return;
   const bool is_asked = learn_mode_ == LearnMode::guarded ||
                         (learn_mode_ == LearnMode::star && options_.learn_prune > 0) ||
                         (learn_mode_ == LearnMode::off && options_.startup_test > 0);
-  if (!is_asked || options_.machine == "none") return;
   const bool is_given = !options_.machine.empty();
   const bool has_network = patterns::Layout::from_labels(node_labels_).nodes() > 1;
   model::ReadMachine read;
   if (const model::Machine* known = model::find_built_in(options_.machine)) {
     read.machine = *known;
   } else {
-    const std::string cache = tuning::cache_directory(options_.cache);
-    std::string text;
-    if (world_rank_ == 0) {
-      text =
-          is_given ? text_of_machine(options_.machine, cache) : file_text(measured_file(cache)).value_or("");
-    }
-    text = as_rank_0_has_it(text);
+    const std::string sent = as_rank_0_has_it(text_of_machine());
+    const std::string text = sent.substr(std::min<std::size_t>(1, sent.size()));
     if (is_given && text.empty()) {
       read.problem = "there is no such file, and no such machine, built in or measured here";
     } else if (!text.empty()) {
       read = model::machine_from_json(text);
+      if (read.machine && (is_given || is_of_use(read, host_.library_name())))
+        follow_measured(read.choices, sent.front() == '1');
       if (!is_given) refuse_what_is_of_no_use(&read, host_.library_name(), has_network);
     }
     if (!read.machine && !read.problem.empty()) {
@@ -86,6 +103,7 @@ void Job::find_machine() {
       if (is_given) return;
     }
   }
+  if (!is_asked) return;
   const bool is_built_in = !read.machine || model::find_built_in(options_.machine) != nullptr;
   if (!read.machine) read.machine = *model::find_built_in(has_network ? "ethernet" : "typical");
   // What is built in has the cores of some server.

@@ -166,8 +166,12 @@ void Job::make_decider() {
 
 shm::WaitConfig Job::wait_config(bool is_oversubscribed) const {
   shm::WaitConfig config;
-  config.policy = shm::wait_policy_from_name(options_.wait)
-                      .value_or(is_oversubscribed ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
+  const bool is_measured = measured_choices_.is_sharing_cores == is_oversubscribed;
+  const std::string_view measured = is_measured ? std::string_view(measured_choices_.wait) : "";
+  const shm::WaitPolicy by_itself =
+      shm::wait_policy_from_name(measured)
+          .value_or(is_oversubscribed ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
+  config.policy = shm::wait_policy_from_name(options_.wait).value_or(by_itself);
   config.progress = {[](void* job) {
                        static_cast<Job*>(job)->host_.progress();
                        static_cast<Job*>(job)->make_progress();
@@ -370,6 +374,7 @@ void Job::report(const std::vector<std::string>& texts) {
                  .options = to_text(options_),
                  .ranks = world_size_,
                  .wall_s = now_s() - started_s_,
+                 .machine = measured_choices_.text(),
                  .warnings = warnings_,
                  .hints = {}};
   if (has_left_for_progress_) {

@@ -48,13 +48,22 @@ shm::SliceShape Job::slice_shape(const Communicator& c, std::int64_t stream_byte
   const std::size_t locals = local_ranks(c).size();
   shm::SliceShape shape{.local_size = static_cast<int>(locals),
                         .stream_bytes = static_cast<std::size_t>(stream_bytes)};
-  const std::size_t share = static_cast<std::size_t>(options_.channel_bytes) / locals;
+  const std::size_t share = buffer_bytes(locals);
   shape.area_bytes = locals == 1 ? page_bytes : std::max(least_area_bytes, share / page_bytes * page_bytes);
   // What one rank has written the next one finds in their common core's caches, as long as it is little.
   shape.is_spread = std::ranges::none_of(local_ranks(c), [&](int rank) {
     return cores_[static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(rank)])].is_crowded;
   });
   return shape;
+}
+
+// What was measured holds as long as all ranks together stay within some times what they have by themselves.
+std::size_t Job::buffer_bytes(std::size_t locals) const {
+  constexpr std::size_t most_factor = 4;
+  const auto standard = static_cast<std::size_t>(options_.channel_bytes);
+  const auto measured = static_cast<std::size_t>(measured_choices_.buffer_bytes);
+  if (measured == 0) return standard / locals;
+  return std::min(measured, most_factor * standard / locals);
 }
 
 // A node's first rank takes the memory for all.

@@ -157,6 +157,8 @@ std::string summary(const Json& report) {
         << n["reason"].get<std::string>() << '\n';
   }
   for (const Json& l : report["learning"]) out << "  learned: " << learning_line(l) << '\n';
+  if (report.contains("measured_here"))
+    out << "  as measured on this machine: " << report["measured_here"].get<std::string>() << '\n';
   for (const Json& h : report["hints"]) out << "  hint: " << h.get<std::string>() << '\n';
   for (const Json& w : report["warnings"]) out << "  warning: " << w.get<std::string>() << '\n';
   return out.str();
@@ -425,6 +427,7 @@ std::string write_report(const std::string& where, const JobFacts& facts,
   report["usable_cores"] = facts.node_cores;
   report["options"] = non_default_options(facts.options);
   report.update(Json::parse(Records::merge(texts)));
+  if (!facts.machine.empty()) report["measured_here"] = facts.machine;
   report["warnings"] = facts.warnings;
   report["hints"] = facts.hints;
   if (where == "-") {

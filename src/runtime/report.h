@@ -100,6 +100,7 @@ struct JobFacts {
   std::vector<std::string> node_names;  // one per node, with its number of ranks and usable cores beside it
   std::vector<int> node_ranks;
   std::vector<int> node_cores;
+  std::string machine;  // what this machine's file has decided; empty: nothing
   std::vector<std::string> warnings, hints;
 };
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unisono import line_fit
 from unisono.machine_costs import (
     BUFFER_COUNTS,
     CALLS,
@@ -103,26 +104,16 @@ class _Draws:
         return from_draws(float(formula(*points)), np.maximum(0.0, formula(*draws)))
 
     def line(self, questions: Sequence[Question], name: str) -> tuple[Document, Document] | None:
-        """alpha and beta of alpha + beta * bytes, by least squares of relative errors; neither is below 0."""
+        """alpha and beta of alpha + beta * bytes, as line_fit has it. The draws keep the break that the medians have."""
         known = [(q.bytes, one) for q in questions if (one := self.of(q, name)) is not None]
         if len(known) < 2:
             return None
         sizes = np.array([size for size, _ in known], dtype=float)
-        point = _line(sizes, np.array([one[0] for _, one in known]))
+        point = line_fit.fit(sizes, np.array([one[0] for _, one in known]))
         rows = np.array([one[1] for _, one in known]).T
-        draws = np.array([_line(sizes, row) for row in rows])
-        alpha, beta = (from_draws(point[i], draws[:, i]) for i in range(2))
-        return alpha, beta
-
-
-def _line(sizes: np.ndarray, times: np.ndarray) -> tuple[float, float]:
-    times = np.maximum(times, 1e-6)
-    system = np.column_stack([1 / times, sizes / times])
-    (alpha, beta), *_ = np.linalg.lstsq(system, np.ones(len(times)), rcond=None)
-    if alpha < 0:
-        weights = sizes / times
-        return 0.0, float(weights.sum() / (weights**2).sum())
-    return float(alpha), max(0.0, float(beta))
+        draws = [line_fit.fit(sizes, row, point.break_at) for row in rows]
+        alpha = from_draws(point.alpha, np.array([draw.alpha for draw in draws]))
+        return alpha, from_draws(point.beta, np.array([draw.beta for draw in draws]))
 
 
 def link(costs: Costs, group: str) -> Document | None:
@@ -450,6 +441,10 @@ def machine(
         "is_steady": costs.is_steady,
         "not_measured": taken,
     }
+    # What the base machine's file left out is said of what was not measured.
+    left = [part for part in made.pop("filled", ()) if part.split(".")[0] in taken]
+    if left:
+        made["filled"] = left
     made["findings"] = findings(costs, made, inside, between)
     return made
 

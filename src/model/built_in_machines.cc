@@ -134,6 +134,18 @@ Machine myrinet() {
 
 }  // namespace
 
+// Half of alpha is the latency, a quarter the overhead on either side.
+Link link_from_hockney(const Value& alpha_us, const Value& beta_us_per_byte) {
+  Link link = link_from({.latency_us = alpha_us / 2,
+                         .overhead_us = alpha_us / 4,
+                         .gap_us = 0.3 * alpha_us,
+                         .us_per_byte = beta_us_per_byte,
+                         .copied_us_per_byte = 0,
+                         .buffered_bytes = 4096});
+  link.hockney = {alpha_us, beta_us_per_byte};
+  return link;
+}
+
 const std::vector<Machine>& built_in_machines() {
   static const std::vector<Machine> all = {typical(), ethernet(), myrinet()};
   return all;

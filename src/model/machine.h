@@ -141,6 +141,7 @@ struct Machine {
   NetworkCard card;
   SharedMemory shared;
   Curve overlap_penalty_us;  // ovp(m), section 4.5: what copying m bytes costs messages that are under way
+  std::vector<std::string> filled;  // parts of a file that it left out: what follows from others, or is usual
 
   const Link& link(bool is_between_nodes) const { return is_between_nodes ? network : node; }
   bool operator==(const Machine&) const = default;
@@ -150,6 +151,8 @@ struct Machine {
 const std::vector<Machine>& built_in_machines();
 const Machine& default_machine();
 const Machine* find_built_in(std::string_view name);
+// All models' parameters of messages from Hockney's two, split as those of G1 are.
+Link link_from_hockney(const Value& alpha_us, const Value& beta_us_per_byte);
 
 // The file's text <-> machine. What is wrong is said as "shared.put_us: ..."; then there is no machine.
 struct ReadMachine {

@@ -34,6 +34,17 @@ class Reader {
     if (!json_[key].is_string()) refuse(path(key), "is no text");
     return json_[key].get<std::string>();
   }
+  bool has(const char* key) const { return json_.contains(key); }
+  std::vector<std::string> texts(const char* key) const {
+    std::vector<std::string> all;
+    if (!member(key).is_array()) refuse(path(key), "is no list");
+    for (const ordered_json& item : member(key)) {
+      if (!item.is_string()) refuse(path(key), "holds what is no text");
+      all.push_back(item.get<std::string>());
+    }
+    return all;
+  }
+  std::string path(const char* key) const { return where_.empty() ? key : where_ + "." + key; }
   Value value(const char* key) const { return value_from(member(key), path(key)); }
   Value value(const char* key, const Value& otherwise) const {
     return json_.contains(key) ? value(key) : otherwise;
@@ -59,7 +70,6 @@ class Reader {
   }
 
  private:
-  std::string path(const char* key) const { return where_.empty() ? key : where_ + "." + key; }
   const ordered_json& member(const char* key) const {
     if (!json_.contains(key)) refuse(path(key), "is missing");
     return json_[key];
@@ -94,17 +104,33 @@ class Reader {
   std::string where_;
 };
 
-Link link_from(const Reader& reader) {
-  Link link;
-  const Reader hockney = reader.inner("hockney");
-  link.hockney = {hockney.value("alpha_us"), hockney.value("beta_us_per_byte")};
-  const Reader loggp = reader.inner("loggp");
-  link.loggp = {loggp.value("L_us"), loggp.value("o_us"), loggp.value("g_us"), loggp.value("G_us_per_byte"),
-                loggp.value("word_bytes", LogGp().word_bytes)};
-  if (link.loggp.word_bytes < 1) refuse("loggp.word_bytes", "is less than 1");
-  const Reader plogp = reader.inner("plogp");
-  link.plogp = {plogp.value("L_us"), plogp.curve("os_us"), plogp.curve("or_us"), plogp.curve("g_us"),
-                plogp.curve_if_any("whole_us")};
+// A link needs Hockney's parameters, or LogGP's, from which the others follow where they are missing.
+Link link_from(const Reader& reader, std::vector<std::string>* filled) {
+  const bool has_hockney = reader.has("hockney"), has_loggp = reader.has("loggp");
+  if (!has_hockney && !has_loggp) refuse(reader.path("hockney"), "is missing, and loggp too");
+  Hockney hockney;
+  if (has_hockney) {
+    const Reader given = reader.inner("hockney");
+    hockney = {given.value("alpha_us"), given.value("beta_us_per_byte")};
+  }
+  LogGp loggp;
+  if (has_loggp) {
+    const Reader given = reader.inner("loggp");
+    loggp = {given.value("L_us"), given.value("o_us"), given.value("g_us"), given.value("G_us_per_byte"),
+             given.value("word_bytes", LogGp().word_bytes)};
+    if (loggp.word_bytes < 1) refuse("loggp.word_bytes", "is less than 1");
+    if (!has_hockney) hockney = {2 * loggp.overhead_us + loggp.latency_us, loggp.gap_us_per_byte};
+  }
+  Link link = link_from_hockney(hockney.alpha_us, hockney.beta_us_per_byte);
+  if (has_loggp) link.loggp = loggp;
+  if (reader.has("plogp")) {
+    const Reader given = reader.inner("plogp");
+    link.plogp = {given.value("L_us"), given.curve("os_us"), given.curve("or_us"), given.curve("g_us"),
+                  given.curve_if_any("whole_us")};
+  }
+  for (const char* part : {"hockney", "loggp", "plogp"}) {
+    if (!reader.has(part)) filled->push_back(reader.path(part));
+  }
   return link;
 }
 
@@ -123,6 +149,40 @@ SharedMemory shared_from(const Reader& reader) {
           .channel_bytes = reader.value("channel_bytes")};
 }
 
+// Messages of a node that were given by their two parameters alone: copies are half of a message, as in the
+// machine of G1, where that takes longer than what is usual.
+void slow_down_copies(const Hockney& node, SharedMemory* shared) {
+  const double half = node.beta_us_per_byte / 2;
+  constexpr std::int64_t bytes = 8 << 20;
+  for (Curve* curve : {&shared->put_us, &shared->get_us, &shared->copy_us, &shared->combine_us,
+                       &shared->single_copy_us}) {
+    const double least = curve->at(0);
+    if (least + half * bytes > curve->at(bytes)) *curve = Curve({{0, least}, {bytes, least + half * bytes}});
+  }
+}
+
+// Of what stands in a file's place: values of the usual machine, noted down.
+class Filler {
+ public:
+  Filler(const Reader& reader, std::vector<std::string>* filled) : reader_(reader), filled_(filled) {}
+
+  Value value(const char* key, const Value& usual) const {
+    return is_there(key) ? reader_.value(key) : usual;
+  }
+  Curve curve(const char* key, const Curve& usual) const {
+    return is_there(key) ? reader_.curve(key) : usual;
+  }
+  bool is_there(const char* key) const {
+    if (reader_.has(key)) return true;
+    filled_->push_back(reader_.path(key));
+    return false;
+  }
+
+ private:
+  const Reader& reader_;
+  std::vector<std::string>* filled_;
+};
+
 Machine machine_from(const ordered_json& json) {
   const Reader reader(json, "");
   if (reader.text("schema") != "unisono-machine") refuse("schema", "is not 'unisono-machine'");
@@ -130,25 +190,36 @@ Machine machine_from(const ordered_json& json) {
   if (version != schema_version) {
     refuse("version", "is not " + std::to_string(schema_version) + ", which this Unisono reads");
   }
+  const Machine& usual = default_machine();
   Machine machine;
+  const Filler filler(reader, &machine.filled);
   machine.name = reader.text("name");
   machine.note = reader.text("note");
-  machine.cores_per_node = static_cast<int>(reader.value("cores_per_node"));
+  machine.cores_per_node = static_cast<int>(filler.value("cores_per_node", usual.cores_per_node));
   if (machine.cores_per_node < 1) refuse("cores_per_node", "is less than 1");
   machine.nodes_on_cores = static_cast<int>(reader.value("nodes_on_cores", 1));
   if (machine.nodes_on_cores < 1) refuse("nodes_on_cores", "is less than 1");
   machine.call_us = reader.value("call_us", 0);
   machine.step_us = reader.value("step_us", 0);
-  machine.switch_us = reader.value("switch_us");
+  machine.switch_us = filler.value("switch_us", usual.switch_us);
   machine.message_switch_us = reader.value("message_switch_us", machine.switch_us);
-  machine.node = link_from(reader.inner("node"));
-  machine.network = link_from(reader.inner("network"));
+  machine.node = link_from(reader.inner("node"), &machine.filled);
+  machine.network = link_from(reader.inner("network"), &machine.filled);
   machine.fresh_message_us = reader.curve_if_any("fresh_message_us");
-  const Reader card = reader.inner("network_card");
-  machine.card = {card.value("message_us"), card.value("us_per_byte")};
-  machine.shared = shared_from(reader.inner("shared_memory"));
+  machine.card = {0, machine.network.hockney.beta_us_per_byte};
+  if (filler.is_there("network_card")) {
+    const Reader card = reader.inner("network_card");
+    machine.card = {card.value("message_us"), card.value("us_per_byte")};
+  }
+  machine.shared = usual.shared;
+  if (filler.is_there("shared_memory")) {
+    machine.shared = shared_from(reader.inner("shared_memory"));
+  } else {
+    slow_down_copies(machine.node.hockney, &machine.shared);
+  }
   if (machine.shared.channel_bytes < 1) refuse("shared_memory.channel_bytes", "is less than 1");
-  machine.overlap_penalty_us = reader.curve("overlap_penalty_us");
+  machine.overlap_penalty_us = filler.curve("overlap_penalty_us", usual.overlap_penalty_us);
+  if (reader.has("filled")) machine.filled = reader.texts("filled");
   return machine;
 }
 
@@ -249,6 +320,7 @@ std::string to_json(const Machine& machine) {
                        {"shared_memory", json_of(machine.shared)},
                        {"overlap_penalty_us", json_of(machine.overlap_penalty_us)}};
   if (!machine.fresh_message_us.empty()) json["fresh_message_us"] = json_of(machine.fresh_message_us);
+  if (!machine.filled.empty()) json["filled"] = machine.filled;
   return json.dump(1) + "\n";
 }
 

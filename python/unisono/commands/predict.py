@@ -286,6 +286,12 @@ def _print(answer: dict[str, Any], as_all: bool) -> None:
             table.add_row(one["text"], "", "", one["problem"])
     console = tables.console()
     console.print(table)
+    if answer.get("machine_filled"):
+        console.print(
+            f"The file of machine {answer['machine']} does not have {', '.join(answer['machine_filled'])}: these follow from what it "
+            "has, or are those of machine 'typical'.",
+            soft_wrap=True,
+        )
     hidden = max(0, len(done) - _SHOWN)
     left_out = [one for one in predictions if one["us"] is None and one["problem"].startswith("takes about")]
     if not as_all and (hidden or left_out):

@@ -159,6 +159,7 @@ int predict_algorithms(const std::vector<std::string>& words) {
                 {"ranks", problem.size},
                 {"nodes", problem.layout->nodes()},
                 {"machine", machine.name},
+                {"machine_filled", machine.filled},
                 {"model", name(options.model)},
                 {"predictions", predictions}});
   }

@@ -131,5 +131,89 @@ TEST(Machine, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(machine_from_json(bad.dump()).machine->nodes_on_cores, 1);
 }
 
+// G1's four numbers describe a machine; the rest follows from them, or is usual, and is said.
+TEST(Machine, FourNumbersSuffice) {
+  const json least = {{"schema", "unisono-machine"},
+                      {"version", 1},
+                      {"node", {{"hockney", {{"alpha_us", 1}, {"beta_us_per_byte", 1.4e-3}}}}},
+                      {"network", {{"hockney", {{"alpha_us", 40}, {"beta_us_per_byte", 2.6e-2}}}}}};
+  const ReadMachine read = machine_from_json(least.dump());
+  ASSERT_TRUE(read.machine) << read.problem;
+  const Machine& of_g1 = *find_built_in("myrinet");
+  for (const bool is_between_nodes : {false, true}) {
+    for (const MessageModel model : {MessageModel::hockney, MessageModel::loggp, MessageModel::plogp}) {
+      for (const std::int64_t bytes : {0, 1024, 1 << 20}) {
+        const double us = read.machine->link(is_between_nodes).message(model, bytes).whole_us();
+        EXPECT_NEAR(us / of_g1.link(is_between_nodes).message(model, bytes).whole_us(), 1, 0.05);
+      }
+    }
+  }
+  EXPECT_NEAR(read.machine->card.us_per_byte, 2.6e-2, 1e-12);
+  EXPECT_GT(read.machine->shared.put_us.at(1 << 20), 0.9 * of_g1.shared.put_us.at(1 << 20));
+  EXPECT_EQ(read.machine->switch_us.value, default_machine().switch_us.value);
+  const std::vector<std::string> filled = {"cores_per_node", "switch_us",     "node.loggp",
+                                           "node.plogp",     "network.loggp", "network.plogp",
+                                           "network_card",   "shared_memory", "overlap_penalty_us"};
+  EXPECT_EQ(read.machine->filled, filled);
+  const ReadMachine again = machine_from_json(to_json(*read.machine));
+  ASSERT_TRUE(again.machine) << again.problem;
+  EXPECT_EQ(again.machine->filled, filled) << "a file that was filled still says so";
+  EXPECT_TRUE(machine_from_json(to_json(default_machine())).machine->filled.empty());
+
+  json by_loggp = least;
+  by_loggp["network"] = {{"loggp", {{"L_us", 20}, {"o_us", 10}, {"g_us", 12}, {"G_us_per_byte", 2.6e-2}}}};
+  const ReadMachine other = machine_from_json(by_loggp.dump());
+  ASSERT_TRUE(other.machine) << other.problem;
+  EXPECT_NEAR(other.machine->network.hockney.alpha_us, 40, 1e-9);
+  by_loggp["network"] = json::object();
+  EXPECT_EQ(machine_from_json(by_loggp.dump()).problem, "network.hockney: is missing, and loggp too");
+}
+
+json interval(double low, double high) {
+  return {{"value", (low + high) / 2}, {"low", low}, {"high", high}};
+}
+
+MeasuredChoices choices_of(const json& waits, const json& buffers) {
+  json file = json::parse(to_json(default_machine()));
+  file["findings"] = {{"waits_us", waits}, {"buffers", buffers}};
+  return machine_from_json(file.dump()).choices;
+}
+
+// What is clearly better than what serves by itself decides; what is not, or is damaged, decides nothing.
+TEST(MeasuredChoices, AreWhatIsClearlyBetter) {
+  const json shared = {{"yield", interval(10, 11)}, {"futex", interval(7, 8)}};
+  MeasuredChoices choices = choices_of(shared, json::array());
+  EXPECT_EQ(choices.wait, "futex");
+  EXPECT_TRUE(choices.is_sharing_cores);
+  EXPECT_EQ(choices.text(), "ranks that share cores wait by 'futex'");
+  const json alone = {{"spin", interval(1.0, 1.1)},
+                      {"pause", interval(2, 2.1)},
+                      {"yield", interval(4, 5)},
+                      {"futex", interval(8, 9)}};
+  choices = choices_of(alone, json::array());
+  EXPECT_EQ(choices.wait, "spin");
+  EXPECT_FALSE(choices.is_sharing_cores);
+  json near = alone;
+  near["spin"] = interval(1.0, 2.05);
+  EXPECT_EQ(choices_of(near, json::array()).wait, "") << "the intervals meet";
+  near.erase("pause");
+  EXPECT_EQ(choices_of(near, json::array()).wait, "") << "nothing to compare with";
+
+  const auto buffer = [](std::int64_t piece, int count, double low, double high) {
+    const auto bytes = static_cast<double>(piece);
+    return json{{"piece_bytes", piece}, {"buffers", count}, {"us", interval(low * bytes, high * bytes)}};
+  };
+  const json clear = {buffer(1 << 14, 8, 1e-5, 1e-5), buffer(1 << 16, 4, 3e-5, 4e-5),
+                      buffer(1 << 18, 4, 5e-5, 6e-5), buffer(1 << 20, 4, 7e-5, 8e-5)};
+  choices = choices_of(json::object(), clear);
+  EXPECT_EQ(choices.buffer_bytes, 4 << 16) << "of as many buffers as algorithms have";
+  EXPECT_EQ(choices.text(), "buffers of 256K for each rank");
+  EXPECT_EQ(choices_of(json::object(), {buffer(1 << 16, 4, 3e-5, 6e-5), buffer(1 << 18, 4, 5e-5, 6e-5)}),
+            choices_of(json::object(), json::array()));
+  for (const json& damaged : {json(3), json("x"), json({{"yield", "x"}}), json({{"yield", {{"low", -1}}}})}) {
+    EXPECT_FALSE(choices_of(damaged, damaged).is_any());
+  }
+}
+
 }  // namespace
 }  // namespace unisono::model

@@ -128,7 +128,7 @@ Communicator* Job::find_set_up(host::Comm handle) {
 }
 
 Outcome Job::collective(const Call& call, int* error) {
-  if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
+  if (!is_enabled_.load(std::memory_order_relaxed)) return leave(call.operation, NativeReason::disabled);
   Communicator* c = find(call.comm);
   if (c->native_reason != NativeReason::none) {
     if (c->native_reason != NativeReason::few_calls) {
@@ -148,8 +148,10 @@ Outcome Job::collective(const Call& call, int* error) {
     return run_remembered_schedule(*c, memos.scheduled, call, error);
   if (has_uneven_blocks(call.operation)) return collective_of_blocks(*c, call, error);
   const Arguments arguments = read_arguments(host_, call, c->rank, c->size, error);
-  if (*error != host::success) return Outcome::native;  // the host says what is wrong with the datatype
-  if (is_reduction(call.operation) && !host_.is_defined(call.op, call.send_type)) return Outcome::native;
+  // The host says what is wrong.
+  if (*error != host::success) return leave(call.operation, NativeReason::datatype);
+  if (is_reduction(call.operation) && !host_.is_defined(call.op, call.send_type))
+    return leave(call.operation, NativeReason::undefined_operator);
   const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
   if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
   const bool may_exchange = is_commutative(*c, call);
@@ -211,7 +213,10 @@ Outcome Job::run_remembered_schedule(Communicator& c, const CallMemo& memo, cons
 }
 
 bool Job::leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced) {
-  if (!is_enabled_.load(std::memory_order_relaxed)) return true;
+  if (!is_enabled_.load(std::memory_order_relaxed)) {
+    leave(operation, NativeReason::disabled);
+    return true;
+  }
   Communicator* c = last_hit.find(this, handle, generation_.load(std::memory_order_acquire));
   if (c == nullptr) return false;
   if (c->queue != nullptr && c->queue->comes_before_blocking()) return false;
@@ -262,9 +267,10 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
     return Outcome::done;
   }
   c.work.blocks.read(host_, call, c.rank, c.size, error);
-  if (*error != host::success) return Outcome::native;  // the host says what is wrong
-  const bool is_reducing = is_reduction(call.operation);
-  if (is_reducing && !host_.is_defined(call.op, call.send_blocks.type)) return Outcome::native;
+  // The host says what is wrong.
+  if (*error != host::success) return leave(call.operation, NativeReason::datatype);
+  if (is_reduction(call.operation) && !host_.is_defined(call.op, call.send_blocks.type))
+    return leave(call.operation, NativeReason::undefined_operator);
   std::int64_t bytes = 0;
   if (has_known_blocks(call.operation)) {
     bytes = c.work.blocks.mean_bytes();

@@ -23,6 +23,7 @@
 #include "runtime/communicator.h"
 #include "runtime/crash_watch.h"
 #include "runtime/identifiers.h"
+#include "runtime/left_calls.h"
 #include "runtime/progress_thread.h"
 #include "runtime/report.h"
 #include "runtime/runtime.h"
@@ -50,6 +51,11 @@ class Job {
   Outcome start(const Call& call, const Completion& completion, HostPart** host = nullptr);
   void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
   Prepared prepare(const Call& call);
+  Outcome leave(Operation operation, NativeReason reason) {
+    left_calls_.add(operation, reason);
+    return Outcome::native;
+  }
+  std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
   bool make_progress();  // true where a call has ended
   bool shares_cores() const { return cores_[static_cast<std::size_t>(world_rank_)].is_crowded; }
@@ -343,7 +349,7 @@ class Job {
   std::vector<StartedCheck*> open_checks_;          // whose part of the host's is under way
   // May calls go on by the host's functions wherever the program is? Else by shared memory alone.
   bool may_call_host_aside_ = false;
-  std::map<NativeReason, std::array<std::uint64_t, operation_count>> starts_left_;  // to the host
+  LeftCalls left_calls_;
   std::unique_ptr<ProgressThread> thread_;
 
   std::atomic<std::uint64_t> generation_{

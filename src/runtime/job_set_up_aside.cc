@@ -27,8 +27,7 @@ bool Job::is_taken_before_set_up(Communicator& c, const Call& call) {
     aside.state = State::past;
     return true;
   }
-  const std::lock_guard lock(progress_mutex_);
-  ++starts_left_[aside.reason][static_cast<std::size_t>(call.operation)];
+  leave(call.operation, aside.reason);
   return false;
 }
 

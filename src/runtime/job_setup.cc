@@ -346,10 +346,9 @@ void Job::finish() {
     say_findings(*c);
     records_.absorb(*c);
   }
-  for (const auto& [reason, calls] : starts_left_) {
-    for (int op = 0; op < operation_count; ++op)
-      records_.add_native(static_cast<Operation>(op), reason, calls[static_cast<std::size_t>(op)]);
-  }
+  left_calls_.visit([this](Operation operation, NativeReason reason, std::uint64_t calls) {
+    records_.add_native(operation, reason, calls);
+  });
   records_.absorb_starts();
   say_open_regions();
   keep_tested();

@@ -2,6 +2,7 @@
 // Why calls on a communicator go to the host MPI.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -19,15 +20,20 @@ enum class NativeReason : std::uint8_t {
   being_set_up,
   not_set_up,
   operator_aside,
-  peer_lost
+  peer_lost,
+  arguments,
+  datatype,
+  undefined_operator
 };
+inline constexpr std::size_t native_reason_count =
+    1 + static_cast<std::size_t>(NativeReason::undefined_operator);
 
 constexpr std::string_view describe(NativeReason reason) {
   switch (reason) {
     case NativeReason::none:
       return "";
     case NativeReason::disabled:
-      return "Unisono is switched off (option 'enable')";
+      return "Unisono was switched off (option 'enable', or by the program)";
     case NativeReason::intercommunicator:
       return "intercommunicators are left to the MPI";
     case NativeReason::one_rank:
@@ -47,9 +53,15 @@ constexpr std::string_view describe(NativeReason reason) {
              "themselves "
              "inside a node alone, and not with option 'verify'";
     case NativeReason::operator_aside:
-      return "non-blocking calls with an operator of the program's own, without MPI_THREAD_MULTIPLE";
+      return "non-blocking calls with an operator that the MPI alone applies, without MPI_THREAD_MULTIPLE";
     case NativeReason::peer_lost:
       return "a rank of the communicator has died";
+    case NativeReason::arguments:
+      return "arguments that the MPI has to judge, such as wrong ones or equal buffers";
+    case NativeReason::datatype:
+      return "a datatype of which the MPI tells nothing";
+    case NativeReason::undefined_operator:
+      return "an operator that the MPI does not apply to the datatype";
   }
   return "";
 }

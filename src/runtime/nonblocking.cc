@@ -45,8 +45,11 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   const std::optional<std::int64_t> bytes = read(&started, &error);
   const bool is_reducing = is_reduction(call.operation);
   const host::Datatype type = operand_type(call);
-  if (error != host::success || (is_reducing && !host_.is_defined(call.op, type)))
-    return Start::native;  // the host says what is wrong
+  // The host says what is wrong.
+  if (error != host::success) started.left_for = NativeReason::datatype;
+  if (error == host::success && is_reducing && !host_.is_defined(call.op, type))
+    started.left_for = NativeReason::undefined_operator;
+  if (started.left_for != NativeReason::none) return Start::native;
   if (!bytes) return Start::nothing_to_do;
   if (is_reducing && !may_call_host_aside_ &&
       kernel_combine(host_, call.op, type, type_info(host_, type)).call == nullptr) {
@@ -67,21 +70,24 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
   return entry.kind == CallClass::Kind::native ? Start::native : Start::scheduled;
 }
 
+std::shared_ptr<HostStarts> Job::starts_of_host(Operation operation, NativeReason reason) {
+  const std::lock_guard lock(table_mutex_);
+  return records_.starts_of_host(operation, reason);
+}
+
 Prepared Job::prepare(const Call& call) {
-  if (!is_enabled_.load(std::memory_order_relaxed)) return {};
+  const auto left_for = [&](NativeReason reason) {
+    return Prepared{.host_starts = starts_of_host(call.operation, reason)};
+  };
+  if (!is_enabled_.load(std::memory_order_relaxed)) return left_for(NativeReason::disabled);
   Communicator* c = find(call.comm);
   // What is made to be repeated pays for a set-up.
   if (c->native_reason == NativeReason::few_calls) c->native_reason = set_up_members(*c);
-  const auto left_for = [&](NativeReason reason) {
-    const std::lock_guard lock(table_mutex_);
-    return Prepared{.host_starts = records_.starts_of_host(call.operation, reason)};
-  };
   if (c->native_reason != NativeReason::none) return left_for(c->native_reason);
   const std::lock_guard lock(progress_mutex_);
   StartedCall* started = nullptr;
   if (look_at(c, call, &started) != Start::native) return {.outcome = Outcome::done};
   if (started->left_for != NativeReason::none) return left_for(started->left_for);
-  if (started->entry == nullptr) return {};  // the host says what is wrong with it
   const std::lock_guard records_lock(table_mutex_);
   return {.host_starts = records_.starts_of_host(*c, call.operation, tuning::size_class(started->bytes),
                                                  *started->entry->choice),
@@ -89,7 +95,7 @@ Prepared Job::prepare(const Call& call) {
 }
 
 Outcome Job::start(const Call& call, const Completion& completion, HostPart** host) {
-  if (!is_enabled_.load(std::memory_order_relaxed)) return Outcome::native;
+  if (!is_enabled_.load(std::memory_order_relaxed)) return leave(call.operation, NativeReason::disabled);
   Communicator* c = find_set_up(call.comm);
   if (c == nullptr) c = set_up(call.comm, false);
   const bool is_not_set_up = c->native_reason == NativeReason::few_calls;
@@ -110,8 +116,7 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
     ++started->entry->calls;
     started->entry->bytes += static_cast<std::uint64_t>(started->bytes);
   }
-  if (started->left_for != NativeReason::none)
-    ++starts_left_[started->left_for][static_cast<std::size_t>(call.operation)];
+  if (started->left_for != NativeReason::none) return leave(call.operation, started->left_for);
   if (what == Start::native) return Outcome::native;
   started->algorithm = started->entry->choice->algorithm;
   find_slice_of_started(*c);

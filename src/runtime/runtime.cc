@@ -58,6 +58,14 @@ bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced
   return job == nullptr || job->leaves_to_host(operation, comm, reduced);
 }
 
+void left_to_host(Operation operation, NativeReason reason) {
+  if (job != nullptr) job->leave(operation, reason);
+}
+
+std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason) {
+  return job == nullptr ? nullptr : job->starts_of_host(operation, reason);
+}
+
 Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {
   return job == nullptr ? Outcome::native : job->start(call, completion, host);
 }

@@ -12,6 +12,7 @@
 
 #include "base/types.h"
 #include "host/host.h"
+#include "runtime/native_reason.h"
 
 namespace unisono::runtime {
 
@@ -94,6 +95,9 @@ struct Reduced {
 // (null: at any)? Then it is counted, and collective() is not to be called.
 bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced = nullptr);
 
+// A call, blocking or not, that went to the host without a word to the functions above and below.
+void left_to_host(Operation operation, NativeReason reason);
+
 // What is called when a non-blocking call has ended: by start_collective or make_progress, on any thread.
 // `error` is the host's, success where all is well.
 struct Completion {
@@ -131,6 +135,8 @@ struct Prepared {
   std::shared_ptr<HostStarts> host_starts{};  // null: nothing is counted
   std::uint64_t bytes = 0;                    // of each start
 };
+// For persistent calls that went to the host without prepare_collective.
+std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason);
 // Of a persistent call, when it is made, where MPI lets us block: sets its communicator up. Says whether
 // start_collective will take such calls; where it will not, each start of the host's is to be counted.
 // Collective.

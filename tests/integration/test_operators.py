@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reductions whose operator and type only some MPIs take together are served where the MPI takes them, with its bits."""
+"""Reductions whose operator and type only some MPIs take together are served where the MPI takes them, with its bits; and
+what goes to the MPI is counted, with the reason."""
 
 from __future__ import annotations
 
@@ -34,3 +35,28 @@ def test_pairs_beyond_the_standard(mpi: Mpi, runner: Runner):
             if (row["operation"], row["form"]) == (operation, "blocking") and row["algorithm"] != "native"
         )
         assert served == told["SERVED"]
+    undefined = "an operator that the MPI does not apply to the datatype"
+    left = {(row["operation"], row["reason"]): row["calls"] for row in report["native"]}
+    assert left["scan", undefined] == told["UNDEFINED"]
+    assert left["allreduce", undefined] >= 2 * told["UNDEFINED"] + 1, (
+        "started ones are counted too, and one of nothing"
+    )
+
+
+def test_calls_that_the_mpi_has_to_judge(mpi: Mpi, runner: Runner):
+    told, report = run(runner, mpi, 2, "left")
+    reasons = {
+        ("bcast", "arguments that"),
+        ("allreduce", "arguments that"),
+        ("allgather", "arguments that"),
+        ("bcast", "intercommunicators"),
+        ("allreduce", "intercommunicators"),
+        ("scan", "Unisono was switched off"),
+    }
+    for operation, reason in reasons:
+        (calls,) = [
+            row["calls"]
+            for row in report["native"]
+            if row["operation"] == operation and row["reason"].startswith(reason)
+        ]
+        assert calls == told["LEFT"], (operation, reason)

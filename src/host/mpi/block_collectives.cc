@@ -65,7 +65,8 @@ bool share_buffer(const void* in, const Count* in_counts, const void* out, const
 template <class Count, class... Tail>
 int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
                const Displacement<Count>* places, MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgatherv, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgatherv, CallSite{Operation::allgatherv, comm},
+                     tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
   const int peers = form.held_peers(comm);
@@ -88,7 +89,7 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
 template <class Count, class... Tail>
 int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
             const Displacement<Count>* places, MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.gatherv, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.gatherv, CallSite{Operation::gatherv, comm}, tail...);
   if (is_left<Tail...>(Operation::gatherv, comm))
     return run_left(
         UNISONO_HOST_CALL(gatherv, in, in_count, in_type, out, counts, places, out_type, root, comm),
@@ -118,7 +119,8 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
 template <class Count, class... Tail>
 int scatterv(const void* in, const Count* counts, const Displacement<Count>* places, MPI_Datatype in_type,
              void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatterv, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatterv, CallSite{Operation::scatterv, comm},
+                     tail...);
   if (is_left<Tail...>(Operation::scatterv, comm))
     return run_left(
         UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, comm),
@@ -149,7 +151,8 @@ template <class Count, class... Tail>
 int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>* in_places,
               MPI_Datatype in_type, void* out, const Count* out_counts, const Displacement<Count>* out_places,
               MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallv, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallv, CallSite{Operation::alltoallv, comm},
+                     tail...);
   if (is_left<Tail...>(Operation::alltoallv, comm))
     return run_left(UNISONO_HOST_CALL(alltoallv, in, in_counts, in_places, in_type, out, out_counts,
                                       out_places, out_type, comm),
@@ -182,7 +185,8 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
               const MPI_Datatype* in_types, void* out, const Count* out_counts,
               const Displacement<Count>* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
               Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallw, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoallw, CallSite{Operation::alltoallw, comm},
+                     tail...);
   if (is_left<Tail...>(Operation::alltoallw, comm))
     return run_left(UNISONO_HOST_CALL(alltoallw, in, in_counts, in_places, in_types, out, out_counts,
                                       out_places, out_types, comm),
@@ -227,7 +231,8 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
 template <class Count, class... Tail>
 int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter,
+                     CallSite{Operation::reduce_scatter, comm}, tail...);
   type = form.hold(type);
   counts = form.hold_array(counts, form.held_peers(comm));
   const auto native = UNISONO_HOST_CALL(reduce_scatter, in, out, counts, type, op, comm);

@@ -9,7 +9,7 @@ namespace unisono::host::mpi {
 
 template <class... Tail>
 int barrier(MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<int>{}, pmpi.barrier, tail...);
+  Form<Tail...> form(std::type_identity<int>{}, pmpi.barrier, CallSite{Operation::barrier, comm}, tail...);
   const auto native = [=](auto... more) {
     return host_function<int>(pmpi.barrier, comm, more...)(comm, more...);
   };
@@ -19,7 +19,7 @@ int barrier(MPI_Comm comm, Tail... tail) {
 
 template <class Count, class... Tail>
 int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.bcast, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.bcast, CallSite{Operation::bcast, comm}, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(bcast, buffer, count, type, root, comm);
   if (!is_taking() || !is_communicator(comm) || !is_valid(buffer, count, type)) return form.leave(native);
@@ -34,7 +34,7 @@ int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm,
 template <class Count, class... Tail>
 int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
            Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce, CallSite{Operation::reduce, comm}, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(reduce, in, out, count, type, op, root, comm);
   if (!is_taking() || !is_communicator(comm) || !is_valid(count, type) || !is_operator(op))
@@ -56,7 +56,8 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
 template <class Count, class... Tail>
 int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
               Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allreduce, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allreduce, CallSite{Operation::allreduce, comm},
+                     tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(allreduce, in, out, count, type, op, comm);
   if (!is_taking() || !is_communicator(comm) || !is_operator(op) || !is_valid(out, count, type))
@@ -74,7 +75,7 @@ int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op 
 template <class Count, class... Tail>
 int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
            MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.gather, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.gather, CallSite{Operation::gather, comm}, tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type, [=] { return is_root_here(comm, root); });
   const auto native = UNISONO_HOST_CALL(gather, in, in_count, in_type, out, out_count, out_type, root, comm);
@@ -95,7 +96,7 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
 template <class Count, class... Tail>
 int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
             MPI_Datatype out_type, int root, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatter, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatter, CallSite{Operation::scatter, comm}, tail...);
   in_type = form.hold(in_type, [=] { return is_root_here(comm, root); });
   out_type = form.hold(out_type, [=] { return out != MPI_IN_PLACE; });
   const auto native = UNISONO_HOST_CALL(scatter, in, in_count, in_type, out, out_count, out_type, root, comm);
@@ -116,7 +117,8 @@ int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
 template <class Count, class... Tail>
 int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
               MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgather, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgather, CallSite{Operation::allgather, comm},
+                     tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
   const auto native = UNISONO_HOST_CALL(allgather, in, in_count, in_type, out, out_count, out_type, comm);
@@ -135,7 +137,8 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
 template <class Count, class... Tail>
 int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
              MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoall, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.alltoall, CallSite{Operation::alltoall, comm},
+                     tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
   const auto native = UNISONO_HOST_CALL(alltoall, in, in_count, in_type, out, out_count, out_type, comm);

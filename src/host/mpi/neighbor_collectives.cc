@@ -45,7 +45,7 @@ int find_neighbors(MPI_Comm comm, const Persistently& form, Neighbors* neighbors
 // What Form leaves to the host: `of`'s function for these arguments and for what comes behind them.
 template <class Functions, class... Arguments>
 int leave(Persistently* form, const Functions& of, Arguments... arguments) {
-  return form->leave([&of, arguments...](auto... more) {
+  return form->run_by_host([&of, arguments...](auto... more) {
     return host_function<int>(of, arguments..., more...)(arguments..., more...);
   });
 }

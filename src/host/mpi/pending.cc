@@ -199,6 +199,7 @@ bool start_request(const runtime::Call& call, MPI_Request* request, int* error) 
   Pending* pending = take_pending();
   runtime::Call held = call;
   *error = hold_types(&held, pending);
+  if (*error != MPI_SUCCESS) runtime::left_to_host(call.operation, runtime::NativeReason::datatype);
   const bool is_taken = *error == MPI_SUCCESS && start_taken(held, {call_has_ended, pending}, error);
   if (!is_taken) {
     release_types(pending);

@@ -48,7 +48,8 @@ int run_reduction(Form<Tail...>* form, Operation operation, const Reduction<Coun
 template <class Count, class... Tail>
 int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                          Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter_block, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter_block,
+                     CallSite{Operation::reduce_scatter_block, comm}, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(reduce_scatter_block, in, out, count, type, op, comm);
   return run_reduction<Count>(&form, Operation::reduce_scatter_block, {in, out, count, type, op, comm},
@@ -57,7 +58,7 @@ int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype ty
 
 template <class Count, class... Tail>
 int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scan, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.scan, CallSite{Operation::scan, comm}, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(scan, in, out, count, type, op, comm);
   return run_reduction<Count>(&form, Operation::scan, {in, out, count, type, op, comm}, native);
@@ -66,7 +67,7 @@ int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, M
 template <class Count, class... Tail>
 int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
            Tail... tail) {
-  Form<Tail...> form(std::type_identity<Count>{}, pmpi.exscan, tail...);
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.exscan, CallSite{Operation::exscan, comm}, tail...);
   type = form.hold(type);
   const auto native = UNISONO_HOST_CALL(exscan, in, out, count, type, op, comm);
   return run_reduction<Count>(&form, Operation::exscan, {in, out, count, type, op, comm}, native);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/large.h"
+#include "host/mpi/left.h"
 #include "host/mpi/life.h"
 #include "host/mpi/place.h"
 #include "host/mpi/requests.h"
@@ -190,33 +191,41 @@ template <>
 class Form<> : public KeepingNothing {
  public:
   template <class Count, class Functions>
-  explicit Form(std::type_identity<Count>, const Functions&) {}
+  Form(std::type_identity<Count>, const Functions&, const CallSite& site) : site_(site) {}
   template <class HostCall>
   int leave(HostCall host_call) const {
+    count_left(site_);
     return host_call();
   }
   template <class HostCall>
   int run(const runtime::Call& call, HostCall host_call) const {
     return mpi::run(call, host_call);
   }
+
+ private:
+  CallSite site_;
 };
 
 template <>
 class Form<MPI_Request*> : public KeepingNothing {
  public:
   template <class Count, class Functions>
-  Form(std::type_identity<Count>, const Functions&, MPI_Request* request) : request_(request) {}
+  Form(std::type_identity<Count>, const Functions&, const CallSite& site, MPI_Request* request)
+      : site_(site), request_(request) {}
   template <class HostCall>
   int leave(HostCall host_call) const {
+    count_left(site_);
     return host_call(request_);
   }
   template <class HostCall>
   int run(const runtime::Call& call, HostCall host_call) const {
     int result = MPI_SUCCESS;
-    return request_ != nullptr && start_request(call, request_, &result) ? result : host_call(request_);
+    if (request_ == nullptr) return leave(host_call);
+    return start_request(call, request_, &result) ? result : host_call(request_);
   }
 
  private:
+  CallSite site_;
   MPI_Request* request_;
 };
 
@@ -226,8 +235,9 @@ template <>
 class Form<MPI_Info, MPI_Request*> {
  public:
   template <class Count, class Functions>
-  Form(std::type_identity<Count>, const Functions& of, MPI_Info info, MPI_Request* request)
-      : info_(info), request_(request), made_(std::make_unique<PersistentCall>()) {
+  Form(std::type_identity<Count>, const Functions& of, const CallSite& site, MPI_Info info,
+       MPI_Request* request)
+      : site_(site), info_(info), request_(request), made_(std::make_unique<PersistentCall>()) {
     if constexpr (std::is_same_v<Count, int>) {
       has_init_ = of.init_small != nullptr;
     } else {
@@ -235,6 +245,10 @@ class Form<MPI_Info, MPI_Request*> {
     }
     is_holding_ = is_taking() || !has_init_;
   }
+  // Of a call that no report counts.
+  template <class Count, class Functions>
+  Form(std::type_identity<Count> count, const Functions& of, MPI_Info info, MPI_Request* request)
+      : Form(count, of, CallSite{}, info, request) {}
   // Whether calls are made later of what the program gives now. (Else the host makes them all.)
   bool is_holding() const { return is_holding_; }
   bool has_host_init() const { return has_init_; }
@@ -270,6 +284,11 @@ class Form<MPI_Info, MPI_Request*> {
   }
   template <class HostCall>
   int leave(HostCall host_call) {
+    made_->host_starts = starts_left(site_);
+    return run_by_host(host_call);
+  }
+  template <class HostCall>
+  int run_by_host(HostCall host_call) {
     if (has_init_) {
       const int error = host_call(info_, request_);
       if (error == MPI_SUCCESS) keep_for_host(std::move(made_), *request_);
@@ -289,12 +308,13 @@ class Form<MPI_Info, MPI_Request*> {
       made_->host_starts = std::move(prepared.host_starts);
       made_->bytes = prepared.bytes;
     }
-    if (!made_->is_for_runtime) return leave(host_call);
+    if (!made_->is_for_runtime) return run_by_host(host_call);
     made_->start = host_call;
     return make_persistent(std::move(made_), request_);
   }
 
  private:
+  CallSite site_;
   MPI_Info info_;
   MPI_Request* request_;
   std::unique_ptr<PersistentCall> made_;

@@ -162,10 +162,11 @@ static void compare_of_nothing(void) {
 // Calls with arguments that are the MPI's to judge, each on all ranks.
 static void leave_some(void) {
   enum { calls = 5 };
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   for (int i = 0; i < calls; ++i) {
     MPI_Bcast(in, 1, MPI_INT, size, comm);
-    MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, comm);
-    MPI_Allgather(in, 1, MPI_DATATYPE_NULL, out, 1, MPI_INT, comm);
+    MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, comm);
+    MPI_Allgather(in, -1, MPI_INT, out, 1, MPI_INT, comm);
   }
   MPI_Comm half, between = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);

@@ -61,7 +61,7 @@ TEST(Predefined, ElementsOfC) {
       {MPI_DOUBLE_INT, double_int, 12},
       {MPI_2INT, int_int, 8},
       {MPI_LONG_INT, other, 12},
-      {MPI_CHAR, other, 1},  // a character, with which no operator computes
+      {MPI_CHAR, int8, 1},  // a character, with which an operator computes where the MPI does
       {MPI_WCHAR, other, sizeof(wchar_t)},
   };
   for (const auto& row : expected) {

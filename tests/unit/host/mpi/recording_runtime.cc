@@ -14,6 +14,7 @@ void Recording::reset() {
   ended.clear();
   leaves_to_host = false;
   reduced.clear();
+  left.clear();
   has_calls_under_way = false;
   progress_count = 0;
   while_progressing = [] {};
@@ -35,6 +36,15 @@ Outcome collective(const Call& call, int* error) {
   recording.while_called();
   *error = recording.error;
   return recording.outcome;
+}
+
+void left_to_host(Operation, NativeReason reason) {
+  recording.left.push_back(reason);
+}
+
+std::shared_ptr<HostStarts> starts_of_host(Operation, NativeReason reason) {
+  recording.left.push_back(reason);
+  return nullptr;
 }
 
 bool leaves_to_host(Operation, host::Comm, const Reduced* reduced) {

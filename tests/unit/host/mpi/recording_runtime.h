@@ -15,7 +15,9 @@ struct Recording {
   std::vector<unisono::host::Comm> ended;
   bool has_calls_under_way = false;
   bool leaves_to_host = false;
-  std::vector<unisono::runtime::Reduced> reduced;  // asked about
+  std::vector<unisono::runtime::Reduced> reduced;
+  std::vector<unisono::runtime::NativeReason>
+      left;  // calls that no other function was told of  // asked about
   int progress_count = 0;
   std::function<void()> while_progressing = [] {};
   int starts = 0;

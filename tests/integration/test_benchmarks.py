@@ -16,6 +16,10 @@ QUICK = "--seconds 0.02 --samples 2"
 # The command's options, and what its answer or its page has to name.
 ALONE = {
     "by_hand": (f"{QUICK} --output page.md", "bcast:chain"),
+    "first_look": (
+        "--ranks 2 --rounds 1 --calls 20 --largest 16384 --operation bcast --output page.md",
+        "| 2 | openmpi5 | all |",
+    ),
     "learning": (
         "--runs 1 --divide 50 --modes off,auto,star --cells allreduce:8 --json of.json",
         "| 2000 allreduce of 8 B | auto |",

@@ -60,6 +60,13 @@ const char* BlockSide::at(const Block& block) const {
   return static_cast<const char*>(buffer_) + block.offset_bytes;
 }
 
+bool BlockSide::holds(std::uintptr_t address) const {
+  for (const Block& block : blocks_) {
+    if (address - reinterpret_cast<std::uintptr_t>(at(block)) < block.bytes) return true;
+  }
+  return false;
+}
+
 std::size_t BlockSide::bytes() const {
   std::size_t total = 0;
   for (const Block& block : blocks_) total += block.bytes;

@@ -27,6 +27,8 @@ class BlockSide {
   const std::int64_t* places() const { return is_in_order_ ? nullptr : places_.data(); }
   const void* address() const { return buffer_; }
 
+  bool holds(std::uintptr_t address) const;
+
   // Between the program's memory and blocks side by side. `only`: this block alone, -1: all.
   int pack(host::Host& host, std::vector<char>* packed, std::int64_t only = -1) const;
   int unpack(host::Host& host, const std::vector<char>& packed) const;
@@ -54,6 +56,9 @@ class BlockTransfer {
  public:
   // Reads what the call says. On an error of the host *error is set, and the call is the host's.
   void read(host::Host& host, const Call& call, int rank, int size, int* error);
+
+  // Is it an address of the program's blocks? Asked by a handler of signals.
+  bool holds(std::uintptr_t address) const { return input_.holds(address) || output_.holds(address); }
 
   // The mean block, bytes, rounded up, of operations whose blocks every rank knows.
   std::int64_t mean_bytes() const {

@@ -7,16 +7,23 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/call_memory.h"
+
 namespace unisono::runtime {
 
 struct CallClass;
 
-// Atomic since a handler reads it; and relaxed moves of two parts are never joined to one, which would read
-// what was just written in two and wait for it.
+// One piece of work, on the stack of the thread that does it.
+struct WorkInside {
+  const CallClass* entry = nullptr;  // null: an algorithm that nobody has decided for
+  std::int64_t bytes = -1;           // of the call, as size classes count them; -1: not known
+  CallMemory memory;
+};
+
+// Atomic since a handler reads it.
 struct CrashSite {
-  std::atomic<const CallClass*> entry{nullptr};  // null: in none of Unisono's algorithms
-  std::atomic<std::int64_t> bytes{-1};           // of the call, as size classes count them; -1: not known
-  std::atomic<bool> is_in_host{false};           // the algorithm has called the host
+  std::atomic<const WorkInside*> inside{nullptr};  // null: in none of Unisono's algorithms
+  std::atomic<bool> is_in_host{false};             // the algorithm has called the host
 };
 
 // A handler must find it without a call: what a loaded library's variables need otherwise may allocate.
@@ -46,17 +53,18 @@ class SetForNow {
 class InsideAlgorithm {
  public:
   // Null: an algorithm that nobody has decided for, as ranks use for agreements.
-  InsideAlgorithm(const CallClass* entry, std::int64_t bytes) : bytes_(bytes), entry_(entry) {}
+  InsideAlgorithm(const CallClass* entry, std::int64_t bytes, const CallMemory& memory = {})
+      : work_{entry, bytes, memory}, inside_(&work_) {}
 
  private:
-  SetForNow<&CrashSite::bytes> bytes_;
-  SetForNow<&CrashSite::entry> entry_;
+  WorkInside work_;
+  SetForNow<&CrashSite::inside> inside_;
 };
 
 // The program's own functions, or the host's on its behalf: what happens there is no algorithm's fault.
 class OutsideAlgorithms {
  private:
-  SetForNow<&CrashSite::entry> none_{nullptr};
+  SetForNow<&CrashSite::inside> none_{nullptr};
 };
 
 // The host's part of an algorithm: what it aborts by itself (another rank is gone) is not the algorithm's

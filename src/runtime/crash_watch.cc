@@ -42,9 +42,22 @@ struct Watch {
 
 // What a thread was inside of, as the handler found it.
 struct Site {
-  const CallClass* entry;
-  std::int64_t bytes;
+  const CallClass* entry = nullptr;
+  std::int64_t bytes = -1;
+  bool is_programs = false;  // the program has given the call an address where it has no such memory
 };
+
+// The buffers that a program gives are its own matter, whoever touches them.
+bool is_programs(const WorkInside& work, int number, const siginfo_t& info) {
+  if ((number != SIGSEGV && number != SIGBUS) || info.si_code <= 0) return false;
+  if (info.si_code == SI_KERNEL && info.si_addr == nullptr) return work.memory.has_impossible();
+  return work.memory.holds(reinterpret_cast<std::uintptr_t>(info.si_addr), work.bytes);
+}
+
+Site site_of(const WorkInside* work, int number, const siginfo_t& info) {
+  if (work == nullptr) return {};
+  return {work->entry, work->bytes, is_programs(*work, number, info)};
+}
 
 // Of the first thread that dies alone. `over`: nothing is recorded any more.
 enum class Recording : int { open, under_way, over };
@@ -157,7 +170,10 @@ void say(Watch* known, std::string_view signal, const Site& site, bool is_record
   line << "unisono: rank " << std::int64_t{known->rank} << " gets " << signal << " inside "
        << name(choice.algorithm->operation) << ":" << choice;
   if (site.bytes > 0) line << " (calls of up to " << class_bytes(site) << " bytes)";
-  if (is_recorded) {
+  if (site.is_programs) {
+    line << ", at an address of a buffer that the call was given: that is the program's fault, and no "
+            "algorithm is left out\n";
+  } else if (is_recorded) {
     line << ": later runs of '" << known->program << "' leave it out; `unisono crashes --forget` ends that\n";
   } else {
     line << "; there is no cache directory that could remember it (option 'cache')\n";
@@ -206,8 +222,9 @@ bool is_still_ours(int number) {
 void on_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
   // Whatever comes while this runs is no algorithm's.
-  const Site site{crash_site.entry, crash_site.bytes};
-  crash_site.entry = nullptr;
+  const WorkInside* work = crash_site.inside;
+  const Site site = site_of(work, number, *info);
+  crash_site.inside = nullptr;
   Watch* known = watch.load(std::memory_order_acquire);
   const bool is_algorithms = known != nullptr && site.entry != nullptr && site.entry->choice != nullptr &&
                              site.entry->choice->algorithm != nullptr && is_own(*info) &&
@@ -221,7 +238,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
       info->si_code == SEGV_ACCERR && number == SIGSEGV && before[i].sa_handler != SIG_DFL;
   bool is_recorded = false;
   if (is_recording) {
-    is_recorded = record(known, watched[i].name, site);
+    is_recorded = !site.is_programs && record(known, watched[i].name, site);
     if (!may_be_answered) say(known, watched[i].name, site, is_recorded);
     recording.store(Recording::over);
   } else {
@@ -238,7 +255,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   } else if (is_recording && may_be_answered) {
     say(known, watched[i].name, site, is_recorded);
   }
-  crash_site.entry = site.entry;
+  crash_site.inside = work;
   errno = error;
 }
 

@@ -183,7 +183,8 @@ Outcome Job::run_remembered(Communicator& c, const CallMemo& memo, const Call& c
   }
   const Beginning beginning(is_timed);
   {
-    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes));
+    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes),
+                               {.call = &call, .ranks = c.size});
     run_fused(c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
   }
   keep_time(entry, beginning, true);
@@ -203,7 +204,8 @@ Outcome Job::run_remembered_schedule(Communicator& c, const CallMemo& memo, cons
                             .combine = memo.size.combine};
   const Beginning beginning(is_timed);
   {
-    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes));
+    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes),
+                               {.call = &call, .ranks = c.size});
     *error = execute(c, call, *compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
   }
   keep_time(entry, beginning, *error == host::success);
@@ -404,7 +406,7 @@ int Job::run(Communicator& c, CallClass& entry, const Call& call, const Argument
   int error = transfer.prepare();
   if (error != host::success) return error;
   const auto run_with = [&](const shm::Combine& combine) {
-    const InsideAlgorithm here(&entry, arguments.extent.bytes());
+    const InsideAlgorithm here(&entry, arguments.extent.bytes(), {.call = &call, .ranks = c.size});
     if (entry.kind == CallClass::Kind::scheduled) {
       const schedule::Data data{.input = transfer.input(),
                                 .output = transfer.output(),
@@ -479,8 +481,8 @@ int Job::execute(Communicator& c, const Call& call, const schedule::Compiled& wh
 // The kernel allowed it at set-up and refuses now; ranks that wait for this one cannot be told.
 void Job::give_up_single_copy(const Call& call) {
   log::warning(
-      "reading the memory of another rank failed, though it worked at the start; run with "
-      "UNISONO_SINGLE_COPY=0");
+      "reading the memory of another rank failed, though it worked at the start: a buffer that the program "
+      "gave there is no memory, or the kernel refuses now (UNISONO_SINGLE_COPY=0 does without)");
   host_.abort(call.comm, 1);
 }
 

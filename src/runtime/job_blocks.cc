@@ -306,7 +306,9 @@ int Job::exchange_again(Communicator& c, const Call& call, std::int64_t bytes) {
   int error = host::success;
   bool is_left = false;
   {
-    const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class));
+    const UnevenMemory uneven{.send_bytes = memo.send_bytes, .recv_bytes = memo.recv_bytes};
+    const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
+                               {.call = &call, .ranks = c.size, .uneven = &uneven});
     is_left = run_in_lines(c, exchange, sent, got);
   }
   if (is_left) {
@@ -316,7 +318,9 @@ int Job::exchange_again(Communicator& c, const Call& call, std::int64_t bytes) {
     if (error == host::success)
       error = c.work.blocks.prepare(host_, call, what, &data, &c.work.packed_input, &c.work.packed_output);
     if (error == host::success) {
-      const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class));
+      const UnevenMemory uneven{.read = &c.work.blocks};
+      const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
+                                 {.call = &call, .ranks = c.size, .uneven = &uneven});
       error = run_long_blocks(c, exchange.lines, call, what, &data);
     }
     if (error == host::success) error = c.work.blocks.deliver(host_, c.work.packed_output);
@@ -375,7 +379,8 @@ int Job::run_blocks(Communicator& c, CallClass& entry, const Call& call, bool is
 // Between packing and delivering, which the host does.
 int Job::move_blocks(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
                      std::int64_t bytes, const schedule::Compiled& what, schedule::Data* moved) {
-  const InsideAlgorithm here(&entry, bytes);
+  const UnevenMemory uneven{.read = &c.work.blocks};
+  const InsideAlgorithm here(&entry, bytes, {.call = &call, .ranks = c.size, .uneven = &uneven});
   Workspace& work = c.work;
   schedule::Data& data = *moved;
   int error = host::success;

@@ -241,7 +241,9 @@ bool Job::advance(StartedCall* call) {
     }
     {
       const bool is_agreement = call->state == State::in_agreement;
-      const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes);
+      const UnevenMemory uneven{.read = &call->work.blocks};
+      const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
+                                 {.call = &call->call, .ranks = c.size, .uneven = &uneven});
       if (!executor.poll()) {
         if (c.peers == nullptr || !c.peers->are_lost_by_now()) return false;
         has_lost_peer_ = true;

@@ -67,9 +67,7 @@ def crashing(mpi: Mpi, runner: Runner) -> Crashing:
     return Crashing(mpi, runner)
 
 
-@pytest.mark.parametrize(
-    ("mode", "way"), [*product(["call"], WAYS), ("start", "large"), ("start", "messages")]
-)
+@pytest.mark.parametrize(("mode", "way"), [*product(["call"], WAYS), ("start", "large")])
 def test_the_next_job_leaves_it_out(crashing: Crashing, way: str, mode: str):
     elements, settings = WAYS[way]
     result = crashing.run(mode, str(elements), settings=settings)
@@ -128,6 +126,26 @@ def test_what_is_no_algorithms_fault(crashing: Crashing, mode: str):
     assert result.status != 0, str(result)
     assert "unisono:" not in result.errors and "RIGHT" not in result.output, str(result)
     assert not crashing.cache.exists()
+
+
+@pytest.mark.parametrize(
+    ("mode", "way"),
+    [
+        *product(["unmapped"], WAYS),
+        *product(["unmapped_start", "short", "truncated", "far", "uneven"], ["large"]),
+    ],
+)
+def test_a_bad_buffer_is_the_programs_fault(crashing: Crashing, way: str, mode: str):
+    """Said so, and no algorithm is left out."""
+    elements, settings = WAYS[way]
+    result = crashing.run(mode, str(elements), settings=settings)
+    assert result.status != 0 and "RIGHT" not in result.output, str(result)
+    said = re.search(
+        rf"rank {RANKS - 1} gets SIG(SEGV|BUS) inside all\w+:\w+.*the program's fault", result.errors
+    )
+    assert said, str(result)
+    assert (said[1] == "BUS") == (mode == "truncated")
+    assert "later runs" not in result.errors and not crashing.cache.exists()
 
 
 @pytest.mark.parametrize("mode", ["program", "abort"])

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dies, or seems to, as the first word says:
 //   healthy, healthy_start    does not, in a collective that blocks or not
-//   call, start               in a collective, whose result on the last rank has no memory behind it
+//   call                      in a collective, in which another thread ends it
+//   start                     in a collective that does not block: what Unisono shares with others is taken
+//   away unmapped, unmapped_start  in a collective, whose result on the last rank has no memory behind it
+//   short, truncated, far     so as well: behind its first part; as the file behind it is shorter; at no
+//   address at all uneven                    as unmapped, in an operation on uneven blocks, the second time
 //   program, abort            by itself, outside of all collectives
 //   operator                  in an operator of its own, inside a collective
 //   before, after             as `call`, with a handler of its own from before MPI_Init, or from after it
-//   answered                  in no way: a handler from before MPI_Init gives the result its memory
+//   answered                  as `unmapped`, in no way: a handler from before MPI_Init gives the result its
+//   memory
 // A second word is the number of elements.
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +40,40 @@ static void answer(int number) {
   if (mprotect(result, result_bytes, PROT_READ | PROT_WRITE) != 0) _exit(98);
 }
 
+static pthread_t main_thread;
+
+static void* end_it(void* nothing) {
+  usleep(200000);
+  pthread_kill(main_thread, SIGSEGV);
+  return nothing;
+}
+
+// Whoever has the address finds no memory there.
+static void take_away_shared(void) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  char line[4096];
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    unsigned long begin, end;
+    if (strstr(line, "memfd:unisono") == NULL || sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
+    if (mprotect((void*)begin, end - begin, PROT_NONE) != 0) _exit(97);
+  }
+  if (maps != NULL) fclose(maps);
+}
+
+// Memory for `bytes`, as far as the mode lets it be.
+static void* memory_for(const char* mode, size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  if (strcmp(mode, "far") == 0) return (void*)0x7fff800000001000ul;
+  if (strcmp(mode, "truncated") == 0) {
+    const int file = memfd_create("result", 0);
+    if (file < 0 || ftruncate(file, (off_t)page) != 0) _exit(96);
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  char* memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (strcmp(mode, "short") == 0 && mprotect(memory, page, PROT_READ | PROT_WRITE) != 0) _exit(95);
+  return memory;
+}
+
 static void touch_nothing(void) {
   volatile char* nowhere = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   *nowhere = 1;
@@ -50,9 +91,22 @@ static int is(const char* mode, const char* word) {
 static void add_up(const char* mode, const int* values, int elements) {
   MPI_Op op = MPI_SUM;
   if (is(mode, "operator")) MPI_Op_create(die_as_operator, 1, &op);
-  if (is(mode, "start") || is(mode, "healthy_start")) {
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (is(mode, "uneven")) {
+    int counts[64], places[64];
+    for (int i = 0; i < size; ++i) {
+      counts[i] = elements / size - i % 2;
+      places[i] = i * (elements / size);
+    }
+    int* good = malloc(result_bytes);
+    MPI_Allgatherv(values, counts[rank], MPI_INT, good, counts, places, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgatherv(values, counts[rank], MPI_INT, result, counts, places, MPI_INT, MPI_COMM_WORLD);
+  } else if (is(mode, "start") || is(mode, "healthy_start") || is(mode, "unmapped_start")) {
     MPI_Request request;
     MPI_Iallreduce(values, result, elements, MPI_INT, op, MPI_COMM_WORLD, &request);
+    if (is(mode, "start") && rank + 1 == size) take_away_shared();
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else {
     MPI_Allreduce(values, result, elements, MPI_INT, op, MPI_COMM_WORLD);
@@ -70,14 +124,22 @@ int main(int argument_count, char** arguments) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int is_last = rank + 1 == size;
-  const int has_memory = !is_last || strncmp(mode, "healthy", 7) == 0 || is(mode, "operator");
+  const char* const without[] = {"unmapped", "unmapped_start", "short",   "truncated",
+                                 "far",      "uneven",         "answered"};
+  int has_memory = 1;
+  for (size_t i = 0; i < sizeof without / sizeof *without; ++i)
+    has_memory &= !is_last || !is(mode, without[i]);
   result_bytes = (size_t)elements * sizeof(int);
-  result = mmap(NULL, result_bytes, has_memory ? PROT_READ | PROT_WRITE : PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  result = has_memory ? calloc(result_bytes, 1) : memory_for(mode, result_bytes);
   int* values = malloc(result_bytes);
   for (int i = 0; i < elements; ++i) values[i] = rank + 1;
   if (is_last && is(mode, "program")) touch_nothing();
   if (is_last && is(mode, "abort")) abort();
+  const int is_ended = is(mode, "call") || is(mode, "before") || is(mode, "after");
+  pthread_t ending;
+  main_thread = pthread_self();
+  if (is_ended && is_last && pthread_create(&ending, NULL, end_it, NULL) != 0) return 94;
+  if (is_ended && rank == 0) usleep(500000);
   add_up(mode, values, elements);
   const int sum = ((int*)result)[elements - 1];
   MPI_Barrier(MPI_COMM_WORLD);

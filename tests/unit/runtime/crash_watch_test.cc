@@ -98,6 +98,24 @@ TEST_F(CrashWatchTest, SaysAndRecordsWhatItDiedIn) {
   EXPECT_GT(crash.time, 0);
 }
 
+TEST_F(CrashWatchTest, ABufferThatTheCallWasGivenIsTheProgramsFault) {
+  constexpr std::size_t bytes = 8192;
+  void* memory = ::mmap(nullptr, 3 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto touch = [&](std::size_t offset) {
+    without_handlers();
+    begin();
+    const Call call{.operation = Operation::allgather, .recv_buffer = static_cast<char*>(memory) + 4096};
+    const InsideAlgorithm here(&entry_, bytes, {.call = &call, .ranks = 2});
+    static_cast<volatile char*>(memory)[offset] = 1;
+  };
+  const char* own = "inside allreduce:ring.*the program's fault, and no algorithm is left out";
+  EXPECT_EXIT(touch(4096), KilledBySignal(SIGSEGV), own);
+  EXPECT_EXIT(touch(4096 + 2 * bytes - 1), KilledBySignal(SIGSEGV), own);
+  EXPECT_TRUE(recorded().crashes.empty());
+  EXPECT_EXIT(touch(4096 + 2 * bytes), KilledBySignal(SIGSEGV), "later runs of 'solver' leave it out");
+  EXPECT_EQ(recorded().crashes.size(), 1u);
+}
+
 TEST_F(CrashWatchTest, EachSignalThatItKnows) {
   for (const auto& [number, name] :
        {std::pair{SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}}) {
@@ -250,7 +268,7 @@ TEST_F(CrashWatchTest, AFaultThatIsAnsweredIsNoCrash) {
     const InsideAlgorithm here(&entry_, 8);
     fault();
     fault();
-    ::_exit(crash_site.entry == &entry_ ? 0 : 1);
+    ::_exit(crash_site.inside.load()->entry == &entry_ ? 0 : 1);
   };
   EXPECT_SILENT_DEATH(go_on(), ExitedWithCode(0));
   EXPECT_TRUE(fs::exists(file()));

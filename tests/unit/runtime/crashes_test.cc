@@ -242,7 +242,7 @@ TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
   std::atomic<int> calls{0};
   const host::Op op = world.add_op(
       [&](const void*, void*, std::size_t, host::Datatype) {
-        EXPECT_EQ(crash_site.entry.load(), nullptr);
+        EXPECT_EQ(crash_site.inside.load(), nullptr);
         ++calls;
       },
       true);
@@ -256,7 +256,7 @@ TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
       EXPECT_EQ(job.collective(call, &error), Outcome::done);
       EXPECT_EQ(start_and_wait(job, call, &error), Outcome::done);
     }
-    EXPECT_EQ(crash_site.entry.load(), nullptr);
+    EXPECT_EQ(crash_site.inside.load(), nullptr);
     job.finish();
   });
   EXPECT_GT(calls, 0);

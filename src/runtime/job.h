@@ -110,7 +110,8 @@ class Job {
   std::size_t buffer_bytes(std::size_t locals) const;
   shm::SliceShape slice_shape(const Communicator& c, std::int64_t stream_bytes) const;
   std::int64_t wanted_stream_bytes(const Communicator& c) const;
-  SliceOffer reserve_slice(const Communicator& c);
+  SliceOffer reserve_slice(const Communicator& c, int windows = 0);
+  bool offer_slices(Communicator& c, int windows, std::vector<SliceOffer>* offers);
   void attach_slice(Communicator& c);
   void use_slice(Communicator& c, const SliceOffer& offer);
   std::unique_ptr<shm::Slice> make_slice(const Communicator& c, std::int64_t offset,

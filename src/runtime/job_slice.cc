@@ -66,35 +66,49 @@ std::size_t Job::buffer_bytes(std::size_t locals) const {
   return std::min(measured, most_factor * standard / locals);
 }
 
-// A node's first rank takes the memory for all.
-SliceOffer Job::reserve_slice(const Communicator& c) {
-  if (local_rank(c) != 0 || !pool_->is_available() || !options_.use_shared_memory) return {};
-  SliceOffer offer{.stream_bytes = wanted_stream_bytes(c)};
+// A node's first rank takes the memory for all, of so many windows of the pool (shm::Pool::allocate).
+SliceOffer Job::reserve_slice(const Communicator& c, int windows) {
+  SliceOffer offer{.windows = pool_->mapped_windows()};
+  if (local_rank(c) != 0 || !pool_->is_available() || !options_.use_shared_memory) return offer;
+  offer.stream_bytes = wanted_stream_bytes(c);
   const auto allocate = [&] {
-    offer.offset = pool_->allocate(slice_shape(c, offer.stream_bytes).bytes() + shm::cache_line_bytes);
+    const std::size_t bytes = slice_shape(c, offer.stream_bytes).bytes() + shm::cache_line_bytes;
+    offer.offset = pool_->allocate(bytes, windows);
     return offer.offset >= 0;
   };
   if (!allocate()) {
-    if (std::exchange(offer.stream_bytes, 0) == 0 || !allocate()) return {};
+    if (std::exchange(offer.stream_bytes, 0) == 0 || !allocate()) return offer;
   }
   new (SliceTail::at(pool_->address(offer.offset), slice_shape(c, offer.stream_bytes)))
       SliceTail{.users = static_cast<std::int32_t>(local_ranks(c).size()), .switch_point = {}, .started = {}};
   return offer;
 }
 
-void Job::attach_slice(Communicator& c) {
-  const SliceOffer own = reserve_slice(c);
-  std::vector<SliceOffer> offers(static_cast<std::size_t>(c.size));
-  const int error = host_.allgather_bytes(&own, sizeof own, offers.data(), c.handle);
-  bool is_everywhere = error == host::success;
+// True where there is a slice on every node. Without that no algorithm may use shared memory; every rank
+// becomes a node of its own.
+bool Job::offer_slices(Communicator& c, int windows, std::vector<SliceOffer>* offers) {
+  const SliceOffer own = reserve_slice(c, windows);
+  offers->assign(static_cast<std::size_t>(c.size), {});
+  bool is_everywhere = host_.allgather_bytes(&own, sizeof own, offers->data(), c.handle) == host::success;
   for (const auto& ranks : c.layout->ranks_of)
-    is_everywhere = is_everywhere && offers[static_cast<std::size_t>(ranks.front())].offset >= 0;
-  if (!is_everywhere) {
-    // Without a slice on every node no algorithm may use shared memory; every rank becomes a node of its own.
-    if (own.offset >= 0) pool_->release(own.offset);
-    say_pool_is_full("a communicator goes without");
-    return;
+    is_everywhere = is_everywhere && (*offers)[static_cast<std::size_t>(ranks.front())].offset >= 0;
+  if (!is_everywhere && own.offset >= 0) pool_->release(own.offset);
+  return is_everywhere;
+}
+
+// Where the pool is full as far as it is mapped all map more of it, as long as all can.
+void Job::attach_slice(Communicator& c) {
+  std::vector<SliceOffer> offers;
+  const auto least_windows = [&] { return std::ranges::min(offers, {}, &SliceOffer::windows).windows; };
+  bool is_everywhere = offer_slices(c, 0, &offers);
+  for (int before = 0; !is_everywhere && options_.use_shared_memory && least_windows() > before;) {
+    before = least_windows();
+    const bool is_whole = before == shm::Pool::every_window;
+    SliceOffer own{.windows = pool_->mapped_windows(is_whole ? 0 : before + 1)};
+    if (host_.allgather_bytes(&own, sizeof own, offers.data(), c.handle) != host::success) break;
+    is_everywhere = offer_slices(c, least_windows(), &offers);
   }
+  if (!is_everywhere) return say_pool_is_full("a communicator goes without");
   use_slice(c, offers[static_cast<std::size_t>(local_ranks(c).front())]);
 }
 
@@ -137,8 +151,9 @@ void Job::say_pool_is_full(std::string_view what_follows) {
   if (world_rank_ != 0 || !options_.use_shared_memory || !pool_->is_available()) return;
   const std::lock_guard lock(decide_mutex_);
   if (std::exchange(is_pool_full_said_, true)) return;
-  warnings_.push_back("the node's pool of shared memory is full (option 'pool_bytes'): " +
-                      std::string(what_follows));
+  const std::string& limited_by = pool_->limited_by();
+  warnings_.push_back("the node's pool of shared memory is full (option 'pool_bytes'" +
+                      (limited_by.empty() ? "" : "; " + limited_by) + "): " + std::string(what_follows));
   log::warning(warnings_.back());
 }
 

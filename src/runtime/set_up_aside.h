@@ -92,6 +92,7 @@ static_assert(sizeof(SliceTail) <= shm::cache_line_bytes);
 struct SliceOffer {
   std::int64_t offset = -1;       // -1: there is none
   std::int64_t stream_bytes = 0;  // SliceShape; where the pool has no room for streams a slice goes without
+  std::int32_t windows = 0;       // of the pool that this rank has mapped
 };
 
 // What a rank tells the others when a set-up begins.

@@ -22,19 +22,21 @@ bool Allocator::take_lock() {
   return true;
 }
 
-std::int64_t Allocator::reserve(std::size_t bytes) {
+std::int64_t Allocator::reserve(std::size_t bytes, std::size_t begin, std::size_t end) {
+  end = std::min(end, capacity_bytes_);
   if (bytes == 0 || bytes > capacity_bytes_) return -1;
   bytes = (bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
   if (!take_lock()) return -1;
   std::int64_t offset = -1;
   if (state_->extents < max_extents) {
     // The first gap that is large enough.
-    std::uint64_t gap = (first_byte_ + unit_bytes - 1) / unit_bytes * unit_bytes;
+    const std::uint64_t first = std::max(first_byte_, begin);
+    std::uint64_t gap = (first + unit_bytes - 1) / unit_bytes * unit_bytes;
     std::size_t at = 0;
-    for (; at < state_->extents && state_->extent[at].offset - gap < bytes; ++at) {
-      gap = state_->extent[at].offset + state_->extent[at].bytes;
+    for (; at < state_->extents && state_->extent[at].offset < gap + bytes; ++at) {
+      gap = std::max(gap, state_->extent[at].offset + state_->extent[at].bytes);
     }
-    if (at < state_->extents || gap + bytes <= capacity_bytes_) {
+    if (gap + bytes <= end) {
       auto* const place = state_->extent.begin() + at;
       std::copy_backward(place, state_->extent.begin() + state_->extents,
                          state_->extent.begin() + state_->extents + 1);
@@ -45,6 +47,14 @@ std::int64_t Allocator::reserve(std::size_t bytes) {
   }
   drop_lock();
   return offset;
+}
+
+std::size_t Allocator::used_bytes() {
+  if (!take_lock()) return 0;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < state_->extents; ++i) used += state_->extent[i].bytes;
+  drop_lock();
+  return used;
 }
 
 AllocatorState::Extent* Allocator::find(std::int64_t offset) {

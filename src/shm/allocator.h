@@ -29,7 +29,9 @@ class Allocator {
   Allocator(AllocatorState* state, std::size_t first_byte, std::size_t capacity_bytes)
       : state_(state), first_byte_(first_byte), capacity_bytes_(capacity_bytes) {}
 
-  std::int64_t reserve(std::size_t bytes);          // -1 where nothing so large is free
+  // -1 where nothing so large is free, between `begin` and `end`, whole pages both.
+  std::int64_t reserve(std::size_t bytes, std::size_t begin = 0, std::size_t end = SIZE_MAX);
+  std::size_t used_bytes();                         // of all
   std::size_t reserved_bytes(std::int64_t offset);  // 0 where nothing was reserved
   void free(std::int64_t offset);
 

@@ -57,7 +57,17 @@ Identity own_identity(const std::uint64_t* nonce) {
   identity.quota_millicores = quota.millicores;
   identity.quota_group = quota.group;
   identity.process_id = getpid();
+  identity.pool_share = pool_share();
   return identity;
+}
+
+PoolShare least_share(const std::vector<Identity>& identities, std::size_t rank) {
+  PoolShare least;
+  for (const Identity& identity : identities) {
+    if (identity.machine == identities[rank].machine && identity.pool_share.bytes < least.bytes)
+      least = identity.pool_share;
+  }
+  return least;
 }
 
 NodeSearch::NodeSearch(host::Host& host, host::Comm comm, const std::vector<Identity>& identities,

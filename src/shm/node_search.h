@@ -14,6 +14,7 @@
 #include "host/host.h"
 #include "shm/allocator.h"
 #include "shm/cores.h"
+#include "shm/limits.h"
 #include "shm/members.h"
 #include "shm/segment.h"
 
@@ -24,6 +25,9 @@ struct PoolHeader {
   std::atomic<std::uint64_t> nonce;
   std::atomic<std::uint32_t> joined;                                   // ranks that have it mapped
   std::array<std::atomic<std::uint64_t>, sizeof(CoreMask) / 8> cores;  // union of their affinity masks
+  // Windows of the segment: how many are wanted beside the first, and how many ranks have each mapped.
+  std::atomic<std::uint32_t> wanted_windows;
+  std::array<std::atomic<std::uint32_t>, Segment::most_windows> mapped;
   AllocatorState allocator;
   Members members;
 };
@@ -38,9 +42,12 @@ struct Identity {
   std::uint64_t quota_group = 0;
   std::uint32_t quota_millicores = 0;
   std::int32_t process_id = 0;
+  PoolShare pool_share;  // most that a pool may take
   std::array<char, 64> host_name{};
 };
 Identity own_identity(const std::uint64_t* nonce);
+// Of all on the machine of one of them, which may share a node: the least decides.
+PoolShare least_share(const std::vector<Identity>& identities, std::size_t rank);
 // One number of two.
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,8 @@
 
 namespace unisono::shm {
 namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
 
 // The quotas of the cgroups that the node's ranks live in, together; 0 where any of them has none.
 std::uint64_t quota_millicores(const std::vector<Identity>& identities, const std::vector<int>& labels,
@@ -43,7 +46,15 @@ struct Pool::State {
   bool has_single_copy = false;
   bool is_shared = false;
   std::vector<CoreShare> cores;
+  std::string limited_by;
+  std::uint32_t members = 1;  // ranks that have the segment
+  std::mutex map_mutex;
+  int own_windows = 1;
 
+  PoolHeader* header() const { return reinterpret_cast<PoolHeader*>(segment->address()); }
+  int windows_of_all() const;
+  void want(int windows);
+  int map_wanted();
   void gather_identities(host::Host& host, host::Comm comm);
   void find_node(host::Host& host, host::Comm comm, const PoolOptions& options);
   void count_cores(host::Host& host, host::Comm comm);
@@ -65,7 +76,15 @@ void Pool::State::gather_identities(host::Host& host, host::Comm comm) {
 }
 
 void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions& options) {
-  const std::size_t capacity_bytes = std::max(options.capacity_bytes, 2 * sizeof(PoolHeader));
+  const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
+  const PoolShare share = least_share(identities, rank);
+  if (share.bytes < options.capacity_bytes) {
+    limited_by =
+        std::string(describe(share.limit)) + " leaves it " + std::to_string(share.bytes >> 20) + " MiB";
+  }
+  const std::size_t capacity_bytes = std::max<std::size_t>(
+      std::min<std::uint64_t>(options.capacity_bytes, share.bytes / page_bytes * page_bytes),
+      2 * sizeof(PoolHeader));
   NodeSearch search(host, comm, identities, capacity_bytes);
   search.run(options.use_memfd);
   labels = search.labels();
@@ -81,8 +100,8 @@ void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions
       return;
     }
   }
-  auto* header = reinterpret_cast<PoolHeader*>(segment->address());
-  allocator.emplace(&header->allocator, sizeof(PoolHeader), segment->capacity_bytes());
+  allocator.emplace(&header()->allocator, sizeof(PoolHeader), segment->capacity_bytes());
+  members = static_cast<std::uint32_t>(std::count(labels.begin(), labels.end(), labels[rank]));
 }
 
 void Pool::State::count_cores(host::Host& host, host::Comm comm) {
@@ -147,6 +166,9 @@ const std::vector<std::string>& Pool::host_names() const {
 bool Pool::is_available() const {
   return state_->segment != nullptr;
 }
+const std::string& Pool::limited_by() const {
+  return state_->limited_by;
+}
 const std::string& Pool::why_unavailable() const {
   return state_->why_unavailable;
 }
@@ -163,11 +185,56 @@ const std::vector<CoreShare>& Pool::cores() const {
   return state_->cores;
 }
 
-std::int64_t Pool::allocate(std::size_t bytes) {
+int Pool::State::windows_of_all() const {
+  const int all = segment->windows();
+  int count = 1;
+  while (count < all && header()->mapped[static_cast<std::size_t>(count)].load() == members) ++count;
+  return count;
+}
+
+void Pool::State::want(int windows) {
+  const auto more = static_cast<std::uint32_t>(std::clamp(windows, 1, segment->windows()) - 1);
+  std::uint32_t wanted = header()->wanted_windows.load();
+  while (wanted < more && !header()->wanted_windows.compare_exchange_weak(wanted, more)) {
+  }
+}
+
+// Whoever comes to the pool maps what is wanted; where one cannot, the others do without as well.
+int Pool::State::map_wanted() {
+  const std::lock_guard lock(map_mutex);
+  const auto wanted = static_cast<int>(header()->wanted_windows.load()) + 1;
+  while (own_windows < wanted && segment->map_window(own_windows)) {
+    header()->mapped[static_cast<std::size_t>(own_windows)].fetch_add(1);
+    ++own_windows;
+  }
+  return own_windows;
+}
+
+int Pool::mapped_windows(int least) {
+  if (state_->segment == nullptr) return every_window;
+  state_->want(least);
+  const int windows = state_->map_wanted();
+  return windows == state_->segment->windows() ? every_window : windows;
+}
+
+std::int64_t Pool::allocate(std::size_t bytes, int windows) {
   if (!state_->allocator) return -1;
-  const std::int64_t offset = state_->allocator->reserve(bytes);
-  if (offset >= 0 && !state_->segment->back(static_cast<std::size_t>(offset), bytes)) {
-    state_->allocator->free(offset);
+  State& state = *state_;
+  const int own = state.map_wanted();
+  const int usable = windows == 0 ? state.windows_of_all() : std::min(windows, own);
+  std::int64_t offset = -1;
+  for (int number = 0; number < usable && offset < 0; ++number) {
+    const Segment::Window window = state.segment->window(number);
+    offset = state.allocator->reserve(bytes, window.begin, window.end);
+  }
+  // The next window is mapped before it is needed, where ranks come by.
+  const std::size_t mapped_bytes = state.segment->window(usable - 1).end;
+  if (offset < 0 || state.allocator->used_bytes() > mapped_bytes / 2) {
+    state.want(usable + 1);
+    state.map_wanted();
+  }
+  if (offset >= 0 && !state.segment->back(static_cast<std::size_t>(offset), bytes)) {
+    state.allocator->free(offset);
     return -1;
   }
   return offset;
@@ -183,7 +250,8 @@ void Pool::release(std::int64_t offset) {
 }
 
 void* Pool::address(std::int64_t offset) const {
-  return state_->segment->address() + offset;
+  state_->map_wanted();
+  return state_->segment->at(static_cast<std::size_t>(offset));
 }
 
 }  // namespace unisono::shm

@@ -34,6 +34,8 @@ class Pool {
       const;  // rank of comm -> label; equal labels share the pool. The same on all ranks
   const std::vector<std::string>& host_names() const;  // rank -> host name, for reports
   bool is_available() const;                           // this rank's node has a pool
+  // What makes the pool smaller than it was to be; empty where nothing does.
+  const std::string& limited_by() const;
   // Why this rank shares memory with no other although others are on its machine; empty where all is well.
   const std::string& why_unavailable() const;
   bool has_single_copy() const;  // every rank of this node can read every other's memory (probed)
@@ -48,7 +50,12 @@ class Pool {
 
   // Takes `bytes` from the node's pool, zero-filled and cache-line aligned: its offset, or -1 where the pool
   // is full. One rank of a group allocates and tells the others, who turn the offset into their own address.
-  std::int64_t allocate(std::size_t bytes);
+  // The pool is mapped as it is used. `windows`: takes what so many windows of the segment hold, all of which
+  // those who use it must have mapped; 0: as many as all ranks of the node have.
+  std::int64_t allocate(std::size_t bytes, int windows = 0);
+  // Windows that this rank has mapped; all of them: every_window. `least`: tries to have so many.
+  static constexpr int every_window = INT32_MAX;
+  int mapped_windows(int least = 0);
   void release(std::int64_t offset);
   void* address(std::int64_t offset) const;
 

@@ -15,6 +15,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "shm/limits.h"
+
 namespace unisono::shm {
 namespace {
 
@@ -64,7 +66,7 @@ std::unique_ptr<Segment> Segment::create(SegmentKind kind, std::uint64_t nonce, 
   std::unique_ptr<Segment> segment(new Segment(kind, nonce));
   if (kind == SegmentKind::alone) {
     segment->capacity_bytes_ = capacity_bytes;
-    return segment->map(why) ? std::move(segment) : nullptr;
+    return segment->map_first(why) ? std::move(segment) : nullptr;
   }
   int descriptor = -1;
   if (kind == SegmentKind::memfd) {
@@ -136,37 +138,82 @@ bool Segment::take(int descriptor, std::string* why) {
   device_ = status.st_dev;
   inode_ = status.st_ino;
   capacity_bytes_ = static_cast<std::size_t>(status.st_size);
-  return map(why);
+  return map_first(why);
 }
 
-bool Segment::map(std::string* why) {
-  const int flags = MAP_SHARED | MAP_NORESERVE | (descriptor_ < 0 ? MAP_ANONYMOUS : 0);
-  void* mapped = mmap(nullptr, capacity_bytes_, PROT_READ | PROT_WRITE, flags, descriptor_, 0);
-  if (mapped == MAP_FAILED) return fail(why, "mmap of " + std::to_string(capacity_bytes_) + " bytes");
-  address_ = static_cast<char*>(mapped);
+int Segment::windows() const {
+  int count = 1;
+  while (count < most_windows && window(count - 1).end < capacity_bytes_) ++count;
+  return count;
+}
+
+Segment::Window Segment::window(int number) const {
+  const std::size_t end = first_window_bytes << number;
+  return {.begin = number == 0 ? 0 : end / 2, .end = std::min(end, capacity_bytes_)};
+}
+
+bool Segment::map(int number) {
+  const Window wanted = window(number);
+  const int flags = MAP_SHARED | MAP_NORESERVE | (kind_ == SegmentKind::alone ? MAP_ANONYMOUS : 0);
+  void* mapped = mmap(nullptr, wanted.end - wanted.begin, PROT_READ | PROT_WRITE, flags, descriptor_,
+                      static_cast<off_t>(kind_ == SegmentKind::alone ? 0 : wanted.begin));
+  if (mapped == MAP_FAILED) return false;
+  addresses_[static_cast<std::size_t>(number)].store(static_cast<char*>(mapped), std::memory_order_release);
   return true;
+}
+
+bool Segment::map_first(std::string* why) {
+  if (map(0)) return true;
+  return fail(why, "mmap of " + std::to_string(window(0).end) + " bytes (option 'pool_bytes')");
+}
+
+bool Segment::map_window(int number) {
+  const std::lock_guard lock(map_mutex_);
+  if (number >= windows()) return false;
+  if (addresses_[static_cast<std::size_t>(number)].load(std::memory_order_relaxed) != nullptr) return true;
+  // Most of what is left is the program's.
+  constexpr std::uint64_t least_part = 4;
+  const Window wanted = window(number);
+  if (wanted.end - wanted.begin > free_address_space() / least_part) return false;
+  if (kind_ != SegmentKind::alone && !holds_descriptor()) return false;
+  return map(number);
+}
+
+char* Segment::at(std::size_t offset) const {
+  int number = 0;
+  while (offset >= window(number).end && number + 1 < most_windows) ++number;
+  return addresses_[static_cast<std::size_t>(number)].load(std::memory_order_acquire) +
+         (offset - window(number).begin);
 }
 
 Segment::~Segment() {
   forget_name();
-  if (address_ != nullptr) munmap(address_, capacity_bytes_);
-  if (descriptor_ >= 0) close(descriptor_);
+  for (int number = 0; number < windows(); ++number) {
+    char* address = addresses_[static_cast<std::size_t>(number)];
+    if (address != nullptr) munmap(address, window(number).end - window(number).begin);
+  }
+  // The program may have closed it, and have the number anew for a file of its own.
+  if (descriptor_ >= 0 && (inode_ == 0 || holds_descriptor())) close(descriptor_);
 }
 
 void Segment::forget_name() {
   if (has_name_) shm_unlink(shm_name(nonce_).c_str());
   has_name_ = false;
-  if (kind_ == SegmentKind::memfd && descriptor_ >= 0) {
+  if (kind_ == SegmentKind::memfd && descriptor_ >= 0 && windows() == 1) {
     close(descriptor_);
     descriptor_ = -1;
   }
 }
 
+// A program may close descriptors that it did not open, and have the number anew for a file of its own.
+bool Segment::holds_descriptor() const {
+  struct stat status {};
+  return fstat(descriptor_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
 bool Segment::back(std::size_t offset, std::size_t bytes) const {
   if (kind_ != SegmentKind::named) return true;
-  // A program may close descriptors that it did not open, and have the number anew for a file of its own.
-  struct stat status {};
-  if (fstat(descriptor_, &status) != 0 || status.st_dev != device_ || status.st_ino != inode_) return false;
+  if (!holds_descriptor()) return false;
   int error = EINTR;
   while (error == EINTR) {
     error = posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
@@ -176,7 +223,7 @@ bool Segment::back(std::size_t offset, std::size_t bytes) const {
 
 void Segment::clear(std::size_t offset, std::size_t bytes) const {
   // Emulators take the advice, say that all is well, and do nothing.
-  char* first = address_ + offset;
+  char* first = at(offset);
   *first = 1;
   if (madvise(first, bytes, MADV_REMOVE) != 0 || *first != 0) std::memset(first, 0, bytes);
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A piece of memory that processes of one node map together. It has no name, or none after set-up, so nothing
-// is left behind however a job ends.
+// is left behind however a job ends. It is mapped window by window: each is as long as all before it, so that
+// address space goes with what is used. What is taken of it must not reach from one window into the next.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace unisono::shm {
@@ -35,10 +39,22 @@ class Segment {
                                              std::string* why);
   static std::unique_ptr<Segment> open_named(std::uint64_t nonce, std::string* why);
 
-  // Once all others have opened it, the creator takes the name away, and nobody needs a memfd's descriptor.
+  // Once all others have opened it, the creator takes the name away. The descriptor stays as long as there
+  // are windows to map.
   void forget_name();
 
-  char* address() const { return address_; }
+  static constexpr std::size_t first_window_bytes = std::size_t{16} << 20;
+  static constexpr int most_windows = 24;
+  struct Window {
+    std::size_t begin = 0, end = 0;
+  };
+  int windows() const;  // in all
+  Window window(int number) const;
+  // The first one always is. False where the limits or the system forbid it, which may change.
+  bool map_window(int number);
+  // Of a window that is mapped.
+  char* at(std::size_t offset) const;
+  char* address() const { return addresses_[0]; }
   std::size_t capacity_bytes() const { return capacity_bytes_; }
   int descriptor() const { return descriptor_; }
 
@@ -50,14 +66,17 @@ class Segment {
  private:
   Segment(SegmentKind kind, std::uint64_t nonce) : kind_(kind), nonce_(nonce) {}
   bool take(int descriptor, std::string* why);
-  bool map(std::string* why);
+  bool map_first(std::string* why);
+  bool map(int number);
+  bool holds_descriptor() const;
 
   SegmentKind kind_;
   std::uint64_t nonce_;
   bool has_name_ = false;
   int descriptor_ = -1;
   std::uint64_t device_ = 0, inode_ = 0;  // what descriptor_ stood for
-  char* address_ = nullptr;
+  std::mutex map_mutex_;
+  std::array<std::atomic<char*>, most_windows> addresses_{};
   std::size_t capacity_bytes_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "host/fake/fake_host.h"
@@ -23,6 +24,12 @@ std::set<std::string> leftovers() {
     if (name.starts_with("unisono-")) names.insert(name);
   }
   return names;
+}
+
+std::size_t address_space() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
 }
 
 std::int64_t tell_offset(host::Host& host, host::Comm comm, int rank, std::int64_t offset) {
@@ -210,6 +217,58 @@ TEST(PoolOfProcesses, a_limit_on_file_sizes_makes_the_pool_smaller) {
     const auto pool = Pool::create(host, host::Comm{}, small);
     EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 0}));
     EXPECT_EQ(pool->allocate(2 * mib), -1);
+    expect_shared(host, host::Comm{}, *pool);
+  }));
+}
+
+TEST(PoolOfProcesses, it_is_mapped_as_it_is_used) {
+  for (const bool use_memfd : {true, false}) {
+    const PoolOptions large = {.capacity_bytes = 128 * mib, .use_memfd = use_memfd};
+    ASSERT_TRUE(run_containers({{.ranks = 2}}, [&](ProcessHost& host, int rank) {
+      const std::size_t before = address_space();
+      const auto pool = Pool::create(host, host::Comm{}, large);
+      EXPECT_LT(address_space() - before, 64 * mib);
+      std::vector<std::int64_t> taken;
+      for (int i = 0; i < 9; ++i) {
+        if (rank == 0) taken.push_back(pool->allocate(10 * mib));
+        const std::int64_t offset = tell_offset(host, {}, 0, rank == 0 ? taken.back() : -1);
+        ASSERT_GE(offset, 0) << i;
+        auto* word = static_cast<std::atomic<int>*>(pool->address(offset + 9 * static_cast<int>(mib)));
+        if (rank == 1) word->store(i + 1);
+        host.barrier({});
+        EXPECT_EQ(word->load(), i + 1);
+        host.barrier({});
+      }
+      for (const std::int64_t offset : taken) pool->release(offset);
+      host.barrier({});
+      expect_shared(host, {}, *pool);
+    }));
+  }
+}
+
+TEST(PoolOfProcesses, the_least_limit_on_address_space_decides_for_all) {
+  ASSERT_TRUE(run_containers({{.ranks = 2}}, [](ProcessHost& host, int rank) {
+    const rlim_t bytes = address_space() + 64 * mib;
+    const rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+    if (rank == 1) setrlimit(RLIMIT_AS, &limit);
+    const auto pool = Pool::create(host, host::Comm{}, {.capacity_bytes = 128 * mib});
+    EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 0}));
+    EXPECT_EQ(pool->allocate(9 * mib), -1);
+    EXPECT_NE(pool->limited_by().find("ulimit -v"), std::string::npos) << pool->limited_by();
+    expect_shared(host, host::Comm{}, *pool);
+  }));
+}
+
+TEST(PoolOfProcesses, without_descriptors_every_rank_is_alone_and_says_so) {
+  ASSERT_TRUE(run_containers({{.ranks = 2}}, [](ProcessHost& host, int) {
+    rlimit none{};
+    getrlimit(RLIMIT_NOFILE, &none);
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    const auto pool = Pool::create(host, host::Comm{}, small);
+    EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 1}));
+    EXPECT_NE(pool->why_unavailable().find("Too many open files"), std::string::npos)
+        << pool->why_unavailable();
     expect_shared(host, host::Comm{}, *pool);
   }));
 }

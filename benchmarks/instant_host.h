@@ -17,6 +17,7 @@ class InstantHost final : public Host {
   const std::string& family_name() const override { return name_; }
   bool is_thread_multiple() const override { return false; }
   int largest_tag() const override { return 32767; }
+  bool takes_device_memory() override { return false; }
 
   Comm world() const override { return Comm{1}; }
   int comm_rank(Comm) override { return 0; }

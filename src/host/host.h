@@ -53,6 +53,8 @@ class Host {
   virtual int largest_tag() const = 0;  // MPI_TAG_UB; 32767 at least
   // May the program go on when ranks have died (user-level failure mitigation)? As this rank's MPI says.
   virtual bool is_fault_tolerant() const { return false; }
+  // Does this process use GPUs, whose memory the MPI's collectives take as it is? Asked at set-ups.
+  virtual bool takes_device_memory() = 0;
 
   // --- Communicators ---
   virtual Comm world() const = 0;

@@ -127,47 +127,68 @@ Communicator* Job::find_set_up(host::Comm handle) {
   return found == table_.end() ? nullptr : found->second.get();
 }
 
-Outcome Job::collective(const Call& call, int* error) {
-  if (!is_enabled_.load(std::memory_order_relaxed)) return leave(call.operation, NativeReason::disabled);
+// Null: the host makes the call.
+[[gnu::always_inline]] inline Communicator* Job::find_to_take(const Call& call) {
+  if (!is_enabled_.load(std::memory_order_relaxed)) {
+    leave(call.operation, NativeReason::disabled);
+    return nullptr;
+  }
   Communicator* c = find(call.comm);
   if (c->native_reason != NativeReason::none) {
     if (c->native_reason != NativeReason::few_calls) {
       ++c->native_calls[static_cast<int>(call.operation)];
-      return Outcome::native;
+      return nullptr;
     }
-    if (!is_set_up_now(*c, call)) return Outcome::native;
+    if (!is_set_up_now(*c, call)) return nullptr;
   }
   if (c->queue != nullptr && c->queue->comes_before_blocking()) [[unlikely]]
     settle(*c);
-  *error = host::success;
   ++c->calls;
+  return c;
+}
+
+Outcome Job::collective(const Call& call, int* error) {
+  Communicator* c = find_to_take(call);
+  if (c == nullptr) return Outcome::native;
+  *error = host::success;
   const CallMemos& memos = c->memos[static_cast<int>(call.operation)];
   if (memos.quick.holds(call) && !memos.quick.entry->is_next_to_be_looked_at()) [[likely]]
     return run_remembered(*c, memos.quick, call);
   if (memos.scheduled.holds(call) && !needs_copy(call) && !memos.scheduled.entry->is_next_to_be_looked_at())
     return run_remembered_schedule(*c, memos.scheduled, call, error);
-  if (has_uneven_blocks(call.operation)) return collective_of_blocks(*c, call, error);
-  const Arguments arguments = read_arguments(host_, call, c->rank, c->size, error);
+  return collective_anew(*c, call, error);
+}
+
+// What ranks have remembered of calls is of calls without copies.
+Outcome Job::collective_staged(const Call& call, int* error) {
+  Communicator* c = find_to_take(call);
+  if (c == nullptr) return Outcome::native;
+  *error = host::success;
+  return collective_anew(*c, call, error);
+}
+
+Outcome Job::collective_anew(Communicator& c, const Call& call, int* error) {
+  if (has_uneven_blocks(call.operation)) return collective_of_blocks(c, call, error);
+  const Arguments arguments = read_arguments(host_, call, c.rank, c.size, error);
   // The host says what is wrong.
   if (*error != host::success) return leave(call.operation, NativeReason::datatype);
   if (is_reduction(call.operation) && !host_.is_defined(call.op, call.send_type))
     return leave(call.operation, NativeReason::undefined_operator);
   const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
   if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
-  const bool may_exchange = is_commutative(*c, call);
+  const bool may_exchange = is_commutative(c, call);
 
-  CallClass& entry = class_of(*c, call, may_exchange, bytes);
+  CallClass& entry = class_of(c, call, may_exchange, bytes);
   const auto run_it = [&] {
-    const int result = run(*c, entry, call, arguments, may_exchange);
+    const int result = run(c, entry, call, arguments, may_exchange);
     // A remembered call is not looked at again: not where one in so many is to be checked, or where the next
     // one may be of another region.
-    if (c->verify_interval == 0 && c->regions.is_constant())
-      remember(*c, entry, call, arguments, may_exchange);
+    if (c.verify_interval == 0 && c.regions.is_constant()) remember(c, entry, call, arguments, may_exchange);
     return result;
   };
-  const Outcome outcome = serve(*c, entry, call, bytes, run_it, error);
-  if (entry.kind == CallClass::Kind::native && c->regions.is_constant())
-    remember(*c, entry, call, arguments, may_exchange);
+  const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
+  if (entry.kind == CallClass::Kind::native && c.regions.is_constant())
+    remember(c, entry, call, arguments, may_exchange);
   return outcome;
 }
 
@@ -247,10 +268,16 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
   }
   const bool is_verified = c.verify_interval != 0 && (entry.calls - 1) % c.verify_interval == 0 &&
                            call.operation != Operation::barrier;
-  if (is_verified) [[unlikely]]
+  if (is_verified) [[unlikely]] {
+    if (call.staging != nullptr) *error = call.staging->fetch();
     begin_verification(c, entry, call);
+  }
   const Beginning beginning(is_timed);
-  *error = run_it();
+  // The copies are part of what the call costs: the host needs none where it knows such memory.
+  const bool is_staged = call.staging != nullptr && !is_verified;
+  if (is_staged) *error = call.staging->fetch();
+  if (*error == host::success) *error = run_it();
+  if (is_staged && *error == host::success) *error = call.staging->deliver();
   keep_time(entry, beginning, *error == host::success);
   if (is_verified) [[unlikely]] {
     c.verification->own_error = *error;
@@ -264,7 +291,8 @@ Outcome Job::serve(Communicator& c, CallClass& entry, const Call& call, std::int
 
 // Where all ranks know all blocks, the mean one decides; elsewhere ranks have nothing in common that could.
 Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error) {
-  if (const std::optional<std::int64_t> mean = known_exchange(c, call)) [[likely]] {
+  const std::optional<std::int64_t> mean = call.staging == nullptr ? known_exchange(c, call) : std::nullopt;
+  if (mean) [[likely]] {
     *error = exchange_again(c, call, *mean);
     return Outcome::done;
   }
@@ -361,17 +389,6 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
   if (is_blocking && is_learning()) learn(c, entry, asked);
   entry.is_to_be_tested = asked.may_be_tested && is_worth_a_test(*entry.choice);
   if (options_.startup_after == 0) entry.first_test = 0;
-}
-
-CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice,
-                             const schedule::Problem& what) {
-  if (choice.algorithm == nullptr) return CallClass::Kind::native;
-  // The slice's own reductions join from the left, which is the reproducible order of scans, and of others
-  // among few ranks alone.
-  constexpr int most_from_left = 3;
-  const bool is_in_order = !what.is_reproducible || is_scan(what.operation) || c.size <= most_from_left;
-  const bool is_fused = choice.algorithm->name == "fused" && c.layout->nodes() == 1 && is_in_order;
-  return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;
 }
 
 void Job::remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,

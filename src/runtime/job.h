@@ -46,6 +46,7 @@ class Job {
   Job(const Job&) = delete;
 
   Outcome collective(const Call& call, int* error);
+  Outcome collective_staged(const Call& call, int* error);
   void native_finished(const Call& call, double seconds);
   bool leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced = nullptr);
   Outcome start(const Call& call, const Completion& completion, HostPart** host = nullptr);
@@ -97,6 +98,7 @@ class Job {
   NativeReason agree_on_identifier(Communicator& c, bool is_translated);
   NativeReason take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated);
   bool wants_one_order(const Communicator& c) const;
+  bool leaves_device_memory(bool is_reproducible) const;
   void say_who_decides_order(const Communicator& c, NativeReason reason) const;
   void describe_ground(Communicator& c);
   static void on_freed(void* token);
@@ -124,7 +126,7 @@ class Job {
   void begin_set_up_aside(Communicator& c);
   NativeReason why_left_out(Communicator& c, bool is_translated);
   void look_at_offers(Communicator& c, std::uint64_t calls_of_host);
-  bool take_offers(Communicator& c);
+  NativeReason take_offers(Communicator& c);
   void end_set_up_aside(Communicator& c);
 
   // job_tables.cc
@@ -155,6 +157,8 @@ class Job {
           bool is_commutative);
   void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
                 bool is_commutative);
+  Communicator* find_to_take(const Call& call);
+  Outcome collective_anew(Communicator& c, const Call& call, int* error);
   Outcome run_remembered(Communicator& c, const CallMemo& memo, const Call& call);
   Outcome run_remembered_schedule(Communicator& c, const CallMemo& memo, const Call& call, int* error);
   Outcome collective_of_blocks(Communicator& c, const Call& call, int* error);
@@ -302,6 +306,7 @@ class Job {
   bool may_send_aside(const Communicator& c) const;
   bool advance_aside();
   void conclude(std::vector<std::unique_ptr<StartedCall>>* calls);
+  void deliver_staged(StartedCall& call);
 
   host::Host& host_;
   Options options_;

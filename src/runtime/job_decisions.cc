@@ -71,4 +71,15 @@ std::optional<tuning::Choice> Job::decision(Operation operation, std::int64_t by
   return choose(question(*c, call, true, deciding, true));
 }
 
+CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice,
+                             const schedule::Problem& what) {
+  if (choice.algorithm == nullptr) return CallClass::Kind::native;
+  // The slice's own reductions join from the left, which is the reproducible order of scans, and of others
+  // among few ranks alone.
+  constexpr int most_from_left = 3;
+  const bool is_in_order = !what.is_reproducible || is_scan(what.operation) || c.size <= most_from_left;
+  const bool is_fused = choice.algorithm->name == "fused" && c.layout->nodes() == 1 && is_in_order;
+  return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;
+}
+
 }  // namespace unisono::runtime

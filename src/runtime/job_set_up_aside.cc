@@ -9,7 +9,12 @@
 namespace unisono::runtime {
 namespace {
 
-enum Ability : std::uint8_t { can_translate = 1, can_single_copy = 2, any_order = 4 };
+enum Ability : std::uint8_t {
+  can_translate = 1,
+  can_single_copy = 2,
+  any_order = 4,
+  takes_device_memory = 8
+};
 
 }  // namespace
 
@@ -44,9 +49,9 @@ void Job::begin_set_up_aside(Communicator& c) {
     say_who_decides_order(c, left_out);
     return;
   }
-  aside.own.abilities = (is_translated ? can_translate : 0) |
-                        (pool_->has_single_copy() ? can_single_copy : 0) |
-                        (wants_one_order(c) ? 0 : any_order);
+  aside.own.abilities =
+      (is_translated ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
+      (wants_one_order(c) ? 0 : any_order) | (host_.takes_device_memory() ? takes_device_memory : 0);
   if (is_translated) aside.own.slice = reserve_slice(c);
   aside.all.resize(static_cast<std::size_t>(c.size));
   const int error =
@@ -75,9 +80,10 @@ void Job::look_at_offers(Communicator& c, std::uint64_t calls_of_host) {
   bool is_done = false;
   const int error = host_.test(&aside.request, &is_done);
   if (error == host::success && !is_done) return;
-  if (error != host::success || !take_offers(c)) {
+  const NativeReason reason = error == host::success ? take_offers(c) : NativeReason::set_up_failed;
+  if (reason != NativeReason::none) {
     aside.state = SetUpAside::State::failed;
-    aside.reason = NativeReason::set_up_failed;
+    aside.reason = reason;
     say_who_decides_order(c, aside.reason);
     return;
   }
@@ -88,15 +94,18 @@ void Job::look_at_offers(Communicator& c, std::uint64_t calls_of_host) {
 
 // All ranks have the same offers before them. No number is among them, by which messages are told apart:
 // calls inside a node do without.
-bool Job::take_offers(Communicator& c) {
+NativeReason Job::take_offers(Communicator& c) {
   const SetUpAside& aside = *c.aside;
   std::uint64_t abilities = aside.own.abilities;
   for (const SetUpOffer& offer : aside.all) abilities &= offer.abilities;
   const SliceOffer& offer = aside.all.front().slice;
-  if ((abilities & can_translate) == 0 || offer.offset < 0) {
+  const bool is_for_host =
+      (abilities & takes_device_memory) != 0 && leaves_device_memory((abilities & any_order) == 0);
+  if (is_for_host || (abilities & can_translate) == 0 || offer.offset < 0) {
     if (aside.own.slice.offset >= 0) pool_->release(aside.own.slice.offset);
+    if (is_for_host) return NativeReason::device_memory;
     say_pool_is_full("a communicator goes without");
-    return false;
+    return NativeReason::set_up_failed;
   }
   c.has_single_copy = (abilities & can_single_copy) != 0 && options_.use_single_copy;
   c.is_reproducible = (abilities & any_order) == 0;
@@ -104,7 +113,7 @@ bool Job::take_offers(Communicator& c) {
   watch_peers(c);
   use_slice(c, offer);
   c.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(options_.cache_bytes));
-  return true;
+  return NativeReason::none;
 }
 
 // Where MPI lets us wait, and all ranks come: at blocking calls, and at the communicator's end.

@@ -443,22 +443,34 @@ NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
   return reason;
 }
 
+// Where all ranks use GPUs whose memory the host takes as it is, each call of ours would copy it twice. Who
+// wants more than speed gets it.
+bool Job::leaves_device_memory(bool is_reproducible) const {
+  return options_.algorithm.empty() && options_.verify == "off" && !is_reproducible &&
+         !is_told_algorithm_.load(std::memory_order_relaxed);
+}
+
 NativeReason Job::take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated) {
   // Word 0: what this rank can do; the rest: its free numbers. While other threads' set-ups come first on
   // some member, that member offers nothing: try again.
-  constexpr std::uint64_t can_translate = 1, can_single_copy = 2, has_offered = 4, any_order = 8;
+  constexpr std::uint64_t can_translate = 1, can_single_copy = 2, has_offered = 4, any_order = 8,
+                          takes_device_memory = 16;
   std::uint64_t words[1 + Identifiers::words];
   while (true) {
     bool is_held = false;
     const Identifiers::Set offer = identifiers_.offer(turn, &is_held);
     words[0] = (is_translated ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
-               (is_held ? has_offered : 0) | (wants_one_order(c) ? 0 : any_order);
+               (is_held ? has_offered : 0) | (wants_one_order(c) ? 0 : any_order) |
+               (host_.takes_device_memory() ? takes_device_memory : 0);
     std::copy(offer.begin(), offer.end(), words + 1);
     const int error = host_.agree(words, 1 + Identifiers::words, host::AgreeOp::band, c.handle);
     const bool is_usable = error == host::success && (words[0] & can_translate) != 0;
-    const int id = is_usable ? Identifiers::lowest(words + 1) : -1;
+    const bool is_for_host =
+        (words[0] & takes_device_memory) != 0 && leaves_device_memory((words[0] & any_order) == 0);
+    const int id = is_usable && !is_for_host ? Identifiers::lowest(words + 1) : -1;
     if (is_held) identifiers_.settle(id);
     if (!is_usable) return NativeReason::set_up_failed;
+    if (is_for_host) return NativeReason::device_memory;
     if (id >= 0) {
       c.id = id;
       c.has_single_copy = (words[0] & can_single_copy) != 0 && options_.use_single_copy;

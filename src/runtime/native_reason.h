@@ -21,6 +21,7 @@ enum class NativeReason : std::uint8_t {
   not_set_up,
   operator_aside,
   peer_lost,
+  device_memory,
   arguments,
   datatype,
   undefined_operator
@@ -62,6 +63,8 @@ constexpr std::string_view describe(NativeReason reason) {
       return "a datatype of which the MPI tells nothing";
     case NativeReason::undefined_operator:
       return "an operator that the MPI does not apply to the datatype";
+    case NativeReason::device_memory:
+      return "all ranks use GPUs, whose memory the MPI takes as it is (option 'algorithm' decides otherwise)";
   }
   return "";
 }

@@ -124,7 +124,8 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
   started->completion = completion;
   started->start_s = now_s();
   plan_check(started, host != nullptr);
-  started->error = prepare(started);
+  started->error = call.staging == nullptr ? host::success : call.staging->fetch();
+  if (started->error == host::success) started->error = prepare(started);
   if (started->error != host::success) {
     // The others wait for this process, as they do where a blocking call fails on one.
     const int error = started->error;
@@ -325,6 +326,12 @@ bool Job::make_progress() {
   return true;
 }
 
+void Job::deliver_staged(StartedCall& call) {
+  if (call.call.staging == nullptr || call.error != host::success) return;
+  call.error = call.call.staging->deliver();
+  if (call.error != host::success) call.error = host_.call_error_handler(call.call.comm, call.error);
+}
+
 // Outside of the lock: error handlers are the program's.
 void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   for (const auto& call : *calls) {
@@ -341,6 +348,7 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
                             : call->work.blocks.deliver(host_, call->work.packed_output));
       if (call->error != host::success) call->error = host_.call_error_handler(call->call.comm, call->error);
     }
+    deliver_staged(*call);
     call->completion.call(call->completion.context, call->error);
   }
   const std::lock_guard lock(progress_mutex_);

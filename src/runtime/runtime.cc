@@ -27,6 +27,17 @@ void unless_peers_are_lost(host::Comm comm, Work work) {
   }
 }
 
+template <class Collective>
+Outcome take(const Call& call, int* error, Collective collective) {
+  if (job == nullptr) return Outcome::native;
+  try {
+    return collective();
+  } catch (const PeerLost& lost) {
+    *error = job->end_with_lost_peer(call.comm, lost);
+    return Outcome::done;
+  }
+}
+
 }  // namespace
 
 void start(host::Host& host) {
@@ -45,13 +56,11 @@ bool is_running() {
 }
 
 Outcome collective(const Call& call, int* error) {
-  if (job == nullptr) return Outcome::native;
-  try {
-    return job->collective(call, error);
-  } catch (const PeerLost& lost) {
-    *error = job->end_with_lost_peer(call.comm, lost);
-    return Outcome::done;
-  }
+  return take(call, error, [&] { return job->collective(call, error); });
+}
+
+Outcome collective_staged(const Call& call, int* error) {
+  return take(call, error, [&] { return job->collective_staged(call, error); });
 }
 
 bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced) {

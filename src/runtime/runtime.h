@@ -41,6 +41,15 @@ struct BlockArguments {
   }
 };
 
+// Stands between a call and the program's memory, where the host cannot read that: the call's buffers are
+// copies. Both give the host's error code.
+class Staging {
+ public:
+  virtual ~Staging() = default;
+  virtual int fetch() = 0;    // what the call reads, before anything reads it
+  virtual int deliver() = 0;  // what the call has written
+};
+
 // One blocking collective call as the program made it. Counts and types are as MPI defines them for the
 // operation: bcast and reductions use send_count/send_type (bcast: send_buffer == recv_buffer == the buffer;
 // reduce_scatter_block: of one block);
@@ -63,6 +72,7 @@ struct Call {
   // it is not significant on this rank. A reduction's input has no displacements: its blocks stand side by
   // side.
   BlockArguments send_blocks, recv_blocks;
+  Staging* staging = nullptr;  // null: the buffers are the program's own
 };
 
 enum class Outcome : std::uint8_t {
@@ -83,6 +93,9 @@ bool is_running();
 // Takes one collective call. The arguments have been checked as far as MPI's own rules go (the wrapper sends
 // invalid ones to the host). Thread-safe for different communicators, as MPI demands.
 Outcome collective(const Call& call, int* error);
+// The same of a call with `staging`, which is asked where Unisono serves the call, and only then. Where the
+// outcome is compared the caller fetches what the host has written before compare(), and delivers after it.
+Outcome collective_staged(const Call& call, int* error);
 
 // What a reduction is known by where its buffers do not count.
 struct Reduced {

@@ -81,6 +81,10 @@ int FakeHost::largest_tag() const {
   return state_->options.largest_tag;
 }
 
+bool FakeHost::takes_device_memory() {
+  return state_->options.takes_device_memory;
+}
+
 Comm FakeHost::world() const {
   return world_handle;
 }

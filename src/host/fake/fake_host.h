@@ -24,6 +24,7 @@ struct Options {
   int max_delay = 0;                     // most calls of a rank by which a completion is delayed
   double deadlock_seconds = 30;          // without any change while all ranks only ask
   bool is_thread_multiple = true;
+  bool takes_device_memory = false;
   int largest_tag = (1 << 30) - 1;
   int failing_rank = -1;  // this rank's isend number `failing_isend` (from 0) ...
   int failing_isend = 0;
@@ -98,6 +99,7 @@ class FakeHost final : public Host {
   const std::string& family_name() const override;
   bool is_thread_multiple() const override;
   int largest_tag() const override;
+  bool takes_device_memory() override;
 
   Comm world() const override;
   int comm_rank(Comm comm) override;

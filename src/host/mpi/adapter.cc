@@ -7,6 +7,7 @@
 #include "host/mpi/collectives.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/functions.h"
+#include "host/mpi/gpu.h"
 #include "host/mpi/hints.h"
 #include "host/mpi/life.h"
 #include "host/mpi/requests.h"
@@ -32,6 +33,7 @@ UnisonoAdapter make_adapter() {
   adapter.operation_time = operation_time;
   adapter.region_begin = region_begin;
   adapter.region_end = region_end;
+  adapter.has_loaded = reinterpret_cast<unsigned char*>(&is_gpu_to_be_looked_for);
   UnisonoFunction* functions = adapter.functions;
   functions[unisono_slot_Init] = erase(init);
   functions[unisono_slot_Init_thread] = erase(init_thread);

@@ -51,6 +51,7 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
   find(mpi_library, "PMPI_Request_get_status_all", &found.Request_get_status_all);
   find(mpi_library, "PMPI_Request_get_status_some", &found.Request_get_status_some);
   found.is_fault_tolerant = static_cast<const bool*>(dlsym(mpi_library, "ompi_ftmpi_enabled"));
+  found.library = mpi_library;
   pmpi = found;
   return true;
 }

@@ -102,6 +102,7 @@ struct Functions {
   // Open MPI's own word on whether ranks may die (user-level failure mitigation); null where it has none.
   const bool* is_fault_tolerant = nullptr;
 
+  void* library = nullptr;  // dlopen's handle of the host, for what few hosts have
   // Null where the host has none. Those of a request's status are of MPI 4.1.
   int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*) = nullptr;
   int (*Type_get_contents_c)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*, MPI_Aint*,

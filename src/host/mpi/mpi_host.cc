@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/mpi/datatype.h"
+#include "host/mpi/gpu.h"
 #include "host/mpi/hints.h"
 #include "host/mpi/large.h"
 #include "runtime/crash_site.h"
@@ -86,6 +87,10 @@ void MpiHost::begin() {
 
 void MpiHost::end() {
   if (self_comm_ != MPI_COMM_NULL) pmpi.Comm_free(&self_comm_);
+}
+
+bool MpiHost::takes_device_memory() {
+  return are_gpus_known_to_host();
 }
 
 int MpiHost::comm_rank(Comm comm) {

@@ -22,6 +22,7 @@ class MpiHost final : public Host {
   bool is_thread_multiple() const override { return is_thread_multiple_; }
   int largest_tag() const override { return largest_tag_; }
   bool is_fault_tolerant() const override;
+  bool takes_device_memory() override;
 
   Comm world() const override { return widen<Comm>(MPI_COMM_WORLD); }
   int comm_rank(Comm comm) override;

@@ -26,6 +26,7 @@ struct Pending {
   // The program may free its types while the call is under way.
   std::vector<MPI_Datatype> held_types;
   std::vector<Datatype> held_lists;
+  std::unique_ptr<StagedCall> staged;  // where the call works on copies
 };
 
 std::mutex spare_mutex;
@@ -78,6 +79,7 @@ int refuse_cancel(void*, int) {
 
 void call_has_ended(void* context, int) {
   auto* pending = static_cast<Pending*>(context);
+  pending->staged.reset();
   release_types(pending);
   const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
   if (before == Pending::has_request) pmpi.Grequest_complete(pending->request);
@@ -199,9 +201,15 @@ bool start_request(const runtime::Call& call, MPI_Request* request, int* error) 
   Pending* pending = take_pending();
   runtime::Call held = call;
   *error = hold_types(&held, pending);
-  if (*error != MPI_SUCCESS) runtime::left_to_host(call.operation, runtime::NativeReason::datatype);
+  if (*error == MPI_SUCCESS) {
+    pending->staged = stage_if_needed(held);
+  } else {
+    runtime::left_to_host(call.operation, runtime::NativeReason::datatype);
+  }
+  if (pending->staged != nullptr) held = pending->staged->call();
   const bool is_taken = *error == MPI_SUCCESS && start_taken(held, {call_has_ended, pending}, error);
   if (!is_taken) {
+    pending->staged.reset();
     release_types(pending);
     drop_user(pending);
     drop_user(pending);

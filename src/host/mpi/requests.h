@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "host/mpi/device_memory.h"
 #include "host/mpi/functions.h"
 #include "host/mpi/life.h"
 #include "runtime/runtime.h"
@@ -40,6 +41,7 @@ struct PersistentCall {
   // The types of an alltoallw, for the host and for the runtime.
   std::vector<std::vector<MPI_Datatype>> type_lists;
   std::vector<Datatype> wide_types;
+  std::unique_ptr<StagedCall> staged;  // where `call` works on copies
 
   PersistentCall() = default;
   PersistentCall(const PersistentCall&) = delete;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "host/mpi/datatype.h"
+#include "host/mpi/device_memory.h"
 #include "host/mpi/large.h"
 #include "host/mpi/left.h"
 #include "host/mpi/life.h"
@@ -32,6 +33,9 @@ int run_timed(const runtime::Call& call, Native native_call) {
 template <class Native>
 int run(const runtime::Call& call, Native native_call) {
   const Nested nested;
+  if (has_gpus()) [[unlikely]] {
+    if (const auto staged = stage(call)) return run_staged(*staged, native_call);
+  }
   int result = MPI_SUCCESS;
   switch (runtime::collective(call, &result)) {
     case runtime::Outcome::done:
@@ -303,6 +307,8 @@ class Form<MPI_Info, MPI_Request*> {
     made_->call.is_persistent = true;
     {
       const Nested nested;
+      made_->staged = stage_if_needed(made_->call);
+      if (made_->staged != nullptr) made_->call = made_->staged->call();
       runtime::Prepared prepared = runtime::prepare_collective(made_->call);
       made_->is_for_runtime = prepared.outcome == runtime::Outcome::done;
       made_->host_starts = std::move(prepared.host_starts);

@@ -50,6 +50,7 @@ class Exports(unittest.TestCase):
             "unisono_version",
             "unisono_region_begin",
             "unisono_region_end",
+            "dlopen",
         }
         assert symbols(LIBRARY, "--defined-only") == functions | own
 

@@ -56,6 +56,7 @@ class ProcessHost final : public host::Host {
   const std::string& family_name() const override { std::abort(); }
   bool is_thread_multiple() const override { std::abort(); }
   int largest_tag() const override { std::abort(); }
+  bool takes_device_memory() override { std::abort(); }
   host::Comm world() const override { std::abort(); }
   bool is_intercommunicator(host::Comm) override { std::abort(); }
   int comm_split(host::Comm, int, int, host::Comm*) override { std::abort(); }

@@ -47,6 +47,10 @@ std::shared_ptr<HostStarts> starts_of_host(Operation, NativeReason reason) {
   return nullptr;
 }
 
+Outcome collective_staged(const Call& call, int* error) {
+  return collective(call, error);
+}
+
 bool leaves_to_host(Operation, host::Comm, const Reduced* reduced) {
   if (reduced != nullptr) recording.reduced.push_back(*reduced);
   return recording.leaves_to_host;

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Buffers in the memory of GPUs, which the host cannot read: a stand-in's, since the machines of the tests have no GPU.
+
+Its memory is mapped without access, so that whatever touches it dies; the natives of these MPIs would, too.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness import COMPILED, PROGRAMS, Runner, compile_program, is_outdated, registry
+from mpis import Mpi
+
+RANKS = 3
+# Kind of GPU: the library's name, and how it is made.
+KINDS = {
+    "cuda": ("libcuda.so.1", []),
+    "rocm": ("libamdhip64.so.6", ["-DFAKE_HIP"]),
+    "level_zero": ("libze_loader.so.1", ["-DFAKE_LEVEL_ZERO"]),
+}
+PREFERRED = {
+    "fused": ["fused"],
+    "shared": ["shared", "dissemination"],
+    "messages": ["binomial", "ring", "pairwise", "chain"],
+}
+MORE = {"messages": {"UNISONO_NODES": "2,1"}}
+
+
+def forced(way: str) -> dict[str, str]:
+    """Return settings by which Unisono makes every call: what the host makes of such memory these MPIs cannot."""
+    by_operation: dict[str, set[str]] = {}
+    for entry in registry():
+        by_operation.setdefault(entry["operation"], set()).add(entry["name"])
+    choices = [
+        f"{operation}:{next(name for name in PREFERRED[way] if name in names)}"
+        for operation, names in by_operation.items()
+    ]
+    return {"UNISONO_ALGORITHM": ",".join(choices), **MORE.get(way, {})}
+
+
+def fake_gpu(kind: str) -> Path:
+    name, flags = KINDS[kind]
+    source = PROGRAMS / "fake_gpu.c"
+    target = COMPILED / "gpus" / name
+    if is_outdated(target, [source]):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(".partial")
+        soname = f"-Wl,-soname,{name}"
+        command = ["cc", "-O1", "-shared", "-fPIC", *flags, soname, "-o", partial, source, "-pthread"]
+        subprocess.run(command, check=True)
+        partial.rename(target)
+    return target
+
+
+def run(
+    mpi: Mpi, runner: Runner, kind: str, *words: str, settings: dict[str, str], variant: str = ""
+) -> dict[str, object]:
+    flags = ["-DGPU_AWARE", "-rdynamic"] if variant else []
+    program = compile_program(mpi, "device_memory.c", flags=[*flags, "-ldl"], variant=variant)
+    report = runner.scratch / "report.json"
+    environment = {"UNISONO_REPORT": str(report), "UNISONO_PROGRESS": "calls", **settings}
+    command = [program, fake_gpu(kind), *words]
+    result = runner.unisono(mpi, RANKS, command, environment, timeout=120).check()
+    assert f"RIGHT {RANKS}" in result.output, str(result)
+    read: dict[str, object] = json.loads(report.read_text())
+    return read
+
+
+@pytest.mark.parametrize("way", PREFERRED)
+def test_a_library_that_is_loaded_later(mpi: Mpi, runner: Runner, way: str):
+    # Calls that do not block go otherwise than through lines.
+    words = ["blocking"] if way == "fused" else []
+    run(mpi, runner, "cuda", *words, settings=forced(way))
+
+
+@pytest.mark.each_library
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cuda"])
+def test_other_gpus_from_the_start(mpi: Mpi, runner: Runner, kind: str):
+    run(mpi, runner, kind, "early", settings=forced("shared"))
+
+
+@pytest.mark.each_library
+def test_native_is_the_default_where_the_mpi_knows_the_gpus(mpi: Mpi, runner: Runner):
+    report = run(mpi, runner, "cuda", "native", settings={}, variant="aware")
+    assert "whose memory the MPI takes as it is" in json.dumps(report)
+    report = run(mpi, runner, "cuda", "native", settings=forced("shared"), variant="aware")
+    assert "whose memory the MPI takes as it is" not in json.dumps(report)

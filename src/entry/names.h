@@ -132,6 +132,7 @@
   X(Comm_free)                   \
   X(Comm_disconnect)             \
   X(Op_free)                     \
+  X(Type_free)                   \
   X(Comm_set_info)               \
   X(Comm_dup_with_info)          \
   X(Win_test)                    \

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/communicator.h"
+#include "runtime/persistent.h"
 #include "runtime/runtime.h"
 #include "runtime/started_check.h"
 #include "runtime/transfer.h"
@@ -25,6 +26,7 @@ struct StartedCall {
   Completion completion;
   Communicator* communicator = nullptr;
   CallClass* entry = nullptr;
+  std::shared_ptr<PreparedCall> prepared;  // of a persistent call's start; lives on though it is freed
   std::shared_ptr<LearnedClass> learned;  // what `entry` is a part of, if of any
   // What was decided, which the program may change meanwhile (unisono_set_algorithm).
   const algorithms::Descriptor* algorithm = nullptr;

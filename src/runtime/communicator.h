@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -138,6 +139,7 @@ struct Workspace {
 };
 
 struct CallQueue;
+struct PersistentPlace;
 struct SetUpAside;
 struct SliceOffer;
 
@@ -154,6 +156,8 @@ struct Communicator {
   int first_tag_of_started() const { return first_tag() + schedule::tag_count; }
 
   host::Comm handle{};
+  // Has the program freed the handle? (Persistent calls live on.) It may be another communicator's by now.
+  std::atomic<bool> is_freed{false};
   std::uint64_t token = 0;  // what the free callback carries
   int id = -1;              // agreed; gives the tags. -1: there are none, and no messages
   int rank = 0;
@@ -186,6 +190,10 @@ struct Communicator {
   std::uint64_t calls = 0;  // blocking ones, as far as Unisono may take them
   OperationTables classes;
   std::unique_ptr<CallQueue> queue;  // non-blocking calls
+  // Of persistent calls that all ranks start in one order (info key); null: none was made yet.
+  std::shared_ptr<PersistentPlace> ordered;
+  // Starts of persistent calls, which places of their own make.
+  std::shared_ptr<std::atomic<std::uint64_t>> persistent_starts;
   CallMemos memos[operation_count];
   BlockMemo block_memos[operation_count - first_uneven_operation];
   std::unique_ptr<schedule::Cache> cache;

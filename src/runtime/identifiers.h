@@ -18,9 +18,11 @@ class Identifiers {
   static constexpr int words = count / 64;
   using Set = std::array<std::uint64_t, words>;
   using Turn = std::uint64_t;
+  // Persistent calls take those above the middle alone, so that they leave some to communicators.
+  enum class Use : std::uint8_t { communicator, persistent_call };
 
   // The first `usable` numbers are there to be had: as many as the host has tags for.
-  explicit Identifiers(int usable = count) {
+  explicit Identifiers(int usable = count) : middle_(std::min(usable, count) / 2) {
     for (int id = 0; id < std::min(usable, count); ++id) release(id);
   }
 
@@ -43,12 +45,15 @@ class Identifiers {
   // The free numbers, or an empty set while another thread's set-up holds them (it must not see the same
   // numbers as free) or comes first: the earliest of all turns is held back nowhere, so some set-up always
   // ends. Where *is_held is set the caller releases with settle().
-  Set offer(Turn turn, bool* is_held) {
+  Set offer(Turn turn, bool* is_held, Use use = Use::communicator) {
     const std::lock_guard lock(mutex_);
     *is_held = !is_offered_ && turn == *waiting_.begin();
     if (!*is_held) return Set{};
     is_offered_ = true;
-    return free_;
+    Set offered = free_;
+    for (int id = 0; use == Use::persistent_call && id < middle_; ++id)
+      offered[id / 64] &= ~(std::uint64_t{1} << (id % 64));
+    return offered;
   }
   // Ends an offer that was held; takes `id` unless negative.
   void settle(int id) {
@@ -68,6 +73,7 @@ class Identifiers {
   }
 
  private:
+  const int middle_;
   std::mutex mutex_;
   Set free_{};
   bool is_offered_ = false;

@@ -147,7 +147,8 @@ Communicator* Job::find_set_up(host::Comm handle) {
   return c;
 }
 
-Outcome Job::collective(const Call& call, int* error) {
+// The handler stands here, not around the call of this: that stays the last thing that its caller does.
+Outcome Job::collective(const Call& call, int* error) try {
   Communicator* c = find_to_take(call);
   if (c == nullptr) return Outcome::native;
   *error = host::success;
@@ -157,14 +158,20 @@ Outcome Job::collective(const Call& call, int* error) {
   if (memos.scheduled.holds(call) && !needs_copy(call) && !memos.scheduled.entry->is_next_to_be_looked_at())
     return run_remembered_schedule(*c, memos.scheduled, call, error);
   return collective_anew(*c, call, error);
+} catch (const PeerLost& lost) {
+  *error = end_with_lost_peer(call.comm, lost);
+  return Outcome::done;
 }
 
 // What ranks have remembered of calls is of calls without copies.
-Outcome Job::collective_staged(const Call& call, int* error) {
+Outcome Job::collective_staged(const Call& call, int* error) try {
   Communicator* c = find_to_take(call);
   if (c == nullptr) return Outcome::native;
   *error = host::success;
   return collective_anew(*c, call, error);
+} catch (const PeerLost& lost) {
+  *error = end_with_lost_peer(call.comm, lost);
+  return Outcome::done;
 }
 
 Outcome Job::collective_anew(Communicator& c, const Call& call, int* error) {

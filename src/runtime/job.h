@@ -24,6 +24,7 @@
 #include "runtime/crash_watch.h"
 #include "runtime/identifiers.h"
 #include "runtime/left_calls.h"
+#include "runtime/persistent.h"
 #include "runtime/progress_thread.h"
 #include "runtime/report.h"
 #include "runtime/runtime.h"
@@ -57,6 +58,11 @@ class Job {
     return Outcome::native;
   }
   std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason);
+  void refuse_persistent(host::Comm handle);
+  Outcome start_prepared(const std::shared_ptr<PreparedCall>& made, const Completion& completion,
+                         HostPart** host = nullptr);
+  void end_prepared(PreparedCall& call);
+  void leave_place(PersistentPlace& place);
   bool has_calls_under_way() const { return calls_under_way_.load(std::memory_order_relaxed) != 0; }
   bool make_progress();  // true where a call has ended
   bool shares_cores() const { return cores_[static_cast<std::size_t>(world_rank_)].is_crowded; }
@@ -82,8 +88,6 @@ class Job {
 
  private:
   // job_setup.cc
-  bool steps_aside();
-  void watch_peers(Communicator& c);
   std::string as_rank_0_has_it(std::string text);
   void agree_on_options();
   void make_decider();
@@ -95,31 +99,56 @@ class Job {
   bool is_early(Communicator& c, const Call& call);
   bool is_set_up_now(Communicator& c, const Call& call);
   std::int64_t early_weight(const Call& call, const Communicator& c);
-  NativeReason agree_on_identifier(Communicator& c, bool is_translated);
-  NativeReason take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated);
+  NativeReason agree_on_identifier(Communicator& c, bool is_translated,
+                                   Identifiers::Use use = Identifiers::Use::communicator);
+  NativeReason take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated,
+                               Identifiers::Use use);
   bool wants_one_order(const Communicator& c) const;
   bool leaves_device_memory(bool is_reproducible) const;
   void say_who_decides_order(const Communicator& c, NativeReason reason) const;
   void describe_ground(Communicator& c);
   static void on_freed(void* token);
-  void drop(std::uint64_t token);
+  void drop(std::uint64_t token, bool is_freed);
   void end_calls(std::uint64_t token);
   void end_calls(Communicator& c);
   shm::WaitConfig wait_config(bool is_oversubscribed) const;
   void report(const std::vector<std::string>& texts);
 
+  // job_peers.cc
+  bool steps_aside();
+  void watch_peers(Communicator& c);
+
   // job_slice.cc
   std::size_t buffer_bytes(std::size_t locals) const;
-  shm::SliceShape slice_shape(const Communicator& c, std::int64_t stream_bytes) const;
+  shm::SliceShape slice_shape(const Communicator& c, const SliceOffer& offer) const;
   std::int64_t wanted_stream_bytes(const Communicator& c) const;
   SliceOffer reserve_slice(const Communicator& c, int windows = 0);
-  bool offer_slices(Communicator& c, int windows, std::vector<SliceOffer>* offers);
+  SliceOffer reserve_place(const Communicator& c, std::int64_t bytes, int windows);
+  bool reserve(const Communicator& c, int windows, SliceOffer* offer);
+  // Takes a slice for a node's first rank, of so many windows of the pool (shm::Pool::allocate).
+  using Reserve = std::function<SliceOffer(int windows)>;
+  bool offer_slices(Communicator& c, const Reserve& reserve, int windows, std::vector<SliceOffer>* offers);
   void attach_slice(Communicator& c);
+  bool attach(Communicator& c, const Reserve& reserve);
   void use_slice(Communicator& c, const SliceOffer& offer);
-  std::unique_ptr<shm::Slice> make_slice(const Communicator& c, std::int64_t offset,
-                                         std::int64_t stream_bytes) const;
+  std::unique_ptr<shm::Slice> make_slice(const Communicator& c, const SliceOffer& offer) const;
   void find_slice_of_started(Communicator& c);
   void say_pool_is_full(std::string_view what_follows);
+
+  // job_persistent.cc
+  struct Vote {
+    bool is_for_host = false, is_ordered = false;
+  };
+  enum class Decided : std::uint8_t { refused, native, nothing_to_do, scheduled };
+  Communicator* come_to_persistent(host::Comm handle, NativeReason* reason);
+  Vote vote_on_persistent(Communicator& c, bool is_refused);
+  Decided decide_prepared(Communicator& c, const Call& call, PreparedCall* made, Prepared* prepared);
+  std::shared_ptr<PersistentPlace> place_for(Communicator& c, const PreparedCall& made, bool is_ordered);
+  bool settle_in(PersistentPlace& place, Communicator& c, const PreparedCall* made);
+  void take_up_quarantine(Communicator& c);
+  void mark_freed(host::Comm handle);
+  void absorb_prepared(const PreparedCall& call);
+  void end_all_prepared();
 
   // job_set_up_aside.cc: by calls that do not block.
   bool is_taken_before_set_up(Communicator& c, const Call& call);
@@ -279,6 +308,7 @@ class Job {
   tuning::Choice find_stand_in(Communicator& c, const StartedCall& started);
   void replace_where_found_wrong(StartedCall* started);
   void settle(Communicator& c);
+  void leave_out_quarantined(Communicator& c);
 
   // job.cc
   const std::shared_ptr<const schedule::Compiled>& compiled(Communicator& c, CallClass& entry,
@@ -294,7 +324,12 @@ class Job {
 
   // nonblocking.cc
   enum class Start : std::uint8_t { native, nothing_to_do, scheduled };
+  static StartedCall* take_started(Communicator* c, const Call& call);
   Start look_at(Communicator* c, const Call& call, StartedCall** taken);
+  // Under the lock, which it gives up.
+  Outcome launch(StartedCall* started, const Completion& completion, HostPart** host,
+                 std::unique_lock<std::mutex>* lock);
+  int call_error_handler(const Communicator& c, int error);
   void drain(Communicator& c);
   std::optional<std::int64_t> read(StartedCall* started, int* error);
   int prepare(StartedCall* started);
@@ -346,6 +381,7 @@ class Job {
   std::mutex table_mutex_;
   std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_;
   Records records_;  // of communicators that are gone
+  std::set<PreparedCall*> prepared_;  // that have places
   // Held by whoever lets calls go on; guards every communicator's queue.
   std::mutex progress_mutex_;
   std::atomic<int> calls_under_way_{0};

@@ -11,6 +11,7 @@
 #include "runtime/call_queue.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
+#include "runtime/report_place.h"
 #include "runtime/set_up_aside.h"
 
 namespace unisono::runtime {
@@ -60,20 +61,6 @@ Job::Job(host::Host& host) : host_(host), identifiers_(Communicator::numbers_wit
   choose_progress();
   // A program may have nothing but non-blocking collectives, which must not wait for a set-up.
   if (is_enabled_) find(host.world());
-}
-
-// Where ranks may die and the others go on, what Unisono would wait for them to say never comes, and what the
-// program is to hear of it is the MPI's to say. One rank's word holds for all.
-bool Job::steps_aside() {
-  std::uint64_t is_tolerant = host_.is_fault_tolerant() ? 1 : 0;
-  const int error = host_.agree(&is_tolerant, 1, host::AgreeOp::bor, world_);
-  if (error == host::success && is_tolerant == 0) return false;
-  is_enabled_ = false;
-  is_finished_ = true;
-  host_.comm_free(&world_);
-  if (world_rank_ == 0)
-    log::warning("the MPI's fault tolerance is switched on: the program runs without Unisono");
-  return true;
 }
 
 // Messages go on aside where every rank's host may be called by several threads; what goes by shared memory
@@ -180,28 +167,6 @@ shm::WaitConfig Job::wait_config(bool is_oversubscribed) const {
   return config;
 }
 
-void Job::watch_peers(Communicator& c) {
-  const shm::Members* members = pool_->members();
-  if (members == nullptr || !options_.use_shared_memory) return;
-  const std::vector<int>& labels = pool_->node_labels();
-  const int own_label = labels[static_cast<std::size_t>(world_rank_)];
-  std::vector<int> ranks;
-  for (const int rank : c.rank_in_world) {
-    if (labels[static_cast<std::size_t>(rank)] == own_label && rank != world_rank_) ranks.push_back(rank);
-  }
-  c.peers = std::make_unique<Peers>(*members, std::move(ranks));
-  c.wait.peers = c.peers->watch();
-}
-
-int Job::end_with_lost_peer(host::Comm handle, const PeerLost& lost) {
-  has_lost_peer_ = true;
-  log::error("rank " + std::to_string(lost.rank) + " of MPI_COMM_WORLD (process " +
-             std::to_string(lost.process_id) + " of this host) has died; rank " + std::to_string(world_rank_) +
-             " waited for it in a collective");
-  if (Communicator* c = find_set_up(handle)) c->native_reason = NativeReason::peer_lost;
-  return host_.call_error_handler(handle, host_.rank_has_died());
-}
-
 // Where `may_wait` is false the first calls come without a set-up, whatever they are.
 Communicator* Job::set_up(host::Comm handle, bool may_wait) {
   auto made = std::make_unique<Communicator>();
@@ -282,7 +247,7 @@ void Job::on_freed(void* token) {
     tokens().jobs.erase(found);
   }
   try {
-    job->drop(number);
+    job->drop(number, true);
   } catch (const PeerLost&) {
     job->has_lost_peer_ = true;
   }
@@ -313,11 +278,16 @@ void Job::forget(host::Comm comm) {
     if (found == table_.end()) return;
     token = found->second->token;
   }
-  on_freed(reinterpret_cast<void*>(static_cast<std::uintptr_t>(token)));
+  {
+    const std::lock_guard lock(tokens().mutex);
+    tokens().jobs.erase(token);
+  }
+  drop(token, false);
 }
 
-void Job::drop(std::uint64_t token) {
+void Job::drop(std::uint64_t token, bool is_freed) {
   end_calls(token);
+  std::shared_ptr<PersistentPlace> ordered;  // ends outside of the lock
   const std::lock_guard lock(table_mutex_);
   const auto found = std::find_if(table_.begin(), table_.end(),
                                   [&](const auto& entry) { return entry.second->token == token; });
@@ -326,6 +296,8 @@ void Job::drop(std::uint64_t token) {
   say_findings(c);
   records_.absorb(c);
   if (c.id >= 0) identifiers_.release(c.id);
+  ordered = std::move(c.ordered);
+  if (is_freed) mark_freed(c.handle);
   table_.erase(found);
   generation_.fetch_add(1, std::memory_order_release);
 }
@@ -342,6 +314,7 @@ void Job::finish() {
     for (const auto& [handle, c] : table_) end_set_up_aside(*c);
   }
   thread_.reset();
+  end_all_prepared();
   for (const auto& [handle, c] : table_) {
     say_findings(*c);
     records_.absorb(*c);
@@ -389,8 +362,13 @@ void Job::report(const std::vector<std::string>& texts) {
     facts.node_ranks.push_back(static_cast<int>(ranks.size()));
     facts.node_cores.push_back(cores_[first].cores);
   }
-  const std::string problem = write_report(options_.report, facts, texts);
-  if (!problem.empty()) log::warning(problem);
+  std::string problem = write_report(options_.report, facts, texts);
+  if (problem.empty()) return;
+  // The launcher, and who reads this, may be on another host.
+  problem.insert(0, name_of_this_host() + ": ");
+  const std::string place = other_place_of_report(options_.report);
+  if (!place.empty() && write_report(place, facts, texts).empty()) problem += "; it is in " + place;
+  log::warning(problem);
 }
 
 NativeReason Job::set_up_members(Communicator& c) {
@@ -433,12 +411,12 @@ void Job::say_who_decides_order(const Communicator& c, NativeReason reason) cons
                     std::string(describe(reason)));
 }
 
-NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated) {
+NativeReason Job::agree_on_identifier(Communicator& c, bool is_translated, Identifiers::Use use) {
   Identifiers::Turn turn = identifiers_.propose(world_rank_);
   if (host_.agree(&turn, 1, host::AgreeOp::max, c.handle) != host::success)
     return NativeReason::set_up_failed;
   identifiers_.enter(turn);
-  const NativeReason reason = take_identifier(c, turn, is_translated);
+  const NativeReason reason = take_identifier(c, turn, is_translated, use);
   identifiers_.leave(turn);
   return reason;
 }
@@ -450,7 +428,8 @@ bool Job::leaves_device_memory(bool is_reproducible) const {
          !is_told_algorithm_.load(std::memory_order_relaxed);
 }
 
-NativeReason Job::take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated) {
+NativeReason Job::take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated,
+                                  Identifiers::Use use) {
   // Word 0: what this rank can do; the rest: its free numbers. While other threads' set-ups come first on
   // some member, that member offers nothing: try again.
   constexpr std::uint64_t can_translate = 1, can_single_copy = 2, has_offered = 4, any_order = 8,
@@ -458,7 +437,7 @@ NativeReason Job::take_identifier(Communicator& c, Identifiers::Turn turn, bool 
   std::uint64_t words[1 + Identifiers::words];
   while (true) {
     bool is_held = false;
-    const Identifiers::Set offer = identifiers_.offer(turn, &is_held);
+    const Identifiers::Set offer = identifiers_.offer(turn, &is_held, use);
     words[0] = (is_translated ? can_translate : 0) | (pool_->has_single_copy() ? can_single_copy : 0) |
                (is_held ? has_offered : 0) | (wants_one_order(c) ? 0 : any_order) |
                (host_.takes_device_memory() ? takes_device_memory : 0);

@@ -54,7 +54,9 @@ void Job::plan_check(StartedCall* started, bool can_host_start) {
   }
   queue.starts_since_check = 1;
   queue.is_to_settle = true;
-  started->check = std::make_unique<StartedCheck>(host_, started->call, c.rank, c.size, ++c.verified_calls,
+  Call checked = started->call;
+  if (started->prepared != nullptr) checked.comm = *started->prepared->place->apart;
+  started->check = std::make_unique<StartedCheck>(host_, checked, c.rank, c.size, ++c.verified_calls,
                                                   element_of(started->call));
   started->checked = *started->entry->choice;
 }
@@ -275,6 +277,10 @@ void Job::settle(Communicator& c) {
   if (queue.found.empty()) return;
   c.quarantined.insert(queue.found.begin(), queue.found.end());
   queue.found.clear();
+  leave_out_quarantined(c);
+}
+
+void Job::leave_out_quarantined(Communicator& c) {
   const auto is_out = [&](const CallClass& entry) {
     return entry.choice != nullptr && c.quarantined.contains(entry.choice->algorithm);
   };

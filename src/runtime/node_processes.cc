@@ -92,7 +92,7 @@ RankProcess describe(int process_id) {
   const bool has_mpi = holds("/libmpi.so") || holds("/libmpich.so") || holds("/libmpi_abi.so");
   if (holds("/libunisono-")) {
     process.state = RankProcess::State::has_come;
-  } else if ((has_mpi && !holds("/libunisono.so")) ||
+  } else if ((has_mpi && !holds("/libunisono.so")) || holds("/memfd:unisono-not-used") ||
              unisono_has_own_mpi(("/proc/" + std::to_string(process_id) + "/exe").c_str()) != 0) {
     process.state = RankProcess::State::without;
   }

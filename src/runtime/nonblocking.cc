@@ -28,19 +28,27 @@ host::Datatype operand_type(const Call& call) {
 
 }  // namespace
 
-// What will be done with a call that does not block, and what it works in. Under the lock.
-Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) {
+// What the next call works in. Under the lock.
+StartedCall* Job::take_started(Communicator* c, const Call& call) {
   if (c->queue == nullptr) c->queue = std::make_unique<CallQueue>();
-  CallQueue& queue = *c->queue;
-  if (queue.spare.empty()) queue.spare.push_back(std::make_unique<StartedCall>());
-  StartedCall& started = *queue.spare.back();
-  *taken = &started;
+  auto& spare = c->queue->spare;
+  if (spare.empty()) spare.push_back(std::make_unique<StartedCall>());
+  StartedCall& started = *spare.back();
   started.call = call;
   started.communicator = c;
   started.entry = nullptr;
   started.learned = nullptr;
   started.left_for = NativeReason::none;
   started.state = StartedCall::State::waiting;
+  started.error = host::success;
+  return &started;
+}
+
+// What will be done with a call that does not block, and what it works in. Under the lock.
+Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) {
+  StartedCall& started = *take_started(c, call);
+  CallQueue& queue = *c->queue;
+  *taken = &started;
   int error = host::success;
   const std::optional<std::int64_t> bytes = read(&started, &error);
   const bool is_reducing = is_reduction(call.operation);
@@ -75,25 +83,6 @@ std::shared_ptr<HostStarts> Job::starts_of_host(Operation operation, NativeReaso
   return records_.starts_of_host(operation, reason);
 }
 
-Prepared Job::prepare(const Call& call) {
-  const auto left_for = [&](NativeReason reason) {
-    return Prepared{.host_starts = starts_of_host(call.operation, reason)};
-  };
-  if (!is_enabled_.load(std::memory_order_relaxed)) return left_for(NativeReason::disabled);
-  Communicator* c = find(call.comm);
-  // What is made to be repeated pays for a set-up.
-  if (c->native_reason == NativeReason::few_calls) c->native_reason = set_up_members(*c);
-  if (c->native_reason != NativeReason::none) return left_for(c->native_reason);
-  const std::lock_guard lock(progress_mutex_);
-  StartedCall* started = nullptr;
-  if (look_at(c, call, &started) != Start::native) return {.outcome = Outcome::done};
-  if (started->left_for != NativeReason::none) return left_for(started->left_for);
-  const std::lock_guard records_lock(table_mutex_);
-  return {.host_starts = records_.starts_of_host(*c, call.operation, tuning::size_class(started->bytes),
-                                                 *started->entry->choice),
-          .bytes = static_cast<std::uint64_t>(started->bytes)};
-}
-
 Outcome Job::start(const Call& call, const Completion& completion, HostPart** host) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return leave(call.operation, NativeReason::disabled);
   Communicator* c = find_set_up(call.comm);
@@ -118,19 +107,28 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
   }
   if (started->left_for != NativeReason::none) return leave(call.operation, started->left_for);
   if (what == Start::native) return Outcome::native;
-  started->algorithm = started->entry->choice->algorithm;
   find_slice_of_started(*c);
   c->queue->is_waited_for = c->verify_interval != 0 || (c->slice != nullptr && c->started_slice == nullptr);
+  return launch(started, completion, host, &lock);
+}
+
+// Under the lock, which it gives up. `started` is the last one of the spare ones.
+Outcome Job::launch(StartedCall* started, const Completion& completion, HostPart** host,
+                    std::unique_lock<std::mutex>* lock) {
+  Communicator* c = started->communicator;
+  started->algorithm = started->entry->choice->algorithm;
   started->completion = completion;
   started->start_s = now_s();
   plan_check(started, host != nullptr);
-  started->error = call.staging == nullptr ? host::success : call.staging->fetch();
+  if (started->error == host::success && started->call.staging != nullptr)
+    started->error = started->call.staging->fetch();
   if (started->error == host::success) started->error = prepare(started);
   if (started->error != host::success) {
     // The others wait for this process, as they do where a blocking call fails on one.
     const int error = started->error;
-    lock.unlock();
-    completion.call(completion.context, host_.call_error_handler(call.comm, error));
+    started->prepared.reset();  // the caller holds it
+    lock->unlock();
+    completion.call(completion.context, call_error_handler(*c, error));
     return Outcome::done;
   }
   const bool is_checked = started->check != nullptr;
@@ -146,7 +144,7 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
   queue.under_way.fetch_add(1, std::memory_order_relaxed);
   if (calls_under_way_.fetch_add(1, std::memory_order_relaxed) == 0) under_way_since_s_ = now_s();
   if (thread_ != nullptr) thread_->add();
-  lock.unlock();
+  lock->unlock();
   make_progress();
   return is_checked ? Outcome::compared : Outcome::done;
 }
@@ -338,7 +336,10 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
     const auto keep = [&](int error) {
       if (call->error == host::success) call->error = error;
     };
-    if (call->error == schedule::error_single_copy) give_up_single_copy(call->call);
+    if (call->error == schedule::error_single_copy) {
+      if (call->communicator->is_freed) call->call.comm = host_.world();
+      give_up_single_copy(call->call);
+    }
     if (call->op) keep(call->op->error());
     if (call->check != nullptr) {
       conclude_check(call.get());  // where the host's part failed its error handler has spoken
@@ -346,16 +347,19 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
       if (call->error == host::success)
         keep(call->transfer ? call->transfer->deliver()
                             : call->work.blocks.deliver(host_, call->work.packed_output));
-      if (call->error != host::success) call->error = host_.call_error_handler(call->call.comm, call->error);
+      if (call->error != host::success) call->error = call_error_handler(*call->communicator, call->error);
     }
     deliver_staged(*call);
     call->completion.call(call->completion.context, call->error);
   }
+  // Those whose requests are gone end outside of the lock.
+  std::vector<std::shared_ptr<PreparedCall>> prepared;
   const std::lock_guard lock(progress_mutex_);
   for (auto& call : *calls) {
     CallClass& entry = *call->entry;
     entry.times.add(now_s() - call->start_s);
     CallQueue& queue = *call->communicator->queue;
+    if (call->prepared != nullptr) prepared.push_back(std::move(call->prepared));
     call->check.reset();
     call->learned.reset();
     queue.spare.push_back(std::move(call));
@@ -369,6 +373,13 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
 void Job::end_calls(host::Comm handle) {
   Communicator* c = find_set_up(handle);
   if (c != nullptr) end_calls(*c);
+  const std::lock_guard lock(table_mutex_);
+  mark_freed(handle);
+}
+
+// A persistent call may outlive the handle: then nobody is there to be told but who waits for the request.
+int Job::call_error_handler(const Communicator& c, int error) {
+  return c.is_freed.load(std::memory_order_relaxed) ? error : host_.call_error_handler(c.handle, error);
 }
 
 void Job::drain(Communicator& c) {

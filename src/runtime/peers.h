@@ -24,7 +24,9 @@ class Peers {
   Peers(const shm::Members& members, std::vector<int> ranks) : members_(members), ranks_(std::move(ranks)) {}
 
   // What waits call when they have lasted long; throws PeerLost.
-  shm::PeerWatch watch() { return {[](void* peers) { static_cast<Peers*>(peers)->look(); }, this}; }
+  shm::PeerWatch watch() {
+    return {[](void* peers) { static_cast<Peers*>(peers)->look(); }, this};
+  }
   // Of calls that do not block: looks now and then, if it is called again and again. Has a peer died?
   bool are_lost_by_now();
 

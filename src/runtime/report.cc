@@ -238,7 +238,7 @@ void Records::absorb_class(const Communicator& c, const Key& key, const CallClas
 }
 
 void Records::absorb(const Communicator& c) {
-  std::uint64_t calls = 0;
+  std::uint64_t calls = c.persistent_starts == nullptr ? 0 : c.persistent_starts->load();
   const auto absorb_tables = [&](const OperationTables& tables, Operation operation, CallForm form) {
     const auto& table = tables[static_cast<std::size_t>(operation)];
     if (table != nullptr) calls += absorb_classes(c, *table, operation, form);

@@ -27,17 +27,6 @@ void unless_peers_are_lost(host::Comm comm, Work work) {
   }
 }
 
-template <class Collective>
-Outcome take(const Call& call, int* error, Collective collective) {
-  if (job == nullptr) return Outcome::native;
-  try {
-    return collective();
-  } catch (const PeerLost& lost) {
-    *error = job->end_with_lost_peer(call.comm, lost);
-    return Outcome::done;
-  }
-}
-
 }  // namespace
 
 void start(host::Host& host) {
@@ -56,11 +45,11 @@ bool is_running() {
 }
 
 Outcome collective(const Call& call, int* error) {
-  return take(call, error, [&] { return job->collective(call, error); });
+  return job == nullptr ? Outcome::native : job->collective(call, error);
 }
 
 Outcome collective_staged(const Call& call, int* error) {
-  return take(call, error, [&] { return job->collective_staged(call, error); });
+  return job == nullptr ? Outcome::native : job->collective_staged(call, error);
 }
 
 bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced) {
@@ -87,6 +76,15 @@ Prepared prepare_collective(const Call& call) {
   Prepared prepared;
   unless_peers_are_lost(call.comm, [&] { prepared = job->prepare(call); });
   return prepared;
+}
+
+void refuse_persistent(host::Comm comm) {
+  unless_peers_are_lost(comm, [&] { job->refuse_persistent(comm); });
+}
+
+Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
+                       HostPart** host) {
+  return job == nullptr ? Outcome::native : job->start_prepared(call, completion, host);
 }
 
 void end_calls(host::Comm comm) {

@@ -58,7 +58,7 @@ class Staging {
 struct Call {
   Operation operation = Operation::barrier;
   bool is_in_place = false;
-  bool is_persistent = false;  // one start of a call that was made to be repeated
+  bool is_persistent = false;  // made to be repeated
   int root = 0;
   host::Comm comm{};
   const void* send_buffer = nullptr;
@@ -143,18 +143,27 @@ struct HostStarts {
   }
   std::atomic<std::uint64_t> calls{0}, bytes{0};
 };
+// A persistent call that Unisono makes (persistent.h). Whoever holds it may start it, also when its
+// communicator is gone.
+struct PreparedCall;
 struct Prepared {
   Outcome outcome = Outcome::native;
+  std::shared_ptr<PreparedCall> call{};       // with Outcome::done
   std::shared_ptr<HostStarts> host_starts{};  // null: nothing is counted
   std::uint64_t bytes = 0;                    // of each start
 };
 // For persistent calls that went to the host without prepare_collective.
 std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason);
-// Of a persistent call, when it is made, where MPI lets us block: sets its communicator up. Says whether
-// start_collective will take such calls; where it will not, each start of the host's is to be counted.
-// Collective.
+// Of a persistent call, when it is made, where MPI lets us block: sets its communicator up, and finds it a
+// place of its own. Where the outcome is native each start of the host's is to be counted. Collective.
 Prepared prepare_collective(const Call& call);
-// Waits for the calls under way on a communicator, and for its set-up. Collective.
+// In its stead where the arguments break MPI's rules on this rank, which leaves the call to the host: then it
+// is the host's on the others too. Collective with those.
+void refuse_persistent(host::Comm comm);
+// Starts such a call, as start_collective does. Native: the job is over.
+Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
+                       HostPart** host = nullptr);
+// Waits for the calls under way on a communicator that the program frees, and for its set-up. Collective.
 void end_calls(host::Comm comm);
 // Are calls under way in this process?
 bool has_calls_under_way();

@@ -93,6 +93,7 @@ struct SliceOffer {
   std::int64_t offset = -1;       // -1: there is none
   std::int64_t stream_bytes = 0;  // SliceShape; where the pool has no room for streams a slice goes without
   std::int32_t windows = 0;       // of the pool that this rank has mapped
+  std::int64_t area_bytes = 0;    // SliceShape, of a persistent call's place; 0: as much as a communicator's
 };
 
 // What a rank tells the others when a set-up begins.

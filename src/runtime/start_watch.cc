@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <map>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "base/log.h"
 #include "runtime/node_processes.h"
+#include "runtime/report_place.h"
 
 namespace unisono::runtime {
 namespace {
@@ -22,16 +22,11 @@ using State = RankProcess::State;
 
 constexpr seconds first_look{2}, longest_pause{60};
 // A rank that is only slow is not worth a word at once; ranks of other hosts say something later still.
-constexpr seconds first_words{10}, first_words_elsewhere{30};
+constexpr seconds first_words{8}, first_words_elsewhere{30};
 // As the shim ends (src/entry/exec.c).
 constexpr int exit_own_failure = 125;
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
-}
-
-// "rank 3 (process 4711, /home/me/program)", for the first few.
+// "rank 3 (process 4711, /path/program)", for the first few.
 std::string listed(const std::map<int, RankProcess>& processes, State state) {
   constexpr std::size_t most_named = 4;
   std::string text;
@@ -102,7 +97,7 @@ void StartWatch::run() {
 // The ranks that do not speak leave the launcher time to end them.
 void StartWatch::end_job(const std::string& who_runs, bool speaks) {
   if (speaks) {
-    log::error(host_name() + ": " + who_runs +
+    log::error(name_of_this_host() + ": " + who_runs +
                " without Unisono, and ranks with and without it cannot mix: the job ends. Start all programs "
                "by `unisono run` or unisono-exec, and none that has an MPI linked in");
   } else if (is_over_within(first_look)) {
@@ -129,7 +124,7 @@ void StartWatch::look(seconds waited) {
   next_words_ = 4 * waited;
   const std::size_t elsewhere =
       static_cast<std::size_t>(size_) - std::min(processes.size(), static_cast<std::size_t>(size_));
-  std::string text = host_name() + ": rank " + std::to_string(rank_) + " has waited " +
+  std::string text = name_of_this_host() + ": rank " + std::to_string(rank_) + " has waited " +
                      std::to_string(waited.count()) + " s in MPI_Init for other ranks of the job:";
   if (!late.empty()) text += " on this host " + late + " did not come so far;";
   if (processes.empty()) {

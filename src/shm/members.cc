@@ -37,9 +37,9 @@ bool read_vital(int process_id, Vital* vital) {
   const char* name_end = std::strrchr(text, ')');  // the program's name may hold anything
   if (name_end == nullptr) return false;
   unsigned long long start_time = 0;
-  const int found = std::sscanf(name_end + 1,
-                                " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
-                                &vital->state, &vital->threads, &start_time);
+  const int found = std::sscanf(
+      name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
+      &vital->state, &vital->threads, &start_time);
   vital->start_time = start_time;
   return found == 3;
 }
@@ -82,7 +82,8 @@ int Members::process_id(int rank) const {
 
 bool Members::has_died(int rank) const {
   const Member* member = find(rank);
-  if (member == nullptr || member->namespace_id.load(std::memory_order_relaxed) != own_namespace()) return false;
+  if (member == nullptr || member->namespace_id.load(std::memory_order_relaxed) != own_namespace())
+    return false;
   const int id = member->process_id.load(std::memory_order_relaxed);
   Vital vital;
   bool is_dead = false;

@@ -10,11 +10,11 @@ namespace unisono::shm {
 
 // Zero-filled is the initial state.
 struct Member {
-  std::atomic<std::int32_t> process_id;    // 0: nobody has entered here
-  std::atomic<std::int32_t> rank;          // in the private world
-  std::atomic<std::uint32_t> has_left;     // it needs no watching any more: it is at its end
+  std::atomic<std::int32_t> process_id;     // 0: nobody has entered here
+  std::atomic<std::int32_t> rank;           // in the private world
+  std::atomic<std::uint32_t> has_left;      // it needs no watching any more: it is at its end
   std::atomic<std::uint64_t> namespace_id;  // of its process id
-  std::atomic<std::uint64_t> start_time;   // tells it from a later process with the same number
+  std::atomic<std::uint64_t> start_time;    // tells it from a later process with the same number
 };
 
 class Members {

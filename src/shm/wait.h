@@ -24,8 +24,8 @@ struct ProgressHook {
   void* argument = nullptr;
 };
 
-// What a wait calls that has lasted some hundred milliseconds, and again and again from then on: do those live
-// for whom it may wait? Where one does not it throws, and the wait is over.
+// What a wait calls that has lasted some hundred milliseconds, and again and again from then on: do those
+// live for whom it may wait? Where one does not it throws, and the wait is over.
 struct PeerWatch {
   void (*call)(void* argument) = nullptr;
   void* argument = nullptr;

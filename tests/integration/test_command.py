@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import subprocess
 import sys
@@ -58,6 +59,46 @@ def test_several_nodes(cluster_mpi: Mpi, cluster: harness.Cluster, runner: Runne
         f"{shown('one')} node1",
         f"{shown('one')} node1",
     ]
+
+
+@pytest.mark.parametrize("wanted", ["-", "page.html"])
+def test_report_of_a_rank_0_on_another_host(
+    cluster_mpi: Mpi, cluster: harness.Cluster, runner: Runner, wanted: str
+) -> None:
+    """Only the head has its temporary folder, or the one that the page is to be in; all see the working directory."""
+    program = harness.compile_program(cluster_mpi, "report.c")
+    line = cluster_mpi.launch(2, [program, "late"], {}, Layout((1, 1)))
+    options = ["--report", wanted if wanted == "-" else f"/dev/shm/{wanted}"]
+    wrapped = cluster.on_head([*COMMAND, *options, "--", *line])
+    result = job.run(wrapped, environment(cluster_mpi), directory=runner.scratch).check()
+    assert "node0: the report " in result.errors, str(result)
+    assert "no report was written" not in result.errors, str(result)
+    assert "allreduce" in (
+        result.errors if wanted == "-" else job.run(cluster.on_head(["cat", options[1]])).check().output
+    )
+    assert list(runner.scratch.glob("*.json")) == [], "what lay in between is gone"
+
+
+@pytest.mark.skipif(not Path("/usr/bin/mpiexec.mpich").exists(), reason="Debian's MPICH is not installed")
+def test_programs_of_which_one_has_an_mpi_linked_in(tmp_path: Path) -> None:
+    """Natively they run as one job, and so they do here, without Unisono. The shim alone says the same of one program."""
+    mpi = mpis.BY_NAME["mpich4"]
+    archive = mpi.library_directory / "libmpich.a"
+    if not archive.exists():
+        pytest.skip(f"{archive} is not installed")
+    shared = harness.compile_program(mpi, "report.c")
+    archived = dataclasses.replace(mpi, link_flags=(str(archive), "-lhwloc", "-lucp", "-lucs", "-lm"))
+    linked = harness.compile_program(archived, "report.c", variant="archive")
+    for sections in (
+        [(1, [linked, "late"]), (1, [shared, "late"])],
+        [(1, [shared, "late"]), (1, [linked, "late"])],
+    ):
+        result = job.run(
+            [*COMMAND, "--", *mpi.launch_sections(sections)], environment(mpi), directory=tmp_path
+        ).check()
+        assert result.errors.count("unisono: ") == 1, str(result)
+        assert "has an MPI linked in" in result.errors
+        assert "the whole job runs without Unisono" in result.errors
 
 
 @BOTH_WAYS

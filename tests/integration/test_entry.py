@@ -7,6 +7,8 @@ import json
 import shutil
 from pathlib import Path
 
+import harness
+import mpis
 import pytest
 from harness import HEADER, LIBRARY, SHIM, Runner, compile_program
 from mpis import Mpi
@@ -72,6 +74,58 @@ def served(report: Path) -> dict[str, int]:
     """Return how many calls of each operation the report counts."""
     classes = json.loads(report.read_text(encoding="utf-8"))["classes"]
     return {entry["operation"]: entry["calls"] for entry in classes}
+
+
+@pytest.mark.each_library
+def test_address_sanitizer_with_and_without_a_profiler(mpi: Mpi, runner: Runner, tmp_path: Path):
+    """The sanitizer's runtime wants to come first, and the profiler before Unisono. (Leaks are the MPIs' own.)"""
+    flags = [HEADER, "-ldl", "-fsanitize=address"]
+    program = compile_program(mpi, "entry.c", flags=flags, variant="asan")
+    tool = compile_program(mpi, "tool.c", flags=["-shared", "-fPIC"])
+    report = tmp_path / "report.json"
+    environment = {"ASAN_OPTIONS": "detect_leaks=0", "UNISONO_REPORT": str(report)}
+    result = runner.unisono(mpi, 2, [program, "switch"], environment).check()
+    assert result.output == "OK\n"
+    assert served(report)["allreduce"] > 0
+    result = runner.unisono(mpi, 2, [program, "switch"], {**environment, "LD_PRELOAD": str(tool)}).check()
+    assert result.output == "OK\n"
+    assert "tool: 6 calls of MPI_Allreduce\n" in result.errors, str(result)
+
+
+@pytest.mark.each_library
+def test_a_rank_without_unisono_ends_the_job(mpi: Mpi, runner: Runner, program: Path):
+    """The ranks that have it would wait in MPI_Init for ever: they say for whom, and end the job."""
+    environment = runner.environment_for_ranks(mpi, 2, {})
+    sections = [(1, [SHIM, program, "errors"]), (1, [program, "errors"])]
+    result = runner.run_line(mpi, mpi.launch_sections(sections, environment), timeout=60)
+    # Intel's launcher has a status of its own for a job whose other ranks it had to kill.
+    assert not result.is_timed_out and result.status in ([125, 255] if mpi.family == "intel" else [125])
+    assert result.errors.count("unisono: ") == 1, str(result)
+    assert "rank 1 (process " in result.errors, str(result)
+    assert "without Unisono" in result.errors, str(result)
+    assert result.survivors == []
+
+
+@pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
+def test_a_rank_without_an_adapter_ends_the_job(
+    name: str, runner: Runner, request: pytest.FixtureRequest, tmp_path: Path
+):
+    mpi = harness.installed(mpis.BY_NAME[name], request.config)
+    program = compile_program(mpi, "entry.c", flags=[HEADER, "-ldl"])
+    library = shutil.copy(LIBRARY, tmp_path)
+    sections = [(1, [SHIM, program, "errors"]), (1, [SHIM, "--library", library, program, "errors"])]
+    line = mpi.launch_sections(sections, runner.environment_for_ranks(mpi, 2, {}))
+    result = runner.run_line(mpi, line, timeout=60)
+    assert not result.is_timed_out and result.status == 125, str(result)
+    assert "rank 1 (process " in result.errors, str(result)
+
+
+def test_a_report_that_cannot_be_written_there_is_written_here(mpi: Mpi, runner: Runner, program: Path):
+    report = runner.scratch / "nowhere/report.json"
+    result = runner.unisono(mpi, 2, [program, "errors"], {"UNISONO_REPORT": str(report)}).check()
+    place = runner.scratch / "report.json"
+    assert f"it is in {place}" in result.errors, str(result)
+    assert json.loads(place.read_text(encoding="utf-8"))["ranks"] == 2
 
 
 def test_without_an_adapter_the_program_runs_alone(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 import sys
 import tempfile
@@ -177,18 +178,19 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
     wanted = settings.get(REPORT, "")
     if wanted == "-" and not dry_run:
         with tempfile.TemporaryDirectory(prefix="unisono-") as directory:
-            report = Path(directory) / "report.json"
+            report = Path(directory) / f"unisono-report-{secrets.token_hex(8)}.json"
             status = process.supervise(job.prepare(words, {**settings, REPORT: str(report)}, verbose))
             _show_report(report)
         ctx.exit(status)
     if wanted and not Path(wanted).parent.is_dir():
         raise UsageError(f"--report {wanted}: there is no folder {Path(wanted).parent}")
     if wanted.endswith(".html") and not dry_run:
-        # Beside the page: all hosts see that folder if they see any of the user's.
-        report = Path(wanted).with_name(f".{Path(wanted).name}.json")
-        report.unlink(missing_ok=True)
-        status = process.supervise(job.prepare(words, {**settings, REPORT: str(report)}, verbose))
-        _write_page(report, Path(wanted))
+        # Beside the page: all hosts see that folder if they see any of the user's. In one of its own, which a host
+        # does not have that has another folder by that name.
+        with tempfile.TemporaryDirectory(prefix=".unisono-", dir=Path(wanted).absolute().parent) as directory:
+            report = Path(directory) / f"unisono-report-{secrets.token_hex(8)}.json"
+            status = process.supervise(job.prepare(words, {**settings, REPORT: str(report)}, verbose))
+            _write_page(report, Path(wanted))
         ctx.exit(status)
     if wanted and wanted != "-" and not wanted.endswith(".html"):
         from unisono import files  # here, since most runs do without
@@ -201,25 +203,32 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
         process.replace(command_line)
 
 
-def _is_written(file: Path) -> bool:
-    """Whether the job has left its report; says what may be the reason where it has not."""
-    if not file.is_file():
-        click.echo(
-            "unisono: no report was written. Either no program came to its MPI_Finalize, or rank 0 ran on "
-            f"another host, where {file.parent} is another folder; then use --report with a file that "
-            "all hosts see.",
-            err=True,
-        )
-    return file.is_file()
+def _written(file: Path) -> Path | None:
+    """Where the job has left its report; says what may be the reason where there is none.
+
+    Rank 0's host may lack the folder that it was to go to: then it is in the working or the home directory, if this
+    host sees those.
+    """
+    for place in (file, Path.cwd() / file.name, Path.home() / file.name):
+        if place.is_file():
+            return place
+    click.echo(
+        "unisono: no report was written here. Either no program came to its MPI_Finalize, or rank 0 ran on another host: "
+        "if that could write one it has said above where it is. Use --report with a file that all hosts see.",
+        err=True,
+    )
+    return None
 
 
 def _show_report(file: Path) -> None:
     from unisono import report, tables
 
-    if not _is_written(file):
+    written = _written(file)
+    if written is None:
         return
     try:
-        content = report.load(file)
+        content = report.load(written)
+        written.unlink()
         if isinstance(content.get("options"), dict):
             content["options"]["report"] = "-"  # as it was asked for
         report.render(content, tables.console(sys.stderr))
@@ -231,13 +240,14 @@ def _write_page(file: Path, page: Path) -> None:
     from unisono import report
     from unisono.page import build, sources
 
-    if not _is_written(file):
+    written = _written(file)
+    if written is None:
         return
     try:
-        content = report.load(file)
+        content = report.load(written)
         if isinstance(content.get("options"), dict):
             content["options"]["report"] = str(page)
         build.write(page, [sources.Run(page.stem, content)])
-        file.unlink()
+        written.unlink()
     except UnisonoError as error:
         error.show()

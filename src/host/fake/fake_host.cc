@@ -59,6 +59,12 @@ void FakeHost::set_reproducible_hint(Comm comm, Hint hint) {
   state_->comm(comm).has_hints = true;
 }
 
+void FakeHost::set_ordered_persistent(Comm comm) {
+  const std::lock_guard lock(state_->mutex);
+  state_->comm(comm).ordered_persistent.insert(rank_);
+  state_->comm(comm).has_hints = true;
+}
+
 void FakeHost::declare_intercommunicator(Comm comm) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).inter[rank_] = true;
@@ -174,6 +180,11 @@ std::string FakeHost::comm_name(Comm comm) {
 Hint FakeHost::reproducible_hint(Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).hints[rank_];
+}
+
+bool FakeHost::has_ordered_persistent(Comm comm) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->comm(comm).ordered_persistent.contains(rank_);
 }
 
 bool FakeHost::has_hints(Comm comm) {

@@ -91,6 +91,7 @@ class FakeHost final : public Host {
   // Gives the communicator a name, declares it an intercommunicator (local to this rank).
   void set_comm_name(Comm comm, const std::string& name);
   void set_reproducible_hint(Comm comm, Hint hint);
+  void set_ordered_persistent(Comm comm);
   void declare_intercommunicator(Comm comm);
   const std::vector<int>& handled_errors() const { return handled_errors_; }
   std::uint64_t progress_calls() const { return progress_calls_; }
@@ -111,6 +112,7 @@ class FakeHost final : public Host {
   int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
   std::string comm_name(Comm comm) override;
   Hint reproducible_hint(Comm comm) override;
+  bool has_ordered_persistent(Comm comm) override;
   bool has_hints(Comm comm) override;
 
   int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,

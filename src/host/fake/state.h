@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -73,6 +74,7 @@ struct CommState {
   int freed = 0;
   std::map<int, std::string> names;  // by world rank, as the others
   std::map<int, Hint> hints;
+  std::set<int> ordered_persistent;  // of whose ranks
   bool has_hints = false;
   std::map<int, bool> inter;
   std::map<int, std::vector<std::pair<void (*)(void*), void*>>> callbacks;

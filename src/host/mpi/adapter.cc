@@ -8,6 +8,7 @@
 #include "host/mpi/datatype.h"
 #include "host/mpi/functions.h"
 #include "host/mpi/gpu.h"
+#include "host/mpi/held_types.h"
 #include "host/mpi/hints.h"
 #include "host/mpi/life.h"
 #include "host/mpi/requests.h"
@@ -75,6 +76,7 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Comm_free] = erase(comm_free);
   functions[unisono_slot_Comm_disconnect] = erase(comm_disconnect);
   functions[unisono_slot_Op_free] = erase(op_free);
+  functions[unisono_slot_Type_free] = erase(type_free);
   functions[unisono_slot_Comm_set_info] = erase(comm_set_info);
   functions[unisono_slot_Comm_dup_with_info] = erase(comm_dup_with_info);
   functions[unisono_slot_Pcontrol] = erase(pcontrol);

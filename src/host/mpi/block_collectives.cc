@@ -72,8 +72,9 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
   const int peers = form.held_peers(comm);
   counts = form.hold_array(counts, peers);
   places = form.hold_array(places, peers);
+  const auto host_comm = form.host_comm(comm);
   const auto native =
-      UNISONO_HOST_CALL(allgatherv, in, in_count, in_type, out, counts, places, out_type, comm);
+      UNISONO_HOST_CALL(allgatherv, in, in_count, in_type, out, counts, places, out_type, host_comm.now());
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   runtime::Call call = make_call(Operation::allgatherv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
@@ -99,8 +100,9 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
   const int peers = form.held_peers_at(comm, root);
   counts = form.hold_array(counts, peers);
   places = form.hold_array(places, peers);
+  const auto host_comm = form.host_comm(comm);
   const auto native =
-      UNISONO_HOST_CALL(gatherv, in, in_count, in_type, out, counts, places, out_type, root, comm);
+      UNISONO_HOST_CALL(gatherv, in, in_count, in_type, out, counts, places, out_type, root, host_comm.now());
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::gatherv, comm);
@@ -130,8 +132,9 @@ int scatterv(const void* in, const Count* counts, const Displacement<Count>* pla
   const int peers = form.held_peers_at(comm, root);
   counts = form.hold_array(counts, peers);
   places = form.hold_array(places, peers);
+  const auto host_comm = form.host_comm(comm);
   const auto native =
-      UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, comm);
+      UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, host_comm.now());
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::scatterv, comm);
@@ -165,8 +168,9 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>*
   in_places = form.hold_array(in_places, in_peers);
   out_counts = form.hold_array(out_counts, peers);
   out_places = form.hold_array(out_places, peers);
+  const auto host_comm = form.host_comm(comm);
   const auto native = UNISONO_HOST_CALL(alltoallv, in, in_counts, in_places, in_type, out, out_counts,
-                                        out_places, out_type, comm);
+                                        out_places, out_type, host_comm.now());
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   runtime::Call call = make_call(Operation::alltoallv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
@@ -206,8 +210,9 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
     out_places = form.hold_array(out_places, place.size);
     out_types = form.hold(out_types, place.size);
   }
+  const auto host_comm = form.host_comm(comm);
   const auto native = UNISONO_HOST_CALL(alltoallw, in, in_counts, in_places, in_types, out, out_counts,
-                                        out_places, out_types, comm);
+                                        out_places, out_types, host_comm.now());
   if (!has_arrays || !is_taking()) return form.leave(native);
   runtime::Call call = make_call(Operation::alltoallw, comm);
   call.is_in_place = in == MPI_IN_PLACE;
@@ -235,7 +240,8 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
                      CallSite{Operation::reduce_scatter, comm}, tail...);
   type = form.hold(type);
   counts = form.hold_array(counts, form.held_peers(comm));
-  const auto native = UNISONO_HOST_CALL(reduce_scatter, in, out, counts, type, op, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(reduce_scatter, in, out, counts, type, op, host_comm.now());
   Place place{};
   if (!is_taking() || !is_communicator(comm) || !find_place(comm, &place) || !is_intracommunicator(comm))
     return form.leave(native);

@@ -10,8 +10,9 @@ namespace unisono::host::mpi {
 template <class... Tail>
 int barrier(MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<int>{}, pmpi.barrier, CallSite{Operation::barrier, comm}, tail...);
+  const auto host_comm = form.host_comm(comm);
   const auto native = [=](auto... more) {
-    return host_function<int>(pmpi.barrier, comm, more...)(comm, more...);
+    return host_function<int>(pmpi.barrier, comm, more...)(host_comm.now(), more...);
   };
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   return form.run(make_call(Operation::barrier, comm), native);
@@ -21,7 +22,8 @@ template <class Count, class... Tail>
 int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.bcast, CallSite{Operation::bcast, comm}, tail...);
   type = form.hold(type);
-  const auto native = UNISONO_HOST_CALL(bcast, buffer, count, type, root, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(bcast, buffer, count, type, root, host_comm.now());
   if (!is_taking() || !is_communicator(comm) || !is_valid(buffer, count, type)) return form.leave(native);
   if (!Root(comm, root).is_valid) return form.leave(native);
   runtime::Call call = make_call(Operation::bcast, comm);
@@ -36,7 +38,8 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
            Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce, CallSite{Operation::reduce, comm}, tail...);
   type = form.hold(type);
-  const auto native = UNISONO_HOST_CALL(reduce, in, out, count, type, op, root, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(reduce, in, out, count, type, op, root, host_comm.now());
   if (!is_taking() || !is_communicator(comm) || !is_valid(count, type) || !is_operator(op))
     return form.leave(native);
   const Root at(comm, root);
@@ -59,7 +62,8 @@ int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op 
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.allreduce, CallSite{Operation::allreduce, comm},
                      tail...);
   type = form.hold(type);
-  const auto native = UNISONO_HOST_CALL(allreduce, in, out, count, type, op, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(allreduce, in, out, count, type, op, host_comm.now());
   if (!is_taking() || !is_communicator(comm) || !is_operator(op) || !is_valid(out, count, type))
     return form.leave(native);
   runtime::Call call = make_call(Operation::allreduce, comm);
@@ -78,7 +82,8 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.gather, CallSite{Operation::gather, comm}, tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type, [=] { return is_root_here(comm, root); });
-  const auto native = UNISONO_HOST_CALL(gather, in, in_count, in_type, out, out_count, out_type, root, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(gather, in, in_count, in_type, out, out_count, out_type, root, host_comm.now());
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::gather, comm);
@@ -99,7 +104,8 @@ int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.scatter, CallSite{Operation::scatter, comm}, tail...);
   in_type = form.hold(in_type, [=] { return is_root_here(comm, root); });
   out_type = form.hold(out_type, [=] { return out != MPI_IN_PLACE; });
-  const auto native = UNISONO_HOST_CALL(scatter, in, in_count, in_type, out, out_count, out_type, root, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(scatter, in, in_count, in_type, out, out_count, out_type, root, host_comm.now());
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::scatter, comm);
@@ -121,7 +127,8 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
                      tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
-  const auto native = UNISONO_HOST_CALL(allgather, in, in_count, in_type, out, out_count, out_type, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(allgather, in, in_count, in_type, out, out_count, out_type, host_comm.now());
   if (!is_taking() || !is_communicator(comm) || !is_valid(out, out_count, out_type))
     return form.leave(native);
   runtime::Call call = make_call(Operation::allgather, comm);
@@ -141,7 +148,8 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
                      tail...);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
-  const auto native = UNISONO_HOST_CALL(alltoall, in, in_count, in_type, out, out_count, out_type, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(alltoall, in, in_count, in_type, out, out_count, out_type, host_comm.now());
   if (!is_taking() || !is_communicator(comm) || !is_valid(out, out_count, out_type))
     return form.leave(native);
   runtime::Call call = make_call(Operation::alltoall, comm);

@@ -43,6 +43,8 @@ int MpiHost::copy_by_message(const void* from, std::size_t from_count, MPI_Datat
   if (self_comm_ == MPI_COMM_NULL) {
     const int error = pmpi.Comm_split(MPI_COMM_SELF, 0, 0, &self_comm_);
     if (error != MPI_SUCCESS) return error;
+    // The lock is held: no handler of the program's may be called.
+    pmpi.Comm_set_errhandler(self_comm_, MPI_ERRORS_RETURN);
   }
   const Elements source(static_cast<MPI_Count>(from_count), from_type);
   const Elements target(static_cast<MPI_Count>(to_count), to_type);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +16,25 @@
 namespace unisono::host::mpi {
 namespace {
 
-// The attribute's value is a Hint as a number in a pointer. It is there wherever an info object was given.
+// What info objects have said of a communicator. It is the value of an attribute, as a number in a pointer:
+// MPIs drop keys that they do not know. The attribute is there wherever an info object was given.
+struct Hints {
+  Hint reproducible = Hint::none;
+  Hint ordered_persistent = Hint::none;
+
+  static Hints of(const void* value) {
+    const auto bits = reinterpret_cast<std::uintptr_t>(value);
+    return {.reproducible = static_cast<Hint>(bits & mask),
+            .ordered_persistent = static_cast<Hint>(bits >> shift & mask)};
+  }
+  void* value() const {
+    const auto low = static_cast<std::uintptr_t>(reproducible);
+    return reinterpret_cast<void*>(low | static_cast<std::uintptr_t>(ordered_persistent) << shift);
+  }
+
+ private:
+  static constexpr unsigned shift = 2, mask = 3;
+};
 int keyval = MPI_KEYVAL_INVALID;
 
 int inherit(MPI_Comm, int, void*, void* value, void* copy, int* is_copied) {
@@ -30,38 +50,57 @@ int delete_nothing(MPI_Comm, int, void*, void*) {
 constexpr std::string_view yes_words[] = {"1", "true", "yes", "on"};
 constexpr std::string_view no_words[] = {"0", "false", "no", "off"};
 
-// What the key says; none where it is not there, or says neither.
-Hint read_hint(MPI_Info info) {
-  if (info == MPI_INFO_NULL) return Hint::none;
+// The key's value in small letters; nothing where it is not there.
+std::optional<std::string> read_key(MPI_Info info, const char* key) {
   char text[32] = "";
   int is_there = 0;
-  const int error = pmpi.Info_get(info, "unisono_reproducible", sizeof text - 1, text, &is_there);
-  if (error != MPI_SUCCESS || is_there == 0) return Hint::none;
+  // Open MPI 4 takes short keys alone.
+  if (info == MPI_INFO_NULL || std::strlen(key) >= MPI_MAX_INFO_KEY) return std::nullopt;
+  const int error = pmpi.Info_get(info, key, sizeof text - 1, text, &is_there);
+  if (error != MPI_SUCCESS || is_there == 0) return std::nullopt;
   std::string value(text);
   for (char& letter : value) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return value;
+}
+
+// What the key says; none where it is not there, or says neither.
+Hint read_reproducible(MPI_Info info) {
+  const std::optional<std::string> read = read_key(info, "unisono_reproducible");
+  if (!read) return Hint::none;
+  const std::string& value = *read;
   if (std::ranges::find(yes_words, value) != std::end(yes_words)) return Hint::yes;
   if (std::ranges::find(no_words, value) != std::end(no_words)) return Hint::no;
   // Who asks for the same bits and does not get them must hear of it.
-  log::warning_once("info key unisono_reproducible has the value '" + std::string(text) +
+  log::warning_once("info key unisono_reproducible has the value '" + value +
                     "', which says nothing: it takes 1, true, yes, on, and 0, false, no, off");
   return Hint::none;
 }
 
-void keep_hint(MPI_Comm comm, Hint hint) {
-  if (keyval == MPI_KEYVAL_INVALID) return;
-  const bool is_new = reproducible_hint(comm) != hint;
-  pmpi.Comm_set_attr(comm, keyval, reinterpret_cast<void*>(static_cast<std::uintptr_t>(hint)));
-  if (is_new) runtime::hints_changed(widen<Comm>(comm));
+// MPI 4.1, section 6.13.
+Hint read_ordered_persistent(MPI_Info info) {
+  const std::optional<std::string> value = read_key(info, "mpi_assert_strict_persistent_collective_ordering");
+  return value == "true" ? Hint::yes : value == "false" ? Hint::no : Hint::none;
+}
+
+Hints read_hints(MPI_Info info) {
+  return {.reproducible = read_reproducible(info), .ordered_persistent = read_ordered_persistent(info)};
 }
 
 // The attribute's value, if there is one.
-bool look_up(MPI_Comm comm, Hint* hint) {
+bool look_up(MPI_Comm comm, Hints* hints) {
   void* value = nullptr;
   int is_set = 0;
   if (keyval == MPI_KEYVAL_INVALID) return false;
   if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return false;
-  *hint = static_cast<Hint>(reinterpret_cast<std::uintptr_t>(value));
+  if (is_set != 0) *hints = Hints::of(value);
   return is_set != 0;
+}
+
+void keep_hints(MPI_Comm comm, const Hints& hints) {
+  if (keyval == MPI_KEYVAL_INVALID) return;
+  const bool is_new = reproducible_hint(comm) != hints.reproducible;
+  pmpi.Comm_set_attr(comm, keyval, hints.value());
+  if (is_new) runtime::hints_changed(widen<Comm>(comm));
 }
 
 }  // namespace
@@ -73,13 +112,20 @@ void begin_hints() {
 }
 
 Hint reproducible_hint(MPI_Comm comm) {
-  Hint hint = Hint::none;
-  return look_up(comm, &hint) ? hint : Hint::none;
+  Hints hints;
+  look_up(comm, &hints);
+  return hints.reproducible;
+}
+
+bool has_ordered_persistent(MPI_Comm comm) {
+  Hints hints;
+  look_up(comm, &hints);
+  return hints.ordered_persistent == Hint::yes;
 }
 
 bool has_hints(MPI_Comm comm) {
-  Hint hint = Hint::none;
-  return look_up(comm, &hint);
+  Hints hints;
+  return look_up(comm, &hints);
 }
 
 int comm_set_info(MPI_Comm comm, MPI_Info info) {
@@ -87,8 +133,12 @@ int comm_set_info(MPI_Comm comm, MPI_Info info) {
   if (result != MPI_SUCCESS || nesting != 0) return result;
   const Nested nested;
   // Keys that are not given keep their values.
-  const Hint hint = read_hint(info);
-  keep_hint(comm, hint != Hint::none ? hint : reproducible_hint(comm));
+  Hints hints;
+  look_up(comm, &hints);
+  const Hints given = read_hints(info);
+  if (given.reproducible != Hint::none) hints.reproducible = given.reproducible;
+  if (given.ordered_persistent != Hint::none) hints.ordered_persistent = given.ordered_persistent;
+  keep_hints(comm, hints);
   return result;
 }
 
@@ -97,7 +147,7 @@ int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created) {
   if (result != MPI_SUCCESS || nesting != 0) return result;
   const Nested nested;
   // The new communicator has the hints that are given, and no others.
-  keep_hint(*created, read_hint(info));
+  keep_hints(*created, read_hints(info));
   return result;
 }
 

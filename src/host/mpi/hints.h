@@ -12,6 +12,7 @@ namespace unisono::host::mpi {
 void begin_hints();
 
 Hint reproducible_hint(MPI_Comm comm);
+bool has_ordered_persistent(MPI_Comm comm);
 // Was an info object ever given to it, or to what it was duplicated from? The calls that do so are
 // collective.
 bool has_hints(MPI_Comm comm);

@@ -181,6 +181,10 @@ Hint MpiHost::reproducible_hint(Comm comm) {
   return mpi::reproducible_hint(native(comm));
 }
 
+bool MpiHost::has_ordered_persistent(Comm comm) {
+  return mpi::has_ordered_persistent(native(comm));
+}
+
 bool MpiHost::has_hints(Comm comm) {
   return mpi::has_hints(native(comm));
 }

@@ -34,6 +34,7 @@ class MpiHost final : public Host {
   int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
   std::string comm_name(Comm comm) override;
   Hint reproducible_hint(Comm comm) override;
+  bool has_ordered_persistent(Comm comm) override;
   bool has_hints(Comm comm) override;
 
   int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,

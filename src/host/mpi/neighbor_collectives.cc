@@ -42,12 +42,17 @@ int find_neighbors(MPI_Comm comm, const Persistently& form, Neighbors* neighbors
   }
 }
 
-// What Form leaves to the host: `of`'s function for these arguments and for what comes behind them.
+// What Form leaves to the host: `of`'s function for these arguments, for the communicator and for what comes
+// behind it.
 template <class Functions, class... Arguments>
-int leave(Persistently* form, const Functions& of, Arguments... arguments) {
-  return form->run_by_host([&of, arguments...](auto... more) {
-    return host_function<int>(of, arguments..., more...)(arguments..., more...);
-  });
+int leave(Persistently* form, const Functions& of, MPI_Comm comm, Arguments... arguments) {
+  const auto host_comm = form->host_comm(comm);
+  return form->run_by_host(
+      [&of, host_comm, arguments...](auto... more) {
+        return host_function<int>(of, arguments..., host_comm.now(), more...)(arguments..., host_comm.now(),
+                                                                             more...);
+      },
+      true);
 }
 
 // Those whose blocks are all of one size.
@@ -59,7 +64,7 @@ int init_even(const Functions& of, const void* in, int in_count, MPI_Datatype in
   if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
   in_type = form.hold(in_type);
   out_type = form.hold(out_type);
-  return leave(&form, of, in, in_count, in_type, out, out_count, out_type, comm);
+  return leave(&form, of, comm, in, in_count, in_type, out, out_count, out_type);
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ int neighbor_allgatherv_init(const void* in, int in_count, MPI_Datatype in_type,
   out_type = form.hold(out_type);
   counts = form.hold_array(counts, neighbors.in);
   places = form.hold_array(places, neighbors.in);
-  return leave(&form, pmpi.neighbor_allgatherv, in, in_count, in_type, out, counts, places, out_type, comm);
+  return leave(&form, pmpi.neighbor_allgatherv, comm, in, in_count, in_type, out, counts, places, out_type);
 }
 
 int neighbor_alltoall_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
@@ -101,8 +106,8 @@ int neighbor_alltoallv_init(const void* in, const int* in_counts, const int* in_
   in_places = form.hold_array(in_places, neighbors.out);
   out_counts = form.hold_array(out_counts, neighbors.in);
   out_places = form.hold_array(out_places, neighbors.in);
-  return leave(&form, pmpi.neighbor_alltoallv, in, in_counts, in_places, in_type, out, out_counts, out_places,
-               out_type, comm);
+  return leave(&form, pmpi.neighbor_alltoallv, comm, in, in_counts, in_places, in_type, out, out_counts, out_places,
+               out_type);
 }
 
 int neighbor_alltoallw_init(const void* in, const int* in_counts, const MPI_Aint* in_places,
@@ -118,8 +123,8 @@ int neighbor_alltoallw_init(const void* in, const int* in_counts, const MPI_Aint
   out_counts = form.hold_array(out_counts, neighbors.in);
   out_places = form.hold_array(out_places, neighbors.in);
   out_types = form.hold(out_types, neighbors.in);
-  return leave(&form, pmpi.neighbor_alltoallw, in, in_counts, in_places, in_types, out, out_counts,
-               out_places, out_types, comm);
+  return leave(&form, pmpi.neighbor_alltoallw, comm, in, in_counts, in_places, in_types, out, out_counts,
+               out_places, out_types);
 }
 
 }  // namespace unisono::host::mpi

@@ -2,7 +2,9 @@
 // From a call that does not block to its request. See requests.h.
 #include "host/mpi/pending.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include "host/mpi/datatype.h"
 #include "host/mpi/host_part.h"
+#include "host/mpi/private_comm.h"
 #include "host/mpi/requests.h"
 
 namespace unisono::host::mpi {
@@ -23,8 +26,7 @@ struct Pending {
   std::atomic<std::uint8_t> state{neither};
   std::atomic<int> users{0};
   MPI_Request request = MPI_REQUEST_NULL;
-  // The program may free its types while the call is under way.
-  std::vector<MPI_Datatype> held_types;
+  HeldTypes held_types;
   std::vector<Datatype> held_lists;
   std::unique_ptr<StagedCall> staged;  // where the call works on copies
 };
@@ -53,11 +55,6 @@ void drop_user(Pending* pending) {
   spare.push_back(pending);
 }
 
-void release_types(Pending* pending) {
-  for (MPI_Datatype& type : pending->held_types) pmpi.Type_free(&type);
-  pending->held_types.clear();
-}
-
 // The program waits for no message: such a status says nothing.
 int query(void*, MPI_Status* status) {
   pmpi.Status_set_elements(status, MPI_BYTE, 0);
@@ -80,48 +77,32 @@ int refuse_cancel(void*, int) {
 void call_has_ended(void* context, int) {
   auto* pending = static_cast<Pending*>(context);
   pending->staged.reset();
-  release_types(pending);
+  pending->held_types.release();
   const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
   if (before == Pending::has_request) pmpi.Grequest_complete(pending->request);
   drop_user(pending);
 }
 
-bool is_held(Datatype type) {
-  return type != Datatype{} && !is_predefined(mpi::native(type));
-}
-
-int hold(Datatype* type, Pending* pending) {
-  if (!is_held(*type)) return MPI_SUCCESS;
-  MPI_Datatype copy = MPI_DATATYPE_NULL;
-  const int error = pmpi.Type_dup(mpi::native(*type), &copy);
-  if (error != MPI_SUCCESS) return error;
-  pending->held_types.push_back(copy);
-  *type = widen<Datatype>(copy);
-  return MPI_SUCCESS;
-}
-
-// Derived types in the call become copies of the program's.
+// The program may free its types while the call is under way. Lists of them become the call's own.
 int hold_types(runtime::Call* call, Pending* pending) {
-  for (Datatype* type :
-       {&call->send_type, &call->recv_type, &call->send_blocks.type, &call->recv_blocks.type}) {
-    const int error = hold(type, pending);
-    if (error != MPI_SUCCESS) return error;
-  }
+  for (Datatype type : {call->send_type, call->recv_type, call->send_blocks.type, call->recv_blocks.type})
+    pending->held_types.hold(mpi::native(type));
   int size = 0;
   pending->held_lists.clear();
   if (call->recv_blocks.types == nullptr) return MPI_SUCCESS;
-  int error = pmpi.Comm_size(mpi::native(call->comm), &size);
+  const int error = pmpi.Comm_size(mpi::native(call->comm), &size);
+  if (error != MPI_SUCCESS) return error;
   pending->held_lists.reserve(2 * static_cast<std::size_t>(size));
   for (const Datatype** list : {&call->send_blocks.types, &call->recv_blocks.types}) {
     if (*list == nullptr) continue;
     const std::size_t first = pending->held_lists.size();
-    for (int i = 0; i < size && error == MPI_SUCCESS; ++i) {
+    for (int i = 0; i < size; ++i) {
       pending->held_lists.push_back((*list)[i]);
-      error = hold(&pending->held_lists.back(), pending);
+      pending->held_types.hold(mpi::native((*list)[i]));
     }
     *list = pending->held_lists.data() + first;
   }
-  return error;
+  return MPI_SUCCESS;
 }
 
 // The call is under way, or over already.
@@ -167,17 +148,25 @@ bool has_host_calls() {
 
 bool look_at_host_calls() {
   if (!has_host_calls()) return false;
-  std::vector<std::pair<HostCall, int>> over;
+  // Who takes them looks at them alone. The host may call operators and error handlers of the program
+  // meanwhile, so the lock is not held.
+  std::vector<HostCall> taken;
   {
     const std::lock_guard lock(host_call_mutex);
-    std::erase_if(host_calls, [&](HostCall& call) {
-      int flag = 0;
-      const int error = pmpi.Test(&call.request, &flag, MPI_STATUS_IGNORE);
-      if (error == MPI_SUCCESS && flag == 0) return false;
-      over.emplace_back(std::move(call), error);
-      host_call_count.fetch_sub(1, std::memory_order_release);
-      return true;
-    });
+    taken.swap(host_calls);
+  }
+  std::vector<std::pair<HostCall, int>> over;
+  std::erase_if(taken, [&](HostCall& call) {
+    int flag = 0;
+    const int error = pmpi.Test(&call.request, &flag, MPI_STATUS_IGNORE);
+    if (error == MPI_SUCCESS && flag == 0) return false;
+    over.emplace_back(std::move(call), error);
+    host_call_count.fetch_sub(1, std::memory_order_release);
+    return true;
+  });
+  {
+    const std::lock_guard lock(host_call_mutex);
+    std::ranges::move(taken, std::back_inserter(host_calls));
   }
   for (auto& [call, error] : over) call.completion.call(call.completion.context, error);
   return !over.empty();
@@ -185,13 +174,23 @@ bool look_at_host_calls() {
 
 namespace {
 
-// False where the runtime leaves the call to the host. *error: of the host's part, where it is to make one.
-bool start_taken(const runtime::Call& call, const runtime::Completion& completion, int* error) {
-  runtime::HostPart* host = nullptr;
-  const runtime::Outcome outcome =
-      runtime::start_collective(call, completion, can_start(call) ? &host : nullptr);
+// Is the call the runtime's? *error: of the host's part, where it is to make one.
+bool is_taken(runtime::Outcome outcome, runtime::HostPart* host, int* error) {
   *error = outcome == runtime::Outcome::compared ? start_host_part(host) : MPI_SUCCESS;
   return outcome == runtime::Outcome::done || outcome == runtime::Outcome::compared;
+}
+
+bool start_taken(const runtime::Call& call, const runtime::Completion& completion, int* error) {
+  runtime::HostPart* host = nullptr;
+  const auto outcome = runtime::start_collective(call, completion, can_start(call) ? &host : nullptr);
+  return is_taken(outcome, host, error);
+}
+
+bool start_taken(const PersistentCall& call, const runtime::Completion& completion, int* error) {
+  runtime::HostPart* host = nullptr;
+  const auto outcome =
+      runtime::start_prepared(call.prepared, completion, call.can_be_checked ? &host : nullptr);
+  return is_taken(outcome, host, error);
 }
 
 }  // namespace
@@ -207,10 +206,9 @@ bool start_request(const runtime::Call& call, MPI_Request* request, int* error) 
     runtime::left_to_host(call.operation, runtime::NativeReason::datatype);
   }
   if (pending->staged != nullptr) held = pending->staged->call();
-  const bool is_taken = *error == MPI_SUCCESS && start_taken(held, {call_has_ended, pending}, error);
-  if (!is_taken) {
+  if (*error != MPI_SUCCESS || !start_taken(held, {call_has_ended, pending}, error)) {
     pending->staged.reset();
-    release_types(pending);
+    pending->held_types.release();
     drop_user(pending);
     drop_user(pending);
     return false;  // the host's error handlers speak
@@ -267,11 +265,21 @@ Persistent* find_persistent(MPI_Request request) {
   return found == persistent_calls().end() ? nullptr : found->second.get();
 }
 
-void drop_user(Persistent* call) {
-  if (call->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void give_back_tag(int tag) {
   const std::lock_guard lock(persistent_mutex);
-  free_tags.push_back(call->tag);
+  free_tags.push_back(tag);
+}
+
+// The host's request ends when the call is over: MPICH 4 loses messages to one that is freed before. What the
+// call held may call functions of the program when it ends: not under the lock.
+int drop_user(Persistent* call) {
+  if (call->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
+  const Nested nested;
+  pmpi.Wait(&call->request, MPI_STATUS_IGNORE);
+  const int error = pmpi.Request_free(&call->request);
+  give_back_tag(call->tag);
   delete call;
+  return error;
 }
 
 void persistent_has_ended(void* context, int) {
@@ -286,9 +294,13 @@ int start_persistent(Persistent* call) {
   if (error != MPI_SUCCESS) return error;
   call->users.fetch_add(1, std::memory_order_relaxed);
   const runtime::Completion completion{persistent_has_ended, call};
-  if (call->made->is_for_runtime && start_taken(call->made->call, completion, &error)) return error;
+  if (call->made->prepared != nullptr) {
+    if (start_taken(*call->made, completion, &error)) return error;
+    persistent_has_ended(call, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;  // Unisono's life is over
+  }
   HostCall host_call;
-  if (!call->made->is_for_runtime) call->made->count_start();
+  call->made->count_start();
   error = call->made->start(&host_call.request);
   if (error != MPI_SUCCESS) {
     persistent_has_ended(call, error);
@@ -301,16 +313,19 @@ int start_persistent(Persistent* call) {
 
 }  // namespace
 
+// Ranks come here at different times. MPI_Comm_free is collective, but MPIs make it local, as MPI expects.
 PersistentCall::~PersistentCall() {
-  for (MPI_Datatype& type : types) pmpi.Type_free(&type);
+  if (is_comm_private) pmpi.Comm_free(&comm);
 }
 
-MPI_Datatype PersistentCall::hold(MPI_Datatype type) {
-  if (type == MPI_DATATYPE_NULL || !is_held(widen<Datatype>(type))) return type;
-  MPI_Datatype copy = MPI_DATATYPE_NULL;
-  if (pmpi.Type_dup(type, &copy) != MPI_SUCCESS) return type;
-  types.push_back(copy);
-  return copy;
+int PersistentCall::take_private_comm(bool has_topology) {
+  const Nested nested;
+  MPI_Comm made = MPI_COMM_NULL;
+  const int error = make_private(comm, has_topology, &made);
+  if (error != MPI_SUCCESS) return error;
+  comm = made;
+  is_comm_private = true;
+  return MPI_SUCCESS;
 }
 
 const MPI_Datatype* PersistentCall::hold(const MPI_Datatype* list, int count) {
@@ -319,24 +334,49 @@ const MPI_Datatype* PersistentCall::hold(const MPI_Datatype* list, int count) {
   return held.data();
 }
 
+namespace {
+
+// Nothing of the host's is called under the lock. Of two threads that come here first one gives way.
+int find_private_self() {
+  {
+    const std::lock_guard lock(persistent_mutex);
+    if (private_self != MPI_COMM_NULL) return MPI_SUCCESS;
+  }
+  MPI_Comm made = MPI_COMM_NULL;
+  const int error = make_private(MPI_COMM_SELF, false, &made);
+  if (error != MPI_SUCCESS) return error;
+  {
+    const std::lock_guard lock(persistent_mutex);
+    if (private_self == MPI_COMM_NULL) std::swap(private_self, made);
+  }
+  if (made != MPI_COMM_NULL) pmpi.Comm_free(&made);
+  return MPI_SUCCESS;
+}
+
+int take_tag() {
+  const std::lock_guard lock(persistent_mutex);
+  if (free_tags.empty()) return next_tag++;
+  const int tag = free_tags.back();
+  free_tags.pop_back();
+  return tag;
+}
+
+}  // namespace
+
 int make_persistent(std::unique_ptr<PersistentCall> made, MPI_Request* request) {
   const Nested nested;
-  const std::lock_guard lock(persistent_mutex);
-  if (private_self == MPI_COMM_NULL) {
-    const int error = pmpi.Comm_dup(MPI_COMM_SELF, &private_self);
-    if (error != MPI_SUCCESS) return error;
-  }
-  auto call = std::make_unique<Persistent>();
-  if (free_tags.empty()) {
-    call->tag = next_tag++;
-  } else {
-    call->tag = free_tags.back();
-    free_tags.pop_back();
-  }
-  const int error = pmpi.Recv_init(nullptr, 0, MPI_BYTE, 0, call->tag, private_self, &call->request);
+  int error = find_private_self();
   if (error != MPI_SUCCESS) return error;
+  auto call = std::make_unique<Persistent>();
+  call->tag = take_tag();
+  error = pmpi.Recv_init(nullptr, 0, MPI_BYTE, 0, call->tag, private_self, &call->request);
+  if (error != MPI_SUCCESS) {
+    give_back_tag(call->tag);
+    return error;
+  }
   call->made = std::move(made);
   *request = call->request;
+  const std::lock_guard lock(persistent_mutex);
   persistent_calls()[widen<std::uintptr_t>(*request)] = std::move(call);
   persistent_count.fetch_add(1, std::memory_order_release);
   return MPI_SUCCESS;
@@ -415,9 +455,8 @@ int request_free(MPI_Request* request) {
     persistent_calls().erase(widen<std::uintptr_t>(*request));
     persistent_count.fetch_sub(1, std::memory_order_release);
   }
-  const int error = pmpi.Request_free(request);
-  drop_user(call);
-  return error;
+  *request = MPI_REQUEST_NULL;
+  return drop_user(call);
 }
 
 }  // namespace unisono::host::mpi

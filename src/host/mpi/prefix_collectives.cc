@@ -51,7 +51,8 @@ int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype ty
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.reduce_scatter_block,
                      CallSite{Operation::reduce_scatter_block, comm}, tail...);
   type = form.hold(type);
-  const auto native = UNISONO_HOST_CALL(reduce_scatter_block, in, out, count, type, op, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(reduce_scatter_block, in, out, count, type, op, host_comm.now());
   return run_reduction<Count>(&form, Operation::reduce_scatter_block, {in, out, count, type, op, comm},
                               native);
 }
@@ -60,7 +61,8 @@ template <class Count, class... Tail>
 int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.scan, CallSite{Operation::scan, comm}, tail...);
   type = form.hold(type);
-  const auto native = UNISONO_HOST_CALL(scan, in, out, count, type, op, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(scan, in, out, count, type, op, host_comm.now());
   return run_reduction<Count>(&form, Operation::scan, {in, out, count, type, op, comm}, native);
 }
 
@@ -69,7 +71,8 @@ int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
            Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.exscan, CallSite{Operation::exscan, comm}, tail...);
   type = form.hold(type);
-  const auto native = UNISONO_HOST_CALL(exscan, in, out, count, type, op, comm);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(exscan, in, out, count, type, op, host_comm.now());
   return run_reduction<Count>(&form, Operation::exscan, {in, out, count, type, op, comm}, native);
 }
 

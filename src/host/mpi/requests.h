@@ -11,6 +11,7 @@
 
 #include "host/mpi/device_memory.h"
 #include "host/mpi/functions.h"
+#include "host/mpi/held_types.h"
 #include "host/mpi/life.h"
 #include "runtime/runtime.h"
 
@@ -27,8 +28,10 @@ int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* r
 
 // A persistent call in the making: what it holds of the program's, which may free it before the call.
 struct PersistentCall {
-  runtime::Call call;
-  bool is_for_runtime = false;  // else always started by `start`
+  std::shared_ptr<runtime::PreparedCall> prepared;  // null: always started by `start`
+  bool can_be_checked = false;                      // by a call of the host's (option verify)
+  MPI_Comm comm = MPI_COMM_NULL;                    // of the host's calls
+  bool is_comm_private = false;
   // Of starts that are the host's (runtime::Prepared); null: they are not counted.
   std::shared_ptr<runtime::HostStarts> host_starts;
   std::uint64_t bytes = 0;
@@ -36,7 +39,7 @@ struct PersistentCall {
     if (host_starts != nullptr) host_starts->add(bytes);
   }
   Start start;
-  std::vector<MPI_Datatype> types;
+  HeldTypes types;
   std::vector<std::shared_ptr<void>> arrays;  // of counts and displacements
   // The types of an alltoallw, for the host and for the runtime.
   std::vector<std::vector<MPI_Datatype>> type_lists;
@@ -46,10 +49,14 @@ struct PersistentCall {
   PersistentCall() = default;
   PersistentCall(const PersistentCall&) = delete;
   ~PersistentCall();
-  bool holds_nothing() const { return types.empty() && arrays.empty() && host_starts == nullptr; }
-  // A copy where the type is a derived one.
-  MPI_Datatype hold(MPI_Datatype type);
+  bool holds_nothing() const { return types.is_empty() && arrays.empty() && host_starts == nullptr; }
+  MPI_Datatype hold(MPI_Datatype type) {
+    types.hold(type);
+    return type;
+  }
   const MPI_Datatype* hold(const MPI_Datatype* list, int count);
+  // From now on the host's calls are made on a communicator of their own. Collective.
+  int take_private_comm(bool has_topology);
 };
 int make_persistent(std::unique_ptr<PersistentCall> call, MPI_Request* request);
 // The host's own request was made with what `call` holds. (MPICH does not keep the types itself.)

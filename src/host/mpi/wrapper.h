@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/device_memory.h"
+#include "host/mpi/host_part.h"
 #include "host/mpi/large.h"
 #include "host/mpi/left.h"
 #include "host/mpi/life.h"
@@ -189,6 +190,11 @@ struct KeepingNothing {
     return array;
   }
   const Datatype* keep(std::vector<Datatype>* types) const { return types->data(); }
+  struct GivenComm {
+    MPI_Comm comm;
+    MPI_Comm now() const { return comm; }
+  };
+  GivenComm host_comm(MPI_Comm comm) const { return {comm}; }
 };
 
 template <>
@@ -234,7 +240,7 @@ class Form<MPI_Request*> : public KeepingNothing {
 };
 
 // The runtime's where it takes such calls, the host's where it has a persistent form, else its MPI_I form
-// again and again.
+// again and again, on a communicator of the request's own: ranks may start their requests in any order.
 template <>
 class Form<MPI_Info, MPI_Request*> {
  public:
@@ -286,36 +292,54 @@ class Form<MPI_Info, MPI_Request*> {
     made_->wide_types = std::move(*types);
     return made_->wide_types.data();
   }
+  // The communicator that the host's calls are made on.
+  struct LaterComm {
+    const PersistentCall* made;
+    MPI_Comm now() const { return made->comm; }
+  };
+  LaterComm host_comm(MPI_Comm comm) {
+    made_->comm = comm;
+    return {made_.get()};
+  }
+  // Where the arguments break MPI's rules, or the runtime is not asked.
   template <class HostCall>
   int leave(HostCall host_call) {
     made_->host_starts = starts_left(site_);
+    Place place{};
+    if (is_taking() && is_communicator(made_->comm) && find_place(made_->comm, &place)) {
+      const Nested nested;
+      runtime::refuse_persistent(widen<Comm>(made_->comm));
+    }
     return run_by_host(host_call);
   }
   template <class HostCall>
-  int run_by_host(HostCall host_call) {
+  int run_by_host(HostCall host_call, bool has_topology = false) {
     if (has_init_) {
       const int error = host_call(info_, request_);
       if (error == MPI_SUCCESS) keep_for_host(std::move(made_), *request_);
       return error;
     }
+    const int error = made_->take_private_comm(has_topology);
+    if (error != MPI_SUCCESS) return error;
     made_->start = host_call;
     return make_persistent(std::move(made_), request_);
   }
   template <class HostCall>
   int run(const runtime::Call& call, HostCall host_call) {
-    made_->call = call;
-    made_->call.is_persistent = true;
+    runtime::Call persistent = call;
+    persistent.is_persistent = true;
     {
       const Nested nested;
-      made_->staged = stage_if_needed(made_->call);
-      if (made_->staged != nullptr) made_->call = made_->staged->call();
-      runtime::Prepared prepared = runtime::prepare_collective(made_->call);
-      made_->is_for_runtime = prepared.outcome == runtime::Outcome::done;
+      made_->staged = stage_if_needed(persistent);
+      if (made_->staged != nullptr) persistent = made_->staged->call();
+      persistent.is_persistent = true;
+      runtime::Prepared prepared = runtime::prepare_collective(persistent);
+      made_->prepared = std::move(prepared.call);
       made_->host_starts = std::move(prepared.host_starts);
       made_->bytes = prepared.bytes;
     }
-    if (!made_->is_for_runtime) return run_by_host(host_call);
-    made_->start = host_call;
+    if (made_->prepared == nullptr) return run_by_host(host_call);
+    made_->can_be_checked = can_start(persistent);
     return make_persistent(std::move(made_), request_);
   }
 

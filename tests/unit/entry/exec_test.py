@@ -53,6 +53,20 @@ class Environment(ExecTest):
     def test_library_is_preloaded_once(self) -> None:
         assert self.printed(SHIM, SHIM, "printenv", "LD_PRELOAD") == [str(LIBRARY)]
 
+    def test_a_relative_path_of_the_library_holds_everywhere(self) -> None:
+        """The program, and those that it starts, may go to other directories."""
+        relative = os.path.relpath(LIBRARY)
+        path = self.printed("--library", relative, "printenv", "LD_PRELOAD")[0]
+        assert path.startswith("/")
+        assert Path(path).samefile(LIBRARY)
+
+    def test_address_sanitizer_is_told_that_the_order_is_right(self) -> None:
+        check = "verify_asan_link_order=0"
+        assert self.printed("printenv", "ASAN_OPTIONS") == [check]
+        assert self.printed(SHIM, SHIM, "printenv", "ASAN_OPTIONS") == [check]
+        given = "verify_asan_link_order=1:detect_leaks=0"
+        assert self.printed("printenv", "ASAN_OPTIONS", ASAN_OPTIONS=given) == [f"{check}:{given}"]
+
     def test_variables_are_set(self) -> None:
         options = ["--set", "UNISONO_A=1=2", "--set=UNISONO_B=", "--library", LIBRARY, "--"]
         assert self.printed(*options, "printenv", "UNISONO_A", "UNISONO_B") == ["1=2", ""]
@@ -145,6 +159,15 @@ class WithoutUnisono(ExecTest):
             self.skipTest("not built (sanitizers)")
         self.passed(program, "is statically linked")
         assert run(SHIM, program, PMI_RANK="1").stderr == "", "the first rank says it for all"
+
+    def test_an_mpi_linked_in(self) -> None:
+        reason = "has an MPI linked in (it defines PMPI_Init)"
+        self.passed(PROGRAMS / "own_mpi", reason)
+        content = bytearray((PROGRAMS / "own_mpi").read_bytes())
+        struct.pack_into("<Q", content, 0x28, 2**63)  # e_shoff: the sections' table lies nowhere
+        assert self.printed(self.file("damaged", bytes(content))) == []
+        listing = self.printed("--obstacles", PROGRAMS / "own_mpi", "printenv", "no-such-program")
+        assert listing == [f"{PROGRAMS / 'own_mpi'}\t{reason}"]
 
     @unittest.skipUnless(os.getuid() == 0, "needs root to give a file away")
     def test_set_user_id(self) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -146,6 +147,28 @@ class OneMpi(Processes):
                 assert output[:2] == ["adapter Barrier", "adapter Barrier"]
                 assert sorted(output[2:]) == sorted(mapped)
                 assert messages == ""
+
+    def test_adapter_comes_from_the_librarys_own_place(self) -> None:
+        """However the loader was told of the library, and wherever the program goes: another folder's adapter is not ours."""
+        self.add_adapter("mpich")
+        elsewhere = self.library.parent / "elsewhere"
+        elsewhere.mkdir()
+        shutil.copy(PROGRAMS / "fake_old_adapter/adapter.so", elsewhere / "libunisono-mpich.so")
+        link = self.library.parent / "links"
+        link.mkdir()
+        (link / "libunisono.so").symlink_to(self.library)
+        calls = ["chdir", elsewhere, "load", MPICH, "barrier"]
+        relative = os.path.relpath(self.library)
+        for settings in (
+            {"LD_PRELOAD": relative},
+            {"LD_PRELOAD": "libunisono.so", "LD_LIBRARY_PATH": os.path.dirname(relative)},
+            {"LD_PRELOAD": os.path.relpath(link / "libunisono.so")},
+            {"LD_PRELOAD": str(link / "libunisono.so")},
+        ):
+            with self.subTest(settings):
+                result = run(CALLER, *calls, **settings)
+                assert result.stdout.splitlines() == ["adapter Barrier"], result.stdout + result.stderr
+                assert result.stderr == ""
 
     def test_mpi_that_only_a_plugin_sees(self) -> None:
         self.add_adapter("openmpi")

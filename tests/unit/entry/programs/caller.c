@@ -3,6 +3,7 @@
 // is linked with no MPI; what it calls it finds as a program that was linked would, in the global scope.
 //   load PATH          opens a library into the global scope (as if linked)
 //   plugin PATH NAME   opens a library for itself alone and calls a function of it with 7
+//   chdir PATH         goes to another directory
 //   hold PATH          opens a library for itself alone
 //   barrier            MPI_Barrier(5); pbarrier: PMPI_Barrier(6)
 //   registers          MPI_Allreduce with a number in each argument register
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unisono/unisono.h"
 
@@ -91,6 +93,8 @@ int main(int argc, char** argv) {
     } else if (strcmp(verb, "plugin") == 0) {
       call_plugin(argv[i + 1], argv[i + 2]);
       i += 2;
+    } else if (strcmp(verb, "chdir") == 0) {
+      if (chdir(argv[++i]) != 0) return 3;
     } else if (strcmp(verb, "hold") == 0) {
       open_library(argv[++i], RTLD_LOCAL);
     } else if (strcmp(verb, "barrier") == 0) {

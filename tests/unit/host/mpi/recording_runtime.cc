@@ -12,6 +12,7 @@ void Recording::reset() {
   completions.clear();
   regions.clear();
   ended.clear();
+  refused.clear();
   leaves_to_host = false;
   reduced.clear();
   left.clear();
@@ -74,9 +75,25 @@ void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error)
   host->context = context;
 }
 
+struct PreparedCall {
+  Call call;
+};
+
 Prepared prepare_collective(const Call& call) {
   recording.calls.push_back(call);
-  return {.outcome = recording.outcome};
+  Prepared prepared{.outcome = recording.outcome};
+  if (prepared.outcome != Outcome::done) return prepared;
+  prepared.call = std::make_shared<PreparedCall>(call);
+  return prepared;
+}
+
+void refuse_persistent(host::Comm comm) {
+  recording.refused.push_back(comm);
+}
+
+Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
+                       HostPart** host) {
+  return start_collective(call->call, completion, host);
 }
 
 void end_calls(host::Comm comm) {

@@ -13,6 +13,7 @@ struct Recording {
   std::vector<double> native_seconds;
   std::vector<unisono::runtime::Completion> completions;  // of calls that do not block
   std::vector<unisono::host::Comm> ended;
+  std::vector<unisono::host::Comm> refused;  // persistent calls on them
   bool has_calls_under_way = false;
   bool leaves_to_host = false;
   std::vector<unisono::runtime::Reduced> reduced;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 conformance figures repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 conformance figures fuzz repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -11,6 +11,9 @@ CMAKE_FLAGS := -DUNISONO_OPENMPI_INCLUDE=$(CURDIR)/.mpi/openmpi/include \
 PYTHON := .venv/bin/python
 # Extra arguments for pytest, for example: make integration PYTEST="-k openmpi5 -x"
 PYTEST ?=
+# How long damaged files are read, and with which changes (a number; nothing: others each time).
+FUZZ_SECONDS ?= 60
+FUZZ_SEED ?=
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,11 +48,20 @@ integration: build-test ## the tests under real MPIs alone (PYTEST="-k openmpi5"
 	@tools/run_tests.sh $(BUILD) integration $(PYTEST)
 
 # Not a part of .ci/run: two more builds take longer than all other tests' builds together.
-sanitize: setup-test ## the tests that need no MPI under ASan and UBSan, then under TSan
+sanitize: fuzz ## the tests that need no MPI under ASan and UBSan, then under TSan; readers under damaged files
 	@status=0; for preset in asan tsan; do \
 	  cmake --preset $$preset $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null && \
 	  cmake --build build/$$preset -j $(JOBS) --target fake_host_tests && \
 	  tools/run_tests.sh build/$$preset fake_host || status=1; done; exit $$status
+
+# What ends a reader lies in build/asan/fuzz afterwards: mend it, and put the input into tests/fuzz/found.
+fuzz: setup-test ## readers of files under damaged files and ASan, for a minute (FUZZ_SECONDS)
+	@cmake --preset asan $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null
+	@cmake --build build/asan -j $(JOBS) --target fuzz unisono-tool
+	@mkdir -p build/asan/fuzz && rm -f build/asan/fuzz/*
+	@find build/asan -name fuzz -type f -perm -1 -exec {} $$(($(FUZZ_SECONDS) * 2 / 3)) build/asan/fuzz $(FUZZ_SEED) \; \
+	  && test -z "$$(ls build/asan/fuzz)"
+	@$(PYTHON) tests/fuzz/commands.py $$(($(FUZZ_SECONDS) / 3)) $(FUZZ_SEED)
 
 # Not a part of .ci/run: Open MPI and MPICH have no packages for another machine than this one.
 aarch64: ## build all for AArch64, and run the tests that need no MPI under an emulator

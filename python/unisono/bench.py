@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from unisono import places
+from unisono import own_folder, places, sound
 from unisono.errors import NotFoundError, UnisonoError
 from unisono.launch import detect
 from unisono.launch.process import cannot_start, ends_with_us
@@ -233,9 +233,13 @@ def compile_program(compiler: Path, cache: Path | None = None, name: str = "coll
     key = hashlib.sha256(code + str(compiler.resolve()).encode() + str(compiler.stat().st_mtime_ns).encode())
     program = folder / key.hexdigest()[:16] / Path(name).stem
     if program.is_file():
+        for own in (folder, program.parent, program):
+            own_folder.require_own(own)  # it is going to run as this user
         return program
     try:
-        program.parent.mkdir(parents=True, exist_ok=True)
+        if cache is None:
+            own_folder.make(places.cache())
+        own_folder.make(program.parent)
         _compile(compiler, name, program)
     except OSError as error:
         raise UnisonoError(
@@ -335,4 +339,7 @@ def as_rows(cells: Sequence[Cell]) -> list[dict[str, object]]:
 
 def from_row(row: Mapping[str, Any]) -> Cell:
     """The cell that `as_rows` has made a row of, also by way of JSON."""
-    return Cell(**{**row, "candidates": tuple(Candidate(**c) for c in row["candidates"])})
+    made = Cell(**{**row, "candidates": tuple(Candidate(**c) for c in row["candidates"])})
+    for part in (made, *made.candidates):
+        sound.require(part)
+    return made

@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from typing import IO, Any
 
+from unisono.shown import shown
+
 INTERRUPTED = 130  # the status of what SIGINT has ended, as the shell has it
 
 
@@ -19,7 +21,7 @@ class UnisonoError(Exception):
         self.message = message
 
     def show(self, file: IO[Any] | None = None) -> None:
-        print(f"unisono: {self.message}", file=file or sys.stderr)
+        print(shown(f"unisono: {self.message}"), file=file or sys.stderr)
 
 
 class UsageError(UnisonoError):

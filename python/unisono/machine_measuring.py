@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from unisono import machine_costs, machine_fit, machines, tool
+from unisono import files, machine_costs, machine_fit, machines, tool
 from unisono.machine import processor_name, usable_cores
 from unisono.machine_costs import Question
 from unisono.measuring import Measurer, Place
@@ -108,5 +107,5 @@ def read_base(name: str) -> dict[str, Any]:
     known: dict[str, Any] = tool.ask("machine", "--machine", resolved)
     if not Path(resolved).is_file():
         return known
-    kept: dict[str, Any] = json.loads(Path(resolved).read_text())
+    kept: dict[str, Any] = files.read_json(Path(resolved), "is no machine's file")
     return {key: what for key, what in kept.items() if key not in ("measured", "findings")}

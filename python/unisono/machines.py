@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unisono import files, places, tool
+from unisono import files, json_text, own_folder, places, tool
 from unisono.errors import UnisonoError, UsageError
 from unisono.machine import processor_name
 from unisono.measuring import Place
@@ -29,7 +29,11 @@ def resolve(text: str) -> str:
     if Path(text).is_file():
         return text
     kept = folder() / f"{text}.json"
-    return str(kept) if "/" not in text and kept.is_file() else text
+    if "/" in text or not kept.is_file():
+        return text
+    for own in (places.cache(), folder(), kept):
+        own_folder.require_own(own)
+    return str(kept)
 
 
 def findings(resolved: str | Path) -> dict[str, Any]:
@@ -41,10 +45,10 @@ def findings(resolved: str | Path) -> dict[str, Any]:
 def _part(file: Path, name: str) -> dict[str, Any]:
     """Of a machine's file; empty where it cannot be read, or has none."""
     try:
-        part: dict[str, Any] = json.loads(file.read_text()).get(name, {})
+        part = json_text.loads(files.read_bytes(file).decode()).get(name, {})
     except (OSError, ValueError, AttributeError):
         return {}
-    return part
+    return part if isinstance(part, dict) else {}
 
 
 def own_name() -> str:
@@ -76,10 +80,11 @@ def write(document: Mapping[str, Any], file: Path | None = None) -> Path:
     target = file or folder() / f"{document['name']}.json"
     if file is None:
         try:
-            folder().mkdir(parents=True, exist_ok=True)
+            own_folder.make(places.cache())
+            own_folder.make(folder())
         except OSError as error:
             raise UnisonoError(f"cannot make {folder()}: {error.strerror}") from error
-    files.write_whole(target, json.dumps(document, indent=1) + "\n")
+    files.write_whole(target, json.dumps(document, indent=1) + "\n", own=file is None)
     return target
 
 
@@ -92,9 +97,14 @@ def measured_for(place: Place) -> Path | None:
     """The file that was measured on this machine with this MPI, and with messages between nodes where the job has several;
     None: there is none."""
     kept = folder() / f"{own_name()}.json"
+    if not all(map(own_folder.is_own, (places.cache(), folder(), kept))):
+        return None
     facts = _part(kept, "measured")
     if facts.get("processor") != processor_name() or facts.get("mpi") != place.mpi:
         return None
+    missing = facts.get("not_measured", ())
+    if not isinstance(missing, list) or not all(isinstance(part, str) for part in missing):
+        return None
     needed = ["node"] if place.ranks_per_node[1] > 1 else []
     needed += ["network"] if place.nodes > 1 else []
-    return None if set(needed) & set(facts.get("not_measured", ())) else kept
+    return None if set(needed) & set(missing) else kept

@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from unisono import tables
+from unisono import files, tables
 from unisono.bench import Cell
 from unisono.errors import UnisonoError
 from unisono.model_fit import Fit
@@ -57,14 +57,11 @@ def speedup_maps(panels: Mapping[str, Sequence[Cell]], path: Path, title: str) -
 
 def _save(figure: Figure, path: Path) -> None:
     """Whole, and then by its name."""
-    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
+    metadata = {"Date": None} if path.suffix == ".svg" else None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            figure.savefig(temporary, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with files.replacing(path) as stream:
+            figure.savefig(stream, dpi=110, metadata=metadata, format=path.suffix.lstrip(".") or "png")
     except OSError as error:
         raise UnisonoError(f"cannot write {path}: {error.strerror}") from error
     finally:

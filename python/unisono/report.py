@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unisono import files, tables
+from unisono import files, sound, tables
 from unisono.errors import UnisonoError
 
 SCHEMA = "unisono-report"
@@ -28,7 +28,7 @@ def load(file: Path) -> dict[str, Any]:
     """The report in `file`; ends the command where it is none that this version can read."""
     report = files.read_json(file, "is no report")
     schema = report.get("schema") if isinstance(report, dict) else None
-    if schema in _OTHERS:
+    if isinstance(schema, str) and schema in _OTHERS:
         raise UnisonoError(f"{file} {_OTHERS[schema].format(file=file)}")
     if schema != SCHEMA:
         raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{SCHEMA}'")
@@ -38,6 +38,8 @@ def load(file: Path) -> dict[str, Any]:
             f"{file} has report version {report.get('version')}, this command reads version {VERSION}; "
             "use the command of the Unisono that wrote it."
         )
+    if problem := sound.problem(report, "report"):
+        raise UnisonoError(f"the report is damaged: {problem}")
     return report
 
 
@@ -47,7 +49,7 @@ def whole(read: Callable[[], _Read]) -> _Read:
         return read()
     except KeyError as error:
         raise UnisonoError(f"the report is damaged: it has no field {error}") from error
-    except (AttributeError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
         raise UnisonoError("the report is damaged: a field holds what does not belong there") from error
 
 

@@ -7,17 +7,20 @@ import json
 import os
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import IO, Any
 
 import click
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
+
+from unisono.shown import shown, shown_json
 
 LEAST_WIDTH = 80  # columns; on narrower terminals lines wrap, which is better than to lose numbers
 _WIDTH_OF_A_FILE = 140  # where the output is no terminal
@@ -27,12 +30,25 @@ _GAP = 3  # between columns
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
+class _ShownConsole(Console):
+    """No text reaches the terminal as anything else than text, whoever wrote it; colours are the console's own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=shown(segment.text))
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """A line without colours."""
+    click.echo(shown(text), err=err, nl=nl)
+
+
 def console(file: IO[str] | None = None) -> Console:
     """A console on the given file (standard output). Where that is no terminal, lines may be long."""
     target = file or sys.stdout
     is_given = target.isatty() or "COLUMNS" in os.environ
     width = max(LEAST_WIDTH, Console(file=target).width) if is_given else _WIDTH_OF_A_FILE
-    return Console(file=target, width=width, highlight=False)
+    return _ShownConsole(file=target, width=width, highlight=False)
 
 
 def table(
@@ -106,7 +122,7 @@ def fits(made: Table, console: Console) -> bool:
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    click.echo(shown_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def bytes_text(count: float) -> str:

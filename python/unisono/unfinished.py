@@ -10,7 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from unisono import bench, files
+from unisono import bench, files, json_text, sound
+from unisono.errors import UnisonoError
 from unisono.tuning import Outcome
 
 Question = Mapping[str, Any]  # by the names of its parts; two are the same where all parts are
@@ -33,7 +34,10 @@ class Unfinished:
         self.file = table.with_name(f".{table.name}.progress")
 
     def forget(self) -> None:
-        self.file.unlink(missing_ok=True)
+        try:
+            self.file.unlink(missing_ok=True)
+        except OSError as error:
+            raise UnisonoError(f"cannot remove {self.file}: {error.strerror}") from error
 
     def cells(self, question: Question) -> list[Outcome]:
         """Those of this question."""
@@ -84,7 +88,7 @@ class Unfinished:
 
     def _read(self) -> list[dict[str, Any]]:
         """The searches, of which every part is there."""
-        kept = json.loads(self.file.read_text(encoding="utf-8"))
+        kept = json_text.loads(files.read_bytes(self.file).decode())
         if kept["version"] != _VERSION:
             raise _OfAnotherVersionError
         for search in kept["searches"]:
@@ -104,7 +108,9 @@ class Unfinished:
 
 
 def _outcome(entry: Mapping[str, Any]) -> Outcome:
-    return Outcome(**entry | {"cell": bench.from_row(entry["cell"])})
+    made = Outcome(**entry | {"cell": bench.from_row(entry["cell"])})
+    sound.require(made)
+    return made
 
 
 def _plain(question: Question) -> dict[str, Any]:

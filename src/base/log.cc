@@ -7,6 +7,9 @@
 #include <mutex>
 #include <set>
 
+#include "base/shown.h"
+#include "base/write_signals.h"
+
 namespace unisono::log {
 namespace {
 
@@ -14,8 +17,13 @@ std::atomic<Level> current_level{Level::warning};
 
 void say(std::string_view message) {
   std::string line = "unisono: ";
-  line += message;
+  // What goes on in another line begins with blanks: no name can pretend to be a message.
+  for (const char c : shown(message)) {
+    if (line.back() == '\n' && c != ' ') line += "  ";
+    line += c;
+  }
   line += '\n';
+  const WithoutWriteSignals without_signals;
   // One write, so that lines of several ranks do not mix. Nothing sensible is left to do where it fails.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/options.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -10,11 +12,17 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/own_folder.h"
+#include "base/shown.h"
 
 extern char** environ;
 
 namespace unisono {
 namespace {
+
+constexpr std::size_t most_configuration_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_value_bytes = std::size_t{64} << 10;
+constexpr std::size_t most_shown = 200;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
@@ -300,9 +308,11 @@ std::vector<OptionSpec> make_option_list() {
 
 void set_option(Options& options, const OptionSpec& spec, std::string_view value, std::string_view where,
                 std::vector<std::string>* warnings) {
-  const std::string problem = spec.set(options, value);
+  const bool is_short = value.size() <= most_value_bytes;
+  const std::string problem = is_short ? spec.set(options, value) : "is longer than all that can be meant";
   if (!problem.empty()) {
-    warnings->push_back(std::string(where) + " '" + std::string(value) + "' is ignored: it " + problem);
+    warnings->push_back(std::string(where) + " '" + bounded(value, most_shown) + "' is ignored: it " +
+                        problem);
   } else if (spec.name == "channel_bytes") {
     options.is_channel_bytes_given = true;
   }
@@ -329,7 +339,8 @@ void apply_lines(Options& options, std::string_view text, std::string_view where
       is_known = true;
       set_option(options, spec, trimmed(line.substr(equals + 1)), place + ": " + std::string(key), warnings);
     }
-    if (!is_known) warnings->push_back(place + " is ignored: there is no option '" + std::string(key) + "'");
+    if (!is_known)
+      warnings->push_back(place + " is ignored: there is no option '" + bounded(key, most_shown) + "'");
   }
 }
 
@@ -341,6 +352,21 @@ std::string configuration_file(bool* is_explicit) {
   if (base != nullptr && *base != 0) return std::string(base) + "/unisono/unisono.conf";
   const char* home = std::getenv("HOME");
   return home != nullptr ? std::string(home) + "/.config/unisono/unisono.conf" : std::string();
+}
+
+// The file at the usual place, which is not used where it is another user's: HOME may be somebody else's, as
+// under sudo, and options name files that are written.
+ReadFile own_configuration(const std::string& path, std::vector<std::string>* warnings) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  std::string why = why_not_own(status);
+  if (why.empty()) {
+    ReadFile read = read_file(path, most_configuration_bytes);
+    if (read.text) return read;
+    why = read.problem;
+  }
+  warnings->push_back("the configuration file " + path + " is not used: it " + why);
+  return {};
 }
 
 // Variables that others than this list read (the command line, the shim): no reason for a warning.
@@ -366,10 +392,14 @@ Options read_options(std::vector<std::string>* warnings) {
   bool is_explicit = false;
   const std::string path = configuration_file(&is_explicit);
   if (!path.empty()) {
-    if (const auto content = file_text(path)) {
-      apply_lines(options, *content, path, warnings);
+    const ReadFile read =
+        is_explicit ? read_file(path, most_configuration_bytes) : own_configuration(path, warnings);
+    if (read.text) {
+      apply_lines(options, *read.text, path, warnings);
     } else if (is_explicit) {
-      warnings->push_back("the configuration file " + path + " (UNISONO_CONFIG) cannot be read");
+      const bool is_unread = read.problem.rfind("cannot", 0) == 0;
+      warnings->push_back("the configuration file " + path + " (UNISONO_CONFIG) " +
+                          (is_unread ? "" : "cannot be read: it ") + read.problem);
     }
   }
   for (const OptionSpec& spec : option_list()) {
@@ -381,7 +411,7 @@ Options read_options(std::vector<std::string>* warnings) {
     if (entry.rfind("UNISONO_", 0) != 0) continue;
     const std::string_view variable_name = entry.substr(0, entry.find('='));
     if (!is_known_variable(variable_name)) {
-      warnings->push_back("there is no option " + std::string(variable_name) +
+      warnings->push_back("there is no option " + bounded(variable_name, most_shown) +
                           "; 'unisono options' lists them");
     }
   }

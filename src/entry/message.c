@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#define _GNU_SOURCE
 #include "entry/message.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 // What launchers call a process's rank in the job, and on its node.
@@ -23,17 +27,48 @@ static int is_first(const char* const* names, int count) {
   return 1;
 }
 
+// Control characters, also those of two bytes (U+0080 to U+009F), as \x1b: names come from others.
+static size_t put_shown(const char* text, char* line, size_t room) {
+  size_t used = 0;
+  for (const unsigned char* c = (const unsigned char*)text; *c != '\0' && used + 4 < room; ++c) {
+    const int is_second = c != (const unsigned char*)text && c[-1] == 0xc2 && *c >= 0x80 && *c < 0xa0;
+    if (*c == '\n' || *c == '\t' || (*c >= 0x20 && *c != 0x7f && !is_second)) {
+      line[used++] = (char)*c;
+      continue;
+    }
+    if (is_second) --used;
+    used += (size_t)snprintf(line + used, room - used, "\\x%02x", *c);
+  }
+  return used;
+}
+
+// A write of ours must not end the process where a limit for files is reached, or nobody reads the pipe.
+static void put(const char* line, size_t bytes) {
+  static const int numbers[] = {SIGXFSZ, SIGPIPE};
+  sigset_t ours, before, pending;
+  sigemptyset(&ours);
+  sigpending(&pending);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+    if (!sigismember(&pending, numbers[i])) sigaddset(&ours, numbers[i]);
+  }
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  ssize_t written = write(STDERR_FILENO, line, bytes);
+  (void)written;  // nobody is left to tell
+  const struct timespec at_once = {0, 0};
+  while (sigtimedwait(&ours, NULL, &at_once) > 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void say(const char* format, va_list arguments) {
   static const char prefix[] = "unisono: ";
-  char line[2048];
+  char text[2048], line[2 * sizeof text];
+  if (vsnprintf(text, sizeof text, format, arguments) < 0) return;
   memcpy(line, prefix, sizeof prefix);
   size_t used = sizeof prefix - 1;
-  int length = vsnprintf(line + used, sizeof line - used - 1, format, arguments);
-  if (length < 0) return;
-  used = strlen(line);
+  used += put_shown(text, line + used, sizeof line - used - 1);
   line[used++] = '\n';
-  ssize_t written = write(STDERR_FILENO, line, used);
-  (void)written;  // nobody is left to tell
+  put(line, used);
 }
 
 void unisono_say(const char* format, ...) {

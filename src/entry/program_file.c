@@ -49,7 +49,7 @@ static enum UnisonoFileKind kind_of(int file, int needs_loader) {
 }
 
 static enum UnisonoFileKind look_at(const char* path, int needs_loader) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return unisono_file_unreadable;
   const enum UnisonoFileKind kind = kind_of(file, needs_loader);
   const int error = errno;

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/json_text.h"
+#include "base/shown.h"
 #include "model/machine.h"
 
 namespace unisono::model {
@@ -32,7 +34,8 @@ class Reader {
   std::string text(const char* key) const {
     if (!json_.contains(key)) return {};
     if (!json_[key].is_string()) refuse(path(key), "is no text");
-    return json_[key].get<std::string>();
+    constexpr std::size_t most = 4096;
+    return bounded(json_[key].get_ref<const std::string&>(), most);
   }
   bool has(const char* key) const { return json_.contains(key); }
   std::vector<std::string> texts(const char* key) const {
@@ -48,6 +51,12 @@ class Reader {
   Value value(const char* key) const { return value_from(member(key), path(key)); }
   Value value(const char* key, const Value& otherwise) const {
     return json_.contains(key) ? value(key) : otherwise;
+  }
+  int count(const char* key, const std::optional<int>& otherwise) const {
+    constexpr int most = 1 << 20;
+    const double number = otherwise ? value(key, *otherwise) : value(key);
+    if (number > most) refuse(path(key), "is more than " + std::to_string(most));
+    return static_cast<int>(number);
   }
   Curve curve_if_any(const char* key) const { return json_.contains(key) ? curve(key) : Curve(); }
   Curve curve(const char* key) const {
@@ -75,7 +84,10 @@ class Reader {
     return json_[key];
   }
   static double number(const ordered_json& json, const std::string& where) {
+    // Less than what a whole number holds: times, bytes and counts of machines all are.
+    constexpr double most = 1e15;
     if (!json.is_number() || !(json.get<double>() >= 0)) refuse(where, "is no number from 0 on");
+    if (json.get<double>() > most) refuse(where, "is more than 1e15");
     return json.get<double>();
   }
   static Value value_from(const ordered_json& json, const std::string& where) {
@@ -197,7 +209,7 @@ Machine machine_from(const ordered_json& json) {
   machine.note = reader.text("note");
   machine.cores_per_node = static_cast<int>(filler.value("cores_per_node", usual.cores_per_node));
   if (machine.cores_per_node < 1) refuse("cores_per_node", "is less than 1");
-  machine.nodes_on_cores = static_cast<int>(reader.value("nodes_on_cores", 1));
+  machine.nodes_on_cores = reader.count("nodes_on_cores", 1);
   if (machine.nodes_on_cores < 1) refuse("nodes_on_cores", "is less than 1");
   machine.call_us = reader.value("call_us", 0);
   machine.step_us = reader.value("step_us", 0);
@@ -292,10 +304,10 @@ ReadMachine with_facts(ReadMachine read, const ordered_json& json) {
 }  // namespace
 
 ReadMachine machine_from_json(std::string_view text) {
-  const ordered_json json = ordered_json::parse(text, nullptr, false);
-  if (json.is_discarded()) return {std::nullopt, "is no JSON"};
+  const ReadJson read = json_from(text);
+  if (!read.problem.empty()) return {std::nullopt, read.problem};
   try {
-    return with_facts({.machine = machine_from(json)}, json);
+    return with_facts({.machine = machine_from(read.json)}, read.json);
   } catch (const Refusal& refusal) {
     return {std::nullopt, refusal.what()};
   }

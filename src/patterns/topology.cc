@@ -6,12 +6,18 @@
 #include <cstdint>
 #include <map>
 
+#include "base/shown.h"
+
 namespace unisono::patterns {
 
 namespace {
 
 constexpr std::string_view synthetic_prefix = "tree:";
 constexpr std::size_t most_machines = 1 << 16;
+constexpr std::size_t most_levels = 16;
+constexpr std::ptrdiff_t most_brackets = 8;   // in one name
+constexpr std::size_t most_file_levels = 64;  // one above the other
+constexpr std::size_t most_complaint_bytes = 600;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> items;
@@ -36,6 +42,7 @@ std::optional<int> number_from(std::string_view text) {
 std::optional<std::vector<std::vector<int>>> levels_from(std::string_view text) {
   std::vector<std::vector<int>> levels;
   for (const std::string_view level : split(text, 'x')) {
+    if (levels.size() == most_levels) return std::nullopt;
     if (!levels.empty() && levels.back().size() > 1) return std::nullopt;
     levels.emplace_back();
     for (const std::string_view item : split(level, ',')) {
@@ -89,6 +96,10 @@ class SyntheticTree {
   Topology topology_;
   bool is_too_large_ = false;
 };
+
+std::string machines_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " machine" : " machines");
+}
 
 // --- Files ---
 
@@ -171,9 +182,11 @@ class FileReader {
   };
 
   [[noreturn]] void fail(int line, const std::string& what) const {
-    throw BadLine{file_ + " line " + std::to_string(line) + ": " + what};
+    throw BadLine{file_ + " line " + std::to_string(line) + ": " + bounded(what, most_complaint_bytes)};
   }
-  [[noreturn]] void fail_whole(const std::string& what) const { throw BadLine{file_ + ": " + what}; }
+  [[noreturn]] void fail_whole(const std::string& what) const {
+    throw BadLine{file_ + ": " + bounded(what, most_complaint_bytes)};
+  }
 
   std::vector<std::string> names_from(std::string_view list) const {
     const auto names = expand_names(list);
@@ -221,6 +234,9 @@ class FileReader {
     switches_.push_back(std::move(described));
     topology_.switches.names.push_back(name);
     topology_.switches.above.push_back(-1);
+    if (switches_.size() > most_machines) {
+      fail(line_, "there are more than " + std::to_string(most_machines) + " switches");
+    }
   }
 
   void add_machine(const std::string& name) {
@@ -229,6 +245,8 @@ class FileReader {
       fail(line_, "machine " + name + " hangs on a switch already (line " + std::to_string(known->second) +
                       "); name it once");
     }
+    if (line_of_machine_.size() > most_machines)
+      fail(line_, "there are more than " + machines_text(most_machines));
     topology_.machines.push_back({name, static_cast<int>(switches_.size()) - 1});
   }
 
@@ -265,6 +283,11 @@ class FileReader {
         if (at == i)
           fail(switches_[i].line, "the switches go around in a circle (" + way + "); take one link out");
         if (steps > above.size()) break;  // leads into a circle, which is found from one of its switches
+        if (steps == most_file_levels) {
+          fail(switches_[i].line, "switch " + names[i] + " hangs below more than " +
+                                      std::to_string(most_file_levels) +
+                                      " others, or they go around in a circle");
+        }
       }
       if (above[i] >= 0) continue;
       if (top >= 0) {
@@ -287,10 +310,6 @@ std::string_view before_dot(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-std::string machines_text(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " machine" : " machines");
-}
-
 }  // namespace
 
 bool is_synthetic(std::string_view text) {
@@ -304,10 +323,13 @@ ReadTopology synthetic_topology(std::string_view text) {
   std::string_view levels_text = text;
   if (is_synthetic(text)) levels_text.remove_prefix(synthetic_prefix.size());
   const auto levels = levels_from(levels_text);
-  if (!is_synthetic(text) || !levels) return {{}, "'" + std::string(text) + "' is no topology" + form};
+  if (!is_synthetic(text) || !levels)
+    return {{}, "'" + bounded(text, most_complaint_bytes) + "' is no topology" + form};
   auto topology = SyntheticTree(*levels).grow();
   if (!topology) {
-    return {{}, "'" + std::string(text) + "' is too large: at most " + machines_text(most_machines)};
+    return {{},
+            "'" + bounded(text, most_complaint_bytes) + "' is too large: at most " +
+                machines_text(most_machines)};
   }
   return {std::move(topology), {}};
 }
@@ -328,7 +350,9 @@ std::optional<std::vector<std::string>> expand_names(std::string_view list) {
     if (i < list.size()) depth += list[i] == '[' ? 1 : list[i] == ']' ? -1 : 0;
     if (depth < 0 || depth > 1) return std::nullopt;
     if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
-    if (!expand_brackets("", list.substr(first, i - first), &names)) return std::nullopt;
+    const std::string_view item = list.substr(first, i - first);
+    if (std::ranges::count(item, '[') > most_brackets) return std::nullopt;
+    if (!expand_brackets("", item, &names)) return std::nullopt;
     first = i + 1;
   }
   return names;

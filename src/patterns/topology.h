@@ -3,12 +3,15 @@
 // Slurm's topology.conf. docs/topology.md has both.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace unisono::patterns {
+
+inline constexpr std::size_t most_topology_bytes = std::size_t{8} << 20;  // of a file
 
 struct SwitchTree {
   std::vector<std::string> names;

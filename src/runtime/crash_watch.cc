@@ -17,6 +17,9 @@
 #include <memory>
 #include <string_view>
 
+#include "base/own_folder.h"
+#include "base/shown.h"
+#include "base/write_signals.h"
 #include "runtime/communicator.h"
 #include "runtime/crash_site.h"
 
@@ -99,6 +102,7 @@ class Line {
   void write_to(int descriptor) const {
     // Nothing sensible is left to do where it fails.
     if (!is_whole_) return;
+    const WithoutWriteSignals without_signals;
     [[maybe_unused]] const ssize_t written = ::write(descriptor, room_, used_);
   }
 
@@ -118,24 +122,48 @@ std::size_t place_of(int number) {
 void make_folders(std::string* file) {
   for (std::size_t i = file->find('/', 1); i != std::string::npos; i = file->find('/', i + 1)) {
     (*file)[i] = '\0';
-    ::mkdir(file->data(), 0777);
+    ::mkdir(file->data(), 0700);
     (*file)[i] = '/';
   }
 }
 
-int open_to_append(Watch* known) {
-  if (known->file.empty()) return -1;
-  constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
-  int descriptor = ::open(known->file.c_str(), flags, 0666);
-  if (descriptor < 0) {
-    make_folders(&known->file);
-    descriptor = ::open(known->file.c_str(), flags, 0666);
-  }
+// The file's folder, where it is the user's own as OwnFolder has it; negative: there is none.
+int open_own_folder(std::string* file) {
+  const std::size_t slash = file->rfind('/');
+  if (slash == std::string::npos) return -1;
+  constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  (*file)[slash] = '\0';
+  const int folder = ::open(slash == 0 ? "/" : file->c_str(), flags);
+  (*file)[slash] = '/';
   struct stat status {};
-  if (descriptor >= 0 && ::fstat(descriptor, &status) == 0 && status.st_size < tuning::most_crash_file_bytes)
+  if (folder < 0 || (::fstat(folder, &status) == 0 && is_own(status))) return folder;
+  ::close(folder);
+  return -1;
+}
+
+int open_in(int folder, const char* name) {
+  constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const int descriptor = ::openat(folder, name, flags, 0600);
+  struct stat status {};
+  // A second name of the file may be in anybody's folder.
+  if (descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_nlink == 1 && is_own(status) && status.st_size < tuning::most_crash_file_bytes)
     return descriptor;
   if (descriptor >= 0) ::close(descriptor);
   return -1;
+}
+
+int open_to_append(Watch* known) {
+  if (known->file.empty()) return -1;
+  int folder = open_own_folder(&known->file);
+  if (folder < 0) {
+    make_folders(&known->file);
+    folder = open_own_folder(&known->file);
+  }
+  if (folder < 0) return -1;
+  const int descriptor = open_in(folder, known->file.c_str() + known->file.rfind('/') + 1);
+  ::close(folder);
+  return descriptor;
 }
 
 std::int64_t class_bytes(const Site& site) {
@@ -267,7 +295,7 @@ void begin_crash_watch(const CrashFacts& facts) {
   made->file = facts.file;
   made->known_part = tuning::known_part(facts.known);
   made->withdrawal = tuning::withdrawal_line(facts.known.id);
-  made->program = facts.known.place.program;
+  made->program = shown_in_a_line(facts.known.place.program);
   made->rank = facts.known.rank;
   made->is_said = facts.is_said;
   recording = Recording::open;

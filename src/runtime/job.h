@@ -167,7 +167,7 @@ class Job {
 
   // job_predict.cc
   void find_machine();
-  std::string text_of_machine() const;
+  std::string text_of_machine(std::string* problem) const;
   void follow_measured(model::MeasuredChoices choices, bool may_choose_buffers);
 
   // job_topology.cc

@@ -34,6 +34,11 @@ void Job::find_left_out() {
     crash_place_.machine = tuning::machine_name();
     const std::string file = tuning::crash_file(tuning::cache_directory(options_.cache));
     tuning::ReadCrashes read = tuning::read_crashes(file);
+    // That the whole cache is not used is said where tables are read.
+    if (!read.problem.empty() && read.problem.rfind(file, 0) == 0) {
+      warnings_.push_back("crash records: " + read.problem);
+      log::warning(warnings_.back());
+    }
     if (read.malformed != 0) {
       warnings_.push_back(std::to_string(read.malformed) + " lines of " + file +
                           " are ignored: they are no records");

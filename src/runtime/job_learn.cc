@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/reduce_kernels.h"
+#include "base/shown.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
 #include "tuning/knowledge.h"
@@ -25,6 +26,9 @@ constexpr std::size_t region_numbers = 2;
 bool synchronises(Operation operation) {
   return !is_rooted(operation) && !is_scan(operation);
 }
+
+// What a program calls its regions, and how many it has, is bounded: each has its own knowledge.
+constexpr std::size_t most_region_bytes = 200, most_regions = 1000;
 
 // Names come from the program: a digest tells them apart, and is the same on all ranks.
 std::uint64_t region_number(const std::string& name) {
@@ -189,9 +193,20 @@ CallClass* Job::learned_class_of_start(Communicator& c, const Call& call, bool i
 
 void Job::begin_region(const std::string& name) {
   if (!is_learning()) return;
-  const std::uint64_t number = region_number(name);
+  const std::string known = bounded(name, most_region_bytes);
+  if (known.size() != name.size()) {
+    log::warning_once("a region has a name of more than " + std::to_string(most_region_bytes) +
+                      " bytes; it is called '" + known + "'");
+  }
+  std::uint64_t number = region_number(known);
   const std::lock_guard lock(region_mutex_);
-  region_names_.try_emplace(number, name);
+  if (region_names_.size() < most_regions) {
+    region_names_.try_emplace(number, known);
+  } else if (!region_names_.contains(number)) {
+    log::warning_once("the program has more than " + std::to_string(most_regions) +
+                      " regions; the others are none (unisono_region_begin)");
+    number = 0;
+  }
   region_stack_.push_back(number);
   region_.store(number, std::memory_order_release);
   // Communicators look again at what they are in.

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/own_folder.h"
 #include "runtime/job.h"
 #include "tuning/prediction.h"
 #include "tuning/table_store.h"
@@ -20,23 +22,34 @@ namespace {
 constexpr std::int64_t most_steps = 20'000;
 constexpr double us = 1e-6;
 
-// A file, or one that `unisono tune --only measure` has left in the cache directory under that name.
-std::string text_of_named(const std::string& name, const std::string& cache) {
-  if (const auto text = file_text(name)) return *text;
-  const bool is_plain_name = name.find('/') == std::string::npos;
-  if (cache.empty() || !is_plain_name) return {};
-  return file_text(cache + "/machines/" + name + ".json").value_or("");
+constexpr std::size_t most_machine_bytes = std::size_t{4} << 20;
+
+// One that `unisono tune --only measure` has left in the cache directory.
+std::string kept_machine(const std::string& cache, const std::string& name) {
+  if (cache.empty() || name.empty() || name.find('/') != std::string::npos) return {};
+  const OwnFolder folder(cache, {"machines"}, OwnFolder::Missing::stays);
+  return folder.read(name + ".json", most_machine_bytes).text.value_or("");
+}
+
+// A file, or one that is kept under that name. `problem`: it is there, and cannot be read.
+std::string text_of_named(const std::string& name, const std::string& cache, std::string* problem) {
+  ReadFile read = read_file(name, most_machine_bytes);
+  if (read.text) return *std::move(read.text);
+  std::string text = kept_machine(cache, name);
+  std::error_code unknown;
+  if (text.empty() && std::filesystem::exists(name, unknown)) *problem = "it " + read.problem;
+  return text;
 }
 
 // Where `unisono tune --only measure` keeps what it found here: the host's name without its domain.
-std::string measured_file(const std::string& cache) {
+std::string own_name() {
   char host[256] = "";
-  if (cache.empty() || ::gethostname(host, sizeof host - 1) != 0) return "";
+  if (::gethostname(host, sizeof host - 1) != 0) return "";
   std::string name = std::string(host).substr(0, std::string(host).find('.'));
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-') c = '_';
   }
-  return cache + "/machines/" + (name.empty() ? "machine" : name) + ".json";
+  return name.empty() ? "machine" : name;
 }
 
 bool is_of_use(const model::ReadMachine& read, const std::string& mpi) {
@@ -59,11 +72,11 @@ void refuse_what_is_of_no_use(model::ReadMachine* read, const std::string& mpi, 
 }  // namespace
 
 // On rank 0: whether the file may say how large buffers are, then the file's text, which may be empty.
-std::string Job::text_of_machine() const {
+std::string Job::text_of_machine(std::string* problem) const {
   if (world_rank_ != 0) return {};
   const std::string cache = tuning::cache_directory(options_.cache);
-  const std::string text = options_.machine.empty() ? file_text(measured_file(cache)).value_or("")
-                                                    : text_of_named(options_.machine, cache);
+  const std::string text = options_.machine.empty() ? kept_machine(cache, own_name())
+                                                    : text_of_named(options_.machine, cache, problem);
   return (options_.is_channel_bytes_given ? "0" : "1") + text;
 }
 
@@ -85,9 +98,12 @@ void Job::find_machine() {
   if (const model::Machine* known = model::find_built_in(options_.machine)) {
     read.machine = *known;
   } else {
-    const std::string sent = as_rank_0_has_it(text_of_machine());
+    const std::string sent = as_rank_0_has_it(text_of_machine(&read.problem));
+    read.problem = as_rank_0_has_it(read.problem);
     const std::string text = sent.substr(std::min<std::size_t>(1, sent.size()));
-    if (is_given && text.empty()) {
+    if (!read.problem.empty()) {
+      // It is said below.
+    } else if (is_given && text.empty()) {
       read.problem = "there is no such file, and no such machine, built in or measured here";
     } else if (!text.empty()) {
       read = model::machine_from_json(text);

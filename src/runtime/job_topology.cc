@@ -13,11 +13,10 @@ struct File {
   std::string problem;
 };
 
-File read_file(const std::string& name) {
-  const std::optional<std::string> lines = file_text(name);
-  File file{lines.value_or(""), {}};
-  if (!lines) file.problem = name + " cannot be read; a topology without a file is written tree:4x8";
-  return file;
+File lines_of(const std::string& name) {
+  ReadFile read = read_file(name, patterns::most_topology_bytes);
+  if (read.text) return {*std::move(read.text), {}};
+  return {{}, name + " " + read.problem + "; a topology without a file is written tree:4x8"};
 }
 
 }  // namespace
@@ -26,7 +25,7 @@ patterns::ReadTopology Job::read_topology() {
   if (patterns::is_synthetic(options_.topology)) return patterns::synthetic_topology(options_.topology);
   // Other hosts may have another file under this name, or none.
   File file;
-  if (world_rank_ == 0) file = read_file(options_.topology);
+  if (world_rank_ == 0) file = lines_of(options_.topology);
   file.problem = as_rank_0_has_it(std::move(file.problem));
   file.lines = as_rank_0_has_it(std::move(file.lines));
   if (!file.problem.empty()) return {{}, std::move(file.problem)};

@@ -2,10 +2,9 @@
 // Self-check and quarantine (B9): a sample of calls is made by Unisono and by the host, and the results are
 // compared. What is decided here is agreed on by all ranks of the communicator. docs/verify.md.
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/judge.h"
@@ -187,7 +186,6 @@ std::string Job::write_input(const Communicator& c, Operation operation, std::ui
   const std::string stem = options_.verify_inputs + "-" + std::string(name(operation)) + "-" +
                            std::to_string(c.id) + "-" + std::to_string(check) + "-rank";
   const std::string path = stem + std::to_string(c.rank) + ".json";
-  const std::string partial = path + ".tmp";
   const nlohmann::ordered_json content = {{"schema", "unisono-mismatch"},
                                           {"version", 1},
                                           {"operation", std::string(name(operation))},
@@ -196,14 +194,7 @@ std::string Job::write_input(const Communicator& c, Operation operation, std::ui
                                           {"input", hexadecimal(input)},
                                           {"unisono", hexadecimal(own)},
                                           {"mpi", hexadecimal(hosts)}};
-  std::ofstream file(partial);
-  file << content.dump(1) << '\n';
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
-    std::remove(partial.c_str());
-    return {};
-  }
-  return stem + "*.json";
+  return replace_file(path, content.dump(1) + '\n').empty() ? stem + "*.json" : std::string();
 }
 
 namespace {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "base/files.h"
+#include "base/json_text.h"
 #include "base/options.h"
+#include "base/shown.h"
+#include "base/write_signals.h"
 #include "runtime/call_queue.h"
 #include "runtime/report_learning.h"
 
@@ -431,20 +430,13 @@ std::string write_report(const std::string& where, const JobFacts& facts,
   report["warnings"] = facts.warnings;
   report["hints"] = facts.hints;
   if (where == "-") {
-    const std::string text = summary(report);
+    const std::string text = shown(summary(report));
+    const WithoutWriteSignals without_signals;
     std::fwrite(text.data(), 1, text.size(), stderr);
     return {};
   }
-  const std::string temporary = where + ".tmp." + std::to_string(::getpid());
-  std::ofstream file(temporary);
-  file << report.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.close();
-  if (!file || std::rename(temporary.c_str(), where.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return "the report " + where + " cannot be written: " + why;
-  }
-  return {};
+  const std::string problem = replace_file(where, json_text(report, 2) + '\n');
+  return problem.empty() ? problem : "the report " + where + " " + problem;
 }
 
 }  // namespace unisono::runtime

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shown.h"
+
 namespace unisono::shm {
 namespace {
 
@@ -156,7 +158,7 @@ NodeSearch::Offer NodeSearch::create(SegmentKind kind) {
   std::string why;
   segment_ = Segment::create(kind, nonce, capacity_bytes_, sizeof(PoolHeader), &why);
   if (segment_ == nullptr) {
-    why.copy(offer.why.data(), offer.why.size() - 1);
+    cut(why, offer.why.size() - 1).copy(offer.why.data(), offer.why.size() - 1);
     return offer;
   }
   enter(header_of(*segment_), rank_);

@@ -72,7 +72,7 @@ class NodeSearch {
   struct Offer {
     std::int32_t descriptor = none;
     std::int32_t error = 0;
-    std::array<char, 48> why{};
+    std::array<char, 160> why{};  // whole: no message of Segment::create() is longer
   };
 
   void attempt(SegmentKind kind, const std::vector<std::uint64_t>& keys);

@@ -3,26 +3,36 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <tuple>
 
-#include "base/files.h"
-#include "tuning/shared_files.h"
+#include "base/json_text.h"
+#include "base/own_folder.h"
 
 namespace unisono::tuning {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 // Where reading it has become a waste.
 constexpr std::size_t tidy_bytes = std::size_t{64} << 10;
 
+constexpr std::size_t most_crashes_bytes = std::size_t{4} << 20;
+
 std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
+}
+
+OwnFolder folder_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : file.substr(0, std::max<std::size_t>(slash, 1));
+  return OwnFolder(folder, {}, OwnFolder::Missing::stays);
+}
+
+std::string name_of(const std::string& file) {
+  return file.substr(file.rfind('/') + 1);
 }
 
 std::optional<Crash> crash_from(const Json& json) {
@@ -58,11 +68,9 @@ std::vector<Crash> newest_of_each(std::vector<Crash> all) {
 
 // Writes what is kept in place of the file. Between the two a process that dies may lose its line, which
 // comes again where it dies again.
-std::string write_kept(const std::string& file, const std::vector<Crash>& kept) {
-  if (!kept.empty()) return write_whole(file, to_text(kept));
-  std::error_code failed;
-  fs::remove(file, failed);
-  return failed ? problem_with(file, failed.value()) : std::string();
+std::string write_kept(const OwnFolder& folder, const std::string& name, const std::vector<Crash>& kept) {
+  const std::string problem = kept.empty() ? folder.remove(name) : folder.write(name, to_text(kept));
+  return problem.empty() ? problem : folder.path() + "/" + name + " " + problem;
 }
 
 }  // namespace
@@ -116,7 +124,7 @@ ReadCrashes crashes_from(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (line.empty()) continue;
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = json_from(line).json;
     const auto back = json.is_object() ? json.find("withdrawn") : json.end();
     if (back != json.end() && back->is_string()) {
       withdrawn.insert(back->get<std::string>());
@@ -136,26 +144,39 @@ std::string crash_file(const std::string& cache) {
 }
 
 ReadCrashes read_crashes(const std::string& file) {
-  const std::optional<std::string> text = file.empty() ? std::nullopt : file_text(file);
-  if (!text) return {};
-  ReadCrashes read = crashes_from(*text);
-  if (text->size() > tidy_bytes) {
+  if (file.empty()) return {};
+  const OwnFolder folder = folder_of(file);
+  const std::string name = name_of(file);
+  if (!folder.has(name)) return {.problem = folder.problem()};
+  const ReadFile text = folder.read(name, most_crashes_bytes);
+  if (!text.text) return {.problem = file + " " + text.problem};
+  ReadCrashes read = crashes_from(*text.text);
+  if (text.text->size() > tidy_bytes) {
     // Where it cannot be written it is read the next time as it is.
-    const Lock lock(file + ".lock");
-    if (lock.problem().empty()) write_kept(file, read.crashes);
+    const Lock lock(folder, name + ".lock");
+    if (lock.problem().empty()) write_kept(folder, name, read.crashes);
   }
   return read;
 }
 
 std::size_t forget_crashes(const std::string& file, std::string_view program, std::string* problem) {
-  if (file.empty() || !fs::exists(file)) return 0;
-  const Lock lock(file + ".lock");
+  if (file.empty()) return 0;
+  const OwnFolder folder = folder_of(file);
+  const std::string name = name_of(file);
+  *problem = folder.problem();
+  if (!folder.has(name)) return 0;
+  const Lock lock(folder, name + ".lock");
   *problem = lock.problem();
   if (!problem->empty()) return 0;
-  std::vector<Crash> kept = crashes_from(file_text(file).value_or("")).crashes;
+  const ReadFile text = folder.read(name, most_crashes_bytes);
+  if (!text.text) {
+    *problem = file + " " + text.problem;
+    return 0;
+  }
+  std::vector<Crash> kept = crashes_from(*text.text).crashes;
   const std::size_t forgotten = std::erase_if(
       kept, [&](const Crash& crash) { return program.empty() || crash.place.program == program; });
-  *problem = write_kept(file, kept);
+  *problem = write_kept(folder, name, kept);
   return problem->empty() ? forgotten : 0;
 }
 

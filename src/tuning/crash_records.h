@@ -47,13 +47,15 @@ std::string withdrawal_line(const std::string& id);
 struct ReadCrashes {
   std::vector<Crash> crashes;  // of each algorithm and place the newest one, by time
   int malformed = 0;           // lines that were left out
+  std::string problem = {};    // why there are none, as a sentence; empty: there are none, or some
 };
 ReadCrashes crashes_from(std::string_view text);
 std::string to_text(const std::vector<Crash>& crashes);
 
 // In a cache directory as cache_directory() gives it; empty: there is none.
 std::string crash_file(const std::string& cache);
-// A file that is not there has none. One that has grown is written anew, with what holds alone.
+// A file that is not there has none; one of another user is not used. One that has grown is written anew,
+// with what holds alone.
 ReadCrashes read_crashes(const std::string& file);
 // Those of one program, or all where it is empty. Gives their number; `problem`: why nothing was forgotten.
 std::size_t forget_crashes(const std::string& file, std::string_view program, std::string* problem);

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
 #include "base/files.h"
-#include "base/options.h"
+#include "base/json_text.h"
+#include "base/shown.h"
 #include "tuning/size_class.h"
 #include "tuning/table_json.h"
 
@@ -20,7 +18,6 @@ namespace {
 
 using Json = TableJson;
 
-constexpr std::uintmax_t most_file_bytes = std::uintmax_t{64} << 20;
 constexpr std::size_t most_warnings = 10;  // of one file
 
 // What is wrong with a rule, as a clause.
@@ -30,9 +27,9 @@ struct RuleError : std::runtime_error {
 
 std::string quoted(const Json& value) {
   constexpr std::size_t most = 60;
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > most) text = text.substr(0, most) + "...";
-  return text;
+  const std::string text = json_text(value);
+  const std::string_view beginning = cut(text, most);
+  return std::string(beginning) + (beginning.size() < text.size() ? "..." : "");
 }
 
 std::int64_t whole_number(const Json& value, const std::string& what) {
@@ -55,7 +52,10 @@ Range range_from(const Json& value, const std::string& what) {
 
 std::string text_from(const Json& value, const std::string& what) {
   if (!value.is_string()) throw RuleError("'" + what + "' is a text, not " + quoted(value));
-  return value.get<std::string>();
+  auto text = value.get<std::string>();
+  constexpr std::size_t most = 4096;
+  if (text.size() > most) throw RuleError("'" + what + "' has more than " + std::to_string(most) + " bytes");
+  return text;
 }
 
 bool flag_from(const Json& value, const std::string& what) {
@@ -204,6 +204,10 @@ Rule rule_from(const Json& json) {
       rule.evidence = evidence_from(value, rule.when.operation);
     } else if (key == "note") {
       rule.note = text_from(value, key);
+    } else if (key == "used") {
+      rule.used = text_from(value, key);
+    } else if (key == "jobs") {
+      rule.jobs = whole_number(value, "'jobs'");
     } else if (key == "measured_bytes") {
       rule.measured_bytes = whole_number(value, "'measured_bytes'");
     } else {
@@ -303,7 +307,8 @@ ReadRule rule_from_json(const Json& json) {
     if (read.problem.empty() && descriptor != nullptr)
       read.problem = why_never_legal(read.rule.when, *descriptor);
   } catch (const RuleError& error) {
-    read.problem = error.what();
+    constexpr std::size_t most = 400;
+    read.problem = bounded(error.what(), most);
   }
   return read;
 }
@@ -345,6 +350,8 @@ Json to_json(const Rule& rule) {
   if (rule.evidence) json["evidence"] = to_json(*rule.evidence);
   if (rule.measured_bytes) json["measured_bytes"] = *rule.measured_bytes;
   if (!rule.note.empty()) json["note"] = rule.note;
+  if (!rule.used.empty()) json["used"] = rule.used;
+  if (rule.jobs > 0) json["jobs"] = rule.jobs;
   return json;
 }
 
@@ -360,11 +367,10 @@ Json to_json(const Provenance& provenance) {
 }
 
 ReadTable table_from_text(std::string_view text, const std::string& file) {
+  const ReadJson read = json_from(text);
+  if (!read.problem.empty()) return {{}, file + " " + read.problem};
   try {
-    return {table_from(Json::parse(text), file), {}};
-  } catch (const Json::parse_error& error) {
-    const auto line = 1 + std::ranges::count(text.substr(0, error.byte), '\n');
-    return {{}, file + " is no JSON: line " + std::to_string(line) + " cannot be understood"};
+    return {table_from(read.json, file), {}};
   } catch (const Json::exception&) {
     return {{}, file + " is no table: a field holds what does not belong there"};
   } catch (const RuleError& error) {
@@ -373,16 +379,12 @@ ReadTable table_from_text(std::string_view text, const std::string& file) {
 }
 
 std::string read_table_file(const std::string& file, std::string* text) {
-  std::error_code unknown;
-  if (std::filesystem::is_directory(file, unknown)) return file + " is a directory, not a table";
-  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
-  if (!unknown && bytes > most_file_bytes) {
-    return file + " is no table: it has more than " + bytes_to_text(most_file_bytes) + " bytes";
+  ReadFile read = read_file(file);
+  if (!read.text) {
+    if (read.problem.rfind("has", 0) == 0) return file + " is no table: it " + read.problem;
+    return file + " " + read.problem + (read.problem.rfind("is", 0) == 0 ? ", not a table" : "");
   }
-  errno = 0;
-  std::optional<std::string> read = file_text(file);
-  if (!read) return file + " cannot be read: " + std::strerror(errno);
-  *text = *std::move(read);
+  *text = *std::move(read.text);
   return {};
 }
 

@@ -68,6 +68,9 @@ struct Rule {
   std::optional<Evidence> evidence;            // none: it was not learned, or by a version that kept none
   std::optional<std::int64_t> measured_bytes;  // the size at which the times were measured, where it is known
   std::string note;
+  // Of what jobs have kept: the day of the last one that has used it, "2026-11-27", and how many have.
+  std::string used;
+  std::int64_t jobs = 0;
   int number = 0;  // in its file, from 1
 };
 

@@ -57,7 +57,8 @@ std::vector<TableText> read_table_texts(const Options& options, const StorePlace
     }
   };
   for (const std::string& file : split_at_colons(options.table)) read(application_source, file);
-  for (const std::string& file : stored_files(place)) read(learned_source, file);
+  for (StoredText& stored : read_stored(place, warnings))
+    texts.push_back({learned_source, std::move(stored.file), std::move(stored.text)});
   const std::string site = site_table(options.site_table);
   std::error_code unknown;
   const bool must_be_there = options.site_table != "auto";

@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
-#include "tuning/knowledge.h"
-#include "tuning/shared_files.h"
+#include "base/json_text.h"
+#include "base/own_folder.h"
+#include "tuning/table_bounds.h"
 #include "tuning/table_json.h"
 
 namespace unisono::tuning {
@@ -58,48 +58,39 @@ std::string shape_name(const patterns::Layout& layout) {
   return text + (layout.is_consecutive() ? "" : "-scattered");
 }
 
-std::string now_text() {
+std::string now_text(const char* format) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   ::gmtime_r(&now, &parts);
   char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  std::strftime(text, sizeof text, format, &parts);
   return text;
 }
 
 // The file's rules as they stand. What is no table is put aside under another name, and `warning` says so.
-Json stored_rules(const std::string& file, std::string* warning) {
-  if (!fs::exists(file)) return Json::array();
-  const Json json = Json::parse(file_text(file).value_or(""), nullptr, false);
+Json stored_rules(const OwnFolder& folder, const std::string& name, std::string* warning) {
+  if (!folder.has(name)) return Json::array();
+  const ReadFile file = folder.read(name);
+  ReadJson read;
+  if (file.text) read = json_from(*file.text);
+  const Json& json = read.json;
   if (json.is_object() && json.value("schema", Json()) == table_schema &&
       json.value("version", Json()) == table_version && json.contains("rules") && json["rules"].is_array()) {
-    return json["rules"];
+    return std::move(read.json["rules"]);
   }
-  std::error_code ignored;
-  fs::rename(file, file + ".damaged", ignored);
-  *warning = file + " was no table of this version: it is called .damaged now, and a new one has begun";
+  folder.rename(name, name + ".damaged");
+  *warning = folder.path() + "/" + name +
+             " was no table of this version: it is called .damaged now, and a new one has begun";
   return Json::array();
 }
 
 // A rule on each line.
 std::string table_text(const Provenance& provenance, const Json& rules) {
-  const auto text = [](const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+  const auto text = [](const Json& json) { return json_text(json); };
   std::string lines;
   for (const Json& rule : rules) lines += (lines.empty() ? "  " : ",\n  ") + text(rule);
   return "{\n \"schema\": " + text(table_schema) + ",\n \"version\": " + text(table_version) +
          ",\n \"provenance\": " + text(to_json(provenance)) + ",\n \"rules\": [\n" + lines + "\n ]\n}\n";
-}
-
-void merge_into(Json* rules, const Rule& rule) {
-  for (Json& old : *rules) {
-    const ReadRule read = rule_from_json(old);
-    if (!read.problem.empty() || read.rule.when != rule.when) continue;
-    if (const auto made = merged(&read.rule, rule)) old = to_json(*made);
-    return;
-  }
-  if (const auto made = merged(nullptr, rule)) rules->push_back(to_json(*made));
 }
 
 }  // namespace
@@ -130,22 +121,39 @@ std::string machine_name() {
 StorePlace store_place(const std::string& cache, const std::string& machine, const std::string& mpi,
                        const patterns::Layout& world) {
   if (cache.empty()) return {};
-  const std::string directory = cache + "/tables/" + file_name(machine) + "/" + file_name(mpi);
-  return {directory, directory + "/" + shape_name(world) + suffix};
+  StorePlace place{.cache = cache, .inner = {"tables", file_name(machine), file_name(mpi)}};
+  place.directory = cache;
+  for (const std::string& name : place.inner) place.directory += "/" + name;
+  place.name = shape_name(world) + suffix;
+  place.file = place.directory + "/" + place.name;
+  return place;
 }
 
-std::vector<std::string> stored_files(const StorePlace& place, std::size_t most) {
-  std::vector<std::string> files;
-  if (place.directory.empty()) return files;
-  std::error_code failed;
-  for (fs::directory_iterator i(place.directory, failed), end; !failed && i != end; i.increment(failed)) {
-    if (i->path().extension() == suffix) files.push_back(i->path().string());
+std::vector<StoredText> read_stored(const StorePlace& place, std::vector<std::string>* warnings) {
+  if (place.cache.empty()) return {};
+  const OwnFolder folder(place.cache, place.inner, OwnFolder::Missing::stays);
+  if (!folder.problem().empty()) warnings->push_back("the cache directory " + folder.problem());
+  std::vector<std::string> names;
+  for (const OwnFolder::Entry& entry : folder.files()) {
+    if (fs::path(entry.name).extension() == suffix && entry.name.front() != '.') names.push_back(entry.name);
   }
-  std::ranges::sort(files, [&](const std::string& a, const std::string& b) {
-    return std::pair(a != place.file, a) < std::pair(b != place.file, b);
+  std::ranges::sort(names, [&](const std::string& a, const std::string& b) {
+    return std::pair(a != place.name, a) < std::pair(b != place.name, b);
   });
-  if (files.size() > most) files.resize(most);
-  return files;
+  std::vector<StoredText> texts;
+  std::size_t bytes = 0;
+  for (const std::string& name : names) {
+    if (texts.size() == most_stored_files || bytes > most_read_bytes) break;
+    const std::string file = place.directory + "/" + name;
+    ReadFile read = folder.read(name);
+    if (!read.text) {
+      warnings->push_back("table " + file + " " + read.problem);
+      continue;
+    }
+    bytes += read.text->size();
+    texts.push_back({file, *std::move(read.text)});
+  }
+  return texts;
 }
 
 std::string Stored::message(const std::string& what) const {
@@ -154,17 +162,19 @@ std::string Stored::message(const std::string& what) const {
 }
 
 Stored store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules) {
-  if (place.directory.empty() || rules.empty()) return {};
-  std::error_code failed;
-  fs::create_directories(place.directory, failed);
-  if (failed) return {.problem = problem_with(place.directory, failed.value()), .note = {}};
-  const Lock lock(place.directory + "/.lock");
+  if (place.cache.empty() || rules.empty()) return {};
+  const OwnFolder folder(place.cache, place.inner, OwnFolder::Missing::is_made);
+  if (!folder.is_there()) return {.problem = folder.problem(), .note = {}};
+  const Lock lock(folder, lock_name);
   if (!lock.problem().empty()) return {.problem = lock.problem(), .note = {}};
   Stored stored;
-  Json merged = stored_rules(place.file, &stored.note);
-  for (const Rule& rule : rules) merge_into(&merged, rule);
-  provenance.date = now_text();
-  stored.problem = write_whole(place.file, table_text(provenance, merged));
+  Json merged = stored_rules(folder, place.name, &stored.note);
+  merge_into(&merged, rules, now_text("%Y-%m-%d"));
+  keep_within_bounds(&merged);
+  provenance.date = now_text("%Y-%m-%dT%H:%M:%SZ");
+  stored.problem = folder.write(place.name, table_text(provenance, merged));
+  if (!stored.problem.empty()) stored.problem.insert(0, place.file + " ");
+  remove_oldest_tables(folder, place.name);
   return stored;
 }
 

@@ -19,19 +19,28 @@ std::string cache_directory(std::string_view option);
 std::string machine_name();
 
 struct StorePlace {
-  std::string directory;  // of one machine and MPI; empty: nothing is kept
-  std::string file;       // that of the job's shape
+  std::string cache;               // empty: nothing is kept
+  std::vector<std::string> inner;  // folders in it: those of one machine and MPI
+  std::string name;                // of the file of the job's shape
+  std::string directory, file;     // the same as paths, for messages
 };
 // `cache` as cache_directory() gives it, `mpi` as Host::library_name().
 StorePlace store_place(const std::string& cache, const std::string& machine, const std::string& mpi,
                        const patterns::Layout& world);
 
-// The tables of a place that are there: the job's shape first, then the others by name; at most `most`.
-std::vector<std::string> stored_files(const StorePlace& place, std::size_t most = 64);
+// The tables of a place that are there: the job's shape first, then the others by name; not all of very many.
+// A cache directory that is not the user's own is not used: `warnings` says so.
+struct StoredText {
+  std::string file, text;
+};
+std::vector<StoredText> read_stored(const StorePlace& place, std::vector<std::string>* warnings);
+
+// A job that writes holds it, in the folder of the tables.
+inline constexpr const char* lock_name = ".lock";
 
 // Merges `rules` into the file of the job's shape: one replaces the one with equal conditions, all others
-// stay, also those that this version cannot read. Waits a bounded time for other jobs. Rank 0 calls it. The
-// date of the provenance is filled in.
+// stay within the bounds (table_bounds.h), also those that this version cannot read. Waits a short time for
+// other jobs. Rank 0 calls it. The date of the provenance is filled in.
 struct Stored {
   std::string problem;  // why nothing was kept; empty: all was
   std::string note;     // what the user should know all the same

@@ -232,7 +232,7 @@ class TestCommand:
         [
             (None, "cannot read"),
             ("", "is no report"),
-            ("Dear Sir", "is no report: line 1 of it is no JSON"),
+            ("Dear Sir", "is no report: it is no JSON: line 1 of it"),
             ('{"schema": "unisono-table"}', "unisono table show "),
             ('{"schema": "unisono-machine"}', "--machine "),
             ("[1]", "is no report of Unisono"),

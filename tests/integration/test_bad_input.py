@@ -10,7 +10,7 @@ from collections.abc import Callable
 import job
 import mpis
 import pytest
-from harness import BUILD, SHIM, Cluster, Runner, compile_program, installed
+from harness import BUILD, HEADER, SHIM, Cluster, Runner, compile_program, installed
 from mpis import Layout, Mpi
 
 SECTIONS = ["barrier", "counts", "in_place", "communicators"]
@@ -108,6 +108,92 @@ def test_directories_in_place_of_files(mpi: Mpi, runner: Runner):
         f"table {directory} is a directory, not a table",
     ):
         assert warning in result.errors, str(result)
+
+
+# What no file is, or no file that is taken, in the place of each file that options name.
+UNFIT = {
+    "pipe": "is no regular file",
+    "zero": "is no regular file",
+    "deep": "is nested deeper than 64 levels",
+}
+
+
+def test_pipes_devices_and_nested_files(mpi: Mpi, runner: Runner):
+    """Nothing waits for a pipe, reads a device, or goes down as deep as a file says; not in the cache either."""
+    scratch = runner.scratch
+    os.mkfifo(scratch / "pipe")
+    (scratch / "zero").symlink_to("/dev/zero")
+    (scratch / "deep").write_text('{"a":' * 65_700)
+    cache = scratch / "cache"
+    (cache / "machines").mkdir(parents=True)
+    os.mkfifo(cache / "crashes.jsonl")
+    names = {"TABLE": "pipe", "SITE_TABLE": "deep", "MACHINE": "zero", "TOPOLOGY": "pipe", "CONFIG": "zero"}
+    environment = {f"UNISONO_{name}": str(scratch / file) for name, file in names.items()}
+    given = environment | {"UNISONO_CACHE": str(cache), "UNISONO_LEARN": "auto"}
+    result = runner.unisono(
+        mpi, 2, [compile_program(mpi, "collectives"), "barrier"], given, timeout=60
+    ).check()
+    assert result.output.startswith("OK "), str(result)
+    for file, why in UNFIT.items():
+        assert any(f"{scratch / file}" in line and why in line for line in result.errors.splitlines()), str(
+            result
+        )
+    assert "crashes.jsonl is no regular file" in result.errors, str(result)
+
+
+def test_a_limit_on_file_sizes(mpi: Mpi, runner: Runner):
+    """As natively the job ends well: what cannot be written is said, and no signal comes."""
+    report, cache = runner.scratch / "report.json", runner.scratch / "cache"
+    given = {"UNISONO_REPORT": str(report), "UNISONO_CACHE": str(cache), "UNISONO_LEARN": "auto"}
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "file_limit.c")], given, timeout=60).check()
+    assert "RIGHT" in result.output, str(result)
+    assert f"the report {report} cannot be written: File too large" in result.errors, str(result)
+    assert "what was learned is not kept" in result.errors, str(result)
+    assert not report.exists() and not [
+        file for file in cache.rglob("*") if file.is_file() and file.stat().st_size
+    ]
+
+
+@pytest.mark.each_library
+def test_names_of_regions(mpi: Mpi, runner: Runner):
+    """Of any length, number and content they are bounded, told apart, and shown as text."""
+    report, cache = runner.scratch / "report.json", runner.scratch / "cache"
+    given = {"UNISONO_REPORT": str(report), "UNISONO_CACHE": str(cache), "UNISONO_LEARN": "auto"}
+    result = runner.unisono(
+        mpi, 2, [compile_program(mpi, "region_names.c", flags=[HEADER])], given, timeout=90
+    ).check()
+    assert "RIGHT" in result.output, str(result)
+    assert "\x1b" not in result.errors and "\x07" not in result.errors, str(result)
+    assert "a region has a name of more than 200 bytes" in result.errors, str(result)
+    assert "the program has more than 1000 regions" in result.errors, str(result)
+    learned = {entry["region"] for entry in json.loads(report.read_text())["learning"]}
+    assert all(len(region.encode()) <= 200 for region in learned)
+    assert len([region for region in learned if region.startswith("xxx")]) in (0, 2), learned
+    assert sum(file.stat().st_size for file in cache.rglob("*.json")) < 2 << 20
+    assert {file.stat().st_mode & 0o777 for file in cache.rglob("*") if file.is_file()} <= {0o600}
+
+
+@pytest.mark.each_library
+def test_a_cache_of_another_user(mpi: Mpi, runner: Runner):
+    """It is neither read nor written, and neither is what its links lead to."""
+    cache = runner.scratch / "cache"
+    cache.mkdir()
+    if os.geteuid() == 0:
+        os.chown(cache, 4711, 4711)
+    else:
+        cache.chmod(0o777)
+    victim = runner.scratch / "victim"
+    victim.write_text("theirs")
+    (cache / "tables").symlink_to(runner.scratch)
+    (cache / "crashes.jsonl").symlink_to(victim)
+    given = {"UNISONO_CACHE": str(cache), "UNISONO_LEARN": "auto"}
+    result = runner.unisono(
+        mpi, 2, [compile_program(mpi, "learning.c", flags=[HEADER])], given, timeout=90
+    ).check()
+    assert "RIGHT" in result.output, str(result)
+    assert f"the cache directory {cache} is not used: it " in result.errors, str(result)
+    assert victim.read_text() == "theirs"
+    assert sorted(file.name for file in cache.iterdir()) == ["crashes.jsonl", "tables"]
 
 
 @pytest.mark.cluster

@@ -241,7 +241,7 @@ def command(
         tables.print_json(bench.as_rows(cells))
     elif cells:
         _print_table(cells)
-        click.echo(_conditions(start, skew, seed, cold, comm))
+        tables.echo(_conditions(start, skew, seed, cold, comm))
     # Files come last: what was measured is printed even where the disk is full.
     if csv_file and cells:
         _write_csv(csv_file, cells)
@@ -250,9 +250,9 @@ def command(
 
         native_and_unisono(cells, plot, _conditions(start, skew, seed, cold, comm))
     if status != 0:
-        click.echo(f"unisono: the benchmark ended with status {status}", err=True)
+        tables.echo(f"unisono: the benchmark ended with status {status}", err=True)
     elif not cells:
-        click.echo("unisono: the benchmark has measured nothing; does the launcher start ranks?", err=True)
+        tables.echo("unisono: the benchmark has measured nothing; does the launcher start ranks?", err=True)
     click.get_current_context().exit(status if cells or status else 1)
 
 

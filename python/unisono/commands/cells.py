@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from unisono import tables, tuning
 from unisono.errors import UsageError
 
@@ -30,7 +28,7 @@ def planned(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, 
         why = f"they add up doubles, so that a size must be a multiple of {ELEMENT_BYTES} B"
         if not plan:
             raise UsageError(f"nothing is left to measure of {cells_named(left_out)}: {why}")
-        click.echo(f"unisono: left out: {cells_named(left_out)}: {why}", err=True)
+        tables.echo(f"unisono: left out: {cells_named(left_out)}: {why}", err=True)
     return plan
 
 

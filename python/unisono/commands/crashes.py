@@ -27,12 +27,12 @@ def command(program: str | None, forget: bool, as_json: bool) -> None:
     """
     words = ["--program", program] if program else []
     found = tool.ask("crashes", *words, *(["--forget"] if forget else []))
-    if forget and found["problem"]:
+    if found.get("problem"):
         raise UnisonoError(found["problem"])
     if as_json:
         tables.print_json(found)
     elif forget:
-        click.echo(f"{found['forgotten']} forgotten")
+        tables.echo(f"{found['forgotten']} forgotten")
     else:
         _print(found)
 

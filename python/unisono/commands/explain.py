@@ -156,7 +156,7 @@ def _explain_report(
             tables.print_json(report.whole(lambda: loaded["classes"]))
         else:
             report.render(loaded, tables.console())
-            click.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
+            tables.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
         return
     found = report.whole(lambda: explanation.of_report(loaded, operation, size, region))
     if not found:

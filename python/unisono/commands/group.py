@@ -11,6 +11,7 @@ import click
 
 from unisono import __version__
 from unisono.errors import INTERRUPTED, UnisonoError
+from unisono.shown import shown
 
 # name: (module, one line for the list of commands)
 COMMANDS = {
@@ -24,11 +25,18 @@ COMMANDS = {
     "check": ("check", "Prove the algorithms correct."),
     "table": ("table", "Check, show, compare and merge tables of decisions."),
     "crashes": ("crashes", "Show and forget the algorithms in which jobs have died."),
+    "cache": ("cache", "Show and forget what jobs have kept for later ones."),
     "predict": ("predict", "Predict how long algorithms would take on a machine."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
     "info": ("info", "Show versions, places, and what this machine has."),
 }
+
+
+def _system_text(error: OSError) -> str:
+    """What the system has refused: `/read/only/x: Read-only file system`."""
+    name = f"{error.filename}: " if error.filename is not None else ""
+    return f"{name}{error.strerror or error}"
 
 
 class _Shown(click.ClickException):
@@ -60,6 +68,13 @@ class CommandGroup(click.Group):
             return super().invoke(ctx)
         except UnisonoError as error:
             raise _Shown(error) from error
+        except click.ClickException as error:
+            error.message = shown(error.message)
+            raise
+        except BrokenPipeError:
+            raise  # the parser's own: whoever reads has seen enough
+        except OSError as error:
+            raise _Shown(UnisonoError(_system_text(error))) from error
         except KeyboardInterrupt:
             # The parser's own way says "Aborted!" and ends with 1, which scripts take for a failure.
             click.echo("unisono: interrupted", err=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from unisono import candidates, machines, model_fit, tables, tool
+from unisono import candidates, files, json_text, machines, model_fit, tables, tool
 from unisono.commands.bench import size_in_bytes
 from unisono.commands.lists import ListOption
 from unisono.errors import UsageError
@@ -116,7 +115,7 @@ def command(
     """
     known_machine = machines.resolve(machine)
     if show_machine:
-        click.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
+        tables.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
         return
     if operation is None and measured is None:
         raise UsageError("say which operation: unisono predict allreduce --layout 4x8")
@@ -156,7 +155,7 @@ def command(
         for answer in answers:
             _print(answer, as_all)
     if is_interrupted:
-        click.echo(
+        tables.echo(
             f"unisono: interrupted after {len(answers)} of {len(byte_counts)} sizes; --time shortens it",
             err=True,
         )
@@ -198,7 +197,7 @@ def _ask(question: Sequence[str], byte_count: int) -> dict[str, Any]:
 def _fits(question: Sequence[str], file: Path, operation: str | None) -> list[model_fit.Fit]:
     """Predictions beside what was measured, of one operation or of all in the file."""
     try:
-        cells = json.loads(file.read_text())
+        cells = json_text.loads(files.read_text(file))
         cells = [cell for cell in cells if operation in (None, cell["operation"])]
         ranks = {int(cell["ranks"]) for cell in cells}
         for cell in cells:
@@ -251,7 +250,7 @@ def _print_fit(fits: Sequence[model_fit.Fit], as_json: bool) -> None:
             f"{model_fit.regret(some):.2f}",
         )
     tables.console().print(table)
-    click.echo(
+    tables.echo(
         "regret: what was measured of the algorithm predicted fastest, over the fastest measured; 1 is none"
     )
 

@@ -66,4 +66,4 @@ def command(
     build.write(
         page, [sources.load(file, cells_layout) for file in names], machine or build.STANDARD_MACHINE, layouts
     )
-    click.echo(f"page: {page}")
+    tables.echo(f"page: {page}")

@@ -125,9 +125,9 @@ def command(
     if output is not None:
         files.write_whole(output, tool.ask_text(*question, "--format", _FORMATS[output.suffix]))
     if as_json:
-        click.echo(tool.ask_text(*question, "--format", "json"), nl=False)
+        tables.echo(tool.ask_text(*question, "--format", "json"), nl=False)
     elif output is None:
-        click.echo(tool.ask_text(*question, "--format", "text"), nl=False)
+        tables.echo(tool.ask_text(*question, "--format", "text"), nl=False)
 
 
 def ranks_in(layout: str) -> int:

@@ -51,12 +51,12 @@ def check(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     else:
         for table in loaded:
             if table.problem:
-                click.echo(table.problem)
+                tables.echo(table.problem)
                 continue
             for line in decision_table.disabled_lines(table):
-                click.echo(line)
+                tables.echo(line)
             count = len(table.rules)
-            click.echo(f"{table.file}: {count} of {count + len(table.disabled)} rules can be followed")
+            tables.echo(f"{table.file}: {count} of {count + len(table.disabled)} rules can be followed")
     ctx.exit(0 if all(table.is_clean for table in loaded) else 1)
 
 
@@ -96,7 +96,7 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
     if as_json:
         tables.print_json([{"calls": d.calls, "first": d.first, "second": d.second} for d in found])
     elif not found:
-        click.echo("They decide alike.")
+        tables.echo("They decide alike.")
     else:
         made = tables.table(
             None,
@@ -137,7 +137,7 @@ def merge(names: tuple[str, ...], output: Path | None) -> None:
     loaded = decision_table.require(names)
     for table in loaded:
         for line in decision_table.disabled_lines(table):
-            click.echo(f"unisono: {line}", err=True)
+            tables.echo(f"unisono: {line}", err=True)
     text = decision_table.as_text(decision_table.merged(loaded, _command_line("merge", names)))
     if output is None:
         sys.stdout.write(text)

@@ -206,7 +206,7 @@ def measure(
         [f"# Measured between {len(machines)} machines, gap {gap}.", *latencies.as_lines(top, machines), ""]
     )
     if output is None:
-        click.echo(text, nl=False)
+        tables.echo(text, nl=False)
     else:
         files.write_whole(output, text)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from unisono import bench, decision_table, files, machine_measuring, machines, tool, tuning
+from unisono import bench, decision_table, files, machine_measuring, machines, tables, tool, tuning
 from unisono.budget import Budget
 from unisono.commands import tune_machine
 from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
@@ -275,7 +275,7 @@ def _interruptible(said: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"unisono: {said()}", err=True)
+        tables.echo(f"unisono: {said()}", err=True)
         raise SystemExit(INTERRUPTED) from None
 
 

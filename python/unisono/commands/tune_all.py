@@ -33,7 +33,7 @@ class Tuning:
         """Of what an interrupted run may have left."""
         damage = self.unfinished.damage()
         if damage is not None:
-            click.echo(
+            tables.echo(
                 f"unisono: {self.unfinished.file} {damage}: it is not used, and what it held is measured anew",
                 err=True,
             )
@@ -47,7 +47,7 @@ class Tuning:
                     raise LeftOut("there was no time for it; give a larger --budget")
                 part.go(budget.part(1 / len(self.left)))
             except LeftOut as why:
-                click.echo(f"unisono: --comm {part.comm} is left out: {why}", err=True)
+                tables.echo(f"unisono: --comm {part.comm} is left out: {why}", err=True)
                 if len(self.left) == 1 and not self.done:
                     raise click.UsageError("there is nothing to tune on these communicators") from None
             else:
@@ -85,7 +85,7 @@ class Tuning:
         cells = [outcome.cell for outcome in self.outcomes]
         source = sources.Table(str(self.asked.output), self.asked.output.stem, table, cells)
         build.write(page, [source], self.asked.machine or build.STANDARD_MACHINE)
-        click.echo(f"page: {page}")
+        tables.echo(f"page: {page}")
 
     def _cost_text(self) -> str:
         """The time of this tuning against an exhaustive one's."""
@@ -118,7 +118,7 @@ class Tuning:
         if undecided:
             console.print(_undecided_text(undecided), soft_wrap=True)
         console.print(self._cost_text(), soft_wrap=True)
-        click.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
+        tables.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
         return all(is_right)
 
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from unisono import machine_costs, machine_fit, machine_measuring, machines, tables, tool
 from unisono.budget import Budget
 from unisono.errors import UnisonoError
@@ -65,7 +63,7 @@ def command(
         tables.print_json(document)
     else:
         _say(document, place)
-    click.echo(
+    tables.echo(
         f"machine: {written}   (use it: unisono predict ... --machine {_short(document, output)})",
         err=as_json,
     )

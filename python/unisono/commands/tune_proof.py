@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import click
-
 from unisono import proof, tables
 from unisono.budget import Budget
 from unisono.commands.tune_all import Tuning
@@ -36,7 +34,7 @@ class Proof:
             plan = [(o.operation, o.bytes) for o in by_size]
             seconds = sum(o.exhaustive_s for o in by_size)
             of = f" on --comm {part.comm}" if part.comm != WORLD else ""
-            click.echo(
+            tables.echo(
                 f"unisono: the exhaustive search{of} is of {sum(o.every for o in by_size)} settings and takes {seconds:.0f} s at "
                 "least (an estimate)",
                 err=True,

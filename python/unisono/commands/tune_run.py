@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
@@ -147,7 +146,7 @@ class TuningRun:
                 str(machine), place.predicted_layout, self.plan, _PREDICTING_SHARE * self.budget.seconds
             )
             if named is None and not self.known and not self.tuner.is_exhaustive:
-                click.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
+                tables.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {
             "exhaustive": self.tuner.is_exhaustive,
             "machine": str(machine or NO_MACHINE),
@@ -220,7 +219,7 @@ class TuningRun:
         of_plan = [o for o in self.unfinished.cells(self.question) if (o.operation, o.bytes) in self.plan]
         self.outcomes += of_plan
         if of_plan:
-            click.echo(
+            tables.echo(
                 f"unisono: goes on after {cells_text(len(of_plan))} that an interrupted run has left",
                 err=True,
             )
@@ -228,7 +227,7 @@ class TuningRun:
             if self._is_of_same_command(differing):
                 continue
             what = ", ".join(_PARTS[part] for part in differing)
-            click.echo(
+            tables.echo(
                 f"unisono: leaves alone {cells_text(count)} of an interrupted run that asked something else ({what})",
                 err=True,
             )
@@ -292,10 +291,10 @@ class TuningRun:
                 soft_wrap=True,
             )
         for trouble in self.troubles:
-            click.echo(f"unisono: {trouble}", err=True)
+            tables.echo(f"unisono: {trouble}", err=True)
         wrong = [o for o in self.outcomes if not o.cell.is_same]
         for outcome in wrong:
-            click.echo(
+            tables.echo(
                 f"unisono: {outcome.operation}, {outcome.bytes} bytes: results differ from the MPI's",
                 err=True,
             )
@@ -307,7 +306,7 @@ def _machine_of(place: Place) -> Path | None:
     found = machines.measured_for(place)
     if found is None or machines.is_steady(found):
         return found
-    click.echo(
+    tables.echo(
         f"unisono: {found} is not used, since the machine changed while it was measured; measure again (`unisono tune --only "
         f"measure`), or name it: --machine {found.stem}",
         err=True,

@@ -14,6 +14,7 @@ from typing import NoReturn
 from unisono import places
 from unisono.launch import parse, process
 from unisono.launch.rewrite import Shim, rewrite
+from unisono.shown import shown
 
 REPORT = "UNISONO_REPORT"
 CONFIG = "UNISONO_CONFIG"
@@ -42,8 +43,8 @@ def prepare(words: Sequence[str], settings: Mapping[str, str], is_verbose: bool 
         print(f"unisono: {reason}; the whole job runs without Unisono", file=sys.stderr)
         return list(words)
     if is_verbose:
-        print(f"unisono: {rewritten.explanation}", file=sys.stderr)
-        print(f"unisono: running {shlex.join(rewritten.words)}", file=sys.stderr)
+        print(shown(f"unisono: {rewritten.explanation}"), file=sys.stderr)
+        print(shown(f"unisono: running {shlex.join(rewritten.words)}"), file=sys.stderr)
     return rewritten.words
 
 

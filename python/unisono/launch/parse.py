@@ -172,9 +172,15 @@ def _with_section_files(flavour: Flavour, words: list[str]) -> list[str]:
     return words
 
 
+def _read(file_name: str) -> str:
+    from unisono import files  # here, since most runs do without
+
+    return files.read_bytes(Path(file_name), most=1 << 20).decode()
+
+
 def _file_sections(file_name: str, option: str) -> list[str]:
     try:
-        lines = Path(file_name).read_text().splitlines()
+        lines = _read(file_name).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the file of {option}, {file_name!r}: {error}") from error
     words: list[str] = []

@@ -53,6 +53,7 @@ int list_crashes(const std::vector<std::string>& words) {
       if (program.empty() || crash.place.program == program) answer["crashes"].push_back(to_json(crash));
     }
     answer["malformed"] = read.malformed;
+    answer["problem"] = read.problem;
   }
   std::puts(answer.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
   return 0;

@@ -32,11 +32,14 @@ void hang_on(const Topology& topology, const std::string& text, Layout* layout) 
 
 Topology topology_from(const std::string& text) {
   patterns::ReadTopology read;
-  if (const auto lines = file_text(text); !patterns::is_synthetic(text) && lines) {
-    read = patterns::topology_from_lines(*lines, text);
+  ReadFile file;
+  if (!patterns::is_synthetic(text)) file = read_file(text, patterns::most_topology_bytes);
+  if (file.text) {
+    read = patterns::topology_from_lines(*file.text, text);
   } else {
     read = patterns::synthetic_topology(text);
-    if (!patterns::is_synthetic(text)) read.problem += ", or the name of a file that can be read";
+    if (!patterns::is_synthetic(text))
+      read.problem += ", or the name of a file that can be read: this " + file.problem;
   }
   if (!read.topology) throw UsageError("--topology: " + read.problem);
   return *std::move(read.topology);

@@ -8,8 +8,10 @@ namespace unisono::entry {
 
 model::Machine chosen_machine(const std::string& text) {
   if (const model::Machine* known = model::find_built_in(text)) return *known;
-  const std::optional<std::string> lines = file_text(text);
-  if (!lines) {
+  const ReadFile file = read_file(text);
+  const bool is_there = file.text || file.problem.rfind("cannot", 0) != 0;
+  if (!file.text && is_there) throw UsageError("--machine " + text + ": it " + file.problem);
+  if (!file.text) {
     std::string known;
     for (const model::Machine& machine : model::built_in_machines()) {
       known += (known.empty() ? "" : ", ") + machine.name;
@@ -17,7 +19,7 @@ model::Machine chosen_machine(const std::string& text) {
     throw UsageError("--machine " + text + ": there is no such file, and no such machine built in (" + known +
                      ")");
   }
-  model::ReadMachine read = model::machine_from_json(*lines);
+  model::ReadMachine read = model::machine_from_json(*file.text);
   if (!read.machine) throw UsageError("--machine " + text + ": " + read.problem);
   return *std::move(read.machine);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shown.h"
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
 
@@ -47,10 +48,10 @@ int main(int count, char** words) {
   try {
     return unisono::entry::answer(std::vector<std::string>(words + 1, words + count));
   } catch (const unisono::entry::UsageError& error) {
-    std::fprintf(stderr, "unisono-tool: %s\n", error.what());
+    std::fprintf(stderr, "unisono-tool: %s\n", unisono::shown(error.what()).c_str());
     return usage_status;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "unisono-tool: %s\n", error.what());
+    std::fprintf(stderr, "unisono-tool: %s\n", unisono::shown(error.what()).c_str());
     return 3;
   }
 }

@@ -44,9 +44,10 @@ Problems of_site_table(const std::string& value) {
 
 Problems of_machine(const std::string& value) {
   if (value.empty() || value == "none" || model::find_built_in(value) != nullptr) return {};
-  const std::optional<std::string> text = file_text(value);
-  if (!text) return {"there is no such file, and no such machine, built in or measured here"};
-  const model::ReadMachine read = model::machine_from_json(*text);
+  const ReadFile file = read_file(value);
+  if (!file.text && file.problem.rfind("cannot", 0) != 0) return {"it " + file.problem};
+  if (!file.text) return {"there is no such file, and no such machine, built in or measured here"};
+  const model::ReadMachine read = model::machine_from_json(*file.text);
   return read.machine ? Problems() : Problems{"it cannot be used: " + read.problem};
 }
 
@@ -61,9 +62,9 @@ Problems of_topology(const std::string& value) {
     const patterns::ReadTopology read = patterns::synthetic_topology(value);
     return read.topology ? Problems() : Problems{read.problem};
   }
-  const std::optional<std::string> lines = file_text(value);
-  if (!lines) return {value + " cannot be read; a topology without a file is written tree:4x8"};
-  const patterns::ReadTopology read = patterns::topology_from_lines(*lines, value);
+  const ReadFile file = read_file(value, patterns::most_topology_bytes);
+  if (!file.text) return {value + " " + file.problem + "; a topology without a file is written tree:4x8"};
+  const patterns::ReadTopology read = patterns::topology_from_lines(*file.text, value);
   return read.topology ? Problems() : Problems{read.problem};
 }
 

@@ -47,6 +47,19 @@ TEST(SyntheticTopology, RefusesWhatIsNone) {
   EXPECT_NE(synthetic_topology("tree:a").problem.find("write tree:16"), std::string::npos);
 }
 
+TEST(Topology, DepthIsBounded) {
+  std::string levels = "tree:1", chain = "SwitchName=s0 Nodes=n\n", brackets = "SwitchName=s0 Nodes=n";
+  for (int i = 0; i < 20'000; ++i) levels += "x1";
+  for (int i = 1; i < 20'000; ++i)
+    chain += "SwitchName=s" + std::to_string(i) + " Switches=s" + std::to_string(i - 1) + "\n";
+  for (int i = 0; i < 20'000; ++i) brackets += "[1]";
+  EXPECT_FALSE(synthetic_topology(levels).topology);
+  EXPECT_FALSE(topology_from_lines(brackets, "t").topology);
+  const ReadTopology read = topology_from_lines(chain, "t");
+  EXPECT_FALSE(read.topology);
+  EXPECT_LT(read.problem.size(), 1000u);
+}
+
 TEST(Names, AreExpanded) {
   EXPECT_EQ(expand_names("a,b"), (Names{"a", "b"}));
   EXPECT_EQ(expand_names("n[08-10,3]"), (Names{"n08", "n09", "n10", "n3"}));

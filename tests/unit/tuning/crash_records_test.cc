@@ -3,6 +3,7 @@
 #include "tuning/crash_records.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,6 +144,17 @@ TEST_F(CrashFileTest, AProgramsRecordsAreForgotten) {
   EXPECT_EQ(forget_crashes(file_, "", &problem), 1u);
   EXPECT_EQ(problem, "");
   EXPECT_FALSE(fs::exists(file_));
+}
+
+TEST_F(CrashFileTest, NeitherLinksNorPipesAreFollowed) {
+  const std::string victim = folder_ + "/victim";
+  std::ofstream(victim) << crash("ring").line();
+  fs::create_symlink(victim, file_);
+  EXPECT_TRUE(read_crashes(file_).crashes.empty());
+  EXPECT_NE(read_crashes(file_).problem, "");
+  fs::remove(file_);
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
+  EXPECT_NE(read_crashes(file_).problem.find("is no regular file"), std::string::npos);
 }
 
 TEST_F(CrashFileTest, ManyProcessesAppendAtOnce) {

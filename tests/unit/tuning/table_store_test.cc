@@ -2,15 +2,19 @@
 // What jobs leave for the next one: places, merging, and jobs that write at the same time.
 #include "tuning/table_store.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "tuning/table_bounds.h"
 #include "tuning/table_files.h"
 #include "tuning/table_json.h"
 
@@ -44,6 +48,18 @@ class TableStoreTest : public ::testing::Test {
     return read.table;
   }
 
+  static std::vector<std::string> names(const StorePlace& place) {
+    std::vector<std::string> names, warnings;
+    for (const StoredText& text : read_stored(place, &warnings)) names.push_back(text.file);
+    EXPECT_TRUE(warnings.empty()) << warnings.front();
+    return names;
+  }
+  static Rule in_region(const std::string& region, std::int64_t nodes = 1) {
+    Rule made = rule(nodes, 5);
+    made.when.region = region;
+    return made;
+  }
+
   const std::string folder_ = fs::temp_directory_path() / ("table_store_test." + std::to_string(::getpid()));
   StorePlace place_;
 };
@@ -73,9 +89,9 @@ TEST_F(TableStoreTest, TheUsersDirectory) {
 }
 
 TEST_F(TableStoreTest, WhatIsStoredIsReadByTheNextJob) {
-  EXPECT_TRUE(stored_files(place_).empty());
+  EXPECT_TRUE(names(place_).empty());
   EXPECT_EQ(store({rule(1, 10), rule(2, 20)}), "");
-  EXPECT_EQ(stored_files(place_), std::vector{place_.file});
+  EXPECT_EQ(names(place_), std::vector{place_.file});
   const Table table = stored();
   EXPECT_EQ(table.rules.size(), 2u);
   EXPECT_EQ(table.provenance.unisono, "1.2");
@@ -84,9 +100,8 @@ TEST_F(TableStoreTest, WhatIsStoredIsReadByTheNextJob) {
   const StorePlace other =
       store_place(folder_, "Some CPU, 8 processors", "Open MPI 5.0.11", *patterns::Layout::parse("2x8"));
   EXPECT_EQ(store_rules(other, {}, {rule(1, 1)}).problem, "");
-  EXPECT_EQ(stored_files(place_), (std::vector{place_.file, other.file}));
-  EXPECT_EQ(stored_files(other), (std::vector{other.file, place_.file}));
-  EXPECT_EQ(stored_files(place_, 1), std::vector{place_.file});
+  EXPECT_EQ(names(place_), (std::vector{place_.file, other.file}));
+  EXPECT_EQ(names(other), (std::vector{other.file, place_.file}));
   std::vector<std::string> warnings;
   const auto tables =
       tables_from(unpack(pack(read_table_texts({.site_table = ""}, place_, &warnings))), &warnings);
@@ -103,6 +118,72 @@ TEST_F(TableStoreTest, ARuleReplacesTheOneForTheSameCalls) {
   ASSERT_EQ(table.rules.size(), 3u);
   EXPECT_EQ(table.rules[1].when.nodes.first, 2);
   EXPECT_EQ(table.rules[1].chosen.time_us, 25);
+}
+
+// Regions whose names change from job to job must not let the file grow, nor push out what all jobs use.
+TEST_F(TableStoreTest, WhatIsUsedStaysAndTheFileDoesNotGrow) {
+  EXPECT_EQ(store({rule(7, 10)}), "");
+  for (int job = 0; job < 5; ++job) {
+    std::vector<Rule> rules = {rule(7, 10), in_region("always")};
+    for (int i = 0; i < 400; ++i) rules.push_back(in_region("step " + std::to_string(job * 400 + i)));
+    EXPECT_EQ(store(rules), "");
+  }
+  const Table table = stored();
+  EXPECT_EQ(table.rules.size(), most_region_rules + 1);
+  const auto find = [&](const std::string& region) {
+    return std::ranges::find(table.rules, region, [](const Rule& found) { return found.when.region; });
+  };
+  ASSERT_NE(find(""), table.rules.end());
+  EXPECT_EQ(find("")->jobs, 6);
+  EXPECT_EQ(find("")->used.size(), std::string("2026-11-27").size());
+  ASSERT_NE(find("always"), table.rules.end());
+  EXPECT_EQ(find("always")->jobs, 5);
+  EXPECT_EQ(find("step 0"), table.rules.end()) << "the oldest go first";
+  EXPECT_NE(find("step 1999"), table.rules.end());
+}
+
+TEST_F(TableStoreTest, OfManyRulesThoseUsedLongAgoGoFirst) {
+  TableJson rules = TableJson::array();
+  for (int i = 0; i < 1500; ++i) {
+    TableJson made = to_json(rule(1 + i, 5));
+    if (i != 3) made["used"] = i < 700 ? "2026-01-01" : "2026-11-01";
+    rules.push_back(made);
+  }
+  rules.push_back("what no version can read");
+  keep_within_bounds(&rules);
+  ASSERT_EQ(rules.size(), most_stored_rules);
+  EXPECT_EQ(rules[0]["nodes"][0], 501) << "of equals the first";
+}
+
+TEST_F(TableStoreTest, ManyShapesDoNotFillTheFolder) {
+  for (int nodes = 1; nodes <= 70; ++nodes) {
+    const auto place = store_place(folder_, "Some CPU, 8 processors", "Open MPI 5.0.11",
+                                   *patterns::Layout::parse(std::to_string(nodes) + "x2"));
+    EXPECT_EQ(store_rules(place, {}, {rule(nodes, 1)}).problem, "");
+    // Times of files may have steps of some milliseconds.
+    const timespec written[2] = {{.tv_sec = nodes}, {.tv_sec = nodes}};
+    ::utimensat(AT_FDCWD, place.file.c_str(), written, 0);
+  }
+  const std::vector<std::string> left = names(place_);
+  EXPECT_EQ(left.size(), most_stored_files);
+  EXPECT_TRUE(
+      std::ranges::none_of(left, [](const std::string& file) { return file.ends_with("/6x2.json"); }));
+  EXPECT_TRUE(std::ranges::any_of(left, [](const std::string& file) { return file.ends_with("/7x2.json"); }));
+}
+
+TEST_F(TableStoreTest, WhatIsNotTheUsersIsNotUsed) {
+  EXPECT_EQ(store({rule(1, 10)}), "");
+  std::vector<std::string> warnings;
+  fs::permissions(folder_, fs::perms(0777));
+  EXPECT_TRUE(read_stored(place_, &warnings).empty());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("is not used: it may be written by others"), std::string::npos) << warnings[0];
+  EXPECT_NE(store({rule(2, 10)}).find("is not kept"), std::string::npos);
+  fs::permissions(folder_, fs::perms(0755));
+  // A device, a pipe or a link among the tables is passed over.
+  ASSERT_EQ(::mkfifo((place_.directory + "/pipe.json").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", place_.directory + "/zero.json");
+  EXPECT_EQ(names(place_), std::vector{place_.file});
 }
 
 TEST_F(TableStoreTest, WhatThisVersionCannotReadStays) {

@@ -119,7 +119,7 @@ def test_a_rank_on_another_node(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     assert "RIGHT" in result.output and "is quarantined: a job of" in result.errors, str(result)
 
 
-@pytest.mark.parametrize("mode", ["program", "operator", "abort"])
+@pytest.mark.parametrize("mode", ["program", "operator", "abort", "derived"])
 def test_what_is_no_algorithms_fault(crashing: Crashing, mode: str):
     """Silent, and no record."""
     result = crashing.run(mode)

@@ -9,6 +9,7 @@
 //   program, abort            by itself, outside of all collectives
 //   operator                  in an operator of its own, inside a collective
 //   before, after             as `call`, with a handler of its own from before MPI_Init, or from after it
+//   derived                   as unmapped, in unpacking a datatype with gaps
 //   answered                  as `unmapped`, in no way: a handler from before MPI_Init gives the result its
 //   memory
 // A second word is the number of elements.
@@ -94,7 +95,13 @@ static void add_up(const char* mode, const int* values, int elements) {
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (is(mode, "uneven")) {
+  if (is(mode, "derived")) {
+    MPI_Datatype odd;
+    MPI_Type_vector(elements / 2, 1, 2, MPI_INT, &odd);
+    MPI_Type_commit(&odd);
+    MPI_Bcast(result, 1, odd, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&odd);
+  } else if (is(mode, "uneven")) {
     int counts[64], places[64];
     for (int i = 0; i < size; ++i) {
       counts[i] = elements / size - i % 2;
@@ -125,7 +132,7 @@ int main(int argument_count, char** arguments) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int is_last = rank + 1 == size;
   const char* const without[] = {"unmapped", "unmapped_start", "short",   "truncated",
-                                 "far",      "uneven",         "answered"};
+                                 "far",      "uneven",         "derived", "answered"};
   int has_memory = 1;
   for (size_t i = 0; i < sizeof without / sizeof *without; ++i)
     has_memory &= !is_last || !is(mode, without[i]);

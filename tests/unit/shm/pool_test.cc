@@ -10,6 +10,7 @@
 
 #include "host/fake/fake_host.h"
 #include "process_host.h"
+#include "shm/limits.h"
 
 namespace unisono::shm {
 namespace {
@@ -257,6 +258,25 @@ TEST(PoolOfProcesses, the_least_limit_on_address_space_decides_for_all) {
     EXPECT_NE(pool->limited_by().find("ulimit -v"), std::string::npos) << pool->limited_by();
     expect_shared(host, host::Comm{}, *pool);
   }));
+}
+
+TEST(Pool, cgroups_say_how_much_memory_there_is) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("unisono_pool_test." + std::to_string(getpid()));
+  const auto write = [&](const std::string& file, const std::string& text) {
+    fs::create_directories((root / file).parent_path());
+    std::ofstream(root / file) << text;
+  };
+  write("proc/self/cgroup", "0::/batch/job\n");
+  EXPECT_EQ(cgroup_memory(root), no_limit);
+  write("sys/fs/cgroup/batch/memory.max", "8589934592\n");
+  write("sys/fs/cgroup/batch/job/memory.max", "max\n");
+  EXPECT_EQ(cgroup_memory(root), 8589934592U);
+  write("proc/self/cgroup", "4:memory:/batch/job\n0::/batch/job\n");
+  write("sys/fs/cgroup/memory/batch/job/memory.limit_in_bytes", "1048576\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(cgroup_memory(root), 1048576U);
+  fs::remove_all(root);
 }
 
 TEST(PoolOfProcesses, without_descriptors_every_rank_is_alone_and_says_so) {

@@ -111,7 +111,8 @@ class CrashesTest : public ::testing::Test {
   const std::string folder_ = fs::temp_directory_path() / ("crashes_test." + std::to_string(::getpid()));
 };
 
-// Memory that faults where it is touched, for a call's result on the last rank.
+// Memory that faults where it is touched, for a call's result on the last rank: the program's own fault,
+// whatever algorithm touches it.
 char* no_memory() {
   return static_cast<char*>(::mmap(nullptr, most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
@@ -150,7 +151,11 @@ const Case cases[] = {
 
 class CrashingCallTest : public CrashesTest, public ::testing::WithParamInterface<Case> {};
 
-TEST_P(CrashingCallTest, IsRecordedAndThenLeftOut) {
+std::string programs_fault(const std::string& algorithm) {
+  return "rank 3 gets SIGSEGV inside " + algorithm + ".*the program's fault";
+}
+
+TEST_P(CrashingCallTest, IsTheProgramsFaultAndARecordOfOneLeavesItOut) {
   const Case& c = GetParam();
   set("UNISONO_ALGORITHM", "allreduce:" + c.algorithm);
   set("UNISONO_NODES", c.nodes);
@@ -172,9 +177,9 @@ TEST_P(CrashingCallTest, IsRecordedAndThenLeftOut) {
       }
     });
   };
-  EXPECT_EXIT(die_in_a_call(), KilledBySignal(SIGSEGV),
-              "rank 3 gets SIGSEGV inside allreduce:" + c.algorithm);
-  EXPECT_EQ(recorded(), std::vector<std::string>{"allreduce:" + c.algorithm});
+  EXPECT_EXIT(die_in_a_call(), KilledBySignal(SIGSEGV), programs_fault("allreduce:" + c.algorithm));
+  EXPECT_TRUE(recorded().empty());
+  write_record("allreduce", c.algorithm, here());
   const nlohmann::json report = run({c.count});
   ASSERT_FALSE(report["classes"].empty());
   for (const auto& row : report["classes"]) {
@@ -207,9 +212,8 @@ TEST_F(CrashesTest, UnevenBlocks) {
         job.collective(call, &error);
       });
     };
-    EXPECT_EXIT(die_in_a_call(), KilledBySignal(SIGSEGV), "rank 3 gets SIGSEGV inside allgatherv:");
-    EXPECT_EQ(recorded().size(), 1u);
-    fs::remove(file());
+    EXPECT_EXIT(die_in_a_call(), KilledBySignal(SIGSEGV), programs_fault("allgatherv:"));
+    EXPECT_TRUE(recorded().empty());
   }
 }
 
@@ -233,8 +237,8 @@ TEST_F(CrashesTest, InTheProgressThread) {
       std::this_thread::sleep_for(std::chrono::seconds(20));
     });
   };
-  EXPECT_EXIT(die_aside(), KilledBySignal(SIGSEGV), "rank 3 gets SIGSEGV inside allreduce:shared");
-  EXPECT_EQ(recorded(), std::vector<std::string>{"allreduce:shared"});
+  EXPECT_EXIT(die_aside(), KilledBySignal(SIGSEGV), programs_fault("allreduce:shared"));
+  EXPECT_TRUE(recorded().empty());
 }
 
 TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {

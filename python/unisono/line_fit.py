@@ -41,7 +41,11 @@ def find_break(sizes: np.ndarray, times: np.ndarray) -> int:
     """How many sizes belong to the first of two protocols; 0: one line does."""
     _, _, whole = _robust(sizes, times, has_sign=True)
     found = [
-        (_robust(sizes[:at], times[:at], has_sign=True)[2] + _robust(sizes[at:], times[at:], has_sign=False)[2], at)
+        (
+            _robust(sizes[:at], times[:at], has_sign=True)[2]
+            + _robust(sizes[at:], times[at:], has_sign=False)[2],
+            at,
+        )
         for at in range(_FEWEST, len(sizes) - _FEWEST + 1)
     ]
     loss, at = min(found, default=(whole, 0))

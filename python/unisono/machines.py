@@ -88,6 +88,18 @@ def write(document: Mapping[str, Any], file: Path | None = None) -> Path:
     return target
 
 
+def choices_text(file: Path | None = None) -> str:
+    """How ranks wait, and how large buffers are, by what was measured of this machine, or stands in another file; empty: jobs decide
+    by themselves."""
+    kept = file or folder() / f"{own_name()}.json"
+    if not kept.is_file() or (file is None and not is_steady(kept)):
+        return ""
+    try:
+        return str(tool.ask("machine", "--machine", str(kept), "--choices")["choices"])
+    except (UnisonoError, KeyError, TypeError):
+        return ""
+
+
 def is_steady(file: Path) -> bool:
     """Whether the machine stayed what it was while the file was measured: else parts of it do not go together."""
     return bool(_part(file, "measured").get("is_steady", True))

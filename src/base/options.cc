@@ -257,7 +257,9 @@ std::vector<OptionSpec> make_option_list() {
       choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
              &Options::log),
       choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex", "shared memory",
-             "How ranks of a node wait for each other; auto: yield where ranks share cores, else pause.",
+             "How ranks of a node wait for each other; auto: as the machine's file (option machine) says, "
+             "else yield "
+             "where ranks share cores, and pause where they do not.",
              &Options::wait),
       choice(
           "progress", "UNISONO_PROGRESS", "thread|calls", "general",
@@ -280,9 +282,11 @@ std::vector<OptionSpec> make_option_list() {
       number("pool_bytes", "UNISONO_POOL_BYTES", "bytes", "shared memory",
              "Most shared memory that all communicators of a node may take together.", mib, 1024 * gib,
              &Options::pool_bytes),
-      number("channel_bytes", "UNISONO_CHANNEL_BYTES", "bytes", "shared memory",
-             "Shared buffer of a communicator on one node, for each of its channels.", 64 * kib, gib,
-             &Options::channel_bytes),
+      number(
+          "channel_bytes", "UNISONO_CHANNEL_BYTES", "bytes", "shared memory",
+          "Shared buffer of a communicator on one node, for each of its channels. Where it is not given the "
+          "machine's file (option machine) may say how large the buffers are.",
+          64 * kib, gib, &Options::channel_bytes),
       number("cache_bytes", "UNISONO_CACHE_BYTES", "bytes", "general",
              "Most memory for the schedules that a communicator keeps.", 64 * kib, 16 * gib,
              &Options::cache_bytes),

@@ -166,8 +166,8 @@ SharedMemory shared_from(const Reader& reader) {
 void slow_down_copies(const Hockney& node, SharedMemory* shared) {
   const double half = node.beta_us_per_byte / 2;
   constexpr std::int64_t bytes = 8 << 20;
-  for (Curve* curve : {&shared->put_us, &shared->get_us, &shared->copy_us, &shared->combine_us,
-                       &shared->single_copy_us}) {
+  for (Curve* curve :
+       {&shared->put_us, &shared->get_us, &shared->copy_us, &shared->combine_us, &shared->single_copy_us}) {
     const double least = curve->at(0);
     if (least + half * bytes > curve->at(bytes)) *curve = Curve({{0, least}, {bytes, least + half * bytes}});
   }

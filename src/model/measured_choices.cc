@@ -51,8 +51,8 @@ void find_wait(const ordered_json& waits, MeasuredChoices* choices) {
   }
 }
 
-// Of the standard number of buffers, the total whose whole interval of microseconds a byte lies below those of
-// all others.
+// Of the standard number of buffers, the total whose whole interval of microseconds a byte lies below those
+// of all others.
 void find_buffers(const ordered_json& buffers, MeasuredChoices* choices) {
   if (!buffers.is_array()) return;
   std::int64_t best_bytes = 0;

@@ -10,7 +10,7 @@
 namespace unisono::model {
 
 struct MeasuredChoices {
-  std::string wait;              // empty: nothing was clearly better than what serves without a file
+  std::string wait;               // empty: nothing was clearly better than what serves without a file
   bool is_sharing_cores = false;  // `wait` is for ranks that share cores; else for those that share none
   std::int64_t buffer_bytes = 0;  // of one rank's buffers together; 0: nothing was clearly the best
   bool operator==(const MeasuredChoices&) const = default;

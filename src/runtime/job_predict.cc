@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What learning expects of algorithms before it has tried them: the model's times on the machine that option
 // 'machine' describes (A7), else on the one that was measured here, else on a usual one. All ranks must
-// expect the same, so rank 0's file holds for all. The same file says how ranks wait and how large buffers are.
+// expect the same, so rank 0's file holds for all. The same file says how ranks wait and how large buffers
+// are.
 #include <unistd.h>
 
 #include <algorithm>

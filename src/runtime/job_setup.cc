@@ -155,9 +155,8 @@ shm::WaitConfig Job::wait_config(bool is_oversubscribed) const {
   shm::WaitConfig config;
   const bool is_measured = measured_choices_.is_sharing_cores == is_oversubscribed;
   const std::string_view measured = is_measured ? std::string_view(measured_choices_.wait) : "";
-  const shm::WaitPolicy by_itself =
-      shm::wait_policy_from_name(measured)
-          .value_or(is_oversubscribed ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
+  const shm::WaitPolicy by_itself = shm::wait_policy_from_name(measured).value_or(
+      is_oversubscribed ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
   config.policy = shm::wait_policy_from_name(options_.wait).value_or(by_itself);
   config.progress = {[](void* job) {
                        static_cast<Job*>(job)->host_.progress();

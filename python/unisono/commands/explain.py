@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.markup import escape
 
 from unisono import decision_table, explanation, files, machines, recorded, report, tables
 from unisono.commands.given import require_algorithms
@@ -78,7 +79,12 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
         if as_json:
             tables.print_json(found.as_json())
         else:
-            explanation.render(found, tables.console())
+            console = tables.console()
+            explanation.render(found, console)
+            resolved = machines.resolve(given["machine"]) if given["machine"] else ""
+            measured = machines.choices_text(Path(resolved) if resolved else None)
+            if measured:
+                console.print(escape(f"As measured on this machine, {measured}."), soft_wrap=True)
         return
     region = given.pop("region")
     for name, value in given.items():

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from unisono import __version__, machine, places, tables, tool
+from unisono import __version__, machine, machines, places, tables, tool
 from unisono.errors import UnisonoError
 
 
@@ -45,6 +45,7 @@ def collect() -> dict[str, Any]:
             "architecture": platform.machine(),
             "kernel": platform.release(),
             "usable_cores": machine.usable_cores(),
+            "measured": machines.choices_text() if home and home.tool.is_file() else "",
         },
         "crashes": _crashes(home),
         "checks": [
@@ -84,6 +85,10 @@ def _print(found: dict[str, Any]) -> None:
     host = found["machine"]
     system = f"{host['host']}: {host['architecture']}, Linux {host['kernel']}"
     console.print(escape(f"{system}, {host['usable_cores']} usable cores\n"))
+    if host["measured"]:
+        console.print(
+            escape(f"As measured here (`unisono tune --only measure`), {host['measured']}.\n"), soft_wrap=True
+        )
     if found["home"] is None:
         looked = ", ".join(str(home.path) for home in places.candidates())
         console.print(f"[red]The compiled parts were not found[/red] in {escape(looked)}\n")

@@ -6,8 +6,10 @@
 
 namespace unisono::entry {
 
-model::Machine chosen_machine(const std::string& text) {
-  if (const model::Machine* known = model::find_built_in(text)) return *known;
+namespace {
+
+model::ReadMachine read_machine(const std::string& text) {
+  if (const model::Machine* known = model::find_built_in(text)) return {.machine = *known};
   const ReadFile file = read_file(text);
   const bool is_there = file.text || file.problem.rfind("cannot", 0) != 0;
   if (!file.text && is_there) throw UsageError("--machine " + text + ": it " + file.problem);
@@ -21,7 +23,17 @@ model::Machine chosen_machine(const std::string& text) {
   }
   model::ReadMachine read = model::machine_from_json(*file.text);
   if (!read.machine) throw UsageError("--machine " + text + ": " + read.problem);
-  return *std::move(read.machine);
+  return read;
+}
+
+}  // namespace
+
+model::Machine chosen_machine(const std::string& text) {
+  return *read_machine(text).machine;
+}
+
+std::string measured_choices(const std::string& text) {
+  return read_machine(text).choices.text();
 }
 
 }  // namespace unisono::entry

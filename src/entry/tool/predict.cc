@@ -167,7 +167,11 @@ int predict_algorithms(const std::vector<std::string>& words) {
 }
 
 int show_machine(const std::vector<std::string>& words) {
-  const Arguments arguments(words, {"machine"}, {});
+  const Arguments arguments(words, {"machine"}, {"choices"});
+  if (arguments.has("choices")) {
+    print_line({{"choices", measured_choices(arguments.text("machine", model::default_machine().name))}});
+    return 0;
+  }
   std::fputs(model::to_json(chosen_machine(arguments.text("machine", model::default_machine().name))).c_str(),
              stdout);
   return 0;

@@ -194,7 +194,7 @@ CallClass* Job::learned_class_of_start(Communicator& c, const Call& call, bool i
 void Job::begin_region(const std::string& name) {
   if (!is_learning()) return;
   const std::string known = bounded(name, most_region_bytes);
-  if (known.size() != name.size()) {
+  if (known.size() != name.size() && world_rank_ == 0) {
     log::warning_once("a region has a name of more than " + std::to_string(most_region_bytes) +
                       " bytes; it is called '" + known + "'");
   }
@@ -203,9 +203,11 @@ void Job::begin_region(const std::string& name) {
   if (region_names_.size() < most_regions) {
     region_names_.try_emplace(number, known);
   } else if (!region_names_.contains(number)) {
-    log::warning_once("the program has more than " + std::to_string(most_regions) +
-                      " regions; the others are none (unisono_region_begin)");
     number = 0;
+    if (world_rank_ == 0) {
+      log::warning_once("the program has more than " + std::to_string(most_regions) +
+                        " regions; the others are none (unisono_region_begin)");
+    }
   }
   region_stack_.push_back(number);
   region_.store(number, std::memory_order_release);

@@ -28,6 +28,8 @@ constexpr std::array job_names = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "
                                   "SLURM_JOB_ID",   "SLURM_STEP_ID",           "PALS_APID",
                                   "FLUX_JOB_ID"};
 
+constexpr const char* preloaded_name = "/libunisono.so";
+
 std::string file_text(int process_id, const char* name) {
   std::ifstream file("/proc/" + std::to_string(process_id) + "/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -85,14 +87,15 @@ std::string program_of(int process_id) {
   return readlink(link.c_str(), path.data(), path.size() - 1) < 0 ? std::string() : path.data();
 }
 
-RankProcess describe(int process_id) {
+// `library_name`: of the preloaded library, as this process has it mapped.
+RankProcess describe(int process_id, const char* library_name) {
   RankProcess process{.process_id = process_id, .program = program_of(process_id)};
   const std::string maps = file_text(process_id, "maps");
   const auto holds = [&](const char* name) { return maps.find(name) != std::string::npos; };
   const bool has_mpi = holds("/libmpi.so") || holds("/libmpich.so") || holds("/libmpi_abi.so");
   if (holds("/libunisono-")) {
     process.state = RankProcess::State::has_come;
-  } else if ((has_mpi && !holds("/libunisono.so")) || holds("/memfd:unisono-not-used") ||
+  } else if ((has_mpi && !holds(library_name)) || holds("/memfd:unisono-not-used") ||
              unisono_has_own_mpi(("/proc/" + std::to_string(process_id) + "/exe").c_str()) != 0) {
     process.state = RankProcess::State::without;
   }
@@ -124,6 +127,8 @@ std::map<int, RankProcess> processes_of_this_job(int own_rank) {
     if (rank_name == nullptr && own.rank(name) == own_rank) rank_name = name;
   }
   if (rank_name == nullptr) return found;
+  // Where the library goes by another name than its own (--library), it is not looked for.
+  const bool has_own_name = file_text(own_id, "maps").find(preloaded_name) != std::string::npos;
   const int launcher = launcher_of(own_id, rank_name);
   for (const int id : all_processes()) {
     const Environment environment(id);
@@ -133,7 +138,7 @@ std::map<int, RankProcess> processes_of_this_job(int own_rank) {
     for (const char* name : job_names) is_of_job = is_of_job && environment.value(name) == own.value(name);
     if (!is_of_job || launcher_of(id, rank_name) != launcher) continue;
     // A rank may be several processes: a script, and the program in it.
-    const RankProcess process = describe(id);
+    const RankProcess process = describe(id, has_own_name ? preloaded_name : "/");
     const auto [entry, is_new] = found.emplace(*rank, process);
     const bool tells_more =
         process.state == RankProcess::State::has_come || entry->second.state == RankProcess::State::late;

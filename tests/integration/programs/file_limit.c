@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets a limit of no bytes for files once MPI is there, which needs some itself; prints "RIGHT" behind MPI_Finalize.
+// Sets a limit of no bytes for files once MPI is there, which needs some itself; prints "RIGHT" behind
+// MPI_Finalize.
 #include <mpi.h>
 #include <stdio.h>
 #include <sys/resource.h>

@@ -117,11 +117,12 @@ class Measuring {
   // Slots as programs have them that make many calls: short pieces go through all of one's memory.
   bool plan_spread(Slice::Use* use) {
     *use = slice_.plan(channel, false, m_.buffers, 1);
-    slice_.spread(use, m_.bytes);
     if (m_.bytes > use->lane_bytes) return false;
     Slice::Use skipped = *use;
-    slice_.begin(&skipped, Slice::first_spread_piece, 1);
+    const std::int64_t pieces = Slice::areas_before_spread * (use->buffers + 1);
+    slice_.begin(&skipped, std::max(Slice::first_spread_piece, pieces), 1);
     slice_.end(skipped);
+    slice_.spread(use, m_.bytes);
     return true;
   }
   int pieces() const { return lead_in + m_.repetitions; }

@@ -25,6 +25,10 @@ std::size_t rounded_down(std::size_t bytes, std::size_t unit) {
 // Exposures of one rank and channel: two addresses for each slot.
 constexpr std::size_t exposure_words = std::size_t{2} * max_buffers;
 
+std::uint64_t bytes_before_spread(const SliceShape& shape) {
+  return static_cast<std::uint64_t>(Slice::areas_before_spread) * shape.area_bytes;
+}
+
 std::uint64_t number_of(const Slice::Use& use, std::int64_t piece) {
   return use.base_piece + static_cast<std::uint64_t>(piece);
 }
@@ -162,16 +166,29 @@ void Slice::spread(Use* use, std::size_t longest_bytes) const {
   const std::size_t all = use->place_bytes * static_cast<std::size_t>(use->lanes * use->buffers);
   use->places =
       shape_.is_spread && all > near_bytes ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes) : 1;
+  if (use->places == 1) return;
+  const Channel& channel = state_->channels[static_cast<std::size_t>(use->channel)];
+  const std::uint64_t wanted = bytes_before_spread(shape_);
+  const std::uint64_t missing = wanted - std::min(wanted, channel.gone_bytes);
+  const auto fewest = static_cast<std::uint64_t>(first_spread_piece);
+  use->first_spread =
+      missing == 0 ? fewest : std::max(fewest, channel.base_piece + missing / use->place_bytes);
 }
 
 void Slice::touch_lane(Use use, int lane, std::size_t longest_bytes, const PiecesOfUse& pieces) const {
   use.base_piece = state_->channels[static_cast<std::size_t>(use.channel)].base_piece;
   spread(&use, longest_bytes);
   const std::int64_t end = std::max<std::int64_t>(pieces.next, use.buffers);
-  const std::int64_t first_spread = first_spread_piece - static_cast<std::int64_t>(use.base_piece);
+  const std::int64_t first_spread =
+      static_cast<std::int64_t>(use.first_spread) - static_cast<std::int64_t>(use.base_piece);
   const std::int64_t all_places = use.buffers * static_cast<std::int64_t>(use.places);
   const bool is_spread = use.places > 1 && end > first_spread;
-  if (pieces.before >= (is_spread ? first_spread_piece + all_places : use.buffers)) return;
+  std::int64_t enough = use.buffers;
+  if (is_spread) {
+    const auto by_bytes = static_cast<std::int64_t>(bytes_before_spread(shape_) / use.place_bytes);
+    enough = std::max(first_spread_piece, by_bytes) + all_places;
+  }
+  if (pieces.before >= enough) return;
   // No more than come to other places than those before them.
   const auto touch = [&](std::int64_t from, std::int64_t to, std::int64_t most) {
     for (std::int64_t piece = from; piece < std::min(to, from + most); ++piece) {
@@ -200,6 +217,9 @@ void Slice::end(const Use& use) {
     channel.past_ticks[number_of(use, piece) % max_buffers] =
         use.base_tick + static_cast<std::uint64_t>((piece + 1) * use.ticks);
   }
+  // Where nobody said how long pieces were, they may have been as long as a lane.
+  channel.gone_bytes +=
+      static_cast<std::uint64_t>(use.pieces) * (use.place_bytes == 0 ? use.lane_bytes : use.place_bytes);
   channel.base_piece += static_cast<std::uint64_t>(use.pieces);
   channel.base_tick += static_cast<std::uint64_t>(use.pieces * use.ticks);
   set_flag(use.channel, channel.base_tick);
@@ -246,7 +266,7 @@ char* Slice::slot(const Use& use, std::int64_t piece, int owner, int lane) const
   const std::uint64_t turn = number / static_cast<std::uint64_t>(use.buffers);
   const std::uint64_t index = number - turn * static_cast<std::uint64_t>(use.buffers);
   char* begin = area + index * use.slot_bytes + static_cast<std::size_t>(lane) * use.lane_bytes;
-  const bool is_spread = use.places > 1 && number >= static_cast<std::uint64_t>(first_spread_piece);
+  const bool is_spread = use.places > 1 && number >= use.first_spread;
   return is_spread ? begin + turn % use.places * use.place_bytes : begin;
 }
 

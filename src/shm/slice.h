@@ -71,6 +71,9 @@ class Slice {
   const WaitConfig& wait_config() const { return wait_; }
   void set_wait_config(const WaitConfig& wait);
 
+  // See spread().
+  static constexpr std::int64_t first_spread_piece = 256, areas_before_spread = 16;
+
   // --- Channels ---
   // A stage begins and ends its use of a channel on every local rank, in the same order on all. `begin`
   // returns the tick that the channel's flags stand at; `end` advances it by pieces * ticks and stores the
@@ -91,9 +94,10 @@ class Slice {
     std::uint64_t base_piece = 0;   // pieces that went through the channel: slot = (base_piece + s) % buffers
     std::uint64_t epoch_tick = 0;   // base tick at which the geometry last changed
     std::uint64_t epoch_piece = 0;  // base piece then
-    // Places in a lane, one behind the other, that the pieces of a slot take in turn (spread()), from
-    // first_spread_piece on.
+    // Places in a lane, one behind the other, that the pieces of a slot take in turn (spread()), from the
+    // piece of the channel with the number first_spread on.
     std::uint64_t places = 1;
+    std::uint64_t first_spread = first_spread_piece;
     std::size_t place_bytes = 0;
     const std::uint64_t* past_ticks = nullptr;  // [piece % max_buffers]: the flags' tick at which a piece of
                                                 // an earlier use was finished
@@ -107,10 +111,10 @@ class Slice {
   // than their slot take another place in it each time. Lines that were written and read a moment ago lie in
   // two cores' own caches, whence writing takes them back one by one; those that have left them are written
   // and read two to four times as fast. So memory is gone through that is larger than such caches (2 MiB), or
-  // so little that it stays near. A4 (section 2.5.2). The first pieces of a channel, up to
-  // first_spread_piece, lie at the beginnings of their slots: a program that makes few calls would pay for
-  // pages that it touches once.
-  static constexpr std::int64_t first_spread_piece = 256;
+  // so little that it stays near. A4 (section 2.5.2). The first pieces of a channel, so many and until
+  // they have been as long as so many of a rank's areas together, lie at the beginnings of their slots. A
+  // page that is touched for the first time costs as much as spreading gains with tens of pieces: a program
+  // that makes few calls would pay for pages that it touches once.
   void spread(Use* use, std::size_t longest_bytes) const;
   // Maps the memory of a lane that this rank writes in the next pieces of the channel (one turn of the slots
   // at least), none of them longer than `longest_bytes`: who first writes it would do it page by page.

@@ -76,6 +76,7 @@ struct Channel {
   bool is_common = false;
   int buffers = 0;
   std::size_t slot_bytes = 0;
+  std::uint64_t gone_bytes = 0;  // as long as all pieces before were at most
   std::array<std::uint64_t, max_buffers> past_ticks{};
 
   // What this rank has seen of the flags.

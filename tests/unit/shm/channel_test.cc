@@ -186,6 +186,22 @@ TEST(ChannelRules, the_first_pieces_of_a_channel_lie_at_the_beginnings_of_their_
   });
 }
 
+// A page costs as much at its first touch as spreading gains with tens of pieces.
+TEST(ChannelRules, short_pieces_are_not_spread_before_they_have_been_many_areas_long) {
+  const SliceShape shape{.local_size = 1, .area_bytes = 256 * 1024};
+  run_threads(shape, {}, [&](Slice& slice) {
+    const auto is_spread = [&] {
+      const std::vector<std::ptrdiff_t> found = places(slice, 10000, 4);
+      return found != std::vector<std::ptrdiff_t>(4, 0);
+    };
+    constexpr int piece_bytes = 8192;
+    places(slice, piece_bytes, Slice::first_spread_piece);
+    EXPECT_FALSE(is_spread()) << "many pieces, but few bytes";
+    places(slice, piece_bytes, static_cast<int>(Slice::areas_before_spread * shape.area_bytes / piece_bytes));
+    EXPECT_TRUE(is_spread());
+  });
+}
+
 TEST(ChannelRules, plan_makes_aligned_slots_and_lanes) {
   run_threads({.local_size = 3, .area_bytes = 8192}, {}, [](Slice& slice) {
     const Slice::Use own = slice.plan(0, false, 3, 5);

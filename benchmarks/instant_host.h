@@ -29,6 +29,7 @@ class InstantHost final : public Host {
   int on_comm_free(Comm, void (*)(void*), void*) override { return not_here; }
   std::string comm_name(Comm) override { return name_; }
   Hint reproducible_hint(Comm) override { return Hint::none; }
+  bool has_ordered_persistent(Comm) override { return false; }
   bool has_hints(Comm) override { return false; }
 
   int isend(const void*, std::size_t, int, int, Comm, Request* request) override { return start(request); }

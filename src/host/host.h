@@ -73,8 +73,8 @@ class Host {
   virtual std::string comm_name(Comm comm) = 0;
   // The info key unisono_reproducible, as the program set it on `comm`. Local.
   virtual Hint reproducible_hint(Comm comm) = 0;
-  // The info key mpi_assert_strict_persistent_collective_ordering of `comm`: all ranks say that they start its
-  // persistent collectives in one order. Local.
+  // The info key mpi_assert_strict_persistent_collective_ordering of `comm`: all ranks say that they start
+  // its persistent collectives in one order. Local.
   virtual bool has_ordered_persistent(Comm comm) = 0;
   // Has the program ever given `comm`, or what it was duplicated from, an info object? The same on all ranks.
   virtual bool has_hints(Comm comm) = 0;

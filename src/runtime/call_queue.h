@@ -27,7 +27,7 @@ struct StartedCall {
   Communicator* communicator = nullptr;
   CallClass* entry = nullptr;
   std::shared_ptr<PreparedCall> prepared;  // of a persistent call's start; lives on though it is freed
-  std::shared_ptr<LearnedClass> learned;  // what `entry` is a part of, if of any
+  std::shared_ptr<LearnedClass> learned;   // what `entry` is a part of, if of any
   // What was decided, which the program may change meanwhile (unisono_set_algorithm).
   const algorithms::Descriptor* algorithm = nullptr;
   NativeReason left_for = NativeReason::none;  // to the host, before anything was decided

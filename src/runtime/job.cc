@@ -110,18 +110,22 @@ Communicator* Job::find(host::Comm handle) {
   Communicator* c = hit.find(this, handle, generation);
   if (c != nullptr) [[likely]]
     return c;
-  {
-    const std::lock_guard lock(table_mutex_);
-    const auto found = table_.find(key);
-    if (found != table_.end()) c = found->second.get();
-  }
+  c = find_set_up(handle);
   if (c == nullptr) c = set_up(handle, true);
   if (is_learning()) c->regions.enter(c->calls, region_.load(std::memory_order_acquire));
   hit = {this, key, generation, c};
   return c;
 }
 
+void Job::forget_last_hit() {
+  last_hit = {};
+}
+
 Communicator* Job::find_set_up(host::Comm handle) {
+  bool is_ending = false;
+  Communicator* ending = find_ending(handle, &is_ending);
+  if (is_ending) [[unlikely]]
+    return ending;
   const std::lock_guard lock(table_mutex_);
   const auto found = table_.find(static_cast<std::uintptr_t>(handle));
   return found == table_.end() ? nullptr : found->second.get();
@@ -194,6 +198,8 @@ Outcome Job::collective_anew(Communicator& c, const Call& call, int* error) {
     return result;
   };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
+  if (*error != host::success) [[unlikely]]
+    return outcome;  // the error handler may have freed the communicator
   if (entry.kind == CallClass::Kind::native && c.regions.is_constant())
     remember(c, entry, call, arguments, may_exchange);
   return outcome;
@@ -317,7 +323,7 @@ Outcome Job::collective_of_blocks(Communicator& c, const Call& call, int* error)
   CallClass& entry = class_of(c, call, may_exchange, bytes);
   const auto run_it = [&] { return run_blocks(c, entry, call, may_exchange, bytes); };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
-  if (!c.regions.is_constant()) return outcome;
+  if (*error != host::success || !c.regions.is_constant()) return outcome;
   if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
     c.memos[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
   if (entry.kind == CallClass::Kind::fused && c.verify_interval == 0) remember_blocks(c, entry, call, bytes);

@@ -67,6 +67,9 @@ class Job {
   bool make_progress();  // true where a call has ended
   bool shares_cores() const { return cores_[static_cast<std::size_t>(world_rank_)].is_crowded; }
   void end_calls(host::Comm handle);  // waits for those under way on it
+  // Around the host's call that frees a communicator, on one thread.
+  void begin_freeing(host::Comm handle);
+  void end_freeing(host::Comm handle, bool is_freed);
   void forget(host::Comm comm);
   int compare(const Call& call, int host_error);
   // Of this process; they may stand in each other.
@@ -107,16 +110,24 @@ class Job {
   bool leaves_device_memory(bool is_reproducible) const;
   void say_who_decides_order(const Communicator& c, NativeReason reason) const;
   void describe_ground(Communicator& c);
-  static void on_freed(void* token);
-  void drop(std::uint64_t token, bool is_freed);
-  void end_calls(std::uint64_t token);
-  void end_calls(Communicator& c);
   shm::WaitConfig wait_config(bool is_oversubscribed) const;
   void report(const std::vector<std::string>& texts);
 
   // job_peers.cc
   bool steps_aside();
   void watch_peers(Communicator& c);
+
+  // job_end.cc: of a communicator.
+  void watch_end(Communicator& c);
+  void forget_watches();
+  static void on_freed(void* token);
+  void drop(std::uint64_t token, bool is_freed);
+  void end_calls(Communicator& c);
+  Communicator* find_ending(host::Comm handle, bool* is_ending) const;
+  bool keep_ending(std::unique_ptr<Communicator>* c);  // where the host is freeing it now
+  std::unique_ptr<Communicator> take_from_table(host::Comm handle);
+  void bury(std::unique_ptr<Communicator> c, bool is_freed);
+  static void forget_last_hit();  // job.cc
 
   // job_slice.cc
   std::size_t buffer_bytes(std::size_t locals) const;
@@ -329,7 +340,6 @@ class Job {
   // Under the lock, which it gives up.
   Outcome launch(StartedCall* started, const Completion& completion, HostPart** host,
                  std::unique_lock<std::mutex>* lock);
-  int call_error_handler(const Communicator& c, int error);
   void drain(Communicator& c);
   std::optional<std::int64_t> read(StartedCall* started, int* error);
   int prepare(StartedCall* started);
@@ -380,7 +390,7 @@ class Job {
 
   std::mutex table_mutex_;
   std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_;
-  Records records_;  // of communicators that are gone
+  Records records_;                   // of communicators that are gone
   std::set<PreparedCall*> prepared_;  // that have places
   // Held by whoever lets calls go on; guards every communicator's queue.
   std::mutex progress_mutex_;

@@ -87,6 +87,7 @@ Prepared Job::prepare(const Call& call) {
     return Prepared{.host_starts = starts_of_host(call.operation, reason)};
   };
   if (!is_enabled_.load(std::memory_order_relaxed)) return left_for(NativeReason::disabled);
+  if (call.may_outlive) return left_for(NativeReason::of_session);
   NativeReason reason{};
   Communicator* c = come_to_persistent(call.comm, &reason);
   if (c == nullptr) return left_for(reason);
@@ -226,6 +227,11 @@ void Job::leave_place(PersistentPlace& place) {
   say_findings(*place.state);
   if (place.state->id >= 0) identifiers_.release(place.state->id);
   if (place.apart) host_.comm_free(&*place.apart);
+}
+
+bool is_communicator_freed(const PreparedCall& call) {
+  if (call.place == nullptr || call.place->state == nullptr) return true;
+  return call.place->state->is_freed.load(std::memory_order_relaxed);
 }
 
 // Under the table's lock.

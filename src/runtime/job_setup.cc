@@ -15,22 +15,6 @@
 #include "runtime/set_up_aside.h"
 
 namespace unisono::runtime {
-namespace {
-
-// A communicator's free callback may come when the job is over (COMM_WORLD's, in MPI_Finalize), so it carries
-// a number, not an address.
-struct Tokens {
-  std::mutex mutex;
-  std::map<std::uint64_t, Job*> jobs;
-  std::uint64_t next = 1;
-};
-Tokens& tokens() {
-  static Tokens* all = new Tokens;  // never destroyed: callbacks may come after static destructors
-  return *all;
-}
-
-}  // namespace
-
 Job::Job(host::Host& host) : host_(host), identifiers_(Communicator::numbers_within(host.largest_tag())) {
   world_rank_ = host.comm_rank(host.world());
   world_size_ = host.comm_size(host.world());
@@ -185,19 +169,12 @@ Communicator* Job::set_up(host::Comm handle, bool may_wait) {
   }
   const bool is_set_up_aside = !may_wait && c.native_reason == NativeReason::few_calls;
   say_who_decides_order(c, is_set_up_aside ? NativeReason::being_set_up : c.native_reason);
-  {
-    const std::lock_guard lock(tokens().mutex);
-    c.token = tokens().next++;
-    tokens().jobs[c.token] = this;
-  }
+  if (keep_ending(&made)) return &c;
   {
     const std::lock_guard lock(table_mutex_);
     table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
   }
-  if (host_.on_comm_free(handle, &Job::on_freed,
-                         reinterpret_cast<void*>(static_cast<std::uintptr_t>(c.token))) != host::success) {
-    log::warning_once("a communicator's end cannot be watched; its memory is kept until the program ends");
-  }
+  watch_end(c);
   return &c;
 }
 
@@ -234,79 +211,9 @@ std::int64_t Job::early_weight(const Call& call, const Communicator& c) {
   return error == host::success ? 1 + arguments.extent.bytes() / bytes_per_call : 1;
 }
 
-void Job::on_freed(void* token) {
-  // The host calls this, and no exception may pass through it.
-  const auto number = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(token));
-  Job* job = nullptr;
-  {
-    const std::lock_guard lock(tokens().mutex);
-    const auto found = tokens().jobs.find(number);
-    if (found == tokens().jobs.end()) return;
-    job = found->second;
-    tokens().jobs.erase(found);
-  }
-  try {
-    job->drop(number, true);
-  } catch (const PeerLost&) {
-    job->has_lost_peer_ = true;
-  }
-}
-
-// Freeing a communicator is collective: the other ranks' part of the calls under way comes too.
-void Job::end_calls(std::uint64_t token) {
-  Communicator* c = nullptr;
-  {
-    const std::lock_guard lock(table_mutex_);
-    for (const auto& [handle, communicator] : table_) {
-      if (communicator->token == token) c = communicator.get();
-    }
-  }
-  if (c != nullptr) end_calls(*c);
-}
-
-void Job::end_calls(Communicator& c) {
-  end_set_up_aside(c);
-  drain(c);
-}
-
-void Job::forget(host::Comm comm) {
-  std::uint64_t token = 0;
-  {
-    const std::lock_guard lock(table_mutex_);
-    const auto found = table_.find(static_cast<std::uintptr_t>(comm));
-    if (found == table_.end()) return;
-    token = found->second->token;
-  }
-  {
-    const std::lock_guard lock(tokens().mutex);
-    tokens().jobs.erase(token);
-  }
-  drop(token, false);
-}
-
-void Job::drop(std::uint64_t token, bool is_freed) {
-  end_calls(token);
-  std::shared_ptr<PersistentPlace> ordered;  // ends outside of the lock
-  const std::lock_guard lock(table_mutex_);
-  const auto found = std::find_if(table_.begin(), table_.end(),
-                                  [&](const auto& entry) { return entry.second->token == token; });
-  if (found == table_.end()) return;
-  Communicator& c = *found->second;
-  say_findings(c);
-  records_.absorb(c);
-  if (c.id >= 0) identifiers_.release(c.id);
-  ordered = std::move(c.ordered);
-  if (is_freed) mark_freed(c.handle);
-  table_.erase(found);
-  generation_.fetch_add(1, std::memory_order_release);
-}
-
 void Job::finish() {
   if (std::exchange(is_finished_, true)) return;
-  {
-    const std::lock_guard lock(tokens().mutex);
-    std::erase_if(tokens().jobs, [this](const auto& entry) { return entry.second == this; });
-  }
+  forget_watches();
   Communicator* world = has_lost_peer_ ? nullptr : find_set_up(host_.world());
   if (world != nullptr && world->queue != nullptr && world->queue->is_to_settle) settle(*world);
   if (!has_lost_peer_) {

@@ -20,6 +20,7 @@ enum class NativeReason : std::uint8_t {
   being_set_up,
   not_set_up,
   operator_aside,
+  of_session,
   no_place,
   peer_lost,
   device_memory,
@@ -56,6 +57,8 @@ constexpr std::string_view describe(NativeReason reason) {
              "inside a node alone, and not with option 'verify'";
     case NativeReason::operator_aside:
       return "non-blocking calls with an operator that the MPI alone applies, without MPI_THREAD_MULTIPLE";
+    case NativeReason::of_session:
+      return "non-blocking and persistent calls on a session's communicator, which MPI_Finalize does not end";
     case NativeReason::no_place:
       return "persistent calls for which there was no room (option 'pool_bytes'), or no tags";
     case NativeReason::peer_lost:

@@ -85,6 +85,7 @@ std::shared_ptr<HostStarts> Job::starts_of_host(Operation operation, NativeReaso
 
 Outcome Job::start(const Call& call, const Completion& completion, HostPart** host) {
   if (!is_enabled_.load(std::memory_order_relaxed)) return leave(call.operation, NativeReason::disabled);
+  if (call.may_outlive) return leave(call.operation, NativeReason::of_session);
   Communicator* c = find_set_up(call.comm);
   if (c == nullptr) c = set_up(call.comm, false);
   const bool is_not_set_up = c->native_reason == NativeReason::few_calls;
@@ -128,7 +129,7 @@ Outcome Job::launch(StartedCall* started, const Completion& completion, HostPart
     const int error = started->error;
     started->prepared.reset();  // the caller holds it
     lock->unlock();
-    completion.call(completion.context, call_error_handler(*c, error));
+    completion.call(completion.context, error);
     return Outcome::done;
   }
   const bool is_checked = started->check != nullptr;
@@ -325,12 +326,10 @@ bool Job::make_progress() {
 }
 
 void Job::deliver_staged(StartedCall& call) {
-  if (call.call.staging == nullptr || call.error != host::success) return;
-  call.error = call.call.staging->deliver();
-  if (call.error != host::success) call.error = host_.call_error_handler(call.call.comm, call.error);
+  if (call.call.staging != nullptr && call.error == host::success) call.error = call.call.staging->deliver();
 }
 
-// Outside of the lock: error handlers are the program's.
+// Outside of the lock: operators are the program's. Whoever completes the request hears of errors.
 void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   for (const auto& call : *calls) {
     const auto keep = [&](int error) {
@@ -347,7 +346,6 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
       if (call->error == host::success)
         keep(call->transfer ? call->transfer->deliver()
                             : call->work.blocks.deliver(host_, call->work.packed_output));
-      if (call->error != host::success) call->error = call_error_handler(*call->communicator, call->error);
     }
     deliver_staged(*call);
     call->completion.call(call->completion.context, call->error);
@@ -368,18 +366,6 @@ void Job::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   const int ended = static_cast<int>(calls->size());
   if (calls_under_way_.fetch_sub(ended, std::memory_order_release) == ended)
     under_way_s_ += now_s() - under_way_since_s_;
-}
-
-void Job::end_calls(host::Comm handle) {
-  Communicator* c = find_set_up(handle);
-  if (c != nullptr) end_calls(*c);
-  const std::lock_guard lock(table_mutex_);
-  mark_freed(handle);
-}
-
-// A persistent call may outlive the handle: then nobody is there to be told but who waits for the request.
-int Job::call_error_handler(const Communicator& c, int error) {
-  return c.is_freed.load(std::memory_order_relaxed) ? error : host_.call_error_handler(c.handle, error);
 }
 
 void Job::drain(Communicator& c) {

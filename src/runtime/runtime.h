@@ -59,6 +59,7 @@ struct Call {
   Operation operation = Operation::barrier;
   bool is_in_place = false;
   bool is_persistent = false;  // made to be repeated
+  bool may_outlive = false;    // one that does not block, and may go on behind MPI_Finalize
   int root = 0;
   host::Comm comm{};
   const void* send_buffer = nullptr;
@@ -97,6 +98,10 @@ Outcome collective(const Call& call, int* error);
 // outcome is compared the caller fetches what the host has written before compare(), and delivers after it.
 Outcome collective_staged(const Call& call, int* error);
 
+// A blocking call of which the program hears nothing: the host is going to refuse it on this rank, and the
+// others wait for this rank's part where Unisono serves it.
+void take_part(const Call& call);
+
 // What a reduction is known by where its buffers do not count.
 struct Reduced {
   std::size_t count;
@@ -112,7 +117,8 @@ bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced
 void left_to_host(Operation operation, NativeReason reason);
 
 // What is called when a non-blocking call has ended: by start_collective or make_progress, on any thread.
-// `error` is the host's, success where all is well.
+// `error` is the host's, success where all is well; no error handler has been called. Where it comes before
+// start_collective returns, the call has failed at once.
 struct Completion {
   void (*call)(void* context, int error) = nullptr;
   void* context = nullptr;
@@ -160,11 +166,18 @@ Prepared prepare_collective(const Call& call);
 // In its stead where the arguments break MPI's rules on this rank, which leaves the call to the host: then it
 // is the host's on the others too. Collective with those.
 void refuse_persistent(host::Comm comm);
+// Has the program freed the communicator of such a call, so that no error handler is there to be told?
+bool is_communicator_freed(const PreparedCall& call);
 // Starts such a call, as start_collective does. Native: the job is over.
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
                        HostPart** host = nullptr);
 // Waits for the calls under way on a communicator that the program frees, and for its set-up. Collective.
 void end_calls(host::Comm comm);
+// Before and after the host frees a communicator for the program, on one thread: its calls under way end, and
+// until the host has returned it serves that thread's callbacks. Where the host has refused it lives on.
+// Collective.
+void begin_freeing(host::Comm comm);
+void end_freeing(host::Comm comm, bool is_freed);
 // Are calls under way in this process?
 bool has_calls_under_way();
 // Lets all of them go on as far as they can without waiting. True where one has ended. Thread-safe.

@@ -23,9 +23,10 @@ std::string used_of(const Json& rule) {
 
 std::int64_t jobs_of(const Json& rule) {
   const auto found = rule.is_object() ? rule.find("jobs") : rule.end();
-  return found != rule.end() && found->is_number_unsigned() && *found < Range::no_limit
-             ? found->get<std::int64_t>()
-             : 0;
+  if (found == rule.end() || !found->is_number_integer()) return 0;
+  // What does not fit is of no use: it counts as least.
+  const auto jobs = found->get<std::int64_t>();
+  return jobs > 0 && jobs < Range::no_limit ? jobs : 0;
 }
 
 // Two rules are for the same calls where their keys are equal.

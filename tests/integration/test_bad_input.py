@@ -168,7 +168,7 @@ def test_names_of_regions(mpi: Mpi, runner: Runner):
     assert "the program has more than 1000 regions" in result.errors, str(result)
     learned = {entry["region"] for entry in json.loads(report.read_text())["learning"]}
     assert all(len(region.encode()) <= 200 for region in learned)
-    assert len([region for region in learned if region.startswith("xxx")]) in (0, 2), learned
+    assert len([region for region in learned if region.startswith("xxx")]) <= 2, learned
     assert sum(file.stat().st_size for file in cache.rglob("*.json")) < 2 << 20
     assert {file.stat().st_mode & 0o777 for file in cache.rglob("*") if file.is_file()} <= {0o600}
 

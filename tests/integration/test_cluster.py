@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from harness import Cluster, Runner, compile_program
+from harness import Cluster, Runner, compile_program, seed_of_this_run
 from mpis import Layout, Mpi
 
 TIMEOUT = 200
@@ -50,6 +50,26 @@ def test_progress(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, single_cop
     command = [compile_program(cluster_mpi, "progress.c")]
     environment = {"UNISONO_SINGLE_COPY": single_copy}
     result = runner.unisono(cluster_mpi, 4, command, environment, timeout=60, cluster=cluster, layout=layout)
+    assert result.check().output == "OK\n", str(result)
+
+
+# Algorithms with messages for all operations, none of which the rules then leave to the MPI.
+BY_MESSAGES = (
+    "barrier:dissemination,bcast:binomial,reduce:binomial,allreduce:recursive_doubling,gather:binomial,"
+    "scatter:binomial,allgather:bruck,alltoall:pairwise,reduce_scatter_block:pairwise,reduce_scatter:pairwise,"
+    "scan:recursive_doubling,exscan:recursive_doubling,allgatherv:bruck,alltoallv:pairwise,alltoallw:pairwise,"
+    "gatherv:flat,scatterv:flat"
+)
+
+
+@pytest.mark.parametrize("layout", [Layout((1, 1)), Layout((2, 2))], ids=str)
+def test_persistent_calls(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
+    """Each rank starts its requests in an order of its own; those of a node share memory, the others have tags."""
+    command = [compile_program(cluster_mpi, "any_order.c"), seed_of_this_run(), "12", "multiple", "free"]
+    environment = {"UNISONO_ALGORITHM": BY_MESSAGES}
+    result = runner.unisono(
+        cluster_mpi, layout.ranks, command, environment, timeout=TIMEOUT, cluster=cluster, layout=layout
+    )
     assert result.check().output == "OK\n", str(result)
 
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "host/mpi/collectives.h"
+#include "host/mpi/communicators.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/functions.h"
 #include "host/mpi/gpu.h"
@@ -20,6 +21,24 @@ namespace {
 template <class Function>
 UnisonoFunction erase(Function* function) {
   return reinterpret_cast<UnisonoFunction>(function);
+}
+
+// What makes communicators.
+void add_makers(UnisonoFunction* functions) {
+  functions[unisono_slot_Comm_idup_with_info] = erase(comm_idup_with_info);
+  functions[unisono_slot_Comm_create] = erase(comm_create);
+  functions[unisono_slot_Comm_create_group] = erase(comm_create_group);
+  functions[unisono_slot_Comm_split] = erase(comm_split);
+  functions[unisono_slot_Comm_split_type] = erase(comm_split_type);
+  functions[unisono_slot_Cart_create] = erase(cart_create);
+  functions[unisono_slot_Cart_sub] = erase(cart_sub);
+  functions[unisono_slot_Graph_create] = erase(graph_create);
+  functions[unisono_slot_Dist_graph_create] = erase(dist_graph_create);
+  functions[unisono_slot_Dist_graph_create_adjacent] = erase(dist_graph_create_adjacent);
+  functions[unisono_slot_Intercomm_create] = erase(intercomm_create);
+  functions[unisono_slot_Intercomm_merge] = erase(intercomm_merge);
+  functions[unisono_slot_Comm_create_from_group] = erase(comm_create_from_group);
+  functions[unisono_slot_Intercomm_create_from_groups] = erase(intercomm_create_from_groups);
 }
 
 UnisonoAdapter make_adapter() {
@@ -80,6 +99,7 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Comm_set_info] = erase(comm_set_info);
   functions[unisono_slot_Comm_dup_with_info] = erase(comm_dup_with_info);
   functions[unisono_slot_Pcontrol] = erase(pcontrol);
+  add_makers(functions);
   return adapter;
 }
 

@@ -42,22 +42,13 @@ bool are_valid(const void* buffer, const Count* counts, const Displacement<Count
   return buffer != MPI_IN_PLACE && counts != nullptr && places != nullptr;
 }
 
-// Whether input and output share what some hosts refuse to have shared. A side that holds nothing shares
-// nothing, wherever it is: MPI lets it be anywhere, the other side's place too, and the other ranks know
-// nothing of it.
-bool share_buffer(const void* in, const void* out, bool is_side_empty) {
-  return is_rejected_alias(in, out, is_side_empty ? 0 : 1);
-}
-
+// Of this rank's block among uneven ones: see is_rejected_block.
 template <class Count>
-bool share_buffer(const void* in, const Count* in_counts, const void* out, const Count* out_counts,
-                  MPI_Comm comm) {
-  if (!is_rejected_alias(in, out, 1)) return false;
+bool is_rejected_place(const void* own, Count own_count, const void* all, const Count* counts,
+                       const Displacement<Count>* places, MPI_Datatype type, MPI_Comm comm) {
   Place place{};
-  if (!is_intracommunicator(comm) || !find_place(comm, &place)) return true;
-  const auto holds = [](Count count) { return count > 0; };
-  return std::any_of(in_counts, in_counts + place.size, holds) &&
-         std::any_of(out_counts, out_counts + place.size, holds);
+  return rejects_aliases && find_place(comm, &place) && is_intracommunicator(comm) && own_count != 0 &&
+         counts[place.rank] != 0 && is_own_place(own, all, places[place.rank], type);
 }
 
 }  // namespace
@@ -67,6 +58,7 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
                const Displacement<Count>* places, MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
   Form<Tail...> form(std::type_identity<Count>{}, pmpi.allgatherv, CallSite{Operation::allgatherv, comm},
                      tail...);
+  const bool is_one_type = in_type == out_type;
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
   const int peers = form.held_peers(comm);
@@ -79,7 +71,9 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
   runtime::Call call = make_call(Operation::allgatherv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if (!are_valid(out, counts, places) || !is_type(out_type) ||
-      (!call.is_in_place && (!is_valid(in, in_count, in_type) || share_buffer(in, out, in_count == 0)))) {
+      (!call.is_in_place &&
+       (!is_valid(in, in_count, in_type) ||
+        (is_one_type && is_rejected_place(in, in_count, out, counts, places, out_type, comm))))) {
     return form.leave(native);
   }
   if (!call.is_in_place) call.send_blocks = one_block(in, in_count, in_type);
@@ -95,6 +89,7 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
     return run_left(
         UNISONO_HOST_CALL(gatherv, in, in_count, in_type, out, counts, places, out_type, root, comm),
         tail...);
+  const bool is_one_type = in_type == out_type;
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type, [=] { return is_root_here(comm, root); });
   const int peers = form.held_peers_at(comm, root);
@@ -109,7 +104,8 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
   call.is_in_place = at.is_here && in == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type)) ||
       (at.is_here &&
-       (!are_valid(out, counts, places) || !is_type(out_type) || share_buffer(in, out, in_count == 0)))) {
+       (!are_valid(out, counts, places) || !is_type(out_type) ||
+        (is_one_type && is_rejected_place(in, in_count, out, counts, places, out_type, comm))))) {
     return form.leave(native);
   }
   call.root = root;
@@ -127,21 +123,23 @@ int scatterv(const void* in, const Count* counts, const Displacement<Count>* pla
     return run_left(
         UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, comm),
         tail...);
+  const bool is_one_type = in_type == out_type;
   in_type = form.hold(in_type, [=] { return is_root_here(comm, root); });
   out_type = form.hold(out_type, [=] { return out != MPI_IN_PLACE; });
   const int peers = form.held_peers_at(comm, root);
   counts = form.hold_array(counts, peers);
   places = form.hold_array(places, peers);
   const auto host_comm = form.host_comm(comm);
-  const auto native =
-      UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root, host_comm.now());
+  const auto native = UNISONO_HOST_CALL(scatterv, in, counts, places, in_type, out, out_count, out_type, root,
+                                        host_comm.now());
   if (!is_taking() || !is_communicator(comm)) return form.leave(native);
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::scatterv, comm);
   call.is_in_place = at.is_here && out == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(out, out_count, out_type)) ||
       (at.is_here &&
-       (!are_valid(in, counts, places) || !is_type(in_type) || share_buffer(in, out, out_count == 0)))) {
+       (!are_valid(in, counts, places) || !is_type(in_type) ||
+        (is_one_type && is_rejected_place(out, out_count, in, counts, places, in_type, comm))))) {
     return form.leave(native);
   }
   call.root = root;
@@ -160,6 +158,7 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>*
     return run_left(UNISONO_HOST_CALL(alltoallv, in, in_counts, in_places, in_type, out, out_counts,
                                       out_places, out_type, comm),
                     tail...);
+  const bool is_rejected = in_type == out_type && in_counts == out_counts && is_rejected_alias(in, out, 1);
   in_type = form.hold(in_type, [=] { return in != MPI_IN_PLACE; });
   out_type = form.hold(out_type);
   const int peers = form.held_peers(comm);
@@ -175,8 +174,7 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement<Count>*
   runtime::Call call = make_call(Operation::alltoallv, comm);
   call.is_in_place = in == MPI_IN_PLACE;
   if (!are_valid(out, out_counts, out_places) || !is_type(out_type) ||
-      (!call.is_in_place && (!are_valid(in, in_counts, in_places) || !is_type(in_type) ||
-                             share_buffer(in, in_counts, out, out_counts, comm)))) {
+      (!call.is_in_place && (!are_valid(in, in_counts, in_places) || !is_type(in_type) || is_rejected))) {
     return form.leave(native);
   }
   if (!call.is_in_place) call.send_blocks = all_blocks(in, in_counts, in_places, in_type);
@@ -195,6 +193,7 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
     return run_left(UNISONO_HOST_CALL(alltoallw, in, in_counts, in_places, in_types, out, out_counts,
                                       out_places, out_types, comm),
                     tail...);
+  const bool is_rejected = in_types == out_types && in_counts == out_counts && is_rejected_alias(in, out, 1);
   Place place{};
   const bool has_arrays =
       (is_taking() || form.is_holding()) && is_communicator(comm) && is_intracommunicator(comm) &&
@@ -216,7 +215,7 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
   if (!has_arrays || !is_taking()) return form.leave(native);
   runtime::Call call = make_call(Operation::alltoallw, comm);
   call.is_in_place = in == MPI_IN_PLACE;
-  if (!call.is_in_place && share_buffer(in, in_counts, out, out_counts, comm)) return form.leave(native);
+  if (!call.is_in_place && is_rejected) return form.leave(native);
   const auto size = static_cast<std::size_t>(place.size);
   std::vector<Datatype> types(2 * size);
   for (std::size_t i = 0; i < size; ++i) {
@@ -248,7 +247,8 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
   runtime::Call call = make_call(Operation::reduce_scatter, comm);
   call.is_in_place = in == MPI_IN_PLACE || (in == out && !rejects_aliases);
   if (out == MPI_IN_PLACE || counts == nullptr || !is_type(type) || !is_operator(op) ||
-      (!call.is_in_place && is_rejected_alias(in, out, 1))) {
+      (!call.is_in_place && is_rejected_alias(in, out, 1) &&
+       std::any_of(counts, counts + place.size, [](Count count) { return count > 0; }))) {
     return form.leave(native);
   }
   call.op = widen<Op>(op);

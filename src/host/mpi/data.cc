@@ -40,12 +40,6 @@ int MpiHost::type_info(Datatype type, TypeInfo* info) {
 int MpiHost::copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
                              std::size_t to_count, MPI_Datatype to_type) {
   const std::lock_guard<std::mutex> lock(self_mutex_);
-  if (self_comm_ == MPI_COMM_NULL) {
-    const int error = pmpi.Comm_split(MPI_COMM_SELF, 0, 0, &self_comm_);
-    if (error != MPI_SUCCESS) return error;
-    // The lock is held: no handler of the program's may be called.
-    pmpi.Comm_set_errhandler(self_comm_, MPI_ERRORS_RETURN);
-  }
   const Elements source(static_cast<MPI_Count>(from_count), from_type);
   const Elements target(static_cast<MPI_Count>(to_count), to_type);
   if (source.error != MPI_SUCCESS) return source.error;
@@ -68,7 +62,7 @@ int MpiHost::pack(const void* data, std::size_t count, Datatype type, void* pack
     int position = 0;
     error = pmpi.Pack(at(data, done, info), static_cast<int>(length), native(type),
                       static_cast<char*>(packed) + done * info.size_bytes,
-                      static_cast<int>(length * info.size_bytes), &position, MPI_COMM_SELF);
+                      static_cast<int>(length * info.size_bytes), &position, self_comm_);
   }
   return error;
 }
@@ -87,7 +81,7 @@ int MpiHost::unpack(const void* packed, std::size_t packed_bytes, void* data, st
     int position = 0;
     error = pmpi.Unpack(static_cast<const char*>(packed) + done * info.size_bytes,
                         static_cast<int>(length * info.size_bytes), &position, at(data, done, info),
-                        static_cast<int>(length), native(type), MPI_COMM_SELF);
+                        static_cast<int>(length), native(type), self_comm_);
   }
   return error;
 }

@@ -2,6 +2,7 @@
 #include "host/mpi/datatype.h"
 
 #include <mutex>
+#include <utility>
 
 #include "host/mpi/functions.h"
 #include "host/mpi/predefined.h"
@@ -93,6 +94,19 @@ int describe_predefined(PredefinedType* entry, MPI_Datatype type, TypeInfo* info
 
 // --- Derived types: an attribute of the type holds what was found out ---
 
+// The type that the host is freeing for this thread. A delete callback of the program's may use it, but the
+// host takes its attributes apart meanwhile: none can be asked or set.
+thread_local MPI_Datatype ending_type = MPI_DATATYPE_NULL;
+
+MPI_Comm trial_comm = MPI_COMM_NULL;
+
+// As the host itself judges; it reads nothing.
+int try_call_with(MPI_Datatype type) {
+  char nothing = 0;
+  if (trial_comm == MPI_COMM_NULL) return MPI_SUCCESS;
+  return pmpi.Send(&nothing, 1, type, MPI_PROC_NULL, 0, trial_comm);
+}
+
 int copy_no_attribute(MPI_Datatype, int, void*, void*, void*, int* is_copied) {
   *is_copied = 0;
   return MPI_SUCCESS;
@@ -113,7 +127,7 @@ int info_keyval() {
 }
 
 int describe_derived(MPI_Datatype type, TypeInfo* info) {
-  const int keyval = info_keyval();
+  const int keyval = type == ending_type ? MPI_KEYVAL_INVALID : info_keyval();
   // Two threads may use one type at once; freeing it meanwhile would be the program's error.
   const std::lock_guard<std::mutex> lock(describe_mutex);
   if (keyval != MPI_KEYVAL_INVALID) {
@@ -126,7 +140,8 @@ int describe_derived(MPI_Datatype type, TypeInfo* info) {
       return MPI_SUCCESS;
     }
   }
-  int error = measure(type, info);
+  int error = try_call_with(type);
+  if (error == MPI_SUCCESS) error = measure(type, info);
   if (error != MPI_SUCCESS) return error;
   info->element = ElementType::derived;
   if (info->is_contiguous) {
@@ -142,6 +157,14 @@ int describe_derived(MPI_Datatype type, TypeInfo* info) {
 
 }  // namespace
 
+int end_type(MPI_Datatype* type) {
+  if (type == nullptr) return pmpi.Type_free(type);
+  const MPI_Datatype outer = std::exchange(ending_type, *type);
+  const int error = pmpi.Type_free(type);
+  ending_type = outer;
+  return error;
+}
+
 void load_predefined() {
 #define UNISONO_ADD(name, kind) add_predefined(widen<std::uintptr_t>(UNISONO_TYPE_HANDLE(name)), Kind::kind);
   UNISONO_TYPES(UNISONO_ADD)
@@ -150,6 +173,13 @@ void load_predefined() {
 
 PredefinedType* find_predefined(MPI_Datatype type) {
   return find_handle(widen<std::uintptr_t>(type));
+void try_types_on(MPI_Comm comm) {
+  trial_comm = comm;
+}
+
+bool may_be_at_bottom(MPI_Datatype type) {
+  TypeInfo info;
+  return !is_predefined(type) && (describe(type, &info) != MPI_SUCCESS || info.true_lower_bound_bytes != 0);
 }
 
 bool is_predefined(MPI_Datatype type) {

@@ -46,13 +46,22 @@ void load_predefined();
 bool is_predefined(MPI_Datatype type);
 // Null where it is not.
 PredefinedType* find_predefined(MPI_Datatype type);
+// Has it absolute addresses, so that a buffer may be MPI_BOTTOM?
+bool may_be_at_bottom(MPI_Datatype type);
 // Has the program made the operator?
 bool is_user_defined(MPI_Op op);
 
+// Where a call with a type can be tried: a communicator of ours, on which errors return. Null at the end.
+void try_types_on(MPI_Comm comm);
+
+// What the host would not take in a call, an uncommitted type, is an error, which no handler hears of.
 // Predefined types come from a table, derived ones carry what was found out as an attribute: both are fast
 // after the first time, and a derived type's entry goes with the type, so that a reused handle never finds
 // another type's layout.
 int describe(MPI_Datatype type, TypeInfo* info);
+
+// The wrapper of MPI_Type_free.
+int end_type(MPI_Datatype* type);
 
 // Sizes and bounds alone; is_contiguous says that they allow the type to be contiguous (for a predefined
 // type: that it is).

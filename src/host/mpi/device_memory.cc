@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/functions.h"
+#include "host/mpi/life.h"
 #include "host/mpi/place.h"
 
 namespace unisono::host::mpi {
@@ -310,7 +311,12 @@ std::unique_ptr<StagedCall> stage(const Call& call) {
 int run_staged(StagedCall& staged, const std::function<int()>& native_call) {
   int result = MPI_SUCCESS;
   const Call& call = staged.call();
-  switch (runtime::collective_staged(call, &result)) {
+  runtime::Outcome outcome = runtime::Outcome::native;
+  {
+    const Nested nested;
+    outcome = runtime::collective_staged(call, &result);
+  }
+  switch (outcome) {
     case runtime::Outcome::done:
       return result;
     case runtime::Outcome::native_timed: {
@@ -321,6 +327,7 @@ int run_staged(StagedCall& staged, const std::function<int()>& native_call) {
     }
     case runtime::Outcome::compared: {
       const int error = native_call();
+      const Nested nested;
       const int fetched = staged.fetch_written();
       result = runtime::compare(call, error != MPI_SUCCESS ? error : fetched);
       const int delivered = staged.deliver();

@@ -47,6 +47,9 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
 #undef UNISONO_FIND
   find(mpi_library, "PMPI_Type_get_envelope_c", &found.Type_get_envelope_c);
   find(mpi_library, "PMPI_Type_get_contents_c", &found.Type_get_contents_c);
+  find(mpi_library, "PMPI_Comm_idup_with_info", &found.Comm_idup_with_info);
+  find(mpi_library, "PMPI_Comm_create_from_group", &found.Comm_create_from_group);
+  find(mpi_library, "PMPI_Intercomm_create_from_groups", &found.Intercomm_create_from_groups);
   find(mpi_library, "PMPI_Request_get_status_any", &found.Request_get_status_any);
   find(mpi_library, "PMPI_Request_get_status_all", &found.Request_get_status_all);
   find(mpi_library, "PMPI_Request_get_status_some", &found.Request_get_status_some);

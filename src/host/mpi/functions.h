@@ -28,15 +28,17 @@ namespace unisono::host::mpi {
   X(Init) X(Init_thread) X(Finalize) X(Query_thread) X(Get_library_version) X(Abort) X(Comm_remote_size) \
   X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_split) X(Comm_free) X(Comm_disconnect) X(Comm_group) \
   X(Comm_get_name) X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) \
-  X(Comm_get_errhandler) X(Errhandler_free) X(Comm_get_attr) X(Comm_set_info) X(Comm_dup_with_info) X(Info_get) X(Group_translate_ranks) X(Group_free) X(Isend) X(Irecv) X(Send) X(Recv_init) \
+  X(Comm_get_errhandler) X(Errhandler_free) X(Comm_get_attr) X(Comm_delete_attr) X(Comm_idup) X(Comm_set_info) X(Comm_dup_with_info) X(Comm_create) \
+  X(Comm_create_group) X(Comm_split_type) X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) \
+  X(Dist_graph_create_adjacent) X(Intercomm_create) X(Intercomm_merge) X(Info_get) X(Group_translate_ranks) X(Group_free) X(Isend) X(Irecv) X(Send) X(Recv_init) \
   X(Start) X(Startall) X(Sendrecv) X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \
   X(Request_get_status) X(Request_free) X(Cancel) X(Grequest_start) X(Grequest_complete) X(Status_set_elements) \
   X(Status_set_cancelled) X(Iprobe) X(Type_size_x) X(Type_get_extent_x) X(Type_get_true_extent_x) \
   X(Type_get_envelope) X(Type_get_contents) X(Type_create_hindexed) X(Type_commit) X(Type_free) \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr) X(Pack) X(Unpack) X(Op_commutative) X(Op_free) \
   X(Reduce_local) X(Win_test) X(Pcontrol) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
-  X(Dist_graph_neighbors_count) X(Cart_get) X(Cart_create) X(Graphdims_get) X(Graph_get) X(Graph_create) \
-  X(Dist_graph_neighbors) X(Dist_graph_create_adjacent)
+  X(Dist_graph_neighbors_count) X(Cart_get) X(Graphdims_get) X(Graph_get) \
+  X(Dist_graph_neighbors)
 // clang-format on
 
 // The type of a function with more arguments behind its own.
@@ -104,10 +106,14 @@ struct Functions {
   const bool* is_fault_tolerant = nullptr;
 
   void* library = nullptr;  // dlopen's handle of the host, for what few hosts have
-  // Null where the host has none. Those of a request's status are of MPI 4.1.
+  // Null where the host has none. Those of a request's status are of MPI 4.1, those of communicators of 4.0.
   int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*) = nullptr;
   int (*Type_get_contents_c)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*, MPI_Aint*,
                              MPI_Count*, MPI_Datatype*) = nullptr;
+  int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm*, MPI_Request*) = nullptr;
+  int (*Comm_create_from_group)(MPI_Group, const char*, MPI_Info, MPI_Errhandler, MPI_Comm*) = nullptr;
+  int (*Intercomm_create_from_groups)(MPI_Group, int, MPI_Group, int, const char*, MPI_Info, MPI_Errhandler,
+                                      MPI_Comm*) = nullptr;
   int (*Request_get_status_any)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
   int (*Request_get_status_all)(int, const MPI_Request*, int*, MPI_Status*) = nullptr;
   int (*Request_get_status_some)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;

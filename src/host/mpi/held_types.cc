@@ -57,13 +57,13 @@ void HeldTypes::release() {
     }
     for (; frees > 0; --frees) {
       MPI_Datatype freed = type;
-      pmpi.Type_free(&freed);
+      end_type(&freed);
     }
   }
 }
 
 int type_free(MPI_Datatype* type) {
-  if (held_count.load(std::memory_order_acquire) == 0 || type == nullptr) return pmpi.Type_free(type);
+  if (held_count.load(std::memory_order_acquire) == 0 || type == nullptr) return end_type(type);
   const auto handle = widen<std::uintptr_t>(*type);
   const auto is_held = [handle] {
     const std::lock_guard lock(mutex);
@@ -76,7 +76,7 @@ int type_free(MPI_Datatype* type) {
     ++found->second.frees;
     return true;
   };
-  if (!is_held() || !may_be_freed(*type) || !leave_to_calls()) return pmpi.Type_free(type);
+  if (!is_held() || !may_be_freed(*type) || !leave_to_calls()) return end_type(type);
   *type = MPI_DATATYPE_NULL;
   return MPI_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "host/mpi/communicators.h"
 #include "host/mpi/functions.h"
 #include "host/mpi/life.h"
 #include "runtime/runtime.h"
@@ -91,6 +92,10 @@ bool look_up(MPI_Comm comm, Hints* hints) {
   void* value = nullptr;
   int is_set = 0;
   if (keyval == MPI_KEYVAL_INVALID) return false;
+  if (const Ending* ending = find_ending(comm); ending != nullptr) {
+    *hints = Hints::of(ending->hint.value);
+    return ending->hint.is_there;
+  }
   if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return false;
   if (is_set != 0) *hints = Hints::of(value);
   return is_set != 0;
@@ -142,13 +147,39 @@ int comm_set_info(MPI_Comm comm, MPI_Info info) {
   return result;
 }
 
-int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created) {
-  const int result = pmpi.Comm_dup_with_info(comm, info, created);
-  if (result != MPI_SUCCESS || nesting != 0) return result;
+KeptHint take_hint(MPI_Comm comm) {
+  KeptHint kept;
+  Hints hints;
+  kept.is_there = look_up(comm, &hints);
+  kept.value = hints.value();
+  if (kept.is_there) pmpi.Comm_delete_attr(comm, keyval);
+  return kept;
+}
+
+void restore_hint(MPI_Comm comm, KeptHint kept) {
+  if (!kept.is_there || has_hints(comm)) return;
+  pmpi.Comm_set_attr(comm, keyval, kept.value);
+}
+
+int give_hints(int result, MPI_Info info, const MPI_Comm* created, bool is_always_marked) {
+  if (result != MPI_SUCCESS || nesting != 0 || *created == MPI_COMM_NULL) return result;
   const Nested nested;
-  // The new communicator has the hints that are given, and no others.
-  keep_hints(*created, read_hints(info));
+  const Hints hints = read_hints(info);
+  const bool says_something = hints.reproducible != Hint::none || hints.ordered_persistent != Hint::none;
+  if (is_always_marked || says_something) keep_hints(*created, hints);
   return result;
+}
+
+int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created) {
+  return give_hints(pmpi.Comm_dup_with_info(comm, info, created), info, created, true);
+}
+
+// The hosts know the new communicator at once, as far as attributes go.
+int comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created, MPI_Request* request) {
+  const int result = pmpi.Comm_idup_with_info != nullptr
+                         ? pmpi.Comm_idup_with_info(comm, info, created, request)
+                         : pmpi.Comm_idup(comm, created, request);
+  return give_hints(result, info, created, true);
 }
 
 }  // namespace unisono::host::mpi

@@ -17,7 +17,21 @@ bool has_ordered_persistent(MPI_Comm comm);
 // collective.
 bool has_hints(MPI_Comm comm);
 
-// The wrappers of MPI_Comm_set_info and MPI_Comm_dup_with_info.
+// What a communicator has of hints, while its attributes cannot be asked, and back where they are gone.
+struct KeptHint {
+  bool is_there = false;
+  void* value = nullptr;
+};
+KeptHint take_hint(MPI_Comm comm);
+void restore_hint(MPI_Comm comm, KeptHint kept);
+
+// Behind a call that made `*created`, with what it returned: gives the communicator the hints in `info`, and
+// no others. `is_always_marked`: as one that was given hints, also where there is none that we know. Ranks
+// may give other keys than each other, so elsewhere only our own key does so.
+int give_hints(int result, MPI_Info info, const MPI_Comm* created, bool is_always_marked = false);
+
+// The wrappers of the functions that do nothing else with an info object.
+int comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created, MPI_Request* request);
 int comm_set_info(MPI_Comm comm, MPI_Info info);
 int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/mpi/life.h"
 
-#include <cstdarg>
 #include <string>
 
+#include "host/mpi/communicators.h"
 #include "host/mpi/hints.h"
 #include "host/mpi/operators.h"
 #include "host/mpi/place.h"
@@ -61,6 +61,7 @@ void begin() {
   host_below.begin();
   begin_places();
   begin_hints();
+  begin_communicators();
   watch_self();
   runtime::start(host_below);
   if (!is_enabled_by_program) runtime::set_enabled(false);
@@ -135,13 +136,12 @@ void region_end() {
   if (is_open) runtime::end_region();
 }
 
-int pcontrol(int level, ...) {
+int pcontrol(int level, void* i1, void* i2, void* i3, void* i4, void* i5, double f0, double f1, double f2,
+             double f3, double f4, double f5, double f6, double f7, void* s0, void* s1, void* s2, void* s3,
+             void* s4, void* s5, void* s6, void* s7) {
   constexpr int most_numbered = 100;
   if (level == UNISONO_PCONTROL_BEGIN) {
-    std::va_list arguments;
-    va_start(arguments, level);
-    const char* name = va_arg(arguments, const char*);
-    va_end(arguments);
+    const auto* name = static_cast<const char*>(i1);
     if (name != nullptr) region_begin(name);
     return MPI_SUCCESS;
   }
@@ -153,7 +153,8 @@ int pcontrol(int level, ...) {
     region_begin(std::to_string(level - UNISONO_PCONTROL_NUMBERED).c_str());
     return MPI_SUCCESS;
   }
-  return pmpi.Pcontrol(level);
+  return pmpi.Pcontrol(level, i1, i2, i3, i4, i5, f0, f1, f2, f3, f4, f5, f6, f7, s0, s1, s2, s3, s4, s5, s6,
+                       s7);
 }
 
 }  // namespace unisono::host::mpi

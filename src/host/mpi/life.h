@@ -9,9 +9,9 @@
 
 namespace unisono::host::mpi {
 
-// Calls that reach us while this thread is inside one of ours are the host's own (it calls MPI_ names itself)
-// or the program's from inside an error handler: the host serves them. The adapter is opened late, and the
-// model must cost no call.
+// Calls that reach us while this thread does work of ours are the host's own (it calls MPI_ names itself):
+// the host serves them. What the host does for the program is not among it: error handlers run there, whose
+// calls are the program's like any other. The adapter is opened late, and the model must cost no call.
 extern __thread int nesting __attribute__((tls_model("initial-exec")));
 
 class Nested {
@@ -20,6 +20,18 @@ class Nested {
   ~Nested() { --nesting; }
   Nested(const Nested&) = delete;
   Nested& operator=(const Nested&) = delete;
+};
+
+// In between: functions of the program are called. Where one leaves by longjmp all work of ours is left.
+class Outside {
+ public:
+  Outside() : before_(nesting) { nesting = 0; }
+  ~Outside() { nesting = before_; }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  int before_;
 };
 
 // Started, not finished, and enabled.
@@ -48,6 +60,10 @@ double operation_time(const void* comm, const char* what, long long bytes, int b
 void region_begin(const char* name);
 void region_end();
 // The wrapper of MPI_Pcontrol: some levels are regions.
-int pcontrol(int level, ...);
+// Further arguments are the host's, or a tool's below: their number and types are not known here, so all
+// places in which calling conventions pass some are handed on.
+int pcontrol(int level, void* i1, void* i2, void* i3, void* i4, void* i5, double f0, double f1, double f2,
+             double f3, double f4, double f5, double f6, double f7, void* s0, void* s1, void* s2, void* s3,
+             void* s4, void* s5, void* s6, void* s7);
 
 }  // namespace unisono::host::mpi

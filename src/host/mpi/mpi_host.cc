@@ -9,6 +9,8 @@
 #include "host/mpi/gpu.h"
 #include "host/mpi/hints.h"
 #include "host/mpi/large.h"
+#include "host/mpi/life.h"
+#include "host/mpi/place.h"
 #include "runtime/crash_site.h"
 
 namespace unisono::host::mpi {
@@ -20,6 +22,8 @@ struct FreeCallback {
   void* state;
   std::unique_ptr<FreeCallback> next;
 };
+
+int free_keyval = MPI_KEYVAL_INVALID;
 
 int copy_no_attribute(MPI_Comm, int, void*, void*, void*, int* is_copied) {
   *is_copied = 0;
@@ -83,9 +87,14 @@ void MpiHost::begin() {
   int is_set = 0;
   const int error = pmpi.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_set);
   if (error == MPI_SUCCESS && is_set != 0) largest_tag_ = *largest;
+  // Errors of what is done for the program's calls are raised where it made them, not here.
+  if (pmpi.Comm_split(MPI_COMM_SELF, 0, 0, &self_comm_) != MPI_SUCCESS) return;
+  pmpi.Comm_set_errhandler(self_comm_, MPI_ERRORS_RETURN);
+  try_types_on(self_comm_);
 }
 
 void MpiHost::end() {
+  try_types_on(MPI_COMM_NULL);
   if (self_comm_ != MPI_COMM_NULL) pmpi.Comm_free(&self_comm_);
 }
 
@@ -150,13 +159,13 @@ int MpiHost::translate_ranks(Comm from, Comm to, std::vector<int>* ranks) {
 }
 
 int MpiHost::on_comm_free(Comm comm, void (*callback)(void*), void* state) {
-  if (free_keyval_ == MPI_KEYVAL_INVALID) {
-    const int error = pmpi.Comm_create_keyval(copy_no_attribute, run_free_callbacks, &free_keyval_, nullptr);
+  if (free_keyval == MPI_KEYVAL_INVALID) {
+    const int error = pmpi.Comm_create_keyval(copy_no_attribute, run_free_callbacks, &free_keyval, nullptr);
     if (error != MPI_SUCCESS) return error;
   }
   void* value = nullptr;
   int is_set = 0;
-  int error = pmpi.Comm_get_attr(native(comm), free_keyval_, static_cast<void*>(&value), &is_set);
+  int error = pmpi.Comm_get_attr(native(comm), free_keyval, static_cast<void*>(&value), &is_set);
   if (error != MPI_SUCCESS) return error;
   auto entry = std::make_unique<FreeCallback>(FreeCallback{callback, state, nullptr});
   if (is_set != 0) {
@@ -166,9 +175,13 @@ int MpiHost::on_comm_free(Comm comm, void (*callback)(void*), void* state) {
     first->next = std::move(entry);
     return MPI_SUCCESS;
   }
-  error = pmpi.Comm_set_attr(native(comm), free_keyval_, entry.get());
+  error = pmpi.Comm_set_attr(native(comm), free_keyval, entry.get());
   if (error == MPI_SUCCESS) static_cast<void>(entry.release());
   return error;
+}
+
+void detach_free_callbacks(MPI_Comm comm) {
+  delete_attribute(comm, free_keyval);
 }
 
 std::string MpiHost::comm_name(Comm comm) {
@@ -226,6 +239,7 @@ int MpiHost::barrier(Comm comm) {
 }
 
 int MpiHost::call_error_handler(Comm comm, int error_code) {
+  const Outside outside;  // what the handler calls is the program's, and it may never return
   pmpi.Comm_call_errhandler(native(comm), error_code);
   return error_code;
 }

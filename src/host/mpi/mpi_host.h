@@ -77,12 +77,15 @@ class MpiHost final : public Host {
   std::string family_name_ = family;
   bool is_thread_multiple_ = false;
   int largest_tag_ = 32767;
-  int free_keyval_ = MPI_KEYVAL_INVALID;
   // A communicator over the world that no program knows: where progress() polls.
   MPI_Comm progress_comm_ = MPI_COMM_NULL;
   std::mutex self_mutex_;
   MPI_Comm self_comm_ = MPI_COMM_NULL;
 };
+
+// Before the host frees a communicator for the program: takes away what on_comm_free has attached. (Of the
+// callbacks' errors some hosts return the last one alone: none of ours may come behind the program's.)
+void detach_free_callbacks(MPI_Comm comm);
 
 // "Open MPI 5.0.11" out of what MPI_Get_library_version says.
 std::string short_library_name(const std::string& version);

@@ -50,7 +50,7 @@ int leave(Persistently* form, const Functions& of, MPI_Comm comm, Arguments... a
   return form->run_by_host(
       [&of, host_comm, arguments...](auto... more) {
         return host_function<int>(of, arguments..., host_comm.now(), more...)(arguments..., host_comm.now(),
-                                                                             more...);
+                                                                              more...);
       },
       true);
 }
@@ -106,8 +106,8 @@ int neighbor_alltoallv_init(const void* in, const int* in_counts, const int* in_
   in_places = form.hold_array(in_places, neighbors.out);
   out_counts = form.hold_array(out_counts, neighbors.in);
   out_places = form.hold_array(out_places, neighbors.in);
-  return leave(&form, pmpi.neighbor_alltoallv, comm, in, in_counts, in_places, in_type, out, out_counts, out_places,
-               out_type);
+  return leave(&form, pmpi.neighbor_alltoallv, comm, in, in_counts, in_places, in_type, out, out_counts,
+               out_places, out_type);
 }
 
 int neighbor_alltoallw_init(const void* in, const int* in_counts, const MPI_Aint* in_places,

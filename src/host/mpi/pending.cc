@@ -2,15 +2,16 @@
 // From a call that does not block to its request. See requests.h.
 #include "host/mpi/pending.h"
 
-#include <algorithm>
 #include <atomic>
-#include <iterator>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "host/mpi/communicators.h"
 #include "host/mpi/datatype.h"
+#include "host/mpi/failures.h"
 #include "host/mpi/host_part.h"
 #include "host/mpi/private_comm.h"
 #include "host/mpi/requests.h"
@@ -26,9 +27,11 @@ struct Pending {
   std::atomic<std::uint8_t> state{neither};
   std::atomic<int> users{0};
   MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
   HeldTypes held_types;
   std::vector<Datatype> held_lists;
   std::unique_ptr<StagedCall> staged;  // where the call works on copies
+  Failure failure;
 };
 
 std::mutex spare_mutex;
@@ -51,12 +54,15 @@ Pending* take_pending() {
 
 void drop_user(Pending* pending) {
   if (pending->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  drop_failure(&pending->failure);
   const std::lock_guard lock(spare_mutex);
   spare.push_back(pending);
 }
 
 // The program waits for no message: such a status says nothing.
-int query(void*, MPI_Status* status) {
+int query(void* state, MPI_Status* status) {
+  auto* pending = static_cast<Pending*>(state);
+  tell_failure(pending->request, pending->failure);
   pmpi.Status_set_elements(status, MPI_BYTE, 0);
   pmpi.Status_set_cancelled(status, 0);
   status->MPI_SOURCE = MPI_UNDEFINED;
@@ -74,8 +80,9 @@ int refuse_cancel(void*, int) {
   return MPI_SUCCESS;
 }
 
-void call_has_ended(void* context, int) {
+void call_has_ended(void* context, int error) {
   auto* pending = static_cast<Pending*>(context);
+  note_failure(&pending->failure, pending->comm, error);
   pending->staged.reset();
   pending->held_types.release();
   const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
@@ -131,8 +138,16 @@ struct HostCall {
 };
 
 std::mutex host_call_mutex;
-std::vector<HostCall> host_calls;
+std::deque<HostCall> host_calls;
 std::atomic<int> host_call_count{0};
+
+bool take_host_call(HostCall* call) {
+  const std::lock_guard lock(host_call_mutex);
+  if (host_calls.empty()) return false;
+  *call = std::move(host_calls.front());
+  host_calls.pop_front();
+  return true;
+}
 
 void look_after(HostCall call) {
   const std::lock_guard lock(host_call_mutex);
@@ -148,35 +163,41 @@ bool has_host_calls() {
 
 bool look_at_host_calls() {
   if (!has_host_calls()) return false;
-  // Who takes them looks at them alone. The host may call operators and error handlers of the program
-  // meanwhile, so the lock is not held.
-  std::vector<HostCall> taken;
+  std::size_t to_look_at = 0;
   {
     const std::lock_guard lock(host_call_mutex);
-    taken.swap(host_calls);
+    to_look_at = host_calls.size();
   }
-  std::vector<std::pair<HostCall, int>> over;
-  std::erase_if(taken, [&](HostCall& call) {
-    int flag = 0;
-    const int error = pmpi.Test(&call.request, &flag, MPI_STATUS_IGNORE);
-    if (error == MPI_SUCCESS && flag == 0) return false;
-    over.emplace_back(std::move(call), error);
+  bool has_ended = false;
+  // One at a time, without the lock: the program's error handler may run, and may never return.
+  for (HostCall call; to_look_at-- > 0 && take_host_call(&call);) {
+    int flag = 0, error = MPI_SUCCESS;
+    {
+      const Outside outside;
+      error = pmpi.Test(&call.request, &flag, MPI_STATUS_IGNORE);
+    }
+    if (error == MPI_SUCCESS && flag == 0) {
+      const std::lock_guard lock(host_call_mutex);
+      host_calls.push_back(std::move(call));
+      continue;
+    }
+    has_ended = true;
     host_call_count.fetch_sub(1, std::memory_order_release);
-    return true;
-  });
-  {
-    const std::lock_guard lock(host_call_mutex);
-    std::ranges::move(taken, std::back_inserter(host_calls));
+    const HandledErrors handled;
+    call.completion.call(call.completion.context, error);
   }
-  for (auto& [call, error] : over) call.completion.call(call.completion.context, error);
-  return !over.empty();
+  return has_ended;
 }
 
 namespace {
 
 // Is the call the runtime's? *error: of the host's part, where it is to make one.
 bool is_taken(runtime::Outcome outcome, runtime::HostPart* host, int* error) {
-  *error = outcome == runtime::Outcome::compared ? start_host_part(host) : MPI_SUCCESS;
+  *error = MPI_SUCCESS;
+  if (outcome == runtime::Outcome::compared) {
+    const Outside outside;
+    *error = start_host_part(host);
+  }
   return outcome == runtime::Outcome::done || outcome == runtime::Outcome::compared;
 }
 
@@ -198,7 +219,9 @@ bool start_taken(const PersistentCall& call, const runtime::Completion& completi
 bool start_request(const runtime::Call& call, MPI_Request* request, int* error) {
   const Nested nested;
   Pending* pending = take_pending();
+  pending->comm = mpi::native(call.comm);
   runtime::Call held = call;
+  held.may_outlive = is_of_session(mpi::native(call.comm));
   *error = hold_types(&held, pending);
   if (*error == MPI_SUCCESS) {
     pending->staged = stage_if_needed(held);
@@ -213,7 +236,11 @@ bool start_request(const runtime::Call& call, MPI_Request* request, int* error) 
     drop_user(pending);
     return false;  // the host's error handlers speak
   }
-  if (*error == MPI_SUCCESS) {
+  const bool has_ended = pending->state.load(std::memory_order_acquire) == Pending::has_ended;
+  if (has_ended && pending->failure.error != MPI_SUCCESS) {
+    *error = raise(pending->failure);  // as where the host refuses the call
+    drop_user(pending);
+  } else if (*error == MPI_SUCCESS) {
     *error = make_request(pending, request);
   } else {
     drop_user(pending);  // there is no request; Unisono's part goes on
@@ -226,6 +253,7 @@ int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* r
   const int error = start(&call.request);
   if (error != MPI_SUCCESS) return error;
   Pending* pending = take_pending();
+  pending->comm = MPI_COMM_SELF;  // where an error is, the host's handler has been called
   call.kept = std::move(kept);
   call.completion = {call_has_ended, pending};
   look_after(std::move(call));
@@ -241,6 +269,7 @@ struct Persistent {
   MPI_Request request = MPI_REQUEST_NULL;
   int tag = 0;
   std::atomic<int> users{1};  // the request, and the call while it is under way
+  Failure failure;
 };
 
 std::mutex persistent_mutex;
@@ -275,6 +304,7 @@ void give_back_tag(int tag) {
 int drop_user(Persistent* call) {
   if (call->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
   const Nested nested;
+  drop_failure(&call->failure);
   pmpi.Wait(&call->request, MPI_STATUS_IGNORE);
   const int error = pmpi.Request_free(&call->request);
   give_back_tag(call->tag);
@@ -282,8 +312,11 @@ int drop_user(Persistent* call) {
   return error;
 }
 
-void persistent_has_ended(void* context, int) {
+void persistent_has_ended(void* context, int error) {
   auto* call = static_cast<Persistent*>(context);
+  const PersistentCall& made = *call->made;
+  const bool is_freed = made.prepared != nullptr && runtime::is_communicator_freed(*made.prepared);
+  note_failure(&call->failure, is_freed ? MPI_COMM_NULL : made.comm, error);
   pmpi.Send(nullptr, 0, MPI_BYTE, 0, call->tag, private_self);
   drop_user(call);
 }
@@ -301,9 +334,12 @@ int start_persistent(Persistent* call) {
   }
   HostCall host_call;
   call->made->count_start();
-  error = call->made->start(&host_call.request);
+  {
+    const Outside outside;
+    error = call->made->start(&host_call.request);
+  }
   if (error != MPI_SUCCESS) {
-    persistent_has_ended(call, error);
+    persistent_has_ended(call, MPI_SUCCESS);
     return error;
   }
   host_call.completion = completion;
@@ -312,6 +348,11 @@ int start_persistent(Persistent* call) {
 }
 
 }  // namespace
+
+Failure* failure_of_persistent(MPI_Request request) {
+  Persistent* call = find_persistent(request);
+  return call == nullptr ? nullptr : &call->failure;
+}
 
 // Ranks come here at different times. MPI_Comm_free is collective, but MPIs make it local, as MPI expects.
 PersistentCall::~PersistentCall() {

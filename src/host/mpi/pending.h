@@ -2,6 +2,8 @@
 // Calls of which the host does not know, or whose end it does not tell: what requests.cc looks after.
 #pragma once
 
+#include "host/mpi/failures.h"
+
 namespace unisono::host::mpi {
 
 // The host's own collectives that stand behind a request of ours.
@@ -11,5 +13,7 @@ bool look_at_host_calls();
 
 bool has_persistent_calls();
 void end_persistent_calls();
+// Of a persistent request of ours; null: it is none.
+Failure* failure_of_persistent(MPI_Request request);
 
 }  // namespace unisono::host::mpi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/mpi/place.h"
 
+#include "host/mpi/communicators.h"
 #include "host/mpi/functions.h"
 
 namespace unisono::host::mpi {
@@ -26,7 +27,7 @@ int note_freed(MPI_Comm, int, void*, void*) {
 bool is_watched(MPI_Comm comm) {
   void* value = nullptr;
   int is_set = 0;
-  if (keyval == MPI_KEYVAL_INVALID) return false;
+  if (keyval == MPI_KEYVAL_INVALID || find_ending(comm) != nullptr) return false;
   if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return false;
   return is_set != 0 || pmpi.Comm_set_attr(comm, keyval, nullptr) == MPI_SUCCESS;
 }
@@ -37,6 +38,18 @@ void begin_places() {
   if (pmpi.Comm_create_keyval(copy_no_attribute, note_freed, &keyval, nullptr) != MPI_SUCCESS) {
     keyval = MPI_KEYVAL_INVALID;
   }
+}
+
+void delete_attribute(MPI_Comm comm, int of) {
+  void* value = nullptr;
+  int is_set = 0;
+  if (of == MPI_KEYVAL_INVALID) return;
+  if (pmpi.Comm_get_attr(comm, of, static_cast<void*>(&value), &is_set) == MPI_SUCCESS && is_set != 0)
+    pmpi.Comm_delete_attr(comm, of);
+}
+
+void detach_place(MPI_Comm comm) {
+  delete_attribute(comm, keyval);
 }
 
 bool ask_place(MPI_Comm comm, RememberedPlace* remembered) {

@@ -29,6 +29,12 @@ struct RememberedPlace {
 inline constexpr std::size_t remembered_places = 8;
 extern __thread RememberedPlace places[remembered_places] __attribute__((tls_model("initial-exec")));
 
+// Before the host frees a communicator for the program.
+void detach_place(MPI_Comm comm);
+
+// Deletes an attribute of ours, where it is set.
+void delete_attribute(MPI_Comm comm, int keyval);
+
 // Asks the host, and remembers. False where the host reports an error.
 bool ask_place(MPI_Comm comm, RememberedPlace* remembered);
 

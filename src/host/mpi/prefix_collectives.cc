@@ -33,7 +33,7 @@ int run_reduction(Form<Tail...>* form, Operation operation, const Reduction<Coun
   call.is_in_place = r.in == MPI_IN_PLACE || (r.in == r.out && !rejects_aliases);
   if (!is_operator(r.op) || !is_valid(r.count, r.type)) return form->leave(native);
   if (!call.is_in_place && !is_valid(r.in, r.count, r.type)) return form->leave(native);
-  if (!call.is_in_place && has_result && is_rejected_alias(r.in, r.out, r.count)) return form->leave(native);
+  if (!call.is_in_place && is_rejected_alias(r.in, r.out, r.count)) return form->leave(native);
   if ((call.is_in_place || has_result) && !is_valid(static_cast<const void*>(r.out), r.count, r.type)) {
     return form->leave(native);
   }

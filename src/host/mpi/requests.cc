@@ -3,9 +3,11 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "host/mpi/datatype.h"
 #include "host/mpi/pending.h"
@@ -13,9 +15,10 @@
 namespace unisono::host::mpi {
 namespace {
 
-// Has this process calls under way that stand still while the host waits?
+// Has this process calls under way that stand still while the host waits, or that have failed without the
+// host's knowing?
 bool must_carry_on() {
-  return nesting == 0 && (runtime::has_calls_under_way() || has_host_calls());
+  return nesting == 0 && (runtime::has_calls_under_way() || has_host_calls() || has_failures());
 }
 
 bool carry_on_all() {
@@ -54,21 +57,65 @@ void free_ops() {
   freed_ops.clear();
 }
 
+std::vector<MPI_Request> copy_of(int count, const MPI_Request requests[]) {
+  return count <= 0 || requests == nullptr ? std::vector<MPI_Request>()
+                                           : std::vector<MPI_Request>(requests, requests + count);
+}
+
+// After a completion of some of the requests that the host calls a success.
+int with_failures(Failures* failures, const std::vector<MPI_Request>& before, int count, const int* which,
+                  MPI_Status* statuses) {
+  std::vector<int> errors;
+  for (int i = 0; i < count; ++i)
+    errors.push_back(failures->raise_of(before[static_cast<std::size_t>(which[i])]));
+  const auto is_error = [](int error) { return error != MPI_SUCCESS; };
+  if (std::none_of(errors.begin(), errors.end(), is_error)) return MPI_SUCCESS;
+  for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE; ++i)
+    statuses[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
+  return MPI_ERR_IN_STATUS;
+}
+
+// Of any of the requests, where the host says that one is complete.
+int with_failure_at(Failures* failures, const std::vector<MPI_Request>& before, int index) {
+  return index == MPI_UNDEFINED ? MPI_SUCCESS : failures->raise_of(before[static_cast<std::size_t>(index)]);
+}
+
+bool are_all_complete(int count, MPI_Request requests[], int* error) {
+  for (int i = 0; i < count; ++i) {
+    int flag = 0;
+    *error = pmpi.Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE);
+    if (*error != MPI_SUCCESS || flag == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int wait(MPI_Request* request, MPI_Status* status) {
-  if (!must_carry_on()) return pmpi.Wait(request, status);
-  return carry_on_until([&](int* flag) { return pmpi.Test(request, flag, status); });
+  if (!must_carry_on() || request == nullptr) return pmpi.Wait(request, status);
+  Failures failures;
+  const MPI_Request before = *request;
+  const int error = carry_on_until([&](int* flag) { return pmpi.Test(request, flag, status); });
+  return error == MPI_SUCCESS ? failures.raise_of(before) : error;
 }
 
 // One after the other, since MPI_Testall of MPICH 5 fails where a persistent collective of its own is among
-// the requests.
+// the requests. Behind an error those that are not over are left, as hosts leave them.
 int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   if (!must_carry_on()) return pmpi.Waitall(count, requests, statuses);
+  Failures failures;
   int result = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     MPI_Status status;
-    const int error = carry_on_until([&](int* flag) { return pmpi.Test(&requests[i], flag, &status); });
+    const MPI_Request before = requests[i];
+    int is_over = 1;
+    int error = MPI_SUCCESS;
+    if (result == MPI_SUCCESS) {
+      error = carry_on_until([&](int* flag) { return pmpi.Test(&requests[i], flag, &status); });
+    } else {
+      error = pmpi.Test(&requests[i], &is_over, &status);
+    }
+    if (error == MPI_SUCCESS) error = is_over != 0 ? failures.raise_of(before) : MPI_ERR_PENDING;
     if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
     status.MPI_ERROR = error;
     if (statuses != MPI_STATUSES_IGNORE) statuses[i] = status;
@@ -78,38 +125,63 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 
 int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   if (!must_carry_on()) return pmpi.Waitany(count, requests, index, status);
-  return carry_on_until([&](int* flag) { return pmpi.Testany(count, requests, index, flag, status); });
+  Failures failures;
+  const std::vector<MPI_Request> before = copy_of(count, requests);
+  const int error =
+      carry_on_until([&](int* flag) { return pmpi.Testany(count, requests, index, flag, status); });
+  return error == MPI_SUCCESS ? with_failure_at(&failures, before, *index) : error;
 }
 
 int waitsome(int count, MPI_Request requests[], int* completed_count, int completed[],
              MPI_Status statuses[]) {
   if (!must_carry_on()) return pmpi.Waitsome(count, requests, completed_count, completed, statuses);
-  return carry_on_until([&](int* flag) {
-    const int error = pmpi.Testsome(count, requests, completed_count, completed, statuses);
+  Failures failures;
+  const std::vector<MPI_Request> before = copy_of(count, requests);
+  const int error = carry_on_until([&](int* flag) {
+    const int result = pmpi.Testsome(count, requests, completed_count, completed, statuses);
     *flag = *completed_count != 0;  // some, or MPI_UNDEFINED where none is active
-    return error;
+    return result;
   });
+  if (error != MPI_SUCCESS) return error;
+  return with_failures(&failures, before, std::max(0, *completed_count), completed, statuses);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   carry_on();
-  return pmpi.Test(request, flag, status);
+  if (!has_failures() || nesting != 0 || request == nullptr) return pmpi.Test(request, flag, status);
+  Failures failures;
+  const MPI_Request before = *request;
+  const int error = pmpi.Test(request, flag, status);
+  return error == MPI_SUCCESS && *flag != 0 ? failures.raise_of(before) : error;
 }
 
 int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   carry_on();
-  return pmpi.Testall(count, requests, flag, statuses);
+  if (!has_failures() || nesting != 0) return pmpi.Testall(count, requests, flag, statuses);
+  int error = MPI_SUCCESS;
+  *flag = are_all_complete(count, requests, &error) ? 1 : 0;
+  return *flag == 0 ? error : waitall(count, requests, statuses);
 }
 
 int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   carry_on();
-  return pmpi.Testany(count, requests, index, flag, status);
+  if (!has_failures() || nesting != 0) return pmpi.Testany(count, requests, index, flag, status);
+  Failures failures;
+  const std::vector<MPI_Request> before = copy_of(count, requests);
+  const int error = pmpi.Testany(count, requests, index, flag, status);
+  return error == MPI_SUCCESS && *flag != 0 ? with_failure_at(&failures, before, *index) : error;
 }
 
 int testsome(int count, MPI_Request requests[], int* completed_count, int completed[],
              MPI_Status statuses[]) {
   carry_on();
-  return pmpi.Testsome(count, requests, completed_count, completed, statuses);
+  if (!has_failures() || nesting != 0)
+    return pmpi.Testsome(count, requests, completed_count, completed, statuses);
+  Failures failures;
+  const std::vector<MPI_Request> before = copy_of(count, requests);
+  const int error = pmpi.Testsome(count, requests, completed_count, completed, statuses);
+  if (error != MPI_SUCCESS) return error;
+  return with_failures(&failures, before, std::max(0, *completed_count), completed, statuses);
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
@@ -188,27 +260,6 @@ int request_get_status_some(int count, const MPI_Request requests[], int* comple
 }
 
 // --- Freeing ---
-
-namespace {
-
-// Collective: the calls under way on the communicator end before the host is inside, and so does its set-up.
-void end_calls_on(const MPI_Comm* comm) {
-  if (comm == nullptr || nesting != 0) return;
-  const Nested nested;
-  runtime::end_calls(widen<Comm>(*comm));
-}
-
-}  // namespace
-
-int comm_free(MPI_Comm* comm) {
-  end_calls_on(comm);
-  return pmpi.Comm_free(comm);
-}
-
-int comm_disconnect(MPI_Comm* comm) {
-  end_calls_on(comm);
-  return pmpi.Comm_disconnect(comm);
-}
 
 int op_free(MPI_Op* op) {
   const bool is_needed = runtime::has_calls_under_way() || has_host_calls() || has_persistent_calls();

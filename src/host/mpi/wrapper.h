@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "host/mpi/communicators.h"
 #include "host/mpi/datatype.h"
 #include "host/mpi/device_memory.h"
 #include "host/mpi/host_part.h"
@@ -32,19 +33,30 @@ int run_timed(const runtime::Call& call, Native native_call) {
 }
 
 template <class Native>
-int run(const runtime::Call& call, Native native_call) {
+int run_compared(const runtime::Call& call, Native native_call) {
+  const int result = native_call();
   const Nested nested;
+  return runtime::compare(call, result);
+}
+
+template <class Native>
+int run(const runtime::Call& call, Native native_call) {
   if (has_gpus()) [[unlikely]] {
     if (const auto staged = stage(call)) return run_staged(*staged, native_call);
   }
   int result = MPI_SUCCESS;
-  switch (runtime::collective(call, &result)) {
+  runtime::Outcome outcome = runtime::Outcome::native;
+  {
+    const Nested nested;
+    outcome = runtime::collective(call, &result);
+  }
+  switch (outcome) {
     case runtime::Outcome::done:
       return result;
     case runtime::Outcome::native_timed:
       return run_timed(call, native_call);
     case runtime::Outcome::compared:
-      return runtime::compare(call, native_call());
+      return run_compared(call, native_call);
     case runtime::Outcome::native:
       break;
   }
@@ -109,7 +121,6 @@ bool is_left(Operation operation, MPI_Comm comm, const runtime::Reduced* reduced
 
 template <class HostCall, class... Tail>
 int run_left(HostCall host_call, Tail... tail) {
-  const Nested nested;
   return host_call(tail...);
 }
 
@@ -133,7 +144,7 @@ bool is_valid(Count count, MPI_Datatype type) {
 template <class Count>
 bool is_valid(const void* buffer, Count count, MPI_Datatype type) {
   return is_valid(count, type) && buffer != MPI_IN_PLACE &&
-         (buffer != nullptr || count == 0 || !is_predefined(type));
+         (buffer != nullptr || count == 0 || may_be_at_bottom(type));
 }
 
 inline bool is_operator(MPI_Op op) {
@@ -148,20 +159,76 @@ struct Root {
     if (!find_place(comm, &place)) return;
     is_valid = root >= 0 && root < place.size;
     is_here = root == place.rank;
+    size = place.size;
   }
   bool is_valid = false;
   bool is_here = false;
+  int size = 0;
 };
 
 inline bool is_root_here(MPI_Comm comm, int root) {
   return is_communicator(comm) && Root(comm, root).is_here;
 }
 
-// Equal send and receive buffers: an error to some hosts. Where the host computes, it is what the program
-// meant by in place. Absolute addresses share MPI_BOTTOM without being equal.
+// --- Send and receive buffers that are the same: an error to the hosts, so that a rank must not be served
+// whose arguments its host rejects, and must be where it does not: the other ranks know nothing of it. Each
+// looks as its host does. (MPICH: validation in its generated bindings.) Absolute addresses share MPI_BOTTOM
+// without being equal. ---
+
+// Of vectors to be reduced. Open MPI computes, but for MPI_Reduce's root and MPI_Allreduce: `is_by_all`.
 template <class Count>
-bool is_rejected_alias(const void* in, const void* out, Count count) {
-  return rejects_aliases && in == out && in != MPI_BOTTOM && count > 0;
+bool is_rejected_alias(const void* in, const void* out, Count count, bool is_by_all = false) {
+  return (rejects_aliases || is_by_all) && in == out && in != MPI_BOTTOM && count > 0;
+}
+
+// Of this rank's block and the buffer of all, `distance` elements in front of where it belongs.
+template <class Distance>
+bool is_own_place(const void* own, const void* all, Distance distance, MPI_Datatype type) {
+  constexpr std::intptr_t largest = 64;  // bytes of a predefined type
+  const auto gap = static_cast<std::intptr_t>(reinterpret_cast<std::uintptr_t>(own) -
+                                              reinterpret_cast<std::uintptr_t>(all));
+  const auto elements = static_cast<std::intptr_t>(distance);
+  if (own == MPI_BOTTOM) return false;
+  if (gap == 0 || elements == 0) return gap == elements;
+  if ((gap > 0) != (elements > 0) || (gap > elements * largest && is_predefined(type))) return false;
+  MPI_Count bytes = 0;
+  return pmpi.Type_size_x(type, &bytes) == MPI_SUCCESS && elements * static_cast<std::intptr_t>(bytes) == gap;
+}
+
+template <class Count>
+bool is_rejected_block(const void* own, Count own_count, MPI_Datatype own_type, const void* all, Count count,
+                       MPI_Datatype type, int rank) {
+  if (!rejects_aliases || own_type != type || own_count != count || count == 0) return false;
+  return is_own_place(own, all, static_cast<std::int64_t>(rank) * static_cast<std::int64_t>(count), type);
+}
+
+// Where nothing else is asked of the communicator. (An intercommunicator's blocks are of the other group.)
+template <class Count>
+bool is_rejected_block_of(MPI_Comm comm, const void* own, Count own_count, const void* all, Count count,
+                          MPI_Datatype type) {
+  Place place{};
+  return rejects_aliases && find_place(comm, &place) && is_intracommunicator(comm) &&
+         is_rejected_block(own, own_count, type, all, count, type, place.rank);
+}
+
+// --- Calls that the host rejects on this rank, where the others need nothing but this rank's part: they send
+// to it, or get what it would not have seen, and natively go on. So it takes part, in memory of nobody's,
+// before the host's error handlers speak: those may wait for the others. ---
+
+// Blocking calls alone, of predefined types. The rest of `call` is as it should be; `blocks` of `count`
+// elements have no place to go.
+template <class... Tail, class Count>
+void take_part(runtime::Call call, int blocks, Count count, MPI_Datatype type) {
+  if constexpr (sizeof...(Tail) == 0) {
+    TypeInfo info;
+    if (!is_valid(count, type) || !is_predefined(type) || describe(type, &info) != MPI_SUCCESS) return;
+    std::vector<char> spare(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(count) *
+                            static_cast<std::size_t>(info.extent_bytes));
+    call.recv_buffer = spare.data();
+    if (call.operation == Operation::bcast) call.send_buffer = spare.data();
+    const Nested nested;
+    runtime::take_part(call);
+  }
 }
 
 // --- Forms: how the program made the call. `Tail`: the arguments behind those of the blocking form ---
@@ -328,6 +395,7 @@ class Form<MPI_Info, MPI_Request*> {
   int run(const runtime::Call& call, HostCall host_call) {
     runtime::Call persistent = call;
     persistent.is_persistent = true;
+    persistent.may_outlive = is_of_session(mpi::native(call.comm));
     {
       const Nested nested;
       made_->staged = stage_if_needed(persistent);

@@ -293,6 +293,35 @@ TEST_F(NonBlockingTest, FreedCommunicatorsEndTheirCalls) {
   });
 }
 
+// MPI 4.1, section 7.7.2: delete callbacks may use the communicator that the host is freeing.
+TEST_F(NonBlockingTest, CommunicatorsServeUntilTheHostHasFreedThem) {
+  World world(3);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    for (const bool is_used_before : {true, false}) {
+      host::Comm fresh = split_all(host);
+      if (is_used_before) rank.barrier(fresh);
+      // Refused: it lives on, with its state.
+      job.begin_freeing(fresh);
+      rank.barrier(fresh);
+      job.end_freeing(fresh, false);
+      rank.barrier(fresh);
+      // Freed: a call that its callbacks have started ends.
+      job.begin_freeing(fresh);
+      rank.barrier(fresh);
+      Started s;
+      rank.start(&s, rank.prepare(&s, fresh, 4, 50'000));
+      const host::Comm freed = fresh;
+      host.comm_free(&fresh);
+      job.end_freeing(freed, true);
+      EXPECT_TRUE(s.is_ended);
+      s.expect_result();
+    }
+    job.finish();
+  });
+}
+
 // What is started, on which communicator, when something is waited for: at random, the same on all ranks but
 // for the order of waiting.
 TEST_F(NonBlockingTest, RandomSequences) {

@@ -65,6 +65,7 @@ class ProcessHost final : public host::Host {
   int on_comm_free(host::Comm, void (*)(void*), void*) override { std::abort(); }
   std::string comm_name(host::Comm) override { std::abort(); }
   host::Hint reproducible_hint(host::Comm) override { std::abort(); }
+  bool has_ordered_persistent(host::Comm) override { std::abort(); }
   bool has_hints(host::Comm) override { std::abort(); }
   int isend(const void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
   int irecv(void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }

@@ -42,14 +42,14 @@ class NeighborCollectives : public WithRecording {
   // Two elements of a derived type, whose handle and arrays are gone once the call was made.
   struct Given {
     Given() {
-      pmpi.Type_dup(MPI_INT, &type);
+      HOST(Type_dup)(MPI_INT, &type);
       types[0] = type;
     }
     ~Given() {
       counts[0] = places[0] = -1;
       bytes[0] = -1;
       types[0] = MPI_DATATYPE_NULL;
-      pmpi.Type_free(&type);
+      type_free(&type);
     }
     int counts[1] = {2}, places[1] = {1};
     MPI_Aint bytes[1] = {sizeof(int)};
@@ -156,7 +156,7 @@ TEST_F(NeighborCollectives, WithoutATopology) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm flat = MPI_COMM_NULL;
   ASSERT_EQ(HOST(Comm_create_errhandler)(see, &handler), MPI_SUCCESS);
-  ASSERT_EQ(pmpi.Comm_dup(MPI_COMM_WORLD, &flat), MPI_SUCCESS);
+  ASSERT_EQ(HOST(Comm_dup)(MPI_COMM_WORLD, &flat), MPI_SUCCESS);
   ASSERT_EQ(pmpi.Comm_set_errhandler(flat, handler), MPI_SUCCESS);
   MPI_Request request = MPI_REQUEST_NULL;
   EXPECT_NE(neighbor_alltoall_init(in, 1, MPI_INT, out, 1, MPI_INT, flat, MPI_INFO_NULL, &request),

@@ -13,6 +13,8 @@ void Recording::reset() {
   regions.clear();
   ended.clear();
   refused.clear();
+  freed.clear();
+  parts.clear();
   leaves_to_host = false;
   reduced.clear();
   left.clear();
@@ -60,6 +62,7 @@ bool leaves_to_host(Operation, host::Comm, const Reduced* reduced) {
 Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {
   recording.calls.push_back(call);
   recording.completions.push_back(completion);
+  recording.while_called();
   if (recording.outcome == Outcome::compared) {
     static int ignored[4];
     recording.host_part = {.calls = {call}};
@@ -91,6 +94,10 @@ void refuse_persistent(host::Comm comm) {
   recording.refused.push_back(comm);
 }
 
+bool is_communicator_freed(const PreparedCall&) {
+  return false;
+}
+
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
                        HostPart** host) {
   return start_collective(call->call, completion, host);
@@ -98,6 +105,18 @@ Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completi
 
 void end_calls(host::Comm comm) {
   recording.ended.push_back(comm);
+}
+
+void begin_freeing(host::Comm comm) {
+  recording.ended.push_back(comm);
+}
+
+void end_freeing(host::Comm, bool is_freed) {
+  recording.freed.push_back(is_freed);
+}
+
+void take_part(const Call& call) {
+  recording.parts.push_back(call);
 }
 
 bool has_calls_under_way() {

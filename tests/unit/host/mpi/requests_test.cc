@@ -55,16 +55,106 @@ TEST_F(Requests, CallsThatEndAtOnce) {
 TEST_F(Requests, FreedRequestsAndTypesOfCallsUnderWay) {
   recording.outcome = Outcome::done;
   MPI_Datatype pair = MPI_DATATYPE_NULL;
-  pmpi.Type_dup(MPI_INT, &pair);
+  HOST(Type_dup)(MPI_INT, &pair);
   MPI_Request request = MPI_REQUEST_NULL;
   EXPECT_EQ(bcast(in, 2, pair, 0, MPI_COMM_WORLD, &request), MPI_SUCCESS);
-  pmpi.Type_free(&pair);
+  type_free(&pair);
   const MPI_Datatype held = mpi::native(only_call().send_type);
   MPI_Count size = 0;
   EXPECT_EQ(pmpi.Type_size_x(held, &size), MPI_SUCCESS);
   EXPECT_EQ(size, 4);
   EXPECT_EQ(pmpi.Request_free(&request), MPI_SUCCESS);
   recording.completions[0].call(recording.completions[0].context, MPI_SUCCESS);
+}
+
+// Calls that have failed behind requests that the host completes well: MPI 4.1, section 9.3.
+class FailedRequests : public Requests {
+ protected:
+  void SetUp() override {
+    Requests::SetUp();
+    recording.outcome = Outcome::done;
+    handled = 0;
+    ASSERT_EQ(pmpi.Comm_split(MPI_COMM_WORLD, 0, 0, &comm), MPI_SUCCESS);
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    ASSERT_EQ(HOST(Comm_create_errhandler)(handle, &handler), MPI_SUCCESS);
+    ASSERT_EQ(pmpi.Comm_set_errhandler(comm, handler), MPI_SUCCESS);
+    ASSERT_EQ(HOST(Errhandler_free)(&handler), MPI_SUCCESS);
+  }
+  void TearDown() override { EXPECT_EQ(pmpi.Comm_free(&comm), MPI_SUCCESS); }
+
+  static void handle(MPI_Comm* of, int* error, ...) {
+    handled += *of == comm && *error == MPI_ERR_TRUNCATE && nesting == 0 ? 1 : 100;
+  }
+  // One call that is well, and one that fails.
+  static void start_two(MPI_Request requests[2]) {
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_EQ(barrier(comm, &requests[i]), MPI_SUCCESS);
+      end_last(i == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    }
+  }
+  static void end_last(int error) {
+    recording.completions.back().call(recording.completions.back().context, error);
+  }
+
+  inline static MPI_Comm comm = MPI_COMM_NULL;
+  inline static int handled = 0;
+  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[2];
+  int flag = 0, index = -1, count = 0, completed[2] = {-1, -1};
+};
+
+TEST_F(FailedRequests, FailInWaitAndTest) {
+  start_two(requests);
+  EXPECT_EQ(wait(&requests[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(handled, 0);
+  EXPECT_EQ(wait(&requests[1], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+  EXPECT_EQ(handled, 1);
+  start_two(requests);
+  EXPECT_EQ(test(&requests[1], &flag, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+  EXPECT_EQ(requests[1], MPI_REQUEST_NULL);
+  EXPECT_EQ(test(&requests[0], &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(handled, 2);
+  for (const bool is_test : {false, true}) {
+    start_two(requests);
+    int errors[2];
+    for (int& error : errors)
+      error = is_test ? testany(2, requests, &index, &flag, MPI_STATUS_IGNORE)
+                      : waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    EXPECT_EQ(errors[0], MPI_SUCCESS);
+    EXPECT_EQ(errors[1], MPI_ERR_TRUNCATE);
+    EXPECT_EQ(index, 1);
+  }
+  EXPECT_EQ(handled, 4);
+}
+
+TEST_F(FailedRequests, FailAmongOthers) {
+  for (int way = 0; way < 4; ++way) {
+    start_two(requests);
+    for (MPI_Status& status : statuses) status.MPI_ERROR = -1;
+    const int error = way == 0   ? waitall(2, requests, statuses)
+                      : way == 1 ? testall(2, requests, &flag, statuses)
+                      : way == 2 ? waitsome(2, requests, &count, completed, statuses)
+                                 : testsome(2, requests, &count, completed, statuses);
+    EXPECT_EQ(error, MPI_ERR_IN_STATUS) << way;
+    EXPECT_EQ(statuses[0].MPI_ERROR, MPI_SUCCESS) << way;
+    EXPECT_EQ(statuses[1].MPI_ERROR, MPI_ERR_TRUNCATE) << way;
+    EXPECT_EQ(requests[0], MPI_REQUEST_NULL);
+    EXPECT_EQ(requests[1], MPI_REQUEST_NULL);
+    EXPECT_EQ(handled, way + 1);
+  }
+}
+
+TEST_F(FailedRequests, FailAtOnceOrUnseen) {
+  recording.while_called = [] { end_last(MPI_ERR_TRUNCATE); };
+  EXPECT_EQ(barrier(comm, requests), MPI_ERR_TRUNCATE) << "there is no request to complete";
+  EXPECT_EQ(handled, 1);
+  recording.while_called = [] {};
+  start_two(requests);
+  for (MPI_Request& request : requests) EXPECT_EQ(request_free(&request), MPI_SUCCESS);
+  start_two(requests);
+  EXPECT_EQ(wait(&requests[1], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+  EXPECT_EQ(wait(&requests[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(handled, 2);
 }
 
 // The host makes the call too, of what the runtime knows of it. (One process: what comes out is what went
@@ -149,9 +239,9 @@ TEST_F(CheckedRequests, InPlaceAndOfFreedTypes) {
     return allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, counts, places, MPI_INT, world, &request);
   });
   MPI_Datatype own = MPI_DATATYPE_NULL;
-  pmpi.Type_dup(MPI_INT, &own);
+  HOST(Type_dup)(MPI_INT, &own);
   const int error = allgather(in, 4, own, out, 4, own, world, &request);
-  pmpi.Type_free(&own);
+  type_free(&own);
   expect_result(error, &request);
 }
 
@@ -176,10 +266,10 @@ TEST_F(Requests, CallsThatDoNotBlockAndAreNotTaken) {
 TEST_F(Requests, PersistentCalls) {
   recording.outcome = Outcome::done;
   MPI_Datatype pair = MPI_DATATYPE_NULL;
-  pmpi.Type_dup(MPI_INT, &pair);
+  HOST(Type_dup)(MPI_INT, &pair);
   MPI_Request request = MPI_REQUEST_NULL;
   EXPECT_EQ(bcast(in, 2, pair, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request), MPI_SUCCESS);
-  pmpi.Type_free(&pair);
+  type_free(&pair);
   EXPECT_EQ(recording.calls.size(), 1U) << "prepared";
   const MPI_Request made = request;
   for (int turn = 1; turn <= 3; ++turn) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <climits>
+#include <cstdarg>
+#include <utility>
 #include <vector>
 
 #include "host/mpi/collectives.h"
@@ -237,12 +239,37 @@ TEST_F(Wrappers, AlgorithmsAreSetAndDecisionsTold) {
   EXPECT_EQ(decision("bcast", -1, text, sizeof text), -1);
 }
 
+// As programs see it.
+int (*const called)(int, ...) = reinterpret_cast<int (*)(int, ...)>(&pcontrol);
+
+int told_numbers[3];
+double told_fraction = 0;
+int listen(const int level, ...) {
+  std::va_list arguments;
+  va_start(arguments, level);
+  for (int& number : told_numbers) number = va_arg(arguments, int);
+  told_fraction = va_arg(arguments, double);
+  for (int i = 0; i < 4; ++i) told_numbers[i % 3] += va_arg(arguments, int);  // the last ones lie in memory
+  va_end(arguments);
+  return MPI_SUCCESS;
+}
+
+TEST_F(Wrappers, PcontrolHandsOnWhatItIsGiven) {
+  const auto hosts = std::exchange(pmpi.Pcontrol, listen);
+  EXPECT_EQ(called(7, 1, 2, 3, 0.5, 10, 20, 30, 40), MPI_SUCCESS);
+  pmpi.Pcontrol = hosts;
+  EXPECT_EQ(told_numbers[0], 1 + 10 + 40);
+  EXPECT_EQ(told_numbers[1], 2 + 20);
+  EXPECT_EQ(told_numbers[2], 3 + 30);
+  EXPECT_EQ(told_fraction, 0.5);
+}
+
 TEST_F(Wrappers, SomeLevelsOfPcontrolAreRegions) {
-  EXPECT_EQ(pcontrol(UNISONO_PCONTROL_BEGIN, "solve"), MPI_SUCCESS);
-  EXPECT_EQ(pcontrol(UNISONO_PCONTROL_NUMBERED + 42), MPI_SUCCESS);
+  EXPECT_EQ(called(UNISONO_PCONTROL_BEGIN, "solve"), MPI_SUCCESS);
+  EXPECT_EQ(called(UNISONO_PCONTROL_NUMBERED + 42), MPI_SUCCESS);
   for (const int level : {-1, 0, 1, 2, UNISONO_PCONTROL_NUMBERED + 100})
-    EXPECT_EQ(pcontrol(level), MPI_SUCCESS) << "the host's";
-  EXPECT_EQ(pcontrol(UNISONO_PCONTROL_END), MPI_SUCCESS);
+    EXPECT_EQ(called(level), MPI_SUCCESS) << "the host's";
+  EXPECT_EQ(called(UNISONO_PCONTROL_END), MPI_SUCCESS);
   EXPECT_EQ(recording.regions, (std::vector<std::string>{"solve", "42", ""}));
 }
 
@@ -374,13 +401,29 @@ TEST_F(RefusingHost, GetsMissingBuffers) {
 
 TEST_F(RefusingHost, GetsEqualBuffersWhereTheyAreAnError) {
   recording.outcome = Outcome::done;
-  const int result = allreduce(in, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_TRUE(is_hosts(allreduce(in, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD)));
+  EXPECT_TRUE(is_hosts(reduce(in, in, 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD)));
+  recording.reset();
+  recording.outcome = Outcome::done;
+  const int result = scan(in, in, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rejects_aliases) {
     EXPECT_TRUE(is_hosts(result));
+    EXPECT_TRUE(is_hosts(allgather(in, 4, MPI_INT, in, 4, MPI_INT, MPI_COMM_WORLD)));
   } else {
     EXPECT_EQ(result, MPI_SUCCESS);
     EXPECT_TRUE(only_call().is_in_place);
   }
+}
+
+// What this rank's host does not reject must not go to it alone: the other ranks know nothing of it.
+TEST_F(RefusingHost, GetsNoEqualBuffersThatItTakes) {
+  recording.outcome = Outcome::done;
+  const int counts[] = {4}, others[] = {4}, places[] = {0};
+  EXPECT_EQ(allgather(in, 4, MPI_INT, in, 16, MPI_BYTE, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(alltoall(in, 4, MPI_INT, in, 16, MPI_BYTE, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(alltoallv(in, counts, places, MPI_INT, in, others, places, MPI_INT, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(allreduce(in, in, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  EXPECT_EQ(recording.calls.size(), 4u);
 }
 
 // A freed communicator's handle comes again as another one's: what was remembered of it must not.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent collectives in all the ways that MPI allows: each rank starts its requests in an order of its own,
-// with other collectives anywhere between, and frees them when it likes; types, arrays and communicators are
-// gone by then. Every element is checked. Prints OK, or SKIP where there are no such calls.
+// Persistent collectives in all the ways that MPI allows: each rank starts its requests in an order of its
+// own, with other collectives anywhere between, and frees them when it likes; types, arrays and communicators
+// are gone by then. Every element is checked. Prints OK.
 //
-//   persistent SEED REQUESTS [multiple] [free]
+//   any_order SEED REQUESTS [multiple] [free]
 //
-// multiple: with MPI_THREAD_MULTIPLE. free: communicators that all requests are made on with MPI's own operators
-// are freed before the last starts (which some MPIs do not survive where they make the calls).
+// multiple: with MPI_THREAD_MULTIPLE. free: communicators that all requests are made on with MPI's own
+// operators are freed before the last starts (which some MPIs do not survive where they make the calls).
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,12 +38,31 @@ static void expect_long(const char* what, long got, long expected) {
   if (got != expected) fail(what, 0, got, expected);
 }
 
-static const char* const names[] = {
-    "barrier", "bcast",      "reduce",  "allreduce", "gather",    "scatter",   "allgather",     "alltoall", "reduce_scatter_block",
-    "scan",    "allgatherv", "gatherv", "scatterv",  "alltoallv", "alltoallw", "reduce_scatter", "exscan"};
+static const char* const names[] = {"barrier",        "bcast",      "reduce",
+                                    "allreduce",      "gather",     "scatter",
+                                    "allgather",      "alltoall",   "reduce_scatter_block",
+                                    "scan",           "allgatherv", "gatherv",
+                                    "scatterv",       "alltoallv",  "alltoallw",
+                                    "reduce_scatter", "exscan"};
 enum {
-  barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall, reduce_scatter_block,
-  scan, allgatherv, gatherv, scatterv, alltoallv, alltoallw, reduce_scatter, exscan, operations
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  reduce_scatter_block,
+  scan,
+  allgatherv,
+  gatherv,
+  scatterv,
+  alltoallv,
+  alltoallw,
+  reduce_scatter,
+  exscan,
+  operations
 };
 
 typedef struct {
@@ -86,10 +105,11 @@ static int is_uneven(int operation) {
   return operation >= allgatherv && operation <= alltoallw;
 }
 static int is_reduction(int operation) {
-  return operation == reduce || operation == allreduce || operation == reduce_scatter_block || operation == scan ||
-         operation == reduce_scatter || operation == exscan;
+  return operation == reduce || operation == allreduce || operation == reduce_scatter_block ||
+         operation == scan || operation == reduce_scatter || operation == exscan;
 }
-// Where block b begins: uneven ones lie the other way round, with gaps. Those of a reduction stand side by side.
+// Where block b begins: uneven ones lie the other way round, with gaps. Those of a reduction stand side by
+// side.
 static long place(const Made* m, int b, int is_output) {
   if (m->operation == reduce_scatter) {
     long at = 0;
@@ -155,8 +175,8 @@ static void check(Made* m) {
       const long at = (has_blocks ? place(m, from, 1) : 0) + i;
       const long got = *element(m, m->out, at);
       if (got != expected) {
-        fprintf(stderr, "request %d, turn %d, count %d, root %d, %d members, from %d\n", m->number, m->turn, m->count,
-                m->root, m->members, from);
+        fprintf(stderr, "request %d, turn %d, count %d, root %d, %d members, from %d\n", m->number, m->turn,
+                m->count, m->root, m->members, from);
         fail(names[m->operation], at, got, expected);
       }
     }
@@ -225,13 +245,16 @@ static void init(Made* m, MPI_Comm comm, int has_own_op) {
       MPI_Gatherv_init(in, counts[0][0], type, out, counts[1], places[1], type, m->root, comm, info, request);
       break;
     case scatterv:
-      MPI_Scatterv_init(in, counts[0], places[0], type, out, counts[1][0], type, m->root, comm, info, request);
+      MPI_Scatterv_init(in, counts[0], places[0], type, out, counts[1][0], type, m->root, comm, info,
+                        request);
       break;
     case alltoallv:
-      MPI_Alltoallv_init(in, counts[0], places[0], type, out, counts[1], places[1], type, comm, info, request);
+      MPI_Alltoallv_init(in, counts[0], places[0], type, out, counts[1], places[1], type, comm, info,
+                         request);
       break;
     case alltoallw:
-      MPI_Alltoallw_init(in, counts[0], bytes[0], types, out, counts[1], bytes[1], types, comm, info, request);
+      MPI_Alltoallw_init(in, counts[0], bytes[0], types, out, counts[1], bytes[1], types, comm, info,
+                         request);
       break;
     default:
       MPI_Reduce_scatter_init(in, out, counts[0], type, op, comm, info, request);
@@ -291,9 +314,11 @@ static void make_other(Others* o, MPI_Comm comm) {
   if (i % 4 == 3) MPI_Bcast(&o->out[i], 1, MPI_LONG, 0, comm);
 }
 static void end_others(Others* o) {
-  MPI_Waitall(o->done, o->requests, MPI_STATUSES_IGNORE);
+  static MPI_Status statuses[64];
+  MPI_Waitall(o->done, o->requests, statuses);
   for (int i = 0; i < o->done; ++i)
-    expect_long("a collective between", o->out[i], i % 4 < 2 ? (long)size * (size - 1) / 2 + (long)size * i : i);
+    expect_long("a collective between", o->out[i],
+                i % 4 < 2 ? (long)size * (size - 1) / 2 + (long)size * i : i);
 }
 
 static void start_all(const int* order, MPI_Comm between) {
@@ -318,9 +343,10 @@ static void start_all(const int* order, MPI_Comm between) {
 
 static void wait_all(const int* order) {
   static MPI_Request all[most_requests];
+  static MPI_Status statuses[most_requests];
   if (own(3) == 0) {
     for (int i = 0; i < made_count; ++i) all[i] = made[order[i]].request;
-    MPI_Waitall(made_count, all, MPI_STATUSES_IGNORE);
+    MPI_Waitall(made_count, all, statuses);
     return;
   }
   for (int i = 0; i < made_count; ++i) {
@@ -390,11 +416,12 @@ static void free_active(void) {
     MPI_Start(&request);
     MPI_Request_free(&request);
   }
+  // Nothing tells when the result is there; before, there may be parts of it.
   for (int i = 0; i < calls; ++i) {
     volatile long* seen = &out[i];
     int flag;
-    while (*seen == -1) MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    expect_long("freed while active", out[i], (long)size * (size - 1) / 2);
+    while (*seen != (long)size * (size - 1) / 2)
+      MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
   }
 }
 
@@ -424,109 +451,10 @@ static void run_in_one_order(int is_freeing) {
   if (!is_freeing) MPI_Comm_free(&comm);
 }
 
-// --- Types, operators and attributes of the program ---
-
-static MPI_Datatype seen_type;
-static int type_key, strange_types, lost_attributes, operator_calls;
-static int type_copies, type_deletes, comm_copies, self_deletes;
-
-static int copy_type(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
-  (void)type, (void)key, (void)extra;
-  *(void**)out = in;
-  *flag = 1;
-  ++type_copies;
-  return MPI_SUCCESS;
-}
-static int delete_type(MPI_Datatype type, int key, void* value, void* extra) {
-  (void)type, (void)key, (void)value, (void)extra;
-  ++type_deletes;
-  return MPI_SUCCESS;
-}
-static int copy_comm(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
-  (void)comm, (void)key, (void)extra;
-  *(void**)out = in;
-  *flag = 1;
-  ++comm_copies;
-  return MPI_SUCCESS;
-}
-static int delete_comm(MPI_Comm comm, int key, void* value, void* extra) {
-  (void)comm, (void)key, (void)value, (void)extra;
-  ++self_deletes;
-  return MPI_SUCCESS;
-}
-
-static void look_and_add(void* in, void* inout, int* count, MPI_Datatype* type) {
-  void* value;
-  int is_set = 0;
-  ++operator_calls;
-  strange_types += *type != seen_type;
-  MPI_Type_get_attr(*type, type_key, &value, &is_set);
-  lost_attributes += !is_set;
-  for (int i = 0; i < 2 * *count; ++i) ((long*)inout)[i] += ((long*)in)[i];
-}
-
-static void show_types(void) {
-  long in[2] = {rank, 1}, out[2] = {-1, -1};
-  MPI_Op op;
-  MPI_Request requests[2];
-  MPI_Op_create(look_and_add, 1, &op);
-  MPI_Type_create_keyval(copy_type, delete_type, &type_key, NULL);
-  for (int has_other = 0; has_other < 2; ++has_other) {
-    MPI_Type_contiguous(2, MPI_LONG, &seen_type);
-    MPI_Type_commit(&seen_type);
-    MPI_Type_set_attr(seen_type, type_key, &type_key);
-    type_copies = type_deletes = 0;
-    MPI_Allreduce_init(in, out, 1, seen_type, op, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
-    for (int i = 0; i < 3; ++i) {
-      MPI_Start(&requests[0]);
-      MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-      expect_long("sum of pairs", out[0], (long)size * (size - 1) / 2);
-    }
-    MPI_Iallreduce(in, out, 1, seen_type, op, MPI_COMM_WORLD, &requests[1]);
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-    expect_long("operators that saw another type", strange_types, 0);
-    expect_long("operators that saw no attribute", lost_attributes, 0);
-    // Another reference to the type, of those who get the type itself.
-    MPI_Datatype pair = MPI_DATATYPE_NULL;
-    if (has_other) MPI_Type_contiguous(1, seen_type, &pair);
-    MPI_Type_free(&seen_type);
-    if (seen_type != MPI_DATATYPE_NULL) fail("a freed type's handle", 0, 1, 0);
-    if (has_other) MPI_Type_free(&pair);
-    MPI_Request_free(&requests[0]);
-    expect_long("copies of a type's attribute", type_copies, 0);
-    expect_long("deletions of a type's attribute", type_deletes, 1);
-  }
-  MPI_Type_free_keyval(&type_key);
-  MPI_Op_free(&op);
-}
-
-// Predefined operators take them, and no program may free them.
-static void use_f90_types(void) {
-  MPI_Datatype type;
-  double in = rank + 1, out = -1;
-  MPI_Request request;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-  if (MPI_Type_create_f90_real(15, MPI_UNDEFINED, &type) == MPI_SUCCESS && type != MPI_DATATYPE_NULL) {
-    const int error = MPI_Allreduce(&in, &out, 1, type, MPI_SUM, MPI_COMM_WORLD);
-    if (error == MPI_SUCCESS) {
-      expect_long("MPI_Allreduce_init of an f90 type",
-                  MPI_Allreduce_init(&in, &out, 1, type, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request), 0);
-      out = -1;
-      MPI_Start(&request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-      expect_long("a sum of an f90 type", (long)out, (long)size * (size + 1) / 2);
-      MPI_Request_free(&request);
-    }
-  }
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
-}
-
 int main(int argc, char** argv) {
   const unsigned seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
   const int requests = argc > 2 ? atoi(argv[2]) : 60;
-  int provided, comm_key, is_multiple = 0, is_freeing = 0;
+  int provided, is_multiple = 0, is_freeing = 0;
   for (int i = 3; i < argc; ++i) {
     is_multiple = is_multiple || strcmp(argv[i], "multiple") == 0;
     is_freeing = is_freeing || strcmp(argv[i], "free") == 0;
@@ -534,38 +462,16 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (!has_persistent_collectives()) {
-    if (rank == 0) puts("SKIP");
-    MPI_Finalize();
-    return 0;
-  }
+  if (!has_persistent_collectives()) fail("persistent collectives", 0, 0, 1);
   same_state = seed;
   own_state = seed * 31u + (unsigned)rank * 977u;
   if (rank == 0) fprintf(stderr, "seed %u\n", seed);
   MPI_Op_create(add_longs, 1, &add_op);
-  MPI_Comm_create_keyval(copy_comm, delete_comm, &comm_key, NULL);
-  MPI_Comm_set_attr(MPI_COMM_SELF, comm_key, &comm_key);
   run_in_any_order(requests < most_requests ? requests : most_requests, is_freeing);
   run_in_one_order(is_freeing);
   free_active();
-  show_types();
-  use_f90_types();
   MPI_Op_free(&add_op);
-  MPI_Comm_set_attr(MPI_COMM_WORLD, comm_key, &comm_key);
-  MPI_Request request;
-  MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-  MPI_Start(&request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  MPI_Request_free(&request);
-  expect_long("copies of a communicator's attribute", comm_copies, 0);
-  MPI_Comm_delete_attr(MPI_COMM_WORLD, comm_key);
-  self_deletes = 0;
   MPI_Finalize();
-  if (comm_copies != 0 || self_deletes != 1) {
-    fprintf(stderr, "rank %d: %d copies, %d deletions of an attribute of MPI_COMM_SELF\n", rank, comm_copies,
-            self_deletes);
-    return 1;
-  }
   if (rank == 0) puts("OK");
   return 0;
 }

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors, and the ends of communicators and of the world: a program ends under Unisono as it does without it."""
+
+from __future__ import annotations
+
+import pytest
+from harness import HEADER, Runner, compile_program
+from mpis import Mpi
+
+
+def lines_of(output: str) -> list[str]:
+    """Return what the program itself has said: UCX complains of messages that nobody came for."""
+    return [line for line in output.splitlines() if line and "UCX" not in line]
+
+
+def test_errors_as_natively(mpi: Mpi, runner: Runner):
+    """What the MPI rejects on a rank is rejected there, of the same class; whoever goes on natively does so."""
+    # MPICH 4 aborts where it should reject an operator on a type.
+    modes = ["aliases", "uncommitted", *(["pairs"] if mpi.name != "mpich4" else []), "alone"]
+    command = [compile_program(mpi, "errors.c"), *modes]
+    native = runner.run(mpi, 2, command, timeout=60).check()
+    result = runner.unisono(mpi, 2, command, timeout=60)
+    assert lines_of(result.check().output) == lines_of(native.output), f"natively: {native}\n{result}"
+    assert lines_of(native.output)[-1] == "OK", str(native)
+
+
+def test_error_handlers_of_the_program(mpi: Mpi, runner: Runner):
+    """Their collectives are the program's, and they may leave by longjmp."""
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "errors.c"), "handlers"], timeout=60)
+    assert lines_of(result.check().output) == ["OK"], str(result)
+
+
+@pytest.mark.parametrize("set_up_after", ["0", "8"])
+def test_ends_of_communicators(mpi: Mpi, runner: Runner, set_up_after: str):
+    # Open MPI hangs natively where a delete callback uses its datatype, or frees another communicator.
+    mode = "plain" if mpi.family.startswith("openmpi") else "nested"
+    command = [compile_program(mpi, "communicator_ends.c"), mode]
+    result = runner.unisono(mpi, 3, command, {"UNISONO_SET_UP_AFTER": set_up_after}, timeout=60)
+    assert lines_of(result.check().output) == ["OK"], str(result)
+
+
+def test_sessions_go_on_behind_finalize(mpi: Mpi, runner: Runner):
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "sessions.c")], timeout=60).check()
+    if set(lines_of(result.output)) == {"SKIP"}:
+        pytest.skip("this MPI has no sessions")
+    assert lines_of(result.output) == ["OK"], str(result)
+
+
+def test_hints_of_all_that_makes_communicators(mpi: Mpi, runner: Runner):
+    # Where one order is asked for, this algorithm is refused.
+    environment = {"UNISONO_ALGORITHM": "allreduce:ring"}
+    command = [compile_program(mpi, "hints.c", flags=[HEADER])]
+    result = runner.unisono(mpi, 2, command, environment, timeout=60).check()
+    *said, last = lines_of(result.output)
+    assert last == "OK", str(result)
+    assert len(said) in (5, 8), str(result)
+    for line in said:
+        is_plain = "without" in line or line.split(" ")[1] == "no"
+        assert line.endswith("plain" if is_plain else "in order"), str(result)

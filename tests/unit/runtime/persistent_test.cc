@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Places of persistent calls: each rank starts them in an order of its own, keeps them beyond their
+// communicator, and gives them back when it likes. (Each operation by itself: job_test.cc.) TEST_SEED repeats
+// a run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "../seed.h"
+#include "host/fake/fake_host.h"
+#include "job_options.h"
+#include "numbered_call.h"
+#include "runtime/job.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::World;
+
+struct Made : Numbers {
+  Prepared prepared;
+  Call call;
+  int under_way = 0;
+  int error = 0;
+
+  bool is_taken() const { return prepared.outcome == Outcome::done; }
+  void clear() {
+    if (call.operation == Operation::bcast) {
+      std::ranges::copy(in, out.begin());
+    } else {
+      std::ranges::fill(out, -1);
+    }
+  }
+};
+
+class Rank {
+ public:
+  Rank(Job& job, FakeHost& host) : job_(job), host_(host) {}
+
+  void prepare(Made* made, host::Comm comm, int number, std::size_t count) {
+    made->call = numbered_call(host_, comm, number, count, made);
+    made->call.is_persistent = true;
+    made->prepared = job_.prepare(made->call);
+  }
+  void start(Made* made) {
+    made->clear();
+    ++made->under_way;
+    const Completion completion{[](void* context, int error) {
+                                  auto* ended = static_cast<Made*>(context);
+                                  ended->error = error;
+                                  --ended->under_way;
+                                },
+                                made};
+    ASSERT_EQ(job_.start_prepared(made->prepared.call, completion), Outcome::done);
+  }
+  void wait(const Made& made) {
+    while (made.under_way != 0) {
+      job_.make_progress();
+      std::this_thread::yield();
+    }
+    ASSERT_EQ(made.error, host::success);
+    for (const std::int64_t value : made.out) ASSERT_EQ(value, made.expected);
+  }
+  void run_blocking(host::Comm comm, int number) {
+    Numbers numbers;
+    int error = 0;
+    ASSERT_EQ(job_.collective(numbered_call(host_, comm, number, 5, &numbers), &error), Outcome::done);
+    for (const std::int64_t value : numbers.out) ASSERT_EQ(value, numbers.expected);
+  }
+
+ private:
+  Job& job_;
+  FakeHost& host_;
+};
+
+class PersistentTest : public ::testing::Test {
+ protected:
+  void SetUp() override { clear_options(); }
+  void TearDown() override {
+    for (const char* name : {"UNISONO_NODES", "UNISONO_ALGORITHM", "UNISONO_VERIFY"}) ::unsetenv(name);
+    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
+  }
+  // Between nodes the rules leave small calls to the host.
+  static void set_nodes(const char* nodes) {
+    ::setenv("UNISONO_NODES", nodes, 1);
+    ::setenv("UNISONO_ALGORITHM", *nodes == 0 ? "" : "bcast:binomial,allreduce:recursive_doubling", 1);
+  }
+  static host::Comm split_all(FakeHost& host) {
+    host::Comm made{};
+    EXPECT_EQ(host.comm_split(host.world(), 0, host.comm_rank(host.world()), &made), host::success);
+    return made;
+  }
+};
+
+TEST_F(PersistentTest, StartsInAnyOrderWithOtherCallsBetween) {
+  const unsigned seed_of_run = seed();
+  for (const char* nodes : {"", "2x2", "4x1"}) {
+    set_nodes(nodes);
+    World world(4);
+    world.run([seed_of_run](FakeHost& host, int world_rank) {
+      Job job(host);
+      Rank rank(job, host);
+      std::mt19937 own(seed_of_run + static_cast<unsigned>(world_rank));
+      std::deque<Made> calls(12);
+      for (int i = 0; i < 12; ++i) rank.prepare(&calls[i], host.world(), i, i % 2 == 0 ? 3 : 20'000);
+      for (int turn = 0; turn < 6; ++turn) {
+        std::vector<int> order(calls.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+        std::ranges::shuffle(order, own);
+        const auto between = own() % order.size();
+        for (std::size_t i = 0; i < order.size(); ++i) {
+          if (i == between) rank.run_blocking(host.world(), 100 + turn);
+          ASSERT_TRUE(calls[order[i]].is_taken());
+          rank.start(&calls[order[i]]);
+        }
+        for (const Made& made : calls) rank.wait(made);
+      }
+      calls.clear();
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+  }
+}
+
+TEST_F(PersistentTest, OutlivesItsCommunicator) {
+  for (const char* nodes : {"", "2x2"}) {
+    set_nodes(nodes);
+    World world(4);
+    world.run([](FakeHost& host, int) {
+      Job job(host);
+      Rank rank(job, host);
+      host::Comm comm = split_all(host);
+      Made made, never_freed;
+      rank.prepare(&made, comm, 1, 100);
+      rank.prepare(&never_freed, comm, 3, 100);
+      job.end_calls(comm);
+      host.comm_free(&comm);
+      for (int turn = 0; turn < 3; ++turn) {
+        rank.start(&made);
+        rank.start(&never_freed);
+        rank.wait(made);
+        rank.wait(never_freed);
+      }
+      made.prepared.call.reset();
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+  }
+}
+
+// Some ranks keep theirs for long: room is given back by each, and taken by all.
+TEST_F(PersistentTest, GivesItsRoomBack) {
+  for (const char* nodes : {"", "2x2"}) {
+    set_nodes(nodes);
+    World world(4);
+    world.run([](FakeHost& host, int world_rank) {
+      Job job(host);
+      Rank rank(job, host);
+      std::deque<Made> kept;
+      const std::size_t most_kept = static_cast<std::size_t>(world_rank) * 3 + 1;
+      for (int i = 0; i < 300; ++i) {
+        rank.prepare(&kept.emplace_back(), host.world(), i, 3);
+        ASSERT_TRUE(kept.back().is_taken()) << i;
+        rank.start(&kept.back());
+        rank.wait(kept.back());
+        while (kept.size() > most_kept) kept.pop_front();
+      }
+      kept.clear();
+      job.finish();
+    });
+    EXPECT_EQ(world.leftovers(), "");
+  }
+}
+
+TEST_F(PersistentTest, WithoutRoomAllRanksLeaveTheCallToTheHost) {
+  ::setenv("UNISONO_POOL_BYTES", "4M", 1);
+  World world(4);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    std::deque<Made> calls;
+    std::vector<std::uint64_t> are_taken(200);
+    for (int i = 0; i < 200; ++i) {
+      rank.prepare(&calls.emplace_back(), host.world(), i, 3);
+      are_taken[i] = calls.back().is_taken() ? 1 : 0;
+      EXPECT_EQ(calls.back().prepared.host_starts == nullptr, calls.back().is_taken());
+    }
+    const auto taken = std::ranges::count(are_taken, 1u);
+    EXPECT_GT(taken, 0);
+    EXPECT_LT(taken, 200);
+    std::vector<std::uint64_t> least = are_taken;
+    host.agree(least.data(), 200, host::AgreeOp::min, host.world());
+    EXPECT_EQ(least, are_taken);
+    // There is room for a communicator, and again for calls when some are gone.
+    rank.run_blocking(split_all(host), 7);
+    calls.clear();
+    host.barrier(host.world());
+    rank.prepare(&calls.emplace_back(), host.world(), 0, 3);
+    EXPECT_TRUE(calls.back().is_taken());
+    calls.clear();
+    job.finish();
+  });
+}
+
+// Of many calls that need messages some find no tags: communicators still do.
+TEST_F(PersistentTest, LeavesTagsToCommunicators) {
+  set_nodes("4x1");
+  World world(4, {.largest_tag = 8 * 8192 - 1});
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    std::deque<Made> calls(10);
+    for (int i = 0; i < 10; ++i) {
+      rank.prepare(&calls[i], host.world(), i, 3);
+      EXPECT_EQ(calls[i].is_taken(), i < 4) << i;
+    }
+    rank.run_blocking(split_all(host), 7);
+    calls.clear();
+    job.finish();
+  });
+}
+
+TEST_F(PersistentTest, WhatOneRankRefusesIsTheHostsOnAll) {
+  World world(4);
+  world.run([](FakeHost& host, int world_rank) {
+    Job job(host);
+    Rank rank(job, host);
+    Made first, second;
+    if (world_rank == 2) {
+      job.refuse_persistent(host.world());
+    } else {
+      rank.prepare(&first, host.world(), 1, 3);
+    }
+    EXPECT_FALSE(first.is_taken());
+    rank.prepare(&second, host.world(), 2, 3);
+    EXPECT_TRUE(second.is_taken());
+    rank.start(&second);
+    rank.wait(second);
+    second.prepared.call.reset();
+    job.finish();
+  });
+}
+
+TEST_F(PersistentTest, ThoseInOneOrderShareAPlace) {
+  World world(4);
+  world.run([](FakeHost& host, int world_rank) {
+    Job job(host);
+    Rank rank(job, host);
+    host::Comm one = split_all(host), other = split_all(host);
+    host.set_ordered_persistent(one);
+    if (world_rank != 1) host.set_ordered_persistent(other);  // who says so alone is not believed
+    std::deque<Made> calls(4);
+    for (int i = 0; i < 4; ++i) rank.prepare(&calls[i], i < 2 ? one : other, i, 3);
+    for (const Made& made : calls) ASSERT_TRUE(made.is_taken());
+    EXPECT_EQ(calls[0].prepared.call->place, calls[1].prepared.call->place);
+    EXPECT_NE(calls[2].prepared.call->place, calls[3].prepared.call->place);
+    host.comm_free(&one);
+    for (int i : {1, 0}) rank.start(&calls[i]);
+    for (int i : {world_rank % 2, 1 - world_rank % 2}) rank.start(&calls[2 + i]);
+    for (const Made& made : calls) rank.wait(made);
+    calls.clear();
+    job.finish();
+  });
+}
+
+// A call that is given back while it is under way ends as others do.
+TEST_F(PersistentTest, IsGivenBackWhileUnderWay) {
+  World world(4);
+  world.run([](FakeHost& host, int) {
+    Job job(host);
+    Rank rank(job, host);
+    for (int i = 0; i < 50; ++i) {
+      Made made;
+      rank.prepare(&made, host.world(), i, 300);
+      ASSERT_TRUE(made.is_taken());
+      rank.start(&made);
+      made.prepared.call.reset();
+      rank.wait(made);
+    }
+    job.finish();
+  });
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -174,7 +174,7 @@ std::vector<Descriptor> make() {
                  "In each round pairs exchange all that they have, at distance 1, 2, 4 ...",
                  "A5, section 3.2; S1", {}, recursive_doubling),
       descriptor(
-          "pairwise", "exchange",
+          "pairwise", "ring",
           "In each round a rank gives its block to one other; for a power of two ranks in closed pairs.",
           "A5, section 3.2; S1", {segment_parameter(), window_parameter(), rounds_parameter()}, pairwise),
       descriptor("bruck", "exchange",

@@ -55,7 +55,7 @@ struct CallClass {
   // belong.
   std::shared_ptr<LearnedClass> learned;
   LearnedClass* learner = nullptr;
-  bool is_to_be_tested = false;   // at one of its first calls (A10)
+  bool is_to_be_tested = false;   // at one of its first calls (A10); or learned from then on
   std::uint32_t first_test = 64;  // the first call at which it may be
   // Calls that do not block, with option verify: all that were started, by whose number some are checked; and
   // what runs instead where the algorithm was found wrong, until a blocking collective lets all decide anew.

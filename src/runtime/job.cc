@@ -399,7 +399,7 @@ void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_co
   const bool is_learned = learned != nullptr && tuning::why_not_taken(*learned, asked).empty();
   entry.choice = std::make_unique<tuning::Choice>(is_learned ? *learned : choose(asked));
   entry.kind = kind_of(c, *entry.choice, asked.problem);
-  if (is_blocking && is_learning()) learn(c, entry, asked);
+  if (is_blocking && is_learning()) return begin_to_learn(c, entry, asked);
   entry.is_to_be_tested = asked.may_be_tested && is_worth_a_test(*entry.choice);
   if (options_.startup_after == 0) entry.first_test = 0;
 }

@@ -256,6 +256,7 @@ class Job {
   // What a call that does not block uses of what was learned; null: nothing was.
   CallClass* learned_class_of_start(Communicator& c, const Call& call, bool is_commutative,
                                     std::int64_t bytes, std::shared_ptr<LearnedClass>* whole);
+  void begin_to_learn(Communicator& c, CallClass& entry, const tuning::Question& question);
   void learn(Communicator& c, CallClass& entry, const tuning::Question& question);
   void agree_on_next(Communicator& c, LearnedClass& learned, const Call& call);
   int agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count);

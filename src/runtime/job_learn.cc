@@ -54,8 +54,14 @@ CallClass& Job::class_of(Communicator& c, const Call& call, bool is_commutative,
     CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.regions.agreed(c.calls - 1));
     if (entry.kind == CallClass::Kind::undecided) [[unlikely]]
       decide(c, entry, call, is_commutative, bytes);
-    if (entry.is_next_test_due()) [[unlikely]]
-      test_at_start(c, entry, call, is_commutative, bytes);
+    if (entry.is_next_test_due()) [[unlikely]] {
+      if (is_learning()) {
+        entry.is_to_be_tested = false;
+        learn(c, entry, question(c, call, is_commutative, bytes, true));
+      } else {
+        test_at_start(c, entry, call, is_commutative, bytes);
+      }
+    }
     if (entry.kind != CallClass::Kind::learned) return entry;
     LearnedClass& learned = *entry.learned;
     if (!learned.learner.is_due() || !learned.now().is_next_timed()) return learned.now();
@@ -63,8 +69,19 @@ CallClass& Job::class_of(Communicator& c, const Call& call, bool is_commutative,
   }
 }
 
-void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& question) {
+// Before a kind of calls has earned what learning takes, what is used without learning serves it, and nothing
+// is looked at. Not where earlier jobs know better: what they know is used, and compared again soon.
+void Job::begin_to_learn(Communicator& c, CallClass& entry, const tuning::Question& question) {
   if (entry.choice->source == "forced") return;
+  const std::uint32_t calls = tuning::calls_before_learning(question, learn_settings_.budget_share);
+  const bool is_known = entry.choice->source == tuning::learned_source;
+  if (calls == 0 || learn_mode_ == LearnMode::star || is_known) return learn(c, entry, question);
+  entry.is_to_be_tested = true;
+  entry.first_test = calls;
+}
+
+void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& question) {
+  const double start_s = now_s();
   tuning::Question unlearned = question;
   unlearned.forgets_learned = true;
   const tuning::Choice decided =
@@ -93,7 +110,9 @@ void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& quest
   entry.learned->is_commutative = question.problem.is_commutative;
   for (CallClass& of_candidate : entry.learned->blocking)
     of_candidate.kind = kind_of(c, *of_candidate.choice, question.problem);
+  if (entry.calls != 0) entry.learned->take_over(&entry);
   entry.learned->settle();
+  entry.learned->overhead_s = now_s() - start_s;
   entry.kind = CallClass::Kind::learned;
   c.forget_calls(operation);
 }

@@ -58,7 +58,7 @@ tuning::Conditions conditions_of(const Json& learned, const patterns::Layout& la
 // Of one kind of calls as the report has it; nothing where too little was found out.
 std::optional<tuning::Rule> rule_of(const Json& learned) {
   const auto layout = patterns::Layout::parse(learned["layout"].get<std::string>());
-  if (learned["reproducible"].get<bool>() || learned["time_s"].is_null() || !layout) return std::nullopt;
+  if (learned["reproducible"].get<bool>() || !layout) return std::nullopt;
   tuning::Rule rule{.when = conditions_of(learned, *layout),
                     .origin = learned_origin,
                     .evidence = tuning::Evidence{.uncertainty = learned["uncertainty"]},
@@ -79,9 +79,9 @@ std::optional<tuning::Rule> rule_of(const Json& learned) {
     }
   }
   std::ranges::stable_sort(rule.others, {}, &tuning::Timed::time_us);
-  const bool is_compared = learned["compared_with_usual"].get<bool>() && !rule.others.empty();
+  const bool is_compared = has_chosen && learned["compared_with_usual"].get<bool>() && !rule.others.empty();
   if (is_compared) rule.evidence->trust = tuning::fresh_trust;
-  return has_chosen ? std::optional(rule) : std::nullopt;
+  return rule;
 }
 
 }  // namespace

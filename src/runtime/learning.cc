@@ -33,6 +33,18 @@ std::uint64_t LearnedClass::calls() const {
   return sum;
 }
 
+void LearnedClass::take_over(CallClass* before) {
+  CallClass& served = blocking[usual];
+  served.calls = std::exchange(before->calls, 0);
+  served.bytes = std::exchange(before->bytes, 0);
+  served.checks = std::exchange(before->checks, 0);
+  served.mismatches = std::exchange(before->mismatches, 0);
+  served.times = std::exchange(before->times, {});
+  served.compiled = std::move(before->compiled);
+  served.compiled_root = before->compiled_root;
+  served.is_compiled_in_place = before->is_compiled_in_place;
+}
+
 void LearnedClass::settle() {
   now().sample_mask = learner.interval() - 1;
   now().plain_looks = learner.plain_looks();

@@ -24,6 +24,8 @@ struct LearnedClass {
   // A call of this rank was timed; by the second one of which nothing can follow yet.
   void look(double seconds);
   void look_plainly(double seconds);
+  // The calls that were made before are those of the candidate that served them.
+  void take_over(CallClass* before);
   // After the learner may have moved on.
   void settle();
 

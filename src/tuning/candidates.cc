@@ -2,6 +2,7 @@
 #include "tuning/candidates.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace unisono::tuning {
@@ -11,6 +12,17 @@ namespace {
 // to its memory's end: so much in any case, or so many times what the call itself has on a rank.
 constexpr std::int64_t little_scratch_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t most_scratch_ratio = 4;
+
+// Candidates are made, memory is mapped, and ranks agree.
+constexpr double beginning_s = 30e-6;
+
+double quick_call_s(const Question& question) {
+  const double ranks = question.problem.size;
+  const double moved = static_cast<double>(question.bytes()) *
+                       (is_block_operation(question.problem.operation) ? ranks / 2 : 1);
+  if (question.problem.layout->nodes() > 1) return 10e-6 + 1e-9 * moved;
+  return question.is_oversubscribed ? 0.5e-6 * ranks + 0.2e-9 * moved : 0.1e-6 + 0.1e-9 * moved;
+}
 
 bool is_modest(const Question& question, const Choice& choice) {
   const schedule::Problem& problem = question.problem;
@@ -48,6 +60,15 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     if (why_not_taken(choice, question).empty() && is_modest(question, choice)) add(std::move(choice));
   }
   return list;
+}
+
+std::uint32_t calls_before_learning(const Question& question, double budget_share) {
+  constexpr double few = 16, some = 64, most = 65536;
+  if (budget_share >= 1) return 0;
+  const double calls = beginning_s / (std::max(budget_share, 1e-4) * quick_call_s(question));
+  // Between these ranks do not look at the same calls.
+  if (calls <= few) return static_cast<std::uint32_t>(few);
+  return std::bit_ceil(static_cast<std::uint32_t>(std::clamp(calls, some, most)));
 }
 
 }  // namespace unisono::tuning

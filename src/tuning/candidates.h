@@ -2,6 +2,7 @@
 // What may be learned among: the algorithms that could serve a kind of calls.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -22,5 +23,9 @@ struct CandidateList {
 // learning, then all others that are legal and need no more memory than is usual. One alone: there is nothing
 // to be learned. `predict` may be empty.
 CandidateList candidates_of(const Question& question, const Choice& decided, const Predict& predict);
+
+// How many calls of a kind earn what it takes to begin with learning, by how long the quickest machines take
+// for them: 0, 16, or a power of two from 64 on. All ranks know it alike.
+std::uint32_t calls_before_learning(const Question& question, double budget_share);
 
 }  // namespace unisono::tuning

@@ -202,9 +202,13 @@ void add_known_times(const TableRules& rules, const Question& question, const Ch
     const Choice& choice = list->choices[k];
     for (const Timed& timed : known) {
       if (!is_same(timed.algorithm, {choice.algorithm, choice.parameters})) continue;
-      list->candidates[k].known_s = timed.time_us / us_a_second;
       const bool is_chosen = is_same(timed.algorithm, found->rule->chosen.algorithm);
-      if (is_chosen && worth(*found) == Worth::decides) list->candidates[k].chosen_by = chosen_by;
+      if (worth(*found) == Worth::decides) {
+        list->candidates[k].known_s = timed.time_us / us_a_second;
+        if (is_chosen) list->candidates[k].chosen_by = chosen_by;
+      } else {
+        list->candidates[k].is_suggested = is_chosen;
+      }
     }
   }
 }

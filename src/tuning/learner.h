@@ -22,9 +22,11 @@ struct Candidate {
   std::string group;  // of the repository (S4)
   // By the model, which takes its time and is asked late; 0: it cannot say. Empty: there is none.
   std::function<double()> predict_s;
-  double known_s = 0;     // measured before this job; 0: nothing
-  std::string chosen_by;  // where that led to its choice ("learned by an earlier job"); empty: it did not
-  bool is_usual = false;  // what would be used without learning; none is: candidate 1
+  double known_s = 0;         // measured before this job; 0: nothing
+  std::string chosen_by;      // where that led to its choice ("learned by an earlier job"); empty: it did not
+  bool is_suggested = false;  // by what is known and not believed
+  bool is_of_this_job = false;  // is known_s? Then it need not be measured again
+  bool is_usual = false;        // what would be used without learning; none is: candidate 1
 
   // 0: nothing can be said.
   double predicted_s() const { return predict_s ? predict_s() : 0; }
@@ -88,8 +90,8 @@ class Policy {
 };
 
 // What trials may cost, of all kinds of calls of one communicator together: a share of the time that was
-// spent in collectives, less what trials have cost. May be overdrawn by one trial, and by the first one of
-// each kind of calls (B2).
+// spent in collectives, less what trials have cost (B2). A trial begins when what it may cost has been
+// earned; it may be overdrawn by what the trial costs beyond that.
 class Budget {
  public:
   void accrue(double seconds) { balance_s_ += seconds; }
@@ -105,8 +107,8 @@ class Budget {
 std::unique_ptr<Policy> make_star_policy(std::vector<Candidate> candidates, const LearnSettings& settings);
 
 // Few candidates, and never at the cost of the program (B2). Candidate 0 is the reference: the host's own
-// collective, where that is legal; candidate 1 what would be used without learning. The budget is the
-// communicator's.
+// collective, where that is legal. What would be used without learning serves until something is seen to be
+// faster. The budget is the communicator's.
 std::unique_ptr<Policy> make_guarded_policy(std::vector<Candidate> candidates, const LearnSettings& settings,
                                             Budget* budget);
 

@@ -13,6 +13,12 @@ namespace {
 
 // What is predicted, or was once seen, to take longer than so many times the reference is not tried.
 constexpr double most_slowdown = 3;
+// Of what nothing is known: so many times as long as what is in use.
+constexpr double assumed_slowdown = 3;
+// Whatever another job has seen: its day may have been a bad one.
+constexpr double most_expected_slowdown = 10;
+// What the model takes to say something of a candidate.
+constexpr double prediction_s = 50e-6;
 // After its first calls a trial goes on where it may still win. First calls meet memory that was never
 // touched, which is much of a quick call.
 constexpr double hopeless_ratio = 1.25, hopeless_ratio_of_quick = 2;
@@ -61,7 +67,7 @@ class GuardedPolicy : public Policy {
     usual_ = flagged == candidates_.end() ? 1 : static_cast<int>(flagged - candidates_.begin());
   }
 
-  // What is known from before says what to begin with, and what to try first: not what is so.
+  // What other jobs knew says what to begin with, and what to try first: not what is so.
   Task start() override {
     int before = -1;
     for (int k = 0; k < count(); ++k) {
@@ -69,27 +75,22 @@ class GuardedPolicy : public Policy {
       if (candidate.known_s <= 0) continue;
       at(k).hint_s = candidate.known_s;
       at(k).is_hint_seen = true;
+      if (candidate.is_of_this_job) store(k, candidate.known_s, candidate.known_s);
       if (!candidate.chosen_by.empty()) before = k;
     }
-    if (before < 0) return measure_reference("the reference, measured first");
-    at(before).time_s = at(before).least_s = at(before).hint_s;
-    choose(before, candidates_[static_cast<std::size_t>(before)].chosen_by);
+    if (before < 0) {
+      choose(std::min(usual_, count() - 1), "what is used without learning");
+    } else {
+      at(before).time_s = at(before).least_s = at(before).hint_s;
+      choose(before, candidates_[static_cast<std::size_t>(before)].chosen_by);
+    }
     return monitor();
   }
 
   Task next(const Task& ended, const Seen& seen) override {
     account(ended, seen);
     if (ended.is_monitoring) return adapt(seen.whole_s, seen.recent_s);
-    switch (stage_) {
-      case Stage::probe:
-        return judge_probe(ended, seen.leasts_s.front());
-      case Stage::duel:
-        return judge_round(ended, seen);
-      case Stage::reference:
-        break;
-    }
-    store(reference, seen.means_s.front(), seen.leasts_s.front());
-    return proceed();
+    return stage_ == Stage::probe ? judge_probe(ended, seen.leasts_s.front()) : judge_round(ended, seen);
   }
 
   bool looks_at_single_calls() const override { return false; }
@@ -100,7 +101,7 @@ class GuardedPolicy : public Policy {
   double quietest_s(int candidate) const override { return at(candidate).quietest_s; }
 
  private:
-  enum class Stage : std::uint8_t { reference, probe, duel };
+  enum class Stage : std::uint8_t { probe, duel };
   struct State {
     double time_s = unknown_s;   // the mean of a batch, as of the last ones that it was in
     double least_s = unknown_s;  // of single calls
@@ -130,6 +131,7 @@ class GuardedPolicy : public Policy {
     const auto calls = static_cast<double>(seen.calls);
     double best_s = time_s(chosen_);
     budget_->spend(seen.overhead_s);
+    agreeing_s_ = seen.overhead_s;
     if (ended.is_monitoring) {
       if (seen.whole_s != unknown_s) best_s = seen.whole_s;
       if (best_s != unknown_s) budget_->accrue(settings_.budget_share * calls * best_s);
@@ -150,14 +152,6 @@ class GuardedPolicy : public Policy {
     why_next_ = std::move(why);
   }
 
-  Task measure_reference(const char* why) {
-    stage_ = Stage::reference;
-    choose(reference, "the reference");
-    why_ = why;
-    // To know what calls cost at all: comparisons measure it again.
-    return {.candidates = {reference}, .looks = looks_at_long_calls + 1, .lead_in = 1};
-  }
-
   Task monitor() {
     // A reason is of one change: what is used again after a trial has shown something else by that.
     why_ = why_next_.empty() ? "kept: what was tried was not faster" : std::exchange(why_next_, {});
@@ -167,15 +161,24 @@ class GuardedPolicy : public Policy {
     return {.candidates = {chosen_}, .looks = periods * settings_.iterations, .is_monitoring = true};
   }
 
-  // The next trial, where there is something to be tried that can be paid for. What would be used without
-  // learning is tried on credit: the program would be worse off if it had to be earned first. So is what to
-  // fall back on, where the choice has turned bad.
-  Task proceed(const char* why = "on trial") {
+  // The next trial, where there is something to be tried that can be paid for. What to fall back on, where
+  // the choice has turned bad, is tried on credit.
+  Task proceed(const char* why = "on trial", bool may_borrow = false) {
     const int next = next_untried();
-    const bool is_on_credit =
-        next == usual_ ? !at(usual_).is_hint_seen : next == reference && std::exchange(has_credit_, false);
-    const int k = budget_->balance_s() > 0 || is_on_credit ? next : -1;
-    return k >= 0 ? probe(k, why) : monitor();
+    if (next < 0) return monitor();
+    const bool is_on_credit = may_borrow && next == reference && std::exchange(has_credit_, false);
+    return is_on_credit || is_paid(probe_cost_s(next)) ? probe(next, why) : monitor();
+  }
+
+  // Has it been earned? And what agreeing on it takes.
+  bool is_paid(double cost_s) const { return budget_->balance_s() > cost_s + agreeing_s_; }
+  // By how much longer the first calls take, where nobody has seen any: they may take that many times as
+  // long.
+  double probe_cost_s(int k) const {
+    const double best_s = time_s(chosen_);
+    const double expected_s = at(k).hint_s > 0 ? std::min(at(k).hint_s, most_expected_slowdown * best_s)
+                                               : assumed_slowdown * best_s;
+    return std::max(expected_s - best_s, 0.0) * probe_looks();
   }
 
   bool is_long() const { return time_s(chosen_) > long_call_s; }
@@ -198,13 +201,22 @@ class GuardedPolicy : public Policy {
     trial_.looks += ended.looks;
     const double best_s = std::min(at(chosen_).least_s, time_s(chosen_));
     const double hopeless = best_s < quick_call_s ? hopeless_ratio_of_quick : hopeless_ratio;
-    if (trial_.least_s <= hopeless * best_s) return round();
+    if (trial_.least_s <= hopeless * best_s) return next_round();
     const double hopeless_usual = is_long() ? most_slowdown : hopeless_ratio_of_usual;
     const int wanted = usual_looks_ratio * (is_long() ? looks_at_long_calls : settings_.iterations);
-    if (k == usual_ && trial_.least_s <= hopeless_usual * best_s && trial_.looks < wanted)
+    if (k == usual_ && trial_.least_s <= hopeless_usual * best_s && trial_.looks < wanted &&
+        is_paid((trial_.least_s - best_s) * (wanted - trial_.looks)))
       return {.candidates = {k}, .looks = wanted - trial_.looks};
     store(k, trial_.least_s, trial_.least_s);
     return proceed();
+  }
+
+  // The next round, or more calls as before until it can be paid for.
+  Task next_round() {
+    Task task = round();
+    const double other_s = trial_.rounds.empty() ? trial_.least_s : trial_.rounds.back().other_s;
+    is_waiting_ = !is_paid(std::max(other_s - time_s(chosen_), 0.0) * task.looks);
+    return is_waiting_ ? monitor() : task;
   }
 
   // A round of the comparison: a batch of what is used and one of what is on trial, the other way round in
@@ -228,7 +240,7 @@ class GuardedPolicy : public Policy {
     const std::size_t at_best = ended.candidates[0] == chosen_ ? 0 : 1, at_other = 1 - at_best;
     // Calls of a region that is not the agreed one say nothing.
     if (seen.means_s[at_best] == unknown_s || seen.means_s[at_other] == unknown_s) {
-      if (++trial_.vain_rounds < most_vain_rounds) return round();
+      if (++trial_.vain_rounds < most_vain_rounds) return next_round();
       store(trial_.candidate, trial_.least_s, trial_.least_s);
       return proceed();
     }
@@ -237,7 +249,7 @@ class GuardedPolicy : public Policy {
                              .other_s = seen.means_s[at_other],
                              .other_least_s = seen.leasts_s[at_other]});
     const Verdict verdict = verdict_of(trial_.rounds, settings_.trusts_least_times);
-    if (verdict == Verdict::open) return round();
+    if (verdict == Verdict::open) return next_round();
     const int other = trial_.candidate;
     at(chosen_).uncertainty = at(other).uncertainty = uncertainty_of(ratios_of(trial_.rounds));
     store(chosen_, median_of(trial_.rounds, &Round::best_s), median_of(trial_.rounds, &Round::best_least_s));
@@ -271,24 +283,29 @@ class GuardedPolicy : public Policy {
     forget_others();
     at(chosen_).hint_s = before_s;
     at(chosen_).is_hint_seen = true;
+    is_waiting_ = false;
     // A program whose times go up and down must not be stopped by each of these.
     factor_ = has_credit_ ? first_factor : std::min(2 * factor_, settings_.most_factor);
     return proceed(is_bad ? "on trial, since what ran before became slower than the second best was"
-                          : "on trial, since the times of what ran before have changed");
+                          : "on trial, since the times of what ran before have changed",
+                   true);
   }
 
   Task stay() {
     const bool is_calm = factor_ >= settings_.most_factor;
     factor_ = std::min(2 * factor_, settings_.most_factor);
     has_credit_ = has_credit_ || is_calm;
+    if (is_waiting_) return next_round();
     // What was found soon after the beginning, where much is cold, has to be found once more: of the
     // reference and what would be used without learning.
-    const bool is_to_confirm = !is_confirmed_ && factor_ >= confirming_factor && count() > usual_;
-    if (!is_to_confirm && budget_->balance_s() > 0 && next_untried() >= 0) return proceed();
-    const int k = is_to_confirm ? (chosen_ == reference ? usual_ : reference) : is_calm ? stalest() : -1;
+    const int other = chosen_ == reference ? usual_ : reference;
+    const bool is_to_confirm =
+        !is_confirmed_ && factor_ >= confirming_factor && count() > other && other != chosen_;
+    if (!is_to_confirm && next_untried() >= 0) return proceed();
+    const int k = is_to_confirm ? other : is_calm ? stalest() : -1;
     const double most_cost_s = budget_->balance_s();
-    if (k < 0 || (at(k).time_s != unknown_s && retrial_cost_s(k) >= most_cost_s) || most_cost_s <= 0)
-      return monitor();
+    const double cost_s = k < 0 ? 0 : at(k).time_s != unknown_s ? retrial_cost_s(k) : probe_cost_s(k);
+    if (k < 0 || cost_s >= most_cost_s || most_cost_s <= 0) return monitor();
     is_confirmed_ = is_confirmed_ || is_to_confirm;
     return probe(k, "tried again, to see whether it is still slower");
   }
@@ -324,8 +341,11 @@ class GuardedPolicy : public Policy {
     for (const int k : {chosen_ == reference ? reference : usual_, reference, usual_}) {
       if (k < count() && may_try(k)) return k;
     }
+    for (int k = 0; k < count(); ++k) {
+      if (candidates_[static_cast<std::size_t>(k)].is_suggested && may_try(k)) return k;
+    }
     if (!is_model_asked_) {
-      if (budget_->balance_s() <= 0) return -1;
+      if (!is_paid(prediction_s * count())) return -1;
       ask_model();
     }
     double least_hint_s = unknown_s;
@@ -399,7 +419,9 @@ class GuardedPolicy : public Policy {
   bool is_model_asked_ = false;
   bool has_credit_ = true;  // for the next alarm
   std::uint64_t trials_ = 0;
-  Stage stage_ = Stage::reference;
+  Stage stage_ = Stage::probe;
+  bool is_waiting_ = false;  // is the next round, for what it may cost to be earned?
+  double agreeing_s_ = 0;    // what it takes to agree, as it was last
   struct Trial {
     int candidate = 0;
     double least_s = unknown_s;  // of its first calls

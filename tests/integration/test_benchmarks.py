@@ -33,6 +33,10 @@ ALONE = {
         "| 2 | Open MPI 5",
     ),
     "repository": (f"--layout pair --operation barrier {QUICK} --output page.md", "barrier"),
+    "short_programs": (
+        "--ranks 2 --runs 1 --operations bcast --calls 200 --output page.md",
+        "auto, of off, geometric mean of 2 programs",
+    ),
     "reproducible": (QUICK, "as 2 nodes of 3 | scan"),
 }
 CLUSTER = {

@@ -31,7 +31,8 @@ Json slow_machine() {
 
 class LearningMachineTest : public LearningTest {
  protected:
-  // Four ranks make allreduces that take the host a millisecond: how many candidates there were for them.
+  // Four ranks make allreduces that take the host a tenth of a millisecond: how many candidates there were
+  // for them.
   std::size_t candidates_of_job() const {
     constexpr int size = 4;
     set("UNISONO_LEARN", "auto");
@@ -40,7 +41,7 @@ class LearningMachineTest : public LearningTest {
     world.run([](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, size};
-      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-3);
+      for (int i = 0; i < 20000; ++i) me.call(Operation::allreduce, 3, true, 1e-4);
       job.finish();
     });
     return report()["learning"][0]["candidates"].size();

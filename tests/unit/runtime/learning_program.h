@@ -30,6 +30,9 @@ class LearningTest : public ::testing::Test {
     char name[] = "/tmp/learning_test.XXXXXX";
     directory_ = ::mkdtemp(name);
     set("UNISONO_REPORT", directory_ + "/report.json");
+    // Programs of few calls: they need not earn what learning takes.
+    set("UNISONO_LEARN_BUDGET", "100");
+    set("UNISONO_LEARN_FACTOR", "2");
   }
   void TearDown() override {
     clear_options();

@@ -67,7 +67,7 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
   }
 }
 
-TEST_F(LearningTest, StarTriesAllAndTheGuardBeginsWithTheHosts) {
+TEST_F(LearningTest, StarTriesAllAndTheGuardFindsTheHosts) {
   constexpr int size = 4;
   for (const char* mode : {"star", "auto"}) {
     set("UNISONO_LEARN", mode);
@@ -76,11 +76,12 @@ TEST_F(LearningTest, StarTriesAllAndTheGuardBeginsWithTheHosts) {
       Job job(host);
       Rank me{job, host, rank, size};
       // The host is the fastest by far.
-      for (int i = 0; i < 600; ++i) me.call(Operation::allreduce, 3, true, 1e-9);
+      for (int i = 0; i < 20000; ++i) me.call(Operation::allreduce, 3, true, 1e-9);
       job.finish();
     });
     const Json learned = report()["learning"][0];
-    EXPECT_EQ(learned["timeline"][0]["algorithm"], "native");
+    const Json first = std::string(mode) == "star" ? Json("native") : learned["usual"];
+    EXPECT_EQ(learned["timeline"][0]["algorithm"], first);
     EXPECT_EQ(learned["chosen"], "native") << learned.dump(1);
     if (std::string(mode) == "star") {
       EXPECT_TRUE(learned["untried"].empty());
@@ -92,7 +93,7 @@ TEST_F(LearningTest, StarTriesAllAndTheGuardBeginsWithTheHosts) {
   }
 }
 
-TEST_F(LearningTest, TheHostIsLeftWhereItIsSlow) {
+TEST_F(LearningTest, TheHostIsTriedAFewTimesWhereItIsSlow) {
   set("UNISONO_LEARN", "auto");
   constexpr int size = 3;
   World world(size);
@@ -100,7 +101,7 @@ TEST_F(LearningTest, TheHostIsLeftWhereItIsSlow) {
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Rank me{job, host, rank, size};
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 20000; ++i) {
       if (me.call(Operation::allreduce, 3, true, 0.5) != Outcome::done)
         ++left[static_cast<std::size_t>(rank)];
     }
@@ -108,8 +109,10 @@ TEST_F(LearningTest, TheHostIsLeftWhereItIsSlow) {
     EXPECT_EQ(me.call(Operation::allreduce, 3, false), Outcome::done);
     job.finish();
   });
-  // To begin with, and in both rounds of the comparison.
-  EXPECT_EQ(left, (std::array<int, size>{12, 12, 12}));
+  // Once, and then there is nothing left to pay for more of it.
+  EXPECT_EQ(left[1], left[0]);
+  EXPECT_EQ(left[2], left[0]);
+  EXPECT_LE(left[0], 10);
   EXPECT_NE(report()["learning"][0]["chosen"], "native");
 }
 
@@ -121,18 +124,18 @@ TEST_F(LearningTest, TheNextJobBeginsWithWhatWasLearned) {
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, 3};
-      for (int i = 0; i < calls; ++i) me.call(Operation::allreduce, 3, true, 0.5);
+      for (int i = 0; i < calls; ++i) me.call(Operation::allreduce, 3, true, 3e-4);
       // Where the host is ahead of all.
       for (int i = 0; i < calls; ++i) me.call(Operation::bcast, 300, true, 1e-9);
       job.finish();
     });
   };
-  run("auto", 400);
+  run("auto", 20000);
   std::map<std::string, std::string> chosen;
   const Json first = report()["learning"];
   for (const Json& learned : first) chosen[learned["operation"]] = learned["chosen"];
   EXPECT_NE(chosen["allreduce"], "native");
-  EXPECT_EQ(chosen["bcast"], "native");
+  EXPECT_EQ(chosen["bcast"], "native") << first.dump(1);
   // Another that learns: from the first call on.
   run("auto", 5);
   const Json second = report()["learning"];
@@ -171,8 +174,9 @@ TEST_F(LearningTest, ItBeginsWithWhatATableHasMeasured) {
   for (const Json& learned : all) first[learned["operation"]] = learned["timeline"][0];
   EXPECT_EQ(first["allreduce"]["algorithm"], "ring") << all.dump(1);
   EXPECT_EQ(first["allreduce"]["why"], "measured before: tuned.json rule 1");
-  // A rule without times says what to try, not what the MPI takes.
-  EXPECT_EQ(first["bcast"]["algorithm"], "native");
+  // A rule without times says what to use.
+  EXPECT_EQ(first["bcast"]["algorithm"], "binomial");
+  EXPECT_EQ(first["bcast"]["why"], "what is used without learning");
 }
 
 // Where nothing is set and no report asked for; rank 0, which keeps it, is not among those who learned it.
@@ -192,7 +196,7 @@ TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
   };
   ::unsetenv("UNISONO_LEARN");
   ::unsetenv("UNISONO_REPORT");
-  run(400);
+  run(20000);
   set("UNISONO_LEARN", "off");
   set("UNISONO_REPORT", directory_ + "/report.json");
   run(5);

@@ -54,8 +54,10 @@ TEST(GuardedTest, NoiseMakesNothingSlowerThanTheReference) {
     Program program(Mode::guarded, of_groups(groups), {}, 1);
     program.run(20000, NoisyTimes(units, seed));
     const auto chosen = static_cast<std::size_t>(program.learner().policy().chosen());
-    EXPECT_LE(units[chosen], 1.02) << "seed " << seed;
-    EXPECT_LE(program.total_s, 1.02 * program.reference_s) << "seed " << seed;
+    // Between equals what is used without learning stays; until the reference is paid for, it serves.
+    EXPECT_LE(units[chosen], 1.04) << "seed " << seed;
+    const double kept = std::max(units[chosen], 1.0), until_then_s = 2000 * (units[1] - 1) * unit_s;
+    EXPECT_LE(program.total_s, 1.02 * kept * program.reference_s + until_then_s) << "seed " << seed;
     best += units[chosen] == *std::ranges::min_element(units) ? 1 : 0;
   }
   EXPECT_GE(best, programs * 9 / 10);

@@ -43,8 +43,9 @@ class Program {
     for (std::uint64_t i = 0; i < calls; ++i) step(times);
   }
 
-  // The calls' times on the slowest rank, all together, and what the reference would have taken.
+  // The calls' times on the slowest rank, all together, and what this one would have taken: the reference.
   double total_s = 0, reference_s = 0;
+  int compared_with = 0;
   std::uint64_t call() const { return call_; }
   int candidate() const { return ranks_.front()->candidate(); }
   const Learner& learner() const { return *ranks_.front(); }
@@ -72,7 +73,7 @@ class Program {
       ASSERT_EQ(ranks_[r]->candidate(), k);
       const double time_s = times(k, call_, static_cast<int>(r));
       slowest_s = std::max(slowest_s, time_s);
-      reference_slowest_s = std::max(reference_slowest_s, times(0, call_, static_cast<int>(r)));
+      reference_slowest_s = std::max(reference_slowest_s, times(compared_with, call_, static_cast<int>(r)));
       if (is_looked) ranks_[r]->look(time_s, call_ + 1);
     }
     total_s += slowest_s;

@@ -180,21 +180,30 @@ TEST(LearnerTest, WhatTrialsLostIsKept) {
   EXPECT_NEAR(star.learner().trial_loss_s(), 30 * unit_s, 0.1 * unit_s);
   // Where the program changes, what was seen of others is forgotten: not what seeing it has cost.
   Program guarded(Mode::guarded, of_groups({"native", "a"}), {}, 2);
-  guarded.run(300, constant({2, 1.6}));
+  guarded.run(5000, constant({2, 1.6}));
   const double before_s = guarded.learner().trial_loss_s();
-  EXPECT_GT(before_s, 2 * unit_s);
+  EXPECT_GT(before_s, 0.5 * unit_s);
   guarded.run(20000, constant({20, 10}));
   EXPECT_GE(guarded.learner().trial_loss_s(), before_s);
 }
 
-TEST(GuardedTest, TheReferenceIsMeasuredFirstThenWhatWouldBeUsed) {
+// What serves without learning serves from the first call on; the reference is tried when that is earned.
+TEST(GuardedTest, WhatIsUsedWithoutLearningServesUntilATrialIsEarned) {
   Program program(Mode::guarded, of_groups({"native", "a", "b", "b"}), {}, 2);
   program.run(200, constant({2, 1, 3, 3}));
+  EXPECT_EQ(program.learner().events().size(), 1u);
+  EXPECT_EQ(program.learner().events()[0].candidate, 1);
+  EXPECT_EQ(program.measured(), 0u);
+  program.run(2000, constant({2, 1, 3, 3}));
   const std::vector<Event>& events = program.learner().events();
   ASSERT_GE(events.size(), 3u);
-  EXPECT_EQ(events[0].candidate, 0);
-  EXPECT_EQ(events[1].candidate, 1);
+  EXPECT_EQ(events[1].candidate, 0);
+  EXPECT_TRUE(events[1].is_trial);
+  EXPECT_GE(events[1].call, 400u) << "two calls that may take three times as long, of which 1 % pays";
   EXPECT_EQ(program.candidate(), 1);
+  Program faster(Mode::guarded, of_groups({"native", "a", "b", "b"}), {}, 2);
+  faster.run(2000, constant({1, 2, 3, 3}));
+  EXPECT_EQ(faster.candidate(), 0);
 }
 
 TEST(GuardedTest, OneOfEachGroupAndTheRestOfThoseThatDoWell) {
@@ -229,27 +238,14 @@ TEST(GuardedTest, WhatAnEarlierJobLearnedIsUsedAtOnce) {
   EXPECT_EQ(program.learner().policy().chosen(), 0);
 }
 
-// What trials can lose against a reference of one unit, seconds: two calls where these are hopeless, else
-// all.
-double usual_loss(double units, double noise) {
-  return (units <= 10 ? 20 : 2) * std::max(units * noise - 1, 0.0) * unit_s;
-}
-double worst_other_loss(const std::vector<double>& units, double noise) {
-  double worst_s = 0;
-  for (std::size_t k = 2; k < units.size(); ++k) {
-    const double slow = units[k] * noise;
-    worst_s = std::max(worst_s, (slow <= 2.1 ? 10 : 2) * std::max(slow - 1, 0.0) * unit_s);
-  }
-  return worst_s;
-}
-
-// The bound (B2): whatever the candidates' times are, the program loses against the reference at most the
-// budget's share of its time in collectives and one worst trial, with one kind of calls.
+// The bound (B2): whatever the candidates' times are, and after however many calls, the program loses against
+// what would be used without learning at most the budget's share of its time in collectives, and by how much
+// the first calls of one trial take longer than was assumed.
 TEST(GuardedTest, TheLossIsBoundedByTheBudgetAndOneTrial) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> exponent(-1, 2);  // 0.1 to 100 times the reference
-    std::uniform_real_distribution<double> noise(1, 1.02);
+    std::uniform_real_distribution<double> noise(1, seed % 2 == 0 ? 1.0 : 1.02);
     std::uniform_int_distribution<int> group(0, 4);
     std::vector<double> units = {1};
     std::vector<Candidate> candidates = of_groups({"native"});
@@ -260,59 +256,39 @@ TEST(GuardedTest, TheLossIsBoundedByTheBudgetAndOneTrial) {
     }
     const LearnSettings settings;
     Program program(Mode::guarded, candidates, settings, 1);
+    program.compared_with = 1;
     const Times times = [&](int k, std::uint64_t, int) {
       return units[static_cast<std::size_t>(k)] * noise(random) * unit_s;
     };
-    const double worst_trial_s = usual_loss(units[1], 1.02) + worst_other_loss(units, 1.02);
-    for (int part = 0; part < 40; ++part) {
-      program.run(500, times);
+    const double worst_trial_s = 2 * *std::ranges::max_element(units) * unit_s;
+    for (int part = 0; part < 100; ++part) {
+      program.run(200, times);
       const double loss_s = program.total_s - program.reference_s;
       // Two draws of the noise differ.
-      const double noise_s = 0.02 * unit_s * static_cast<double>(program.call());
-      ASSERT_LE(loss_s, settings.budget_share * program.total_s + worst_trial_s + noise_s)
+      const double noise_s = (seed % 2) * 0.02 * units[1] * unit_s * static_cast<double>(program.call());
+      ASSERT_LE(loss_s, settings.budget_share * program.total_s + worst_trial_s + noise_s + 1e-12)
           << "seed " << seed << " after " << program.call() << " calls";
     }
-    EXPECT_LE(units[static_cast<std::size_t>(program.learner().policy().chosen())], 1.0) << "seed " << seed;
+    EXPECT_LE(units[static_cast<std::size_t>(program.learner().policy().chosen())], 1.04) << "seed " << seed;
   }
 }
 
-TEST(GuardedTest, TheBoundHoldsExactlyWithoutNoise) {
-  for (unsigned seed = 0; seed < 200; ++seed) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<double> units_of(1, 50);
-    std::vector<double> units = {1};
-    std::vector<std::string> groups = {"native"};
-    for (int k = 1; k < 12; ++k) {
-      units.push_back(units_of(random));  // all are slower than the reference
-      groups.push_back(std::to_string(k));
-    }
-    Program program(Mode::guarded, of_groups(groups), {}, 2);
-    const double worst_trial_s = usual_loss(units[1], 1) + worst_other_loss(units, 1);
-    for (int part = 0; part < 50; ++part) {
-      program.run(200, constant(units));
-      ASSERT_LE(program.total_s - program.reference_s, 0.01 * program.total_s + worst_trial_s + 1e-12)
-          << "seed " << seed;
-    }
-    EXPECT_EQ(program.candidate(), 0);
-  }
-}
-
-TEST(GuardedTest, WithoutABudgetOnlyWhatWouldBeUsedAnywayIsTried) {
+TEST(GuardedTest, WithoutABudgetNothingIsTried) {
   Program program(Mode::guarded, of_groups({"native", "a", "b"}), {.budget_share = 0}, 1);
   program.run(5000, constant({2, 1, 0.5}));
-  EXPECT_EQ(program.learner().measured_calls(2), 0u);
+  EXPECT_EQ(program.measured(), 0u);
   EXPECT_EQ(program.candidate(), 1);
 }
 
-TEST(GuardedTest, BetweenEqualsTheReferenceStays) {
+TEST(GuardedTest, BetweenEqualsWhatIsUsedStays) {
   for (const double units : {0.98, 1.0, 1.02}) {
     Program program(Mode::guarded, of_groups({"native", "a", "b"}), {}, 1);
-    program.run(1000, constant({1, units, 1}));
-    EXPECT_EQ(program.learner().policy().chosen(), 0) << units;
+    program.run(3000, constant({units, 1, 1}));
+    EXPECT_EQ(program.learner().policy().chosen(), 1) << units;
   }
   Program faster(Mode::guarded, of_groups({"native", "a", "b"}), {}, 1);
-  faster.run(1000, constant({1, 0.95, 1}));
-  EXPECT_EQ(faster.learner().policy().chosen(), 1);
+  faster.run(3000, constant({0.95, 1, 1}));
+  EXPECT_EQ(faster.learner().policy().chosen(), 0);
 }
 
 TEST(GuardedTest, FirstCallsThatMeetColdMemoryDoNotDecide) {
@@ -375,10 +351,10 @@ TEST(GuardedTest, AnotherThatBecameFasterIsFoundWhenAllIsCalm) {
 
 TEST(GuardedTest, EachChangeHasAReasonOfItsOwn) {
   Program program(Mode::guarded, of_groups({"native", "a", "b", "c"}), {}, 1);
-  program.run(200000, constant({4, 1, 2, 2.5}));
+  program.run(200000, constant({4, 2, 1, 2.5}));
   int returns = 0, wins = 0;
   for (const Event& event : program.learner().events()) {
-    if (event.is_trial || event.candidate != 1) continue;
+    if (event.is_trial || event.candidate != 2) continue;
     ++returns;
     wins += event.why.find("times as fast") != std::string::npos ? 1 : 0;
   }

@@ -48,9 +48,8 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     list.candidates.push_back(std::move(candidate));
     list.choices.push_back(std::move(choice));
   };
-  const Choice native{
-      .reason = "the MPI's own: measured first, in use while nothing is faster (option 'learn')",
-      .source = "native"};
+  const Choice native{.reason = "the MPI's own: tried first, in use where it is faster (option 'learn')",
+                      .source = "native"};
   if (decided.algorithm != nullptr && why_not_taken(native, question).empty()) add(native);
   add(decided);
   list.candidates.back().is_usual = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learning that costs the program next to nothing (B2): the reference first, then few others, one at a time,
+// Learning that costs the program next to nothing (B2): the reference, then few others, one at a time,
 // each given up as soon as it is seen to be slow, all paid for by a budget.
 #include <algorithm>
 #include <cstdio>

@@ -25,6 +25,7 @@ import job  # noqa: E402
 import learning  # noqa: E402
 import mpis  # noqa: E402
 from harness import SHIM  # noqa: E402
+from lists import AddUp  # noqa: E402
 from unisono import tables  # noqa: E402
 
 OPERATIONS = ("allreduce", "alltoall", "allgather", "bcast")
@@ -51,10 +52,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mpi", default="openmpi5", choices=[mpi.name for mpi in mpis.ALL])
-    parser.add_argument("--ranks", default="2,4", help="numbers of ranks, separated by commas")
+    parser.add_argument("--ranks", action=AddUp, default="2,4", help="numbers of ranks, separated by commas")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--operations", default=",".join(OPERATIONS))
-    parser.add_argument("--calls", default=",".join(map(str, CALLS)), help="numbers of calls")
+    parser.add_argument("--operations", action=AddUp, default=",".join(OPERATIONS))
+    parser.add_argument("--calls", action=AddUp, default=",".join(map(str, CALLS)), help="numbers of calls")
     parser.add_argument("--output", type=Path, help="write the table into this file too")
     parser.add_argument("--timeout", type=float, default=120)
     arguments = parser.parse_args()

@@ -78,6 +78,8 @@ def require_outputs(named: Mapping[str, Path | None]) -> None:
 
 def read_bytes(file: Path, most: int = MOST_BYTES) -> bytes:
     """What stands in `file`, if it is a regular file of at most so many bytes; else OSError."""
+    if _is_null_device(file):
+        return b""
     if not stat.S_ISREG(file.stat().st_mode):  # some devices do something already when they are opened
         raise _unfit(file)
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -92,6 +94,12 @@ def read_bytes(file: Path, most: int = MOST_BYTES) -> bytes:
     if left <= 0:
         raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB", str(file))
     return b"".join(pieces)
+
+
+def _is_null_device(file: Path) -> bool:
+    """Whether it is the device by which users say that they want no file: it is read as an empty one."""
+    status = file.stat()
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == os.makedev(1, 3)
 
 
 def _unfit(file: Path) -> OSError:

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,8 +22,13 @@ std::string cannot_be(const char* what, int error) {
   return "cannot be " + std::string(what) + ": " + std::strerror(error);
 }
 
+// The null device is an empty file: by it users say that they want none.
+bool is_null_device(const struct stat& status) {
+  return S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(1, 3);
+}
+
 std::string why_no_file(const struct stat& status) {
-  if (S_ISREG(status.st_mode)) return {};
+  if (S_ISREG(status.st_mode) || is_null_device(status)) return {};
   return S_ISDIR(status.st_mode) ? "is a directory" : "is no regular file";
 }
 

@@ -82,4 +82,60 @@ CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice
   return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;
 }
 
+bool Job::is_commutative(const Communicator& c, const Call& call) const {
+  return !is_reduction(call.operation) || (!c.is_reproducible && host_.is_commutative(call.op));
+}
+
+schedule::Problem Job::problem(const Communicator& c, const Call& call, bool is_commutative) const {
+  return {.operation = call.operation,
+          .size = c.size,
+          .rank = c.rank,
+          .root = is_rooted(call.operation) ? call.root : 0,
+          .is_commutative = is_commutative,
+          .is_reproducible = c.is_reproducible && is_reduction(call.operation),
+          .layout = c.layout};
+}
+
+tuning::Question Job::question(const Communicator& c, const Call& call, bool is_commutative,
+                               std::int64_t bytes, bool is_blocking) {
+  tuning::Question question{.problem = problem(c, call, is_commutative),
+                            .size_class = tuning::size_class(bytes),
+                            .has_shared_memory = c.slice != nullptr,
+                            .has_single_copy = c.has_single_copy,
+                            .has_streams = c.slice != nullptr && c.slice->has_streams(),
+                            .is_blocking = is_blocking,
+                            .may_send = is_blocking || may_send_aside(c),
+                            .is_oversubscribed = c.is_oversubscribed,
+                            .mpi = host_.library_name(),
+                            .quarantined = &c.quarantined,
+                            .left_out = &left_out_};
+  // One decision serves every root.
+  question.problem.rank = question.problem.root = 0;
+  question.region = region_name(c.regions.agreed(c.calls == 0 ? 0 : c.calls - 1));
+  return question;
+}
+
+tuning::Choice Job::choose(const tuning::Question& question) {
+  const std::lock_guard lock(decide_mutex_);
+  tuning::Choice choice = decider_.decide(question);
+  has_left_for_progress_ = has_left_for_progress_ || (choice.is_for_progress && !may_call_host_aside_);
+  for (const std::string& warning : decider_.take_warnings()) {
+    warnings_.push_back(warning);
+    if (world_rank_ == 0) log::warning_once(warning);
+  }
+  return choice;
+}
+
+void Job::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
+                 bool is_blocking, const tuning::Choice* learned) {
+  tuning::Question asked = question(c, call, is_commutative, bytes, is_blocking);
+  asked.may_be_tested = tuning::may_be_tested(options_, call.operation, is_blocking, c.is_reproducible);
+  const bool is_learned = learned != nullptr && tuning::why_not_taken(*learned, asked).empty();
+  entry.choice = std::make_unique<tuning::Choice>(is_learned ? *learned : choose(asked));
+  entry.kind = kind_of(c, *entry.choice, asked.problem);
+  if (is_blocking && is_learning()) return begin_to_learn(c, entry, asked);
+  entry.is_to_be_tested = asked.may_be_tested && is_worth_a_test(*entry.choice);
+  if (options_.startup_after == 0) entry.first_test = 0;
+}
+
 }  // namespace unisono::runtime

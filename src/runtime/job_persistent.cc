@@ -94,10 +94,11 @@ Prepared Job::prepare(const Call& call) {
   auto made = std::make_shared<PreparedCall>();
   Prepared prepared;
   const Decided decided = decide_prepared(*c, call, made.get(), &prepared);
-  const Vote vote = vote_on_persistent(*c, decided == Decided::refused);
+  // What was decided before all had the communicator's number may differ between ranks.
+  const Vote vote = vote_on_persistent(*c, decided == Decided::refused || decided == Decided::native);
   if (decided == Decided::refused) return {};  // the host says what is wrong with it
-  if (vote.is_for_host) return left_for(NativeReason::no_place);
   if (decided == Decided::native) return prepared;
+  if (vote.is_for_host) return left_for(NativeReason::no_place);
   if (decided == Decided::scheduled) {
     made->place = place_for(*c, *made, vote.is_ordered);
     if (made->place == nullptr) return left_for(NativeReason::no_place);

@@ -65,7 +65,9 @@ void merge_into(Json* stored, const std::vector<Rule>& rules, const std::string&
   std::unordered_map<std::string, Place> places;
   for (std::size_t i = 0; i < stored->size(); ++i) {
     ReadRule read = rule_from_json((*stored)[i]);
-    if (read.problem.empty()) places.emplace(key_of(read.rule.when), Place{i, std::move(read.rule)});
+    if (!read.problem.empty()) continue;
+    std::string key = key_of(read.rule.when);
+    places.emplace(std::move(key), Place{i, std::move(read.rule)});
   }
   for (const Rule& rule : rules) {
     auto& place = places.try_emplace(key_of(rule.when)).first->second;

@@ -176,11 +176,14 @@ def learned(region: str = "", **changes: Any) -> dict[str, Any]:
     ]
     return {
         "communicator": 3,
+        "shape": "16 ranks on 4 nodes (4 ranks each)",
         "layout": "4x4",
         "oversubscribed": False,
         "reproducible": False,
         "commutative": True,
         "operation": "bcast",
+        "size_class": "1 MiB",
+        "compared": "longest",
         "bytes_low": 1048576,
         "bytes_high": 1048576,
         "region": region,
@@ -274,7 +277,7 @@ def test_a_table(explain: Explain) -> None:
         (["allreduce", "8", "9"], 2, "'9' means nothing here"),
         (["allreduce", "8", "--layout", "4y4"], 2, "write 4x8"),
         (["nowhere.json"], 1, "cannot read nowhere.json"),
-        (["letter.json"], 1, "letter.json is neither a report nor a table: line 1 of it is no JSON"),
+        (["letter.json"], 1, "letter.json is neither a report nor a table: it is no JSON: line 1 of it"),
         (["allreduce", "--table", "missing.json"], 2, "missing.json cannot be read"),
         (["allreduce", "--layout", "1000000x1000"], 2, "is too large: a layout has at most 1048576 ranks"),
         (["t.json", "--layout", "4x4"], 2, "--layout asks about a layout"),

@@ -97,7 +97,10 @@ class TestJudgedBeforeTheStart:
             ("--nodes banana", "it is no layout: write 4x8"),
             ("--nodes 1000000x1000", "it is too large"),
             ("--topology tree:", "tree:"),
-            ("--topology missing.conf", "cannot be read; a topology without a file is written tree:4x8"),
+            (
+                "--topology missing.conf",
+                "No such file or directory; a topology without a file is written tree:4x8",
+            ),
         ],
     )
     def test_refused(self, real_tool: Stage, words: str, says: str) -> None:

@@ -164,7 +164,7 @@ class TestCompiled:
             (["show", "tree:x"], "write tree:16"),
             (["show", "nowhere.conf"], "a file that can be read"),
             (["show", "/tmp"], "a file that can be read"),
-            (["contention", "latin1.conf", "alltoall"], "latin1.conf line 2: '\ufffd' is not of the form"),
+            (["contention", "latin1.conf", "alltoall"], "latin1.conf line 2: '\\xe4' is not of the form"),
             (["show", "tree:4x8", "--layout", "4x8"], "has 32 machines, the layout has 4 nodes"),
             (["show", "tree:2048"], "at most 1024"),
             (["contention", "tree:4x8", "frob"], "frob"),

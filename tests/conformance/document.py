@@ -83,6 +83,30 @@ one is not legal Unisono decides after all), and learning; rows of all but the f
 {VARIANTS_TEXT}
 """
 
+# What MPICH's own test suite (test/mpi: coll, comm, attr, errors, init) asks of persistent collectives, errors and communicators, and the
+# project's own test of the same. tests/cli/test_promises.py finds each.
+OWN_TESTS = [
+    ("persistent collectives of all operations, started again and again, also by MPI_Startall", "`test_programs.py::test_persistent_calls`"),
+    ("persistent collectives started in another order than they were made, with others between", "`test_programs.py::test_persistent_calls`"),
+    ("persistent collectives of neighbours", "`test_programs.py::test_persistent_collectives_of_neighbors`"),
+    ("a request that is freed while its call is under way", "`test_programs.py::test_persistent_calls`"),
+    ("types, operators and communicators that are freed before a persistent or non-blocking call is over", "`test_programs.py::test_persistent_calls_and_objects_of_the_program`"),
+    ("duplicates made aside, beside collectives of their parent", "`test_constructors.py::test_communicators_are_made_and_freed`"),
+    ("communicators of groups, made by some ranks alone", "`test_constructors.py::test_communicators_are_made_and_freed`"),
+    ("more communicators than there are numbers for: an error on all ranks, then new ones", "`test_constructors.py::test_communicators_are_made_and_freed`"),
+    ("communicators made, used and freed by several threads", "`test_programs.py::test_threads_make_and_free_communicators`"),
+    ("MPI_Comm_free with messages and collectives under way", "`test_constructors.py::test_communicators_are_made_and_freed`"),
+    ("info given to the functions that make communicators", "`test_errors.py::test_hints_of_all_that_makes_communicators`"),
+    ("copy and delete callbacks of attributes that fail", "`test_constructors.py::test_communicators_are_made_and_freed`, `test_errors.py::test_ends_of_communicators`"),
+    ("delete callbacks at MPI_Comm_free and at MPI_Finalize, in their number and order", "`test_errors.py::test_ends_of_communicators`, `test_programs.py::test_persistent_calls_and_objects_of_the_program`"),
+    ("buffers that are the same: which ranks see an error", "`test_errors.py::test_errors_as_natively`"),
+    ("wrong counts, roots, operators and types, with handlers of the program", "`test_entry.py::test_program_sees_no_difference`, `test_errors.py::test_errors_as_natively`"),
+    ("operators on types that they are not defined for", "`test_operators.py::test_pairs_beyond_the_standard`"),
+    ("sessions, and what goes on behind MPI_Finalize", "`test_errors.py::test_sessions_go_on_behind_finalize`"),
+    ("ranks that give different lengths to one collective", "no test: such a program breaks MPI's rules (section 6.1), and MPICH alone reports it"),
+    ("MPI_Abort on a part of the ranks", "no test: the launcher ends the whole job, as natively"),
+]  # fmt: skip
+
 
 class Document:
     """The document as text: a section for each suite, with a row for each cell under Unisono."""
@@ -91,7 +115,7 @@ class Document:
         self.rows, self.suites = rows, list(suites)
 
     def text(self) -> str:
-        return "\n".join([LEAD, *(self._section(suite) for suite in self.suites)])
+        return "\n".join([LEAD, *(self._section(suite) for suite in self.suites), *_own_tests()])
 
     def _section(self, suite: Suite) -> str:
         cells = [
@@ -127,6 +151,19 @@ class Document:
 
     def _not_run(self, mpi: str) -> str:
         return NAMES[mpi].format(self.rows.mpi_version(mpi) or mpis.version(mpis.BY_NAME[mpi]))
+
+
+def _own_tests() -> list[str]:
+    lines = [
+        "## Persistent, error and communicator semantics of MPICH's suite, by tests of our own",
+        "",
+        "MPICH's suite comes in no package. What it asks of these subjects, our own tests ask on all MPIs, natively where an MPI passes and under",
+        "Unisono. The [page of promises](inside/promises.md) goes through the standard itself.",
+        "",
+        "| what is asked | test |",
+        "| --- | --- |",
+    ]
+    return [*lines, *(f"| {asked} | {test} |" for asked, test in OWN_TESTS), ""]
 
 
 def _mpi(row: Row) -> str:

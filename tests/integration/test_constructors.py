@@ -6,9 +6,12 @@ from __future__ import annotations
 from harness import Runner, compile_program
 from mpis import Mpi
 
+# What is under way on a communicator that is freed Open MPI by itself does not always end.
+NATIVE_CASES = ["made_aside", "copy_that_fails", "of_groups", "more_than_there_are"]
+
 
 def test_communicators_are_made_and_freed(mpi: Mpi, runner: Runner):
     """The MPI passes by itself, and so it does under Unisono, which sets up each communicator at its first call."""
     program = compile_program(mpi, "constructors.c")
-    assert runner.run(mpi, 2, [program], timeout=60).check().output == "OK\n"
+    assert runner.run(mpi, 2, [program, *NATIVE_CASES], timeout=60).check().output == "OK\n"
     assert runner.unisono(mpi, 2, [program], timeout=90).check().output == "OK\n"

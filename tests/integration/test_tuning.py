@@ -80,7 +80,8 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     rules = json.loads(table.read_text())["rules"]
     layouts = [(rule["nodes"], rule["ranks_per_node"]) for rule in rules]
     for expected in (([2, 2], [2, 2]), ([1, 1], [2, 2]), ([2, 2], [1, 1])):
-        assert layouts.count(expected) == 1 + 2 + 2 + 1, layouts
+        # What is not decided has no rule.
+        assert 1 <= layouts.count(expected) <= 1 + 2 + 2 + 1, layouts
 
 
 def test_a_proof(mpi: Mpi, runner: Runner):

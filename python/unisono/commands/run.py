@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from unisono import places, tables, tool
+from unisono import places, tool
 from unisono.commands import given
 from unisono.errors import UnisonoError, UsageError
 from unisono.launch import job, process
@@ -198,6 +198,8 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
         files.require_own(Path(wanted), "unisono-report")
     command_line = job.prepare(words, settings, verbose)
     if dry_run:
+        from unisono import tables  # here, since most runs do without
+
         tables.echo(shlex.join(command_line))
     else:
         process.replace(command_line)
@@ -212,6 +214,8 @@ def _written(file: Path) -> Path | None:
     for place in (file, Path.cwd() / file.name, Path.home() / file.name):
         if place.is_file():
             return place
+    from unisono import tables
+
     tables.echo(
         "unisono: no report was written here. Either no program came to its MPI_Finalize, or rank 0 ran on another host: "
         "if that could write one it has said above where it is. Use --report with a file that all hosts see.",

@@ -173,6 +173,8 @@ void load_predefined() {
 
 PredefinedType* find_predefined(MPI_Datatype type) {
   return find_handle(widen<std::uintptr_t>(type));
+}
+
 void try_types_on(MPI_Comm comm) {
   trial_comm = comm;
 }

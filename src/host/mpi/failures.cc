@@ -52,7 +52,8 @@ void drop_failure(Failure* failure) {
 }
 
 int raise(const Failure& failure) {
-  if (failure.error == MPI_SUCCESS || failure.is_handled || failure.comm == MPI_COMM_NULL) return failure.error;
+  if (failure.error == MPI_SUCCESS || failure.is_handled || failure.comm == MPI_COMM_NULL)
+    return failure.error;
   const Outside outside;
   pmpi.Comm_call_errhandler(failure.comm, failure.error);
   return failure.error;

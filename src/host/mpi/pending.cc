@@ -354,21 +354,6 @@ Failure* failure_of_persistent(MPI_Request request) {
   return call == nullptr ? nullptr : &call->failure;
 }
 
-// Ranks come here at different times. MPI_Comm_free is collective, but MPIs make it local, as MPI expects.
-PersistentCall::~PersistentCall() {
-  if (is_comm_private) pmpi.Comm_free(&comm);
-}
-
-int PersistentCall::take_private_comm(bool has_topology) {
-  const Nested nested;
-  MPI_Comm made = MPI_COMM_NULL;
-  const int error = make_private(comm, has_topology, &made);
-  if (error != MPI_SUCCESS) return error;
-  comm = made;
-  is_comm_private = true;
-  return MPI_SUCCESS;
-}
-
 const MPI_Datatype* PersistentCall::hold(const MPI_Datatype* list, int count) {
   std::vector<MPI_Datatype>& held = type_lists.emplace_back();
   for (int i = 0; i < count; ++i) held.push_back(hold(list[i]));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "host/mpi/functions.h"
+#include "host/mpi/requests.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -77,6 +78,25 @@ int make_private(MPI_Comm of, bool has_topology, MPI_Comm* made) {
     pmpi.Comm_free(&flat);
   }
   return error == MPI_SUCCESS ? take_error_handler(of, *made) : error;
+}
+
+// Ranks come here at different times. MPI_Comm_free is collective, but MPIs make it local, as MPI expects.
+PersistentCall::~PersistentCall() {
+  if (is_comm_private) pmpi.Comm_free(&comm);
+}
+
+// Several threads that make communicators at once may stand still inside Open MPI 4, more often the more of
+// them there are: so with threads the calls stay on the program's communicator.
+int PersistentCall::take_private_comm(bool has_topology) {
+  const Nested nested;
+  int level = MPI_THREAD_SINGLE;
+  if (pmpi.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE) return MPI_SUCCESS;
+  MPI_Comm made = MPI_COMM_NULL;
+  const int error = make_private(comm, has_topology, &made);
+  if (error != MPI_SUCCESS) return error;
+  comm = made;
+  is_comm_private = true;
+  return MPI_SUCCESS;
 }
 
 }  // namespace unisono::host::mpi

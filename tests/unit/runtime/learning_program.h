@@ -40,6 +40,21 @@ class LearningTest : public ::testing::Test {
   }
   static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
   Json report() const { return Json::parse(std::ifstream(directory_ + "/report.json")); }
+  // What was learned stands in the cache as if nothing had disturbed this machine meanwhile: what it had is
+  // not believed where times were those of a busy one.
+  void take_for_a_quiet_day() const {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ + "/cache")) {
+      if (entry.path().extension() != ".json") continue;
+      Json table = Json::parse(std::ifstream(entry.path()));
+      for (Json& rule : table["rules"]) {
+        rule["time_us"] = rule["least_us"] = 1;
+        rule["evidence"]["uncertainty"] = 0.05;
+        rule["evidence"]["trust"] = 3;
+        for (Json& other : rule["others"]) other["time_us"] = other["least_us"] = 10;
+      }
+      std::ofstream(entry.path()) << table;
+    }
+  }
   std::string directory_;
 };
 

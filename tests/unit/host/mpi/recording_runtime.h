@@ -13,7 +13,7 @@ struct Recording {
   std::vector<double> native_seconds;
   std::vector<unisono::runtime::Completion> completions;  // of calls that do not block
   std::vector<unisono::host::Comm> ended;
-  std::vector<unisono::host::Comm> refused;  // persistent calls on them
+  std::vector<unisono::host::Comm> refused;   // persistent calls on them
   std::vector<bool> freed;                    // of those: has the host freed it?
   std::vector<unisono::runtime::Call> parts;  // taken beside what the host refused
   bool has_calls_under_way = false;

@@ -44,6 +44,7 @@ std::optional<Crash> crash_from(const Json& json) {
                  .host = json.at("host").get<std::string>(),
                  .rank = json.at("rank").get<int>(),
                  .ranks = json.at("ranks").get<int>(),
+                 .job = json.value("job", std::string()),
                  .id = json.at("id").get<std::string>(),
                  .time = json.at("time").get<std::int64_t>(),
                  .signal = json.at("signal").get<std::string>(),
@@ -53,6 +54,13 @@ std::optional<Crash> crash_from(const Json& json) {
   } catch (const Json::exception&) {
     return std::nullopt;
   }
+}
+
+// In the order in which processes have appended them.
+void keep_first_of_each_job(std::vector<Crash>* all) {
+  std::set<std::string> seen;
+  std::erase_if(*all,
+                [&](const Crash& crash) { return !crash.job.empty() && !seen.insert(crash.job).second; });
 }
 
 std::vector<Crash> newest_of_each(std::vector<Crash> all) {
@@ -92,6 +100,7 @@ std::string known_part(const Crash& crash) {
                              {"host", crash.host},
                              {"rank", crash.rank},
                              {"ranks", crash.ranks},
+                             {"job", crash.job},
                              {"id", crash.id}});
   text.pop_back();
   return text;
@@ -135,6 +144,7 @@ ReadCrashes crashes_from(std::string_view text) {
     }
   }
   std::erase_if(read.crashes, [&](const Crash& crash) { return withdrawn.contains(crash.id); });
+  keep_first_of_each_job(&read.crashes);
   read.crashes = newest_of_each(std::move(read.crashes));
   return read;
 }

@@ -26,6 +26,7 @@ struct Crash {
   CrashPlace place;
   std::string host;
   int rank = 0, ranks = 1;
+  std::string job = {};   // the id of rank 0's process; empty: not known
   std::string id;         // of the process
   std::int64_t time = 0;  // seconds since 1970
   std::string signal, operation;
@@ -45,7 +46,9 @@ std::string known_part(const Crash& crash);
 std::string withdrawal_line(const std::string& id);
 
 struct ReadCrashes {
-  std::vector<Crash> crashes;  // of each algorithm and place the newest one, by time
+  // Of a job the first one alone: what its MPI does in the others when a rank is gone is no algorithm's fault.
+  // Of each algorithm and place the newest one, by time.
+  std::vector<Crash> crashes;
   int malformed = 0;           // lines that were left out
   std::string problem = {};    // why there are none, as a sentence; empty: there are none, or some
 };

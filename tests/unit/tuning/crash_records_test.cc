@@ -76,6 +76,20 @@ TEST(CrashRecords, TheNewestOfEachAlgorithmIsKept) {
                    "solver ring(segment=1) 1970-01-10"}));
 }
 
+// In the others the MPI itself may fall when a rank is gone, inside whatever they were at.
+TEST(CrashRecords, OfAJobTheFirstAloneCounts) {
+  Crash first = crash("ring", 2 * a_day, "node:7:1"), second = crash("chain", a_day, "node:8:1");
+  first.job = second.job = "node:6:1";
+  Crash of_another_job = crash("tree", a_day, "node:9:1");
+  of_another_job.job = "node:9:1";
+  const std::string text = first.line() + second.line() + of_another_job.line();
+  EXPECT_EQ(names(crashes_from(text).crashes), (Names{"solver tree 1970-01-02", "solver ring 1970-01-03"}));
+  EXPECT_EQ(crashes_from(text).crashes[1].job, "node:6:1");
+  // A record that was taken back is nobody's first.
+  EXPECT_EQ(names(crashes_from(text + withdrawal_line("node:7:1")).crashes),
+            (Names{"solver chain 1970-01-02", "solver tree 1970-01-02"}));
+}
+
 TEST(CrashRecords, AProcessMayTakeItsRecordBack) {
   const std::string text = crash("ring", a_day, "node:1:1").line() +
                            crash("chain", a_day, "node:2:1").line() + withdrawal_line("node:1:1");

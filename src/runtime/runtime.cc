@@ -95,10 +95,6 @@ Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completi
   return job == nullptr ? Outcome::native : job->start_prepared(call, completion, host);
 }
 
-void end_calls(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->end_calls(comm); });
-}
-
 void begin_freeing(host::Comm comm) {
   unless_peers_are_lost(comm, [&] { job->begin_freeing(comm); });
 }

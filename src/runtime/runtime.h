@@ -171,8 +171,6 @@ bool is_communicator_freed(const PreparedCall& call);
 // Starts such a call, as start_collective does. Native: the job is over.
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
                        HostPart** host = nullptr);
-// Waits for the calls under way on a communicator that the program frees, and for its set-up. Collective.
-void end_calls(host::Comm comm);
 // Before and after the host frees a communicator for the program, on one thread: its calls under way end, and
 // until the host has returned it serves that thread's callbacks. Where the host has refused it lives on.
 // Collective.

@@ -59,8 +59,9 @@ void Members::enter(std::uint32_t number, int rank) {
 
 void Members::leave() {
   const std::uint64_t here = own_namespace();
+  const int process_id = getpid();
   for (Member& member : members_) {
-    if (member.process_id.load(std::memory_order_relaxed) == getpid() &&
+    if (member.process_id.load(std::memory_order_relaxed) == process_id &&
         member.namespace_id.load(std::memory_order_relaxed) == here)
       member.has_left.store(1, std::memory_order_release);
   }

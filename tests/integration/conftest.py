@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--allow-missing", action="store_true", help="skip MPIs that are not installed instead of failing"
     )
+    parser.addoption("--every-turn", action="store_true", help="select all that tests take turns with, too")
     parser.addoption("--alone", choices=["only", "not"], help="select tests by the marker 'alone', beside -m")
 
 
@@ -36,13 +38,37 @@ def is_library_again(item: pytest.Item) -> bool:
     return any(mpi.name in names for mpi in mpis.ALL if mpi.is_standard_abi)
 
 
+class Turns:
+    """Of tests whose MPIs and parameters take turns (marker in_turns): which combinations are another's."""
+
+    def __init__(self) -> None:
+        self.values: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+
+    def number(self, item: pytest.Function, name: str) -> int:
+        """Return which of the parameter's values the item has, as they come."""
+        values = self.values[item.nodeid.split("[")[0], name]
+        value = repr(item.callspec.params[name])
+        if value not in values:
+            values.append(value)
+        return values.index(value)
+
+    def is_anothers(self, item: pytest.Item) -> bool:
+        marker = item.get_closest_marker("in_turns")
+        if marker is None or not isinstance(item, pytest.Function):
+            return False
+        (turns,) = marker.args
+        return sum(self.number(item, name) for name in item.callspec.params) % turns != 0
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = config.getoption("--alone")
     kept, left = [], []
+    turns = Turns()
     for item in items:
         is_alone = item.get_closest_marker("alone") is not None
         is_selected = wanted is None or is_alone == (wanted == "only")
-        (kept if is_selected and not is_library_again(item) else left).append(item)
+        is_another = is_library_again(item) or (not config.getoption("--every-turn") and turns.is_anothers(item))
+        (kept if is_selected and not is_another else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 

@@ -70,6 +70,7 @@ def test_random_sequences(mpi: Mpi, runner: Runner):
     assert runner.unisono(mpi, 4, command, timeout=TIMEOUT).check().output.startswith("OK ")
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
 def test_variants(request: pytest.FixtureRequest, runner: Runner, name: str, variant: str):

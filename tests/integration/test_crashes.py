@@ -73,6 +73,7 @@ def crashing(mpi: Mpi, runner: Runner) -> Crashing:
     return Crashing(mpi, runner)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(("mode", "way"), [*product(["call"], WAYS), ("start", "large")])
 def test_the_next_job_leaves_it_out(crashing: Crashing, way: str, mode: str):
     elements, settings = WAYS[way]
@@ -135,6 +136,7 @@ def test_what_is_no_algorithms_fault(crashing: Crashing, mode: str):
     assert not crashing.cache.exists()
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("mode", "way"),
     [

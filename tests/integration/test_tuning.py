@@ -58,6 +58,7 @@ def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
     assert any(e["source"] == "application table" for e in served), served
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.cluster
 @pytest.mark.parametrize("layout", [Layout((2, 2)), Layout((1, 3))], ids=["2x2", "1,3"])
 def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
@@ -71,6 +72,7 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layou
     assert rules and all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == counts for rule in rules)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.cluster
 def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """Of each node's ranks, and of one rank of each node, where the others sleep."""
@@ -84,6 +86,7 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
         assert 1 <= layouts.count(expected) <= 1 + 2 + 2 + 1, layouts
 
 
+@pytest.mark.in_turns(3)
 def test_a_proof(mpi: Mpi, runner: Runner):
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
     tune(mpi, runner, launcher, None, "--prove")

@@ -103,10 +103,6 @@ Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completi
   return start_collective(call->call, completion, host);
 }
 
-void end_calls(host::Comm comm) {
-  recording.ended.push_back(comm);
-}
-
 void begin_freeing(host::Comm comm) {
   recording.ended.push_back(comm);
 }

@@ -97,6 +97,39 @@ TEST(Registry, HoldsTheSourcesRepository) {
                                 "rab2_ring_mpi_barrier_direct_ring_mpi_barrier"});
 }
 
+// S4, section 3.3: which of the source's algorithms are tried for each other. An allgather of uneven blocks
+// has the groups of one of even blocks.
+TEST(Registry, GroupsTheSourcesAlgorithmsAsTheSource) {
+  using Groups = std::set<std::set<std::string>>;
+  const auto groups_of = [](Operation operation) {
+    std::map<std::string, std::set<std::string>> by_name;
+    for (const Descriptor& descriptor : registry()) {
+      if (descriptor.operation != operation) continue;
+      for (const NameInSource& named : descriptor.names_in_sources) {
+        if (named.row == "S1") by_name[std::string(descriptor.group)].insert(named.name);
+      }
+    }
+    Groups groups;
+    for (const auto& [name, members] : by_name) groups.insert(members);
+    return groups;
+  };
+  Groups expected = {{"simple"},
+                     {"rd", "2D mesh", "3D mesh", "Bruck"},
+                     {"ring", "pair"},
+                     {"ring with light barrier", "pair with light barrier"},
+                     {"ring with MPI barrier", "pair with MPI barrier"}};
+  const Groups common = expected;
+  expected.insert({"topology specific"});
+  EXPECT_EQ(groups_of(Operation::alltoall), expected);
+  expected = common;
+  expected.insert({"TSLR"});
+  EXPECT_EQ(groups_of(Operation::allgather), expected);
+  EXPECT_EQ(groups_of(Operation::allgatherv), expected);
+  std::set<std::size_t> sizes;
+  for (const auto& group : groups_of(Operation::allreduce)) sizes.insert(group.size());
+  EXPECT_EQ(sizes, (std::set<std::size_t>{5, 6, 9}));
+}
+
 // A list that names what is not there, or calls one algorithm twice the same, would mislead.
 TEST(Registry, SaysWhatTheSourcesCallAnAlgorithm) {
   const std::map<Operation, int> s1_lists = {{Operation::alltoall, 13},

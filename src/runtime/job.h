@@ -260,6 +260,9 @@ class Job {
   void learn(Communicator& c, CallClass& entry, const tuning::Question& question);
   void agree_on_next(Communicator& c, LearnedClass& learned, const Call& call);
   int agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count);
+  int agree_on_least_and_sums(Communicator& c, std::vector<std::uint64_t>* numbers,
+                              std::vector<std::uint64_t>* sums);
+  int agree_by(Communicator& c, void* elements, std::size_t count, const shm::Combine& combine);
   // Before the next so many calls of a candidate, or its first one.
   void make_ready(Communicator& c, CallClass& candidate, const Call& call, std::int64_t bytes, int calls);
   void align(Communicator& c, LearnedClass& learned, const Call& call);

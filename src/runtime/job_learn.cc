@@ -124,10 +124,12 @@ void Job::agree_on_next(Communicator& c, LearnedClass& learned, const Call& call
   std::vector<std::uint64_t> numbers = {digest, digest_limit - digest};
   const std::vector<std::uint64_t> own = learned.learner.numbers(learned.overhead_s);
   numbers.insert(numbers.end(), own.begin(), own.end());
-  const int error = agree_on_least(c, numbers.data(), numbers.size());
+  std::vector<std::uint64_t> sums = learned.learner.sums();
+  const int error = sums.empty() ? agree_on_least(c, numbers.data(), numbers.size())
+                                 : agree_on_least_and_sums(c, &numbers, &sums);
   if (error != host::success) host_.call_error_handler(call.comm, error);
   c.regions.agree(numbers[0] + numbers[1] == digest_limit, call_number);
-  learned.learner.agree(numbers.data() + region_numbers, learned.calls(), c.regions.is_in_use());
+  learned.learner.agree(numbers.data() + region_numbers, sums.data(), learned.calls(), c.regions.is_in_use());
   learned.settle();
   for (int op = 0; op < operation_count; ++op) c.forget_calls(static_cast<Operation>(op));
   learned.overhead_s = now_s() - start_s;
@@ -138,8 +140,30 @@ void Job::agree_on_next(Communicator& c, LearnedClass& learned, const Call& call
 int Job::agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count) {
   const shm::Combine least{.element_bytes = sizeof *numbers,
                            .kernel = reduce_kernel(ReduceOp::min, ElementType::int64)};
-  if (c.slice != nullptr && c.layout->nodes() == 1 && count * sizeof *numbers <= c.slice->fused_max_bytes()) {
-    c.slice->allreduce(numbers, numbers, count, least);
+  return agree_by(c, numbers, count, least);
+}
+
+// Of each of `sums`, which may be fewer, the sum; as one message.
+int Job::agree_on_least_and_sums(Communicator& c, std::vector<std::uint64_t>* numbers,
+                                 std::vector<std::uint64_t>* sums) {
+  std::vector<tuning::LeastAndSum> both(std::max(numbers->size(), sums->size()));
+  for (std::size_t i = 0; i < numbers->size(); ++i) both[i].least = (*numbers)[i];
+  for (std::size_t i = 0; i < sums->size(); ++i) both[i].sum = (*sums)[i];
+  const int error = agree_by(c, both.data(), both.size(),
+                             {.element_bytes = sizeof both[0], .kernel = tuning::join_least_and_sum});
+  for (std::size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] = both[i].least;
+  for (std::size_t i = 0; i < sums->size(); ++i) (*sums)[i] = both[i].sum;
+  return error;
+}
+
+int Job::agree_by(Communicator& c, void* elements, std::size_t count, const shm::Combine& combine) {
+  const std::size_t bytes = combine.element_bytes;
+  if (c.slice != nullptr && c.layout->nodes() == 1 && c.slice->fused_max_bytes() >= bytes) {
+    const std::size_t most = c.slice->fused_max_bytes() / bytes;
+    for (std::size_t done = 0; done < count; done += most) {
+      void* part = static_cast<char*>(elements) + done * bytes;
+      c.slice->allreduce(part, part, std::min(most, count - done), combine);
+    }
     return host::success;
   }
   const Call call{.operation = Operation::allreduce, .is_in_place = true, .comm = c.handle};
@@ -151,10 +175,10 @@ int Job::agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t cou
     c.agreeing = schedule::compile(what, doubling.build(what, algorithms::with_standards(doubling)));
   }
   return execute(c, call, *c.agreeing,
-                 {.output = numbers,
+                 {.output = elements,
                   .elements = static_cast<std::int64_t>(count),
-                  .element_bytes = sizeof *numbers,
-                  .combine = least});
+                  .element_bytes = bytes,
+                  .combine = combine});
 }
 
 // What a candidate's first calls alone would take, which says nothing about those that follow: its schedule

@@ -77,7 +77,9 @@ Json learning_json(const Communicator& c, Operation operation, int size_class, c
               {"bytes_low", tuning::class_low(size_class)},
               {"bytes_high", tuning::class_high(size_class)},
               {"region", learned.region},
-              {"compared", learner.is_longest() ? "longest" : "shortest"},
+              {"compared", learner.is_mean()      ? "mean"
+                           : learner.is_longest() ? "longest"
+                                                  : "shortest"},
               {"calls", learned.calls()},
               {"agreements", learner.agreements()},
               {"chosen", name_of(chosen)},

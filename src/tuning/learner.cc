@@ -12,14 +12,13 @@ namespace {
 constexpr double ticks_a_second = 16e9;
 constexpr std::uint64_t no_time = std::uint64_t{1} << 62;
 constexpr double most_ticks = 1e18;
+// Of a time that is added up: the sum over a million ranks stays below no_time. That is 275 s.
+constexpr double most_summed_ticks = 4398046511104.0;
 
 // Two looks at the clock take 46 ns, and what is done with them as much again: that shall be little of a
 // call.
 constexpr double quick_call_s = 5e-6, middle_call_s = 50e-6, long_call_s = 1e-3;
 constexpr std::uint32_t interval_of_quick = 64, interval_of_middle = 16;
-// A barrier before a call costs a good part of a call.
-constexpr std::uint32_t aligned_interval_of_quick = 256, aligned_interval_of_middle = 128,
-                        aligned_interval = 32;
 // From the beginning of a batch to that of the next one, in calls.
 constexpr std::uint32_t batch_interval_of_quick = 1024, batch_interval_of_middle = 256, batch_interval = 64;
 
@@ -29,10 +28,27 @@ constexpr double disturbed_ratio = 16;
 
 constexpr std::size_t most_events = 200;
 
+bool is_known(double seconds) {
+  return seconds >= 0 && seconds != unknown_s;
+}
+
+std::uint64_t summed_ticks(double seconds) {
+  if (!is_known(seconds)) return 0;
+  return static_cast<std::uint64_t>(std::min(seconds * ticks_a_second, most_summed_ticks));
+}
+
 }  // namespace
 
+void join_least_and_sum(void* into, const void* left, const void* right, std::size_t count) {
+  auto* to = static_cast<LeastAndSum*>(into);
+  const auto* a = static_cast<const LeastAndSum*>(left);
+  const auto* b = static_cast<const LeastAndSum*>(right);
+  for (std::size_t i = 0; i < count; ++i)
+    to[i] = {.least = std::min(a[i].least, b[i].least), .sum = a[i].sum + b[i].sum};
+}
+
 std::uint64_t time_number(double seconds, bool is_longest) {
-  if (!(seconds >= 0) || seconds == unknown_s) return no_time;
+  if (!is_known(seconds)) return no_time;
   const auto ticks = static_cast<std::uint64_t>(std::min(seconds * ticks_a_second, most_ticks));
   return is_longest ? no_time - 1 - ticks : ticks;
 }
@@ -59,6 +75,7 @@ void Learner::begin(Task task, std::uint64_t call) {
   is_due_ = false;
   block_ = {};
   blocks_.clear();
+  looks_s_.clear();
   agreed_at_ = call;
   note(call);
 }
@@ -82,14 +99,13 @@ std::uint32_t Learner::interval() const {
     if (is_in_batch || time_s >= long_call_s) return 1;
     return by_time(batch_interval_of_quick, batch_interval_of_middle, batch_interval);
   }
-  return is_longest_ ? by_time(aligned_interval_of_quick, aligned_interval_of_middle, aligned_interval)
-                     : by_time(interval_of_quick, interval_of_middle, 1);
+  return by_time(interval_of_quick, interval_of_middle, 1);
 }
 
 // A batch begins in step where the longest rank's time counts: of those that run ahead of each other the last
 // one would bring along what it has to catch up with. What is watched goes on as it does.
 bool Learner::is_next_aligned() const {
-  return is_longest_ && (is_of_single_calls_ || (!task_.is_monitoring && looks_ == 0));
+  return is_longest() && !task_.is_monitoring && looks_ == 0;
 }
 
 void Learner::close_block() {
@@ -109,10 +125,13 @@ int Learner::plain_looks() const {
 void Learner::look_plainly(double seconds) {
   if (seconds >= 0 && looks_ >= task_.lead_in) {
     block_.least_s = std::min(block_.least_s, seconds);
-    // Where ranks run ahead of each other, a long call may be what the short ones before it have saved.
-    block_.sum_s += is_longest_ ? seconds : std::min(seconds, disturbed_ratio * block_.least_s);
+    // Where ranks run ahead of each other, a long call may be what the short ones before it have saved. And
+    // the source takes what it sees.
+    const bool is_all = is_longest_ || is_of_single_calls_;
+    block_.sum_s += is_all ? seconds : std::min(seconds, disturbed_ratio * block_.least_s);
     ++block_.looks;
   }
+  if (is_of_single_calls_ && !task_.is_monitoring) looks_s_.push_back(seconds);
   ++looks_;
   if (!task_.is_monitoring) ++measured_[static_cast<std::size_t>(candidate())];
 }
@@ -137,41 +156,101 @@ void Learner::look(double seconds, std::uint64_t call) {
   }
 }
 
-std::vector<std::uint64_t> Learner::numbers(double overhead_s) const {
-  std::vector<std::uint64_t> numbers = {time_number(overhead_s, false)};
-  const auto add = [&](double seconds) { numbers.push_back(time_number(seconds, is_longest_)); };
-  if (!task_.is_monitoring) {
-    for (const Block& block : blocks_) {
-      add(block.mean_s());
-      add(block.least_s);
-    }
-    return numbers;
-  }
+std::pair<double, double> Learner::watched_s() const {
   double sum_s = 0;
   int known = 0;
   for (const Block& block : blocks_) {
     if (block.looks == 0) continue;
-    sum_s += time_s(block);
+    sum_s += block.mean_s();
     ++known;
   }
-  add(known == 0 ? unknown_s : sum_s / known);
-  add(time_s(blocks_.back()));
+  return {known == 0 ? unknown_s : sum_s / known, blocks_.back().mean_s()};
+}
+
+// The source's matrix of times (Dist_Time): of each algorithm, of each of its calls.
+std::vector<double> Learner::told_s() const {
+  if (!task_.is_monitoring) return looks_s_;
+  const auto [whole_s, recent_s] = watched_s();
+  return {whole_s, recent_s};
+}
+
+std::vector<std::uint64_t> Learner::numbers(double overhead_s) const {
+  std::vector<std::uint64_t> numbers = {time_number(overhead_s, false)};
+  if (is_of_single_calls_) {
+    for (const double seconds : told_s()) numbers.push_back(is_known(seconds) ? 1 : 0);
+    return numbers;
+  }
+  const auto add = [&](double seconds) { numbers.push_back(time_number(seconds, is_longest_)); };
+  if (task_.is_monitoring) {
+    const auto [whole_s, recent_s] = watched_s();
+    add(whole_s);
+    add(recent_s);
+    return numbers;
+  }
+  for (const Block& block : blocks_) {
+    add(block.mean_s());
+    add(block.least_s);
+  }
   return numbers;
 }
 
-void Learner::agree(const std::uint64_t* numbers, std::uint64_t call, bool is_soon) {
-  Seen seen{.calls = call - agreed_at_, .overhead_s = time_of(numbers[0], false)};
-  const std::uint64_t* number = numbers + 1;
-  const auto take = [&] { return time_of(*number++, is_longest_); };
+// The first one counts the ranks.
+std::vector<std::uint64_t> Learner::sums() const {
+  if (!is_of_single_calls_) return {};
+  std::vector<std::uint64_t> sums = {1};
+  for (const double seconds : told_s()) sums.push_back(summed_ticks(seconds));
+  return sums;
+}
+
+Seen Learner::seen_of_least(const std::uint64_t* numbers) const {
+  Seen seen;
+  const auto take = [&] { return time_of(*numbers++, is_longest_); };
   if (task_.is_monitoring) {
     seen.whole_s = take();
     seen.recent_s = take();
-  } else {
-    for (std::size_t i = 0; i < task_.candidates.size(); ++i) {
-      seen.means_s.push_back(take());
-      seen.leasts_s.push_back(take());
-    }
+    return seen;
   }
+  for (std::size_t i = 0; i < task_.candidates.size(); ++i) {
+    seen.means_s.push_back(take());
+    seen.leasts_s.push_back(take());
+  }
+  return seen;
+}
+
+// A call of which some rank has no time says nothing: the mean of the others is not to be compared with that
+// of all.
+Seen Learner::seen_of_means(const std::uint64_t* numbers, const std::uint64_t* sums) const {
+  Seen seen;
+  const double ranks = static_cast<double>(*sums++);
+  const auto take = [&] {
+    const double sum_s = static_cast<double>(*sums++) / ticks_a_second;
+    return *numbers++ == 0 ? unknown_s : sum_s / ranks;
+  };
+  if (task_.is_monitoring) {
+    seen.whole_s = take();
+    seen.recent_s = take();
+    return seen;
+  }
+  for (std::size_t i = 0; i < task_.candidates.size(); ++i) {
+    Block calls;
+    for (int look = 0; look < task_.looks; ++look) {
+      const double mean_s = take();
+      if (mean_s == unknown_s) continue;
+      calls.least_s = std::min(calls.least_s, mean_s);
+      calls.sum_s += mean_s;
+      ++calls.looks;
+    }
+    seen.means_s.push_back(calls.mean_s());
+    seen.leasts_s.push_back(calls.least_s);
+  }
+  return seen;
+}
+
+void Learner::agree(const std::uint64_t* numbers, const std::uint64_t* sums, std::uint64_t call,
+                    bool is_soon) {
+  Seen seen = is_of_single_calls_ ? seen_of_means(numbers + 1, sums) : seen_of_least(numbers + 1);
+  seen.calls = call - agreed_at_;
+  seen.overhead_s = time_of(numbers[0], false);
   ++agreements_;
   if (seen.overhead_s == unknown_s) seen.overhead_s = 0;
   (task_.is_monitoring ? monitoring_overhead_s_ : measuring_overhead_s_) += seen.overhead_s;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace unisono::tuning {
@@ -64,6 +65,13 @@ struct Seen {
   double overhead_s = 0;    // spent on learning itself since then
 };
 
+// Where ranks' times are added up: of what all have told, the least of `least` and the sum of `sum`. Joins
+// so many of them, as reductions do (shm::Kernel).
+struct LeastAndSum {
+  std::uint64_t least = 0, sum = 0;
+};
+void join_least_and_sum(void* into, const void* left, const void* right, std::size_t count);
+
 // Decides on tasks. Everything in it is equal on all ranks.
 class Policy {
  public:
@@ -74,8 +82,8 @@ class Policy {
   virtual int chosen() const = 0;
   // What is known of a candidate; unknown_s: nothing.
   virtual double time_s(int candidate) const = 0;
-  // Are calls looked at one by one, as in the source, of which the least time counts? Otherwise in batches of
-  // calls as the program makes them, of which the mean counts.
+  // Are calls looked at one by one, as in the source? Of each the mean over the ranks counts, and of these
+  // means the least. Otherwise in batches of calls as the program makes them, of which the mean counts.
   virtual bool looks_at_single_calls() const = 0;
   // Was it compared with others in this job? And how uncertain is its time, relative to theirs?
   virtual bool is_measured(int candidate) const = 0;
@@ -123,7 +131,8 @@ struct Event {
 class Learner {
  public:
   // `is_longest`: the longest rank's time counts, where ranks may leave before all have come; otherwise the
-  // shortest one's, which has not waited for others.
+  // shortest one's, which has not waited for others. Where calls are looked at one by one it is the ranks'
+  // mean in any case.
   Learner(int candidates, const LearnSettings& settings, std::unique_ptr<Policy> policy, bool is_longest);
 
   // The candidate that the calls use from now on.
@@ -132,7 +141,8 @@ class Learner {
   std::uint32_t interval() const;
   // Must the next call that is looked at begin at the same time on all ranks?
   bool is_next_aligned() const;
-  bool is_longest() const { return is_longest_; }
+  bool is_mean() const { return is_of_single_calls_; }
+  bool is_longest() const { return is_longest_ && !is_mean(); }
   bool is_monitoring() const { return task_.is_monitoring; }
   // So many calls are measured from the next one on, one after the other; 0 in the midst of them, and where
   // nothing is measured.
@@ -146,11 +156,14 @@ class Learner {
   // Must the ranks agree before the next call that is looked at?
   bool is_due() const { return is_due_; }
 
-  // What this rank has to say, and what all have said: the least of each number. `call`: of this kind, that
-  // comes next. `overhead_s` is agreed on as well. `is_soon`: agree again as soon as is usual at the
-  // beginning.
+  // What this rank has to say, and what all have said: the least of each number, and the sum of each of
+  // `sums()`. `call`: of this kind, that comes next. `overhead_s` is agreed on as well. `is_soon`: agree
+  // again as soon as is usual at the beginning.
   std::vector<std::uint64_t> numbers(double overhead_s) const;
-  void agree(const std::uint64_t* numbers, std::uint64_t call, bool is_soon = false);
+  // As many as numbers() where the ranks' mean counts, else none.
+  std::vector<std::uint64_t> sums() const;
+  void agree(const std::uint64_t* numbers, const std::uint64_t* sums, std::uint64_t call,
+             bool is_soon = false);
 
   const Policy& policy() const { return *policy_; }
   const std::vector<Event>& events() const { return events_; }
@@ -175,7 +188,12 @@ class Learner {
   void note(std::uint64_t call);
   void count_loss(const Task& ended, const Seen& seen);
   void close_block();
-  double time_s(const Block& block) const { return is_of_single_calls_ ? block.least_s : block.mean_s(); }
+  // Over what was watched, and at its end.
+  std::pair<double, double> watched_s() const;
+  // Of each number but the first, where the ranks' mean counts: this rank's times.
+  std::vector<double> told_s() const;
+  Seen seen_of_least(const std::uint64_t* numbers) const;
+  Seen seen_of_means(const std::uint64_t* numbers, const std::uint64_t* sums) const;
 
   LearnSettings settings_;
   std::unique_ptr<Policy> policy_;
@@ -186,6 +204,7 @@ class Learner {
   int looks_ = 0;             // at the position
   Block block_;
   std::vector<Block> blocks_;    // those that are over
+  std::vector<double> looks_s_;  // one by one, where the ranks' mean counts
   std::uint64_t agreed_at_ = 0;  // call
   std::uint64_t agreements_ = 0;
   double measuring_overhead_s_ = 0, monitoring_overhead_s_ = 0, trial_loss_s_ = 0;

@@ -121,12 +121,16 @@ def _of_run(run: Run) -> Iterator[SpeedupMap]:
                 algorithm=row["chosen"],
                 time_s=row["time_s"],
                 native_s=row["native_s"],
-                remark=f"least time of the {row['compared']} rank; {text.plural(row['calls'], 'call')}",
+                remark=f"{_whose_time(row['compared'])}; {text.plural(row['calls'], 'call')}",
             )
             for row in rows
         ]
         mark = Mark(None, rows[0]["layout"], f"{run.name}/{communicator}", region)
         yield _map(where, "learned while the program ran", measured, mark)
+
+
+def _whose_time(compared: str) -> str:
+    return "least of the ranks' mean times" if compared == "mean" else f"least time of the {compared} rank"
 
 
 def learned(run: Run) -> list[dict[str, Any]]:

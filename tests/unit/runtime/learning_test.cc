@@ -59,7 +59,8 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
       EXPECT_EQ(learning.size(), 3u);
       for (const Json& learned : learning) {
         expect_consistent(learned);
-        EXPECT_EQ(learned["compared"], learned["operation"] == "bcast" ? "longest" : "shortest");
+        const char* whose = learned["operation"] == "bcast" ? "longest" : "shortest";
+        EXPECT_EQ(learned["compared"], std::string(mode) == "star" ? "mean" : whose);
         EXPECT_EQ(learned["calls"], 150);
         EXPECT_GT(learned["agreements"], 0);
       }
@@ -89,6 +90,35 @@ TEST_F(LearningTest, StarTriesAllAndTheGuardFindsTheHosts) {
     } else {
       EXPECT_FALSE(learned["untried"].empty());
       EXPECT_GT(learned["candidates"][0]["measured_calls"], 0);
+    }
+  }
+}
+
+// The source's rule: of each call the mean over the ranks, of these the least. Here the ranks take turns in
+// finding the host's collective done at once. Many iterations take more than one fused operation to agree.
+TEST_F(LearningTest, StarGoesByTheRanksMean) {
+  constexpr int size = 3;
+  set("UNISONO_LEARN", "star");
+  for (const char* nodes : {"", "3x1"}) {
+    for (const int iterations : {3, 200}) {
+      set("UNISONO_NODES", nodes);
+      set("UNISONO_LEARN_ITERATIONS", std::to_string(iterations));
+      World world(size);
+      world.run([&](FakeHost& host, int rank) {
+        Job job(host);
+        Rank me{job, host, rank, size};
+        int calls = 0;
+        for (int i = 0; i < 40 * iterations; ++i, ++calls)
+          me.call(Operation::allreduce, 3, true, (calls + rank) % size == 0 ? 0 : calls % 3 == 1 ? 3.0 : 6.0);
+        job.finish();
+      });
+      const Json learned = report()["learning"][0];
+      const Json& native = learned["candidates"][0];
+      EXPECT_EQ(native["algorithm"], "native");
+      EXPECT_EQ(native["measured_calls"], iterations);
+      EXPECT_NEAR(native["time_s"].get<double>(), 2.0, 1e-6) << "(0 + 3 + 3) / 3";
+      EXPECT_NE(learned["chosen"], "native");
+      EXPECT_EQ(learned["compared"], "mean");
     }
   }
 }

@@ -82,14 +82,16 @@ class Program {
   }
 
   void agree() {
-    std::vector<std::uint64_t> least;
+    std::vector<std::uint64_t> least, sums;
     for (const auto& learner : ranks_) {
-      const std::vector<std::uint64_t> own = learner->numbers(0);
-      if (least.empty()) least = own;
+      const std::vector<std::uint64_t> own = learner->numbers(0), own_sums = learner->sums();
+      if (least.empty()) least = own, sums.resize(own_sums.size());
       ASSERT_EQ(own.size(), least.size());
+      ASSERT_EQ(own_sums.size(), sums.size());
       for (std::size_t i = 0; i < own.size(); ++i) least[i] = std::min(least[i], own[i]);
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += own_sums[i];
     }
-    for (const auto& learner : ranks_) learner->agree(least.data(), call_);
+    for (const auto& learner : ranks_) learner->agree(least.data(), sums.data(), call_);
   }
 
   std::vector<std::unique_ptr<Budget>> budgets_;

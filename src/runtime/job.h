@@ -32,6 +32,7 @@
 #include "shm/costs.h"
 #include "shm/pool.h"
 #include "shm/wait.h"
+#include "tuning/alike.h"
 #include "tuning/candidates.h"
 #include "tuning/crash_records.h"
 #include "tuning/decision.h"
@@ -258,6 +259,18 @@ class Job {
                                     std::int64_t bytes, std::shared_ptr<LearnedClass>* whole);
   void begin_to_learn(Communicator& c, CallClass& entry, const tuning::Question& question);
   void learn(Communicator& c, CallClass& entry, const tuning::Question& question);
+  // job_learn_alike.cc
+  struct Alike {
+    std::optional<tuning::Finding> own;  // what this rank knows
+    int teller = -1;                     // the rank that tells; -1: nobody knows anything
+    bool is_being_learned = false;
+  };
+  Alike find_alike(Communicator& c, const tuning::Kind& kind);
+  bool waits_for_alike(const CallClass& entry, const tuning::Question& question) const;
+  static void ask_later(CallClass& entry);
+  void begin_as_alike(Communicator& c, const Alike& alike, tuning::CandidateList* list);
+  void keep_for_alike(const LearnedClass& learned);
+  // job_learn.cc
   void agree_on_next(Communicator& c, LearnedClass& learned, const Call& call);
   int agree_on_least(Communicator& c, std::uint64_t* numbers, std::size_t count);
   int agree_on_least_and_sums(Communicator& c, std::vector<std::uint64_t>* numbers,
@@ -374,6 +387,7 @@ class Job {
   enum class LearnMode : std::uint8_t { off, star, guarded } learn_mode_ = LearnMode::off;
   tuning::LearnSettings learn_settings_;
   std::optional<tuning::TableRules> known_rules_;  // where learning is on
+  tuning::Findings findings_;                      // of this job's communicators, for those alike
   std::vector<tuning::Rule> tested_rules_;         // of this rank's communicators
   tuning::Predict predict_;                        // empty: nothing is predicted
   model::MeasuredChoices measured_choices_;        // of the machine's file, as far as the user says nothing

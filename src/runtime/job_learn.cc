@@ -89,10 +89,17 @@ void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& quest
   const std::uint64_t region = c.regions.agreed(c.calls - 1);
   const Operation operation = question.problem.operation;
   if (learned_sizes(c.tables_of(region), operation) >= options_.learn_sizes) return;
+  const tuning::Kind kind = tuning::kind_of(question);
+  Alike alike;
+  if (learn_mode_ == LearnMode::guarded) {
+    alike = find_alike(c, kind);
+    if (alike.is_being_learned && waits_for_alike(entry, question)) return ask_later(entry);
+  }
   tuning::CandidateList list = tuning::candidates_of(question, decided, predict_);
   if (list.choices.size() < 2) return;
   const auto count = static_cast<int>(list.choices.size());
   if (known_rules_) tuning::add_known_times(*known_rules_, question, decided, &list);
+  begin_as_alike(c, alike, &list);
   for (tuning::Choice& choice : list.choices) {
     if (choice.source != "native" && choice.source != decided.source) choice.source = "learned";
     if (choice.reason.empty()) choice.reason = "tried while the program ran (option 'learn')";
@@ -107,6 +114,8 @@ void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& quest
   tuning::Learner learner(count, settings, std::move(policy), !synchronises(operation));
   entry.learned = std::make_shared<LearnedClass>(&c, std::string(question.region), list, std::move(learner));
   entry.learned->region_number = region;
+  entry.learned->kind = kind;
+  entry.learned->token = findings_.begin(kind);
   entry.learned->is_commutative = question.problem.is_commutative;
   for (CallClass& of_candidate : entry.learned->blocking)
     of_candidate.kind = kind_of(c, *of_candidate.choice, question.problem);
@@ -129,7 +138,9 @@ void Job::agree_on_next(Communicator& c, LearnedClass& learned, const Call& call
                                  : agree_on_least_and_sums(c, &numbers, &sums);
   if (error != host::success) host_.call_error_handler(call.comm, error);
   c.regions.agree(numbers[0] + numbers[1] == digest_limit, call_number);
+  const bool was_measuring = !learned.learner.is_monitoring();
   learned.learner.agree(numbers.data() + region_numbers, sums.data(), learned.calls(), c.regions.is_in_use());
+  if (was_measuring) keep_for_alike(learned);
   learned.settle();
   for (int op = 0; op < operation_count; ++op) c.forget_calls(static_cast<Operation>(op));
   learned.overhead_s = now_s() - start_s;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/communicator.h"
+#include "tuning/alike.h"
 #include "tuning/candidates.h"
 #include "tuning/learner.h"
 
@@ -31,6 +33,8 @@ struct LearnedClass {
 
   Communicator* communicator;
   std::string region;
+  tuning::Kind kind;
+  std::shared_ptr<const tuning::Kind> token;  // as long as this lives it may find out something
   std::uint64_t region_number = 0;
   bool is_commutative = true;
   std::size_t usual = 0;  // the candidate that would serve the calls without learning

@@ -62,7 +62,7 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
 }
 
 std::uint32_t calls_before_learning(const Question& question, double budget_share) {
-  constexpr double few = 16, some = 64, most = 65536;
+  constexpr double few = 16, some = first_common_call, most = 65536;
   if (budget_share >= 1) return 0;
   const double calls = beginning_s / (std::max(budget_share, 1e-4) * quick_call_s(question));
   // Between these ranks do not look at the same calls.

@@ -26,8 +26,10 @@ struct Candidate {
   double known_s = 0;         // measured before this job; 0: nothing
   std::string chosen_by;      // where that led to its choice ("learned by an earlier job"); empty: it did not
   bool is_suggested = false;  // by what is known and not believed
-  bool is_of_this_job = false;  // is known_s? Then it need not be measured again
-  bool is_usual = false;        // what would be used without learning; none is: candidate 1
+  // Was known_s found on another communicator of this job? Then it need not be measured again.
+  bool is_of_this_job = false;
+  double uncertainty = 0;  // of that, relative to the others' times
+  bool is_usual = false;   // what would be used without learning; none is: candidate 1
 
   // 0: nothing can be said.
   double predicted_s() const { return predict_s ? predict_s() : 0; }

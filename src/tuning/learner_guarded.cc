@@ -67,7 +67,8 @@ class GuardedPolicy : public Policy {
     usual_ = flagged == candidates_.end() ? 1 : static_cast<int>(flagged - candidates_.begin());
   }
 
-  // What other jobs knew says what to begin with, and what to try first: not what is so.
+  // What other jobs knew says what to begin with, and what to try first: not what is so. What was measured on
+  // another communicator of this job is not measured again, but for one comparison (rival).
   Task start() override {
     int before = -1;
     for (int k = 0; k < count(); ++k) {
@@ -75,7 +76,10 @@ class GuardedPolicy : public Policy {
       if (candidate.known_s <= 0) continue;
       at(k).hint_s = candidate.known_s;
       at(k).is_hint_seen = true;
-      if (candidate.is_of_this_job) store(k, candidate.known_s, candidate.known_s);
+      if (candidate.is_of_this_job) {
+        store(k, candidate.known_s, candidate.known_s);
+        at(k).uncertainty = candidate.uncertainty;
+      }
       if (!candidate.chosen_by.empty()) before = k;
     }
     if (before < 0) {
@@ -84,6 +88,7 @@ class GuardedPolicy : public Policy {
       at(before).time_s = at(before).least_s = at(before).hint_s;
       choose(before, candidates_[static_cast<std::size_t>(before)].chosen_by);
     }
+    is_of_another_ = at(chosen_).is_measured;
     return monitor();
   }
 
@@ -266,6 +271,10 @@ class GuardedPolicy : public Policy {
   Task adapt(double whole_s, double recent_s) {
     if (whole_s == unknown_s || recent_s == unknown_s) return monitor();
     at(chosen_).quietest_s = std::min({at(chosen_).quietest_s, whole_s, recent_s});
+    if (std::exchange(is_of_another_, false)) {
+      scale_times(whole_s / time_s(chosen_));
+      return stay();
+    }
     if (!at(chosen_).is_measured) {
       // Another job's times are not this one's.
       store(chosen_, whole_s, whole_s);
@@ -298,7 +307,7 @@ class GuardedPolicy : public Policy {
     if (is_waiting_) return next_round();
     // What was found soon after the beginning, where much is cold, has to be found once more: of the
     // reference and what would be used without learning.
-    const int other = chosen_ == reference ? usual_ : reference;
+    const int other = rival();
     const bool is_to_confirm =
         !is_confirmed_ && factor_ >= confirming_factor && count() > other && other != chosen_;
     if (!is_to_confirm && next_untried() >= 0) return proceed();
@@ -308,6 +317,22 @@ class GuardedPolicy : public Policy {
     if (k < 0 || cost_s >= most_cost_s || most_cost_s <= 0) return monitor();
     is_confirmed_ = is_confirmed_ || is_to_confirm;
     return probe(k, "tried again, to see whether it is still slower");
+  }
+
+  // Who is to be compared with the choice once more: the faster one of the reference and of what would be
+  // used without learning.
+  int rival() const {
+    if (chosen_ == reference || (chosen_ != usual_ && count() > usual_ && time_s(usual_) < time_s(reference)))
+      return usual_;
+    return reference;
+  }
+
+  // On another communicator ranks wait for each other for longer, or less long. That says nothing of the
+  // algorithms.
+  void scale_times(double ratio) {
+    for (State& state : of_) {
+      if (state.time_s != unknown_s) state.time_s *= ratio, state.least_s *= ratio;
+    }
   }
 
   // Times of another program, as it were: good for the order of trials only.
@@ -415,7 +440,8 @@ class GuardedPolicy : public Policy {
   int chosen_ = 0;
   std::string why_next_;  // of a choice that is not in use yet
   int factor_ = first_factor;
-  bool is_confirmed_ = false;  // the choice, once more
+  bool is_confirmed_ = false;   // the choice, once more
+  bool is_of_another_ = false;  // the times, as they stand: of another communicator
   bool is_model_asked_ = false;
   bool has_credit_ = true;  // for the next alarm
   std::uint64_t trials_ = 0;

@@ -87,3 +87,22 @@ def test_programs_learn_where_nothing_is_set(mpi: Mpi, runner: Runner):
         as_on_a_quiet_day(kept)
     begins = [row["timeline"][0]["why"] for row in learned(report)]
     assert "learned by an earlier job" in begins, begins
+
+
+def test_communicators_alike_begin_with_what_one_has_learned(mpi: Mpi, runner: Runner):
+    """Rows of a grid learn; its columns, whose ranks come from different rows, and duplicates begin with that."""
+    report = runner.scratch / "report.json"
+    environment = {
+        "UNISONO_LEARN": "auto",
+        "UNISONO_LEARN_BUDGET": "100",
+        "UNISONO_SET_UP_AFTER": "0",
+        "UNISONO_REPORT": str(report),
+        "UNISONO_CACHE": "",
+    }
+    result = runner.unisono(mpi, 4, [compile_program(mpi, "grid.c")], environment, timeout=60).check()
+    assert "RIGHT" in result.output, str(result)
+    rows = [row for row in learned(report) if row["operation"] == "allreduce" and row["calls"] == 400]
+    begins = Counter(row["timeline"][0]["why"] for row in rows)
+    assert begins == {"what is used without learning": 2, "learned on another communicator of this job": 6}, (
+        json.dumps([(row["communicator"], row["timeline"][:3], row["candidates"]) for row in rows], indent=1)
+    )

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A communicator begins with what one of its ranks has learned on another of the same shape.
+#include <algorithm>
+
+#include "runtime/job.h"
+#include "runtime/learning.h"
+
+namespace unisono::runtime {
+
+namespace {
+
+// What ranks say of others that are alike, of which the least number counts: from 0 on a rank that knows what
+// was found out; from here on one that knows of learning that has found nothing yet.
+constexpr std::uint64_t first_of_begun = std::uint64_t{1} << 32;
+// Communicators whose calls alternate would begin at the same time: the others wait for what the first one
+// finds, for so many times as many calls at most.
+constexpr std::uint64_t most_waiting = 8;
+
+}  // namespace
+
+// At a call that is the same on all ranks. Where several ranks know something the lowest one tells, so that
+// all begin alike.
+Job::Alike Job::find_alike(Communicator& c, const tuning::Kind& kind) {
+  Alike alike{.own = findings_.find(kind)};
+  const auto rank = static_cast<std::uint64_t>(c.rank);
+  const std::uint64_t nobody = tuning::time_number(tuning::unknown_s, false);
+  std::uint64_t number = alike.own ? rank : findings_.is_being_learned(kind) ? first_of_begun + rank : nobody;
+  const int error = agree_on_least(c, &number, 1);
+  if (error != host::success) {
+    host_.call_error_handler(c.handle, error);
+    return alike;
+  }
+  if (number < first_of_begun) alike.teller = static_cast<int>(number);
+  alike.is_being_learned = number >= first_of_begun && number != nobody;
+  return alike;
+}
+
+bool Job::waits_for_alike(const CallClass& entry, const tuning::Question& question) const {
+  return entry.calls != 0 &&
+         entry.calls < most_waiting * tuning::calls_before_learning(question, learn_settings_.budget_share);
+}
+
+void Job::ask_later(CallClass& entry) {
+  entry.is_to_be_tested = true;
+  entry.first_test = std::max(2 * static_cast<std::uint32_t>(entry.calls), tuning::first_common_call);
+}
+
+void Job::begin_as_alike(Communicator& c, const Alike& alike, tuning::CandidateList* list) {
+  if (alike.teller < 0) return;
+  const bool tells = alike.teller == c.rank;
+  std::vector<std::uint64_t> numbers = tuning::numbers_to_tell(tells ? &*alike.own : nullptr, *list);
+  const int error = agree_on_least(c, numbers.data(), numbers.size());
+  if (error != host::success) {
+    host_.call_error_handler(c.handle, error);
+  } else {
+    tuning::take_told(numbers, list);
+  }
+}
+
+// After something was measured. What is chosen without a comparison says nothing.
+void Job::keep_for_alike(const LearnedClass& learned) {
+  const tuning::Policy& policy = learned.learner.policy();
+  tuning::Finding finding;
+  for (std::size_t k = 0; k < learned.blocking.size(); ++k) {
+    const auto candidate = static_cast<int>(k);
+    const double time_s = policy.time_s(candidate);
+    if (!policy.is_measured(candidate) || time_s == tuning::unknown_s) continue;
+    finding.measured.push_back({.algorithm = learned.blocking[k].choice->text(),
+                                .time_s = time_s,
+                                .uncertainty = policy.uncertainty(candidate)});
+    if (candidate == policy.chosen()) finding.chosen = finding.measured.back().algorithm;
+  }
+  if (finding.measured.size() < 2 || finding.chosen.empty()) return;
+  findings_.keep(learned.kind, std::move(finding));
+}
+
+}  // namespace unisono::runtime

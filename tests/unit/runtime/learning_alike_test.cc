@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators of one job that are alike: what one has learned the next begins with, on all of its ranks.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "../seed.h"
+#include "learning_program.h"
+
+namespace unisono::runtime {
+namespace {
+
+constexpr const char* of_another = "learned on another communicator of this job";
+
+// What was tried before anything made the communicator learn anew: busy machines do.
+std::set<std::string> tried_at_first(const Json& learned) {
+  std::set<std::string> tried;
+  for (const Json& event : learned["timeline"]) {
+    if (event["why"].get<std::string>().find("since") != std::string::npos) break;
+    if (event["trial"].get<bool>()) tried.insert(event["algorithm"]);
+  }
+  return tried;
+}
+
+// Those of whose times a communicator knew something at its end.
+std::set<std::string> known_at_end(const Json& learned) {
+  std::set<std::string> known;
+  for (const Json& candidate : learned["candidates"]) {
+    if (!candidate["time_s"].is_null()) known.insert(candidate["algorithm"]);
+  }
+  return known;
+}
+
+class LearningAlikeTest : public LearningTest {
+ protected:
+  void SetUp() override {
+    LearningTest::SetUp();
+    set("UNISONO_LEARN", "auto");
+    set("UNISONO_LEARN_FACTOR", "64");
+  }
+};
+
+TEST_F(LearningAlikeTest, TheNextRowBeginsWithWhatTheFirstHasLearned) {
+  constexpr int size = 2, rows = 4, calls = 1000;
+  World world(size, {.seed = seed()});
+  std::vector<std::vector<Outcome>> outcomes(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    std::vector<host::Comm> parts(rows);
+    for (host::Comm& part : parts) {
+      host.comm_split(host.world(), 0, rank, &part);
+      Rank me{job, host, rank, size, part};
+      for (int i = 0; i < calls; ++i) me.call(Operation::allreduce, 20000, true, 5e-4);
+      auto& own = outcomes[static_cast<std::size_t>(rank)];
+      own.insert(own.end(), me.outcomes.begin(), me.outcomes.end());
+    }
+    job.finish();
+    for (host::Comm& part : parts) host.comm_free(&part);
+  });
+  EXPECT_EQ(outcomes[0], outcomes[1]);
+  std::map<int, Json> by_row;
+  const Json all = report();
+  for (const Json& learned : all["learning"]) by_row[learned["communicator"]] = learned;
+  ASSERT_EQ(by_row.size(), std::size_t{rows});
+  const Json* before = nullptr;
+  for (const auto& [id, learned] : by_row) {
+    const Json& first = learned["timeline"][0];
+    if (before == nullptr) {
+      EXPECT_EQ(first["why"], "what is used without learning");
+      EXPECT_GE(known_at_end(learned).size(), 2u) << learned.dump(1);
+    } else {
+      EXPECT_EQ(first["why"], of_another);
+      EXPECT_EQ(first["algorithm"], (*before)["chosen"]);
+      // One of these is compared with the choice once more: the MPI's own, or what is used without learning.
+      const std::set<std::string> known = known_at_end(*before);
+      const auto usual = learned["usual"].get<std::string>();
+      const std::set<std::string> rivals = {"native", usual.substr(0, usual.find('(')), first["algorithm"]};
+      for (const std::string& tried : tried_at_first(learned))
+        EXPECT_TRUE(!known.contains(tried) || rivals.contains(tried)) << tried << ' ' << learned.dump(1);
+    }
+    before = &learned;
+  }
+}
+
+// Calls on both alternate, and both would begin to learn at the same call: the second one waits for what the
+// first one finds.
+TEST_F(LearningAlikeTest, OfCommunicatorsThatTakeTurnsOneLearnsFirst) {
+  set("UNISONO_LEARN_BUDGET", "99");
+  constexpr int size = 2, calls = 600;
+  World world(size, {.seed = seed()});
+  std::vector<std::vector<Outcome>> outcomes(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    std::vector<host::Comm> parts(3);
+    std::vector<Rank> of_part;
+    for (host::Comm& part : parts) {
+      host.comm_split(host.world(), 0, rank, &part);
+      of_part.push_back({job, host, rank, size, part});
+    }
+    for (int i = 0; i < calls; ++i) {
+      for (Rank& me : of_part) me.call(Operation::allreduce, 20000, true, 5e-4);
+    }
+    for (const Rank& me : of_part) {
+      auto& own = outcomes[static_cast<std::size_t>(rank)];
+      own.insert(own.end(), me.outcomes.begin(), me.outcomes.end());
+    }
+    job.finish();
+    for (host::Comm& part : parts) host.comm_free(&part);
+  });
+  EXPECT_EQ(outcomes[0], outcomes[1]);
+  std::multiset<std::string> begins;
+  const Json all = report();
+  for (const Json& learned : all["learning"]) begins.insert(learned["timeline"][0]["why"]);
+  EXPECT_EQ(begins.size(), 3u);
+  EXPECT_EQ(begins.count(of_another), 2u) << all["learning"].dump(1);
+}
+
+// In a grid a rank's row has learned one thing, and another rank's row another. A column's lowest rank that
+// knows something tells the others, whatever these know.
+TEST_F(LearningAlikeTest, RanksThatLearnedDifferentThingsBeginAlike) {
+  set("UNISONO_LEARN_FACTOR", "2");
+  constexpr int size = 4;
+  for (const char* nodes : {"", "4x1"}) {
+    set("UNISONO_NODES", nodes);
+    World world(size, {.seed = seed()});
+    std::vector<Outcome> first(size), reversed(size), unknown(size), of_row(size);
+    world.run([&](FakeHost& host, int rank) {
+      Job job(host);
+      const auto at = static_cast<std::size_t>(rank);
+      const auto with_part = [&](int color, int key, auto use) {
+        host::Comm part{};
+        host.comm_split(host.world(), color, key, &part);
+        use(Rank{job, host, key % 2, 2, part});
+        host.comm_free(&part);
+      };
+      // The MPI's own is the fastest by far in the first row, and the slowest by far in the second one.
+      with_part(rank / 2, rank % 2, [&](Rank me) {
+        const bool is_node = std::string(nodes).empty();
+        const double native_s = rank < 2 ? 1e-9 : is_node ? 1e-4 : 2e-3;
+        for (int i = 0; i < (is_node ? 20000 : 10000); ++i) me.call(Operation::allreduce, 3, true, native_s);
+        of_row[at] = me.outcomes.back();
+      });
+      with_part(rank % 2, rank / 2, [&](Rank me) { first[at] = me.call(Operation::allreduce, 3); });
+      with_part(rank % 2, 1 - rank / 2, [&](Rank me) { reversed[at] = me.call(Operation::allreduce, 3); });
+      // Of another size nobody knows anything.
+      with_part(rank % 2, rank / 2, [&](Rank me) { unknown[at] = me.call(Operation::allreduce, 1000); });
+      job.finish();
+    });
+    const auto is_native = [](Outcome outcome) { return outcome != Outcome::done; };
+    ASSERT_TRUE(is_native(of_row[0]) && is_native(of_row[1])) << nodes;
+    ASSERT_FALSE(is_native(of_row[2]) || is_native(of_row[3])) << nodes;
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      EXPECT_TRUE(is_native(first[rank])) << rank << ' ' << nodes;
+      EXPECT_FALSE(is_native(reversed[rank])) << rank << ' ' << nodes;
+      EXPECT_FALSE(is_native(unknown[rank])) << rank << ' ' << nodes;
+    }
+  }
+}
+
+// The lowest rank has been in no such communicator: another one tells.
+TEST_F(LearningAlikeTest, AnyRankThatKnowsSomethingTells) {
+  set("UNISONO_LEARN_FACTOR", "2");
+  World world(3);
+  std::vector<Outcome> last(3);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    for (const int without : {0, 2}) {
+      host::Comm part{};
+      host.comm_split(host.world(), rank == without ? 1 : 0, rank, &part);
+      Rank me{job, host, without == 0 ? rank - 1 : rank, 2, part};
+      const int calls = rank == without ? 0 : without == 0 ? 20000 : 1;
+      for (int i = 0; i < calls; ++i)
+        last[static_cast<std::size_t>(rank)] = me.call(Operation::allreduce, 3, true, 1e-9);
+      host.comm_free(&part);
+    }
+    job.finish();
+  });
+  for (const Outcome outcome : last) EXPECT_NE(outcome, Outcome::done);
+}
+
+// Communicators come and go, with other ranks in each, and each rank's times are its own: on each of them all
+// ranks do alike in each call.
+TEST_F(LearningAlikeTest, RanksDoAlikeOnWhateverCommunicators) {
+  set("UNISONO_LEARN_ITERATIONS", "1");
+  constexpr int size = 5, rounds = 25;
+  for (const auto& [nodes, budget] : {std::pair{"", "100"}, {"2,3", "99"}, {"", "99"}}) {
+    set("UNISONO_NODES", nodes);
+    set("UNISONO_LEARN_BUDGET", budget);
+    World world(size, {.seed = seed(), .max_delay = 4});
+    std::vector<std::map<std::pair<int, int>, std::vector<Outcome>>> outcomes(size);
+    world.run([&](FakeHost& host, int rank) {
+      std::mt19937 same(seed()), random(seed() + 1 + static_cast<unsigned>(rank));
+      std::uniform_real_distribution<double> time(1e-7, 1e-3);
+      Job job(host);
+      for (int round = 0; round < rounds; ++round) {
+        std::vector<int> colors(size);
+        for (int& color : colors) color = static_cast<int>(same() % 2);
+        const int color = colors[static_cast<std::size_t>(rank)];
+        const auto ranks = static_cast<int>(std::ranges::count(colors, color));
+        const auto own = static_cast<int>(std::count(colors.begin(), colors.begin() + rank, color));
+        host::Comm part{};
+        host.comm_split(host.world(), color, rank, &part);
+        Rank me{job, host, own, ranks, part};
+        const int calls = 20 + static_cast<int>(same() % 200);
+        for (int i = 0; i < calls; ++i) {
+          me.call(Operation::allreduce, 3, true, time(random));
+          me.call(Operation::bcast, 300, true, time(random));
+          if (i < 100) me.call(Operation::bcast, 5000, true, time(random));
+        }
+        outcomes[static_cast<std::size_t>(rank)][{round, color}] = me.outcomes;
+        host.comm_free(&part);
+      }
+      job.finish();
+    });
+    for (const auto& of_rank : outcomes) {
+      for (const auto& [place, done] : of_rank) {
+        for (const auto& other : outcomes) {
+          if (!other.contains(place)) continue;
+          EXPECT_EQ(other.at(place), done) << place.first << ' ' << nodes;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -67,12 +67,6 @@ struct Legality {
   }
 };
 
-// What a source calls an algorithm.
-struct NameInSource {
-  std::string row;  // of the source, "S1"
-  std::string name;
-};
-
 struct Descriptor {
   std::string name;
   Operation operation;
@@ -101,8 +95,6 @@ struct Descriptor {
   // written as if all were equally long. `build` is for longer ones; short ones count as empty there.
   Build build_short{};
   std::function<int(int ranks, const Parameters&)> block_lines{};
-  // Filled by the registry, from the sources' lists (names_in_sources.cc).
-  std::vector<NameInSource> names_in_sources{};
 };
 
 // All algorithms, in the order of operation and name.

@@ -10,6 +10,12 @@
 
 namespace unisono::algorithms {
 
+// What a source calls an algorithm.
+struct NameInSource {
+  std::string row;  // of the source, "S1"
+  std::string name;
+};
+
 // What the sources call this operation's algorithm `name`; empty where none of them has it.
 std::vector<NameInSource> names_in_sources(Operation operation, std::string_view name);
 

@@ -6,7 +6,6 @@
 
 #include "algorithms/compose.h"
 #include "algorithms/descriptor.h"
-#include "algorithms/names_in_sources.h"
 #include "patterns/network.h"
 #include "patterns/numbers.h"
 
@@ -28,24 +27,33 @@ std::vector<Compose>& composers() {
   return all;
 }
 
-bool stands_before(const Descriptor& a, const Descriptor& b) {
-  return std::tie(a.operation, a.name) < std::tie(b.operation, b.name);
+// Descriptors are large, and every process makes them: each is moved once.
+void sort_by_place(std::vector<Descriptor>* all) {
+  std::vector<Descriptor*> places;
+  for (Descriptor& descriptor : *all) places.push_back(&descriptor);
+  std::ranges::sort(places, [](const Descriptor* a, const Descriptor* b) {
+    return std::tie(a->operation, a->name) < std::tie(b->operation, b->name);
+  });
+  std::vector<Descriptor> sorted;
+  sorted.reserve(all->size());
+  for (Descriptor* descriptor : places) sorted.push_back(std::move(*descriptor));
+  *all = std::move(sorted);
 }
 
 std::vector<Descriptor> collect() {
   std::vector<Descriptor> all;
   for (const Make make : makers()) std::ranges::move(make(), std::back_inserter(all));
-  std::ranges::sort(all, stands_before);
-  const std::vector<Descriptor> simple = all;
-  for (const Compose compose : composers()) std::ranges::move(compose(simple), std::back_inserter(all));
+  sort_by_place(&all);
+  std::vector<Descriptor> composed;
+  for (const Compose compose : composers()) std::ranges::move(compose(all), std::back_inserter(composed));
+  std::ranges::move(composed, std::back_inserter(all));
   for (Descriptor& descriptor : all) {
-    descriptor.names_in_sources = names_in_sources(descriptor.operation, descriptor.name);
     descriptor.build = [build = std::move(descriptor.build)](const Problem& problem,
                                                              const Parameters& parameters) {
       return problem.size == 1 ? alone(problem) : build(problem, parameters);
     };
   }
-  std::ranges::sort(all, stands_before);
+  sort_by_place(&all);
   return all;
 }
 

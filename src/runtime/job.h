@@ -97,6 +97,7 @@ class Job {
   void make_decider();
   void find_nodes();
   void choose_progress();
+  void set_up_world();
   Communicator* set_up(host::Comm handle, bool may_wait);
   NativeReason set_up_members(Communicator& c);
   bool may_wait_with_set_up(host::Comm handle);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "algorithms/descriptor.h"
 #include "base/log.h"
 #include "patterns/layout_text.h"
 #include "runtime/call_queue.h"
@@ -42,9 +43,21 @@ Job::Job(host::Host& host) : host_(host), identifiers_(Communicator::numbers_wit
   find_machine();
   find_left_out();
   make_decider();
-  choose_progress();
-  // A program may have nothing but non-blocking collectives, which must not wait for a set-up.
-  if (is_enabled_) find(host.world());
+  set_up_world();
+}
+
+// A program may have nothing but non-blocking collectives, which must not wait for a set-up. What every
+// program's first calls would wait for is done here, too: making the list of algorithms takes half a
+// millisecond.
+void Job::set_up_world() {
+  const shm::Slice* slice = nullptr;
+  if (is_enabled_) {
+    static_cast<void>(algorithms::registry());
+    slice = find(host_.world())->slice.get();
+  }
+  if (slice != nullptr) slice->touch_own_share();
+  choose_progress();  // the ranks agree, so all have done that
+  if (slice != nullptr) slice->touch_shares();
 }
 
 // Messages go on aside where every rank's host may be called by several threads; what goes by shared memory

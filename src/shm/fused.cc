@@ -142,11 +142,6 @@ void Slice::State::reduce_in_rank_order(void* into, const void* from, std::size_
   join_in_rank_order(into, count, combine, operands, result, incoming, operand);
 }
 
-void Slice::touch_rings() const {
-  touch_pages(reinterpret_cast<const char*>(state_->row(0)),
-              reinterpret_cast<const char*>(state_->row(state_->ring_mask) + state_->size));
-}
-
 std::size_t Slice::fused_max_bytes() const {
   return state_->longest_lines * cache_line_bytes;
 }

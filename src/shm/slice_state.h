@@ -211,12 +211,21 @@ struct Slice::State {
     std::uint32_t number = 0;
     std::uint32_t trial_interval = 0;
     std::uint32_t next_trial = 0;  // number of the put at which it begins
+    int hopeless = 0;              // puts of a trial, one after the other
     TransferMode mode = plain;
     std::array<float, 2> cost{};  // by mode, as in TransferHints
+
+    static constexpr std::uint32_t least_interval = 64, most_interval = 4096;
+    void postpone_trial() {
+      trial_interval = std::clamp(2 * trial_interval, least_interval, most_interval);
+      next_trial = number + trial_interval;
+      hopeless = 0;
+    }
   };
   std::atomic<std::uint8_t>& stamp_of(const void* slot, int owner) const;
   float cost(std::size_t size_class, TransferMode mode) const;
   void weigh(std::size_t size_class);
+  void end_hopeless_trial(std::size_t size_class, float put_cost);
   std::uint32_t settling_puts() const;
   std::uint32_t slots_in_use = 0;  // that a rank writes in turn, of the last use of a channel
   TransferHints* hints;            // [local rank]

@@ -31,7 +31,11 @@ constexpr float least_gain = 1.2F;
 // count: until all slots have been written in the new way, they lie in other caches.
 constexpr std::uint32_t least_settling_puts = 8, most_settling_puts = 32;
 constexpr std::uint32_t counted_puts = 8;
-constexpr std::uint32_t least_puts_per_trial = 64, most_puts_per_trial = 4096;
+// A trial ends early where so many puts in a row alone cost so many times what put and get do at present:
+// from core to core without a common cache a trial of blocks of 128 KiB would take as long as a hundred
+// calls.
+constexpr int hopeless_puts = 3;
+constexpr float hopeless_factor = 2;
 // Of the other copies every fourth is measured: a look at the clock takes as long as a hundredth of a copy.
 constexpr std::uint32_t copies_per_measurement = 4;
 
@@ -81,8 +85,15 @@ void Slice::State::weigh(std::size_t size_class) {
   const float possible = cost(size_class, other);
   if (present == 0 || possible == 0 || present <= least_gain * possible) return;
   own.mode = other;
-  own.trial_interval = least_puts_per_trial;
-  own.next_trial = own.number + least_puts_per_trial;
+  own.trial_interval = Puts::least_interval;
+  own.next_trial = own.number + Puts::least_interval;
+}
+
+void Slice::State::end_hopeless_trial(std::size_t size_class, float put_cost) {
+  Puts& own = puts[size_class];
+  const float present = cost(size_class, own.mode);
+  own.hopeless = present != 0 && put_cost > hopeless_factor * present ? own.hopeless + 1 : 0;
+  if (own.hopeless >= hopeless_puts) own.postpone_trial();
 }
 
 // Until all slots have been written twice.
@@ -99,27 +110,32 @@ Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner)
   const std::uint32_t settling_puts = s.settling_puts();
   if (number == 0) puts.next_trial = settling_puts;
   const bool is_trial_over = number >= puts.next_trial + settling_puts + counted_puts;
-  if (is_trial_over) {
-    puts.trial_interval = std::clamp(2 * puts.trial_interval, least_puts_per_trial, most_puts_per_trial);
-    puts.next_trial = number + puts.trial_interval;
-  }
+  if (is_trial_over) puts.postpone_trial();
   if (is_trial_over || number % puts_per_decision == 0) s.weigh(size_class);
   TransferMode mode = puts.mode;
   std::uint8_t how = 0;
+  bool is_settled = true;
   if (number >= puts.next_trial) {
-    const bool is_settled = number >= puts.next_trial + settling_puts;
+    is_settled = number >= puts.next_trial + settling_puts;
     mode = mode == plain ? streamed : plain;
     how = is_settled ? TransferHints::timed : TransferHints::unsettled;
   }
   s.stamp_of(slot, owner).store(static_cast<std::uint8_t>(mode | how), std::memory_order_relaxed);
-  const bool is_timed = how == TransferHints::timed || (how == 0 && number % copies_per_measurement == 0);
-  return {.is_past_caches = mode == streamed, .bytes = bytes, .start_ns = is_timed ? now_ns() : 0};
+  const bool is_timed = how != 0 || number % copies_per_measurement == 0;
+  return {.is_past_caches = mode == streamed,
+          .bytes = bytes,
+          .start_ns = is_timed ? now_ns() : 0,
+          .is_settled = is_settled};
 }
 
 void Slice::end_put(const Transfer& transfer) {
   if (transfer.start_ns == 0) return;
-  float& cost = state_->puts[class_of(transfer.bytes)].cost[transfer.is_past_caches ? streamed : plain];
-  cost = updated(cost, cost_per_byte(transfer));
+  const std::size_t size_class = class_of(transfer.bytes);
+  State::Puts& puts = state_->puts[size_class];
+  const TransferMode mode = transfer.is_past_caches ? streamed : plain;
+  const float taken = cost_per_byte(transfer);
+  if (mode != puts.mode) state_->end_hopeless_trial(size_class, taken);
+  if (transfer.is_settled) puts.cost[mode] = updated(puts.cost[mode], taken);
 }
 
 void Slice::put(void* slot, const void* from, std::size_t bytes, int owner) {

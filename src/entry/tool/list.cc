@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/descriptor.h"
+#include "algorithms/names_in_sources.h"
 #include "base/options.h"
 #include "entry/tool/arguments.h"
 #include "entry/tool/commands.h"
@@ -54,7 +55,8 @@ ordered_json to_json(const Descriptor& descriptor) {
                           {"help", spec.help}});
   }
   ordered_json names = ordered_json::array();
-  for (const algorithms::NameInSource& named : descriptor.names_in_sources)
+  for (const algorithms::NameInSource& named :
+       algorithms::names_in_sources(descriptor.operation, descriptor.name))
     names.push_back({{"row", named.row}, {"name", named.name}});
   const Legality& legality = descriptor.legality;
   return {{"operation", name(descriptor.operation)},

@@ -138,7 +138,7 @@ TEST(Registry, SaysWhatTheSourcesCallAnAlgorithm) {
                                              {Operation::allreduce, 20}};
   std::map<Operation, int> found;
   for (const Descriptor& descriptor : registry()) {
-    for (const NameInSource& named : descriptor.names_in_sources) {
+    for (const NameInSource& named : names_in_sources(descriptor.operation, descriptor.name)) {
       if (named.row == "S1") ++found[descriptor.operation];
     }
   }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/clock.h"
 #include "ranks.h"
 #include "shm/copy.h"
 
@@ -63,6 +64,33 @@ TEST(Transfer, what_is_put_is_got) {
                   pass_on(slice, 0, 2);
                 });
   }
+}
+
+// Of `count` puts, how many were plain, where writing takes as long as is said and reading 10 us.
+int plain_puts(int count, std::uint64_t plain_us, std::uint64_t streamed_us) {
+  constexpr std::size_t bytes = 64 * 1024;
+  const SliceShape shape{.local_size = 2, .area_bytes = 256 * 1024};
+  const SharedMemory memory(shape.bytes());
+  Slice writer(memory.get(), shape, 0, {.policy = WaitPolicy::pause});
+  Slice reader(memory.get(), shape, 1, {.policy = WaitPolicy::pause});
+  const char* slot = writer.slot(writer.plan(0, false, 2, 1), 0, 0, 0);
+  int plain = 0;
+  for (int i = 0; i < count; ++i) {
+    Slice::Transfer put = writer.begin_put(slot, bytes, 0);
+    if (!put.is_past_caches) ++plain;
+    if (put.start_ns != 0) put.start_ns = now_ns() - 1000 * (put.is_past_caches ? streamed_us : plain_us);
+    writer.end_put(put);
+    Slice::Transfer get = reader.begin_get(slot, bytes, 0);
+    if (get.start_ns != 0) get.start_ns = now_ns() - 10'000;
+    reader.end_get(get);
+  }
+  return plain;
+}
+
+TEST(Transfer, a_hopeless_trial_ends_early) {
+  EXPECT_LE(plain_puts(150, 2000, 10), 6);  // two trials
+  EXPECT_GE(plain_puts(100, 12, 10), 16);   // what is not much worse is measured
+  EXPECT_GE(plain_puts(400, 5, 40), 250);   // what is better is taken
 }
 
 TEST(Transfer, between_processes) {

@@ -68,15 +68,14 @@ void Job::find_left_out() {
 std::optional<CrashFacts> Job::crash_facts() const {
   if (!options_.watches_crashes || !is_enabled_) return std::nullopt;
   const std::string& own_host = pool_->host_names()[static_cast<std::size_t>(world_rank_)];
-  return CrashFacts{
-      .file = tuning::crash_file(tuning::cache_directory(options_.cache)),
-      .known = {.place = crash_place_,
-                .host = own_host,
-                .rank = world_rank_,
-                .ranks = world_size_,
-                .job = crash_job_,
-                .id = crash_id_},
-      .is_said = options_.log != "quiet"};
+  return CrashFacts{.file = tuning::crash_file(tuning::cache_directory(options_.cache)),
+                    .known = {.place = crash_place_,
+                              .host = own_host,
+                              .rank = world_rank_,
+                              .ranks = world_size_,
+                              .job = crash_job_,
+                              .id = crash_id_},
+                    .is_said = options_.log != "quiet"};
 }
 
 }  // namespace unisono::runtime

@@ -46,11 +46,11 @@ std::string known_part(const Crash& crash);
 std::string withdrawal_line(const std::string& id);
 
 struct ReadCrashes {
-  // Of a job the first one alone: what its MPI does in the others when a rank is gone is no algorithm's fault.
-  // Of each algorithm and place the newest one, by time.
+  // Of a job the first one alone: what its MPI does in the others when a rank is gone is no algorithm's
+  // fault. Of each algorithm and place the newest one, by time.
   std::vector<Crash> crashes;
-  int malformed = 0;           // lines that were left out
-  std::string problem = {};    // why there are none, as a sentence; empty: there are none, or some
+  int malformed = 0;         // lines that were left out
+  std::string problem = {};  // why there are none, as a sentence; empty: there are none, or some
 };
 ReadCrashes crashes_from(std::string_view text);
 std::string to_text(const std::vector<Crash>& crashes);

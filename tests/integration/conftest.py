@@ -67,7 +67,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         is_alone = item.get_closest_marker("alone") is not None
         is_selected = wanted is None or is_alone == (wanted == "only")
-        is_another = is_library_again(item) or (not config.getoption("--every-turn") and turns.is_anothers(item))
+        is_another = is_library_again(item) or (
+            not config.getoption("--every-turn") and turns.is_anothers(item)
+        )
         (kept if is_selected and not is_another else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept

@@ -105,7 +105,7 @@ TEST(Registry, GroupsTheSourcesAlgorithmsAsTheSource) {
     std::map<std::string, std::set<std::string>> by_name;
     for (const Descriptor& descriptor : registry()) {
       if (descriptor.operation != operation) continue;
-      for (const NameInSource& named : descriptor.names_in_sources) {
+      for (const NameInSource& named : names_in_sources(descriptor.operation, descriptor.name)) {
         if (named.row == "S1") by_name[std::string(descriptor.group)].insert(named.name);
       }
     }

@@ -34,6 +34,7 @@ def test_collectives(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout:
     assert result.check().output.startswith("OK "), str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_many_uneven_ranks(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     layout = Layout((3, 5, 8))
     sections = ["barrier", "roots", "in_place", "user_operators", "communicators", "random"]

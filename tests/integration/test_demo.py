@@ -121,6 +121,7 @@ def run_demo(python: str, mpi: str, *options: str, folder: Path, **environment: 
     return job.run([*command, "--reports", folder], settings, timeout=250)
 
 
+@pytest.mark.in_turns(2)
 def test_demo_finds_the_same_results_and_reports(mpi: Mpi, python: str, tmp_path: Path) -> None:
     if not mpi.has_mpi4py:
         pytest.skip(f"mpi4py's wheel has no build for {mpi.name}")

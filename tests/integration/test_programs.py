@@ -60,6 +60,7 @@ def test_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int):
 ALL_TAKEN = "alltoallv:pairwise,alltoallw:pairwise,gatherv:flat,scatterv:flat"
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("ranks", "requests", "habits"), [(2, 60, "free"), (4, 40, "free"), (3, 60, ""), (2, 150, "full")]
 )
@@ -99,6 +100,7 @@ def test_persistent_calls_and_objects_of_the_program(mpi: Mpi, runner: Runner, t
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("set_up_after", ["0", "20"])
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_none_but_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int, set_up_after: str):

@@ -36,6 +36,7 @@ def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None 
     return table
 
 
+@pytest.mark.in_turns(2)
 def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
     table = tune(mpi, runner, mpi.launch(3, [], runner.environment_for_ranks(mpi, 3, None)))
     written = json.loads(table.read_text())

@@ -160,7 +160,9 @@ TEST_P(CrashingCallTest, IsTheProgramsFaultAndARecordOfOneLeavesItOut) {
   set("UNISONO_ALGORITHM", "allreduce:" + c.algorithm);
   set("UNISONO_NODES", c.nodes);
   set("UNISONO_PROGRESS", "calls");
-  World world(size);
+  // Each rank takes its messages itself, as processes do: others' threads, which push what is not buffered,
+  // know nothing of the buffers that its call was given.
+  World world(size, {.eager_limit_bytes = most_bytes});
   const auto die_in_a_call = [&] {
     die(world, [&](FakeHost& host, Job& job, int rank) {
       const std::vector<std::int64_t> in(c.count, rank);

@@ -400,8 +400,7 @@ class Job {
   tuning::Decider decider_;
   std::atomic<bool> is_told_algorithm_{false};           // has the program ever forced one?
   std::set<const algorithms::Descriptor*> quarantined_;  // by this rank, on any communicator
-  tuning::CrashPlace crash_place_;                       // of this job, where crashes are looked at
-  std::string crash_job_, crash_id_;                     // of rank 0's process, and of this one
+  tuning::Crash known_of_crash_;                         // what this process can say of one before it comes
   tuning::LeftOut left_out_;                             // by crashes of jobs before; the same on all ranks
   std::vector<std::string> warnings_;
   bool has_left_for_progress_ = false;  // some calls to the host (tuning::needs_progress)

@@ -27,13 +27,17 @@ std::string cut_front(std::string* text) {
 // job.
 void Job::find_left_out() {
   if (!options_.watches_crashes) return;
-  crash_place_ = {.mpi = host_.library_name(), .unisono = UNISONO_VERSION};
   const std::string& own_host = pool_->host_names()[static_cast<std::size_t>(world_rank_)];
-  crash_id_ = own_host + ":" + std::to_string(::getpid()) + ":" + std::to_string(now_ns());
+  known_of_crash_ = {.place = {.mpi = host_.library_name(), .unisono = UNISONO_VERSION},
+                     .host = own_host,
+                     .rank = world_rank_,
+                     .ranks = world_size_,
+                     .id = own_host + ":" + std::to_string(::getpid()) + ":" + std::to_string(now_ns())};
+  tuning::CrashPlace& place = known_of_crash_.place;
   std::string packed;
   if (world_rank_ == 0) {
-    crash_place_.program = program_name();
-    crash_place_.machine = tuning::machine_name();
+    place.program = program_name();
+    place.machine = tuning::machine_name();
     const std::string file = tuning::crash_file(tuning::cache_directory(options_.cache));
     tuning::ReadCrashes read = tuning::read_crashes(file);
     // That the whole cache is not used is said where tables are read.
@@ -46,14 +50,14 @@ void Job::find_left_out() {
                           " are ignored: they are no records");
       log::warning(warnings_.back());
     }
-    std::erase_if(read.crashes, [&](const tuning::Crash& crash) { return crash.place != crash_place_; });
-    packed = crash_place_.program + '\0' + crash_place_.machine + '\0' + crash_id_ + '\0' +
+    std::erase_if(read.crashes, [&](const tuning::Crash& crash) { return crash.place != place; });
+    packed = place.program + '\0' + place.machine + '\0' + known_of_crash_.id + '\0' +
              tuning::to_text(read.crashes);
   }
   packed = as_rank_0_has_it(std::move(packed));
-  crash_place_.program = cut_front(&packed);
-  crash_place_.machine = cut_front(&packed);
-  crash_job_ = cut_front(&packed);
+  place.program = cut_front(&packed);
+  place.machine = cut_front(&packed);
+  known_of_crash_.job = cut_front(&packed);
   const std::vector<tuning::Crash> crashes = tuning::crashes_from(packed).crashes;
   left_out_ = tuning::left_out_by(crashes);
   if (world_rank_ != 0) return;
@@ -67,14 +71,8 @@ void Job::find_left_out() {
 
 std::optional<CrashFacts> Job::crash_facts() const {
   if (!options_.watches_crashes || !is_enabled_) return std::nullopt;
-  const std::string& own_host = pool_->host_names()[static_cast<std::size_t>(world_rank_)];
   return CrashFacts{.file = tuning::crash_file(tuning::cache_directory(options_.cache)),
-                    .known = {.place = crash_place_,
-                              .host = own_host,
-                              .rank = world_rank_,
-                              .ranks = world_size_,
-                              .job = crash_job_,
-                              .id = crash_id_},
+                    .known = known_of_crash_,
                     .is_said = options_.log != "quiet"};
 }
 

@@ -151,6 +151,13 @@ def test_files_of_the_compiled_code(stage: Stage, built: dict[str, str]) -> None
     for line, (file, says) in zip(lines, wanted.items(), strict=True):
         assert line.startswith(file) and says in line, line
     assert not set(answer.stdout) & {"\x1b", "\x9b"}
+    rule = {"operation": "bcast", "algorithm": "native", "region": "\x1b[2J\x9b\u202e"}
+    (stage.work / "region").write_text(json.dumps({"schema": "unisono-table", "version": 1, "rules": [rule]}))
+    merged = stage.unisono("table", "merge", "region", environment=built).stdout
+    ask_tool = [f"{built['UNISONO_HOME']}/bin/unisono-tool", "table", "--file", "region"]
+    told = subprocess.run(ask_tool, cwd=stage.work, capture_output=True, check=True)
+    for text in (merged, told.stdout.decode()):
+        assert "u001b[2J\\u009b\\u202e" in text and not set(text) & {"\x1b", "\x9b", "\u202e"}, text
     ask = ["predict", "bcast", "--size", "8", "--layout", "4", "--machine"]
     for words in ([*ask, "pipe"], [*ask, "deep"], ["topology", "show", "pipe"], ["report", "pipe"]):
         answer = stage.unisono(*words, environment=built)

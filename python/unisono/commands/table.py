@@ -12,6 +12,7 @@ from rich.markup import escape
 from unisono import decision_table, files, tables
 from unisono.commands.listing import algorithms_of
 from unisono.errors import UsageError
+from unisono.shown import shown_json
 
 
 @click.group()
@@ -140,7 +141,7 @@ def merge(names: tuple[str, ...], output: Path | None) -> None:
             tables.echo(f"unisono: {line}", err=True)
     text = decision_table.as_text(decision_table.merged(loaded, _command_line("merge", names)))
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(shown_json(text))
     else:
         files.write_whole(output, text)
 

@@ -209,6 +209,8 @@ def command(
         if name is not None:
             machines.require_name(name)
         files.require_outputs({"--output": output, "--plot": plot})
+        if output is None:
+            machines.require_writable_folder()
         with _interruptible(lambda: "interrupted: of a machine that is half measured nothing is kept"):
             tune_machine.command(
                 bench.command_line(

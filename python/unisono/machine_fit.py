@@ -19,7 +19,6 @@ from unisono.machine_costs import (
     FUSED_CALL,
     FUSED_LINES,
     FUSED_SIZES,
-    KIB,
     MESSAGE_CALLS,
     MIB,
     OVERLAP_SIZES,
@@ -36,7 +35,6 @@ from unisono.machine_costs import (
 from unisono.measuring import Place
 
 US = 1e6
-_LARGE = 64 * KIB  # from here on a message's time is its bytes'
 _TAIL = 0.025
 _EFFICIENT = 2.0  # a segment costs at most so many times its share of an endless one ...
 _SATURATED = 1.1  # ... and beyond this nothing is gained
@@ -126,7 +124,7 @@ def link(costs: Costs, group: str) -> Document | None:
     )
     draws = _Draws(costs)
     hockney = draws.line(ping_pong, "half")
-    large = draws.line([q for q in gaps if q.bytes >= _LARGE], "gap")
+    large = draws.line(gaps, "gap")
     send, receive, gap, whole = (
         curve(costs, questions, name)
         for questions, name in (

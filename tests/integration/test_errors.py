@@ -24,6 +24,16 @@ def test_errors_as_natively(mpi: Mpi, runner: Runner):
     assert lines_of(native.output)[-1] == "OK", str(native)
 
 
+@pytest.mark.in_turns(3)
+def test_failures_of_several_requests(mpi: Mpi, runner: Runner):
+    """Calls that have failed behind requests, beside the MPI's own failures, in all functions that complete requests."""
+    # By messages, so that the call fails when the data come, as the MPI's own.
+    environment = {"UNISONO_NODES": "1,1", "UNISONO_PROGRESS": "calls"}
+    environment["UNISONO_ALGORITHM"] = "bcast:binomial,allreduce:recursive_doubling"
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "completions.c")], environment, timeout=60)
+    assert lines_of(result.check().output) == ["OK"], str(result)
+
+
 def test_error_handlers_of_the_program(mpi: Mpi, runner: Runner):
     """Their collectives are the program's, and they may leave by longjmp."""
     result = runner.unisono(mpi, 2, [compile_program(mpi, "errors.c"), "handlers"], timeout=60)

@@ -194,6 +194,7 @@ std::uint64_t Records::absorb_learned(const Communicator& c, Operation operation
     calls += absorb(c, operation, size_class, entry, CallForm::non_blocking);
   for (const CallClass& entry : learned.persistent)
     calls += absorb(c, operation, size_class, entry, CallForm::persistent);
+  if (c.rank == 0) leans_.add(learned.leans_on, confirmation_of(learned));
   if (c.rank == 0 && learned_.size() < most_learned)
     learned_.push_back(text_of(learning_json(c, operation, size_class, learned)));
   return calls;
@@ -205,6 +206,7 @@ void Records::describe(const Communicator& c, const tuning::Choice& choice, Reco
   record->source = choice.source;
   record->layout = c.layout->text();
   record->is_oversubscribed = c.is_oversubscribed;
+  if (c.rank == 0) leans_.add(choice.leans_on, tuning::Confirmation::none);
 }
 
 std::shared_ptr<HostStarts> Records::starts_of_host(const Communicator& c, Operation operation,
@@ -302,6 +304,7 @@ std::string Records::to_text(const RankTime& rank_time) const {
               {"native", Json::array()},
               {"communicators", Json::array()},
               {"learning", parsed(learned_)},
+              {"leans", tuning::to_json(leans_.list())},
               {"blocking_s", std::min(time_of(blocking, CallForm::blocking), rank_time.wall_s)},
               {"blocking_error_s", std::min(blocking.error_s, rank_time.wall_s)},
               {"under_way_s", rank_time.under_way_s}};
@@ -344,8 +347,8 @@ std::string Records::to_text(const RankTime& rank_time) const {
 }
 
 std::string Records::learning_text() const {
-  if (learned_.empty()) return {};
-  const Json out = {{"learning", parsed(learned_)}};
+  if (learned_.empty() && leans_.empty()) return {};
+  const Json out = {{"learning", parsed(learned_)}, {"leans", tuning::to_json(leans_.list())}};
   return text_of(out);
 }
 

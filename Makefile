@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 conformance figures fuzz repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 conformance docs figures fuzz repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -75,6 +75,10 @@ lint: setup-test ## formatting, layers, licence headers, Python and shell script
 
 format: setup-test ## format all sources in place
 	@tools/lint.sh --fix
+
+docs: build-test ## write anew the pages that the code and the kept outcomes tell
+	@$(PYTHON) tools/generate_docs.py
+	@$(PYTHON) tests/conformance/run.py --write-only
 
 bench: build ## native and Unisono side by side
 	@.venv/bin/unisono bench

@@ -40,7 +40,7 @@ from harness import COMPILED, SHIM, Cluster, is_outdated  # noqa: E402
 from lists import AddUp  # noqa: E402
 from unisono import tables  # noqa: E402
 
-SOURCES = [ROOT / "benchmarks/drift.c", ROOT / "benchmarks/operations.h"]
+SOURCES = [ROOT / "benchmarks/drift.c", ROOT / "src/measure/operations.h"]
 BATCH = 10  # learn_iterations
 WINDOW = 100
 MOST_NAMED = 5  # in the picture
@@ -53,7 +53,7 @@ def compiled(mpi: mpis.Mpi) -> Path:
     target = COMPILED / mpi.name / "benchmark-drift"
     if is_outdated(target, SOURCES):
         target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", SOURCES[0], "-o", target, *mpi.link_flags]
+        command = [mpi.compilers["c"], "-O2", f"-I{SOURCES[1].parent}", SOURCES[0], "-o", target, *mpi.link_flags]
         job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
     return target
 

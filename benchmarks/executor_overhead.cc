@@ -11,10 +11,10 @@
 #include <cstring>
 #include <vector>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "instant_host.h"
 #include "schedule/executor.h"
-#include "shm/slice.h"
+#include "shm/slice/slice.h"
 
 namespace unisono::schedule {
 namespace {

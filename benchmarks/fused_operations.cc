@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "shm/slice.h"
+#include "shm/slice/slice.h"
 
 namespace {
 

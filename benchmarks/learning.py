@@ -33,7 +33,7 @@ from harness import COMPILED, SHIM, is_outdated  # noqa: E402
 from lists import AddUp  # noqa: E402
 from unisono import tables  # noqa: E402
 
-SOURCES = [ROOT / "benchmarks/learning.c", ROOT / "benchmarks/operations.h"]
+SOURCES = [ROOT / "benchmarks/learning.c", ROOT / "src/measure/operations.h"]
 MODES: dict[str, dict[str, str]] = {
     "left": {"UNISONO_LEARN": "off", "UNISONO_ALGORITHM": "all:native"},
     "off": {"UNISONO_LEARN": "off"},
@@ -53,7 +53,7 @@ def compiled(mpi: mpis.Mpi) -> Path:
     target = COMPILED / mpi.name / "benchmark-learning"
     if is_outdated(target, SOURCES):
         target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", SOURCES[0], "-o", target, "-ldl", *mpi.link_flags]
+        command = [mpi.compilers["c"], "-O2", f"-I{SOURCES[1].parent}", SOURCES[0], "-o", target, "-ldl", *mpi.link_flags]
         job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
     return target
 

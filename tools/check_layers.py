@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that folders under src/ include only downwards, and that MPI's header stays at the edge.
 
-The layers stand in docs/architecture.md. Two exceptions, both at the edge to the MPI below:
-- src/host/mpi, the adapter, is the outermost piece of a process together with src/entry: it turns MPI's
-  arguments into runtime calls, so it may include every layer. Nothing includes it.
-- mpi.h (and mpi_abi.h) may be included in src/host/mpi and src/entry only.
+The layers stand in docs/architecture.md, from the ground up. On the core stand two branches that know nothing of each
+other: what a process of a program loads, and what people ask for answers. mpi.h (and mpi_abi.h) may be included in
+folders that meet an MPI only.
 """
 
 from __future__ import annotations
@@ -15,51 +14,92 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["base", "host", "shm", "patterns", "schedule", "algorithms", "model", "tuning", "runtime", "entry"]
-ADAPTER = "host/mpi"
+CORE = (
+    "base",
+    "host",
+    "shm/pool",
+    "shm/slice",
+    "patterns",
+    "schedule",
+    "algorithms/catalogue",
+    "algorithms/building",
+    "algorithms/messages",
+    "algorithms/shared_memory",
+    "algorithms/two_levels",
+    "algorithms/uneven_blocks",
+    "model",
+    "tuning/decisions",
+    "tuning/tables",
+    "tuning/learning",
+    "runtime",
+)
+BRANCHES = (
+    (
+        "preload",
+        "adapter/below",
+        "adapter/large_counts",
+        "adapter/host_interface",
+        "adapter/requests",
+        "adapter/collectives",
+        "adapter",
+        "shim",
+    ),
+    ("proof", "pictures", "tool"),
+    ("measure",),
+)
+MEETS_MPI = ("preload", "adapter", "measure")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 SUFFIXES = {".c", ".cc", ".h", ".hpp", ".inc", ".S", ".in"}
 
 
+def layers_on(branch: int) -> tuple[str, ...]:
+    """The layers of a branch with all that it stands on, from the ground up."""
+    return CORE + BRANCHES[branch]
+
+
 def layer_of(path: str) -> str | None:
     """The layer a path relative to src/ belongs to; None for headers that are not the project's."""
-    if path.startswith(ADAPTER + "/"):
-        return ADAPTER
-    first = path.split("/", 1)[0]
-    return first if first in LAYERS and "/" in path else None
+    folder = path.rsplit("/", 1)[0] if "/" in path else ""
+    known = (*CORE, *(layer for branch in BRANCHES for layer in branch))
+    return folder if folder in known else None
 
 
-def complaint(source: str, included: str) -> str | None:
+def is_above(layer: str, other: str) -> bool:
+    """May `layer` include what is in `other`?"""
+    for branch in range(len(BRANCHES)):
+        layers = layers_on(branch)
+        if layer in layers and other in layers:
+            return layers.index(layer) >= layers.index(other)
+    return False
+
+
+def complaint(source: str, included: str, src: Path) -> str | None:
     """What is wrong with `source` (relative to src/) including `included`, if anything."""
     own = layer_of(source)
     if own is None:
         return "lies in no layer that tools/check_layers.py knows"
     if re.fullmatch(r"mpi(_abi)?\.h", included):
-        return (
-            None
-            if own in (ADAPTER, "entry")
-            else f"includes {included}: only src/{ADAPTER} and src/entry may"
-        )
+        if own.split("/")[0] in MEETS_MPI:
+            return None
+        return f"includes {included}: only src/{', src/'.join(MEETS_MPI)} may"
     if included.startswith("."):
-        return f"includes {included}: name it from src/, as in base/option.h"
+        return f"includes {included}: name it from src/, as in base/options.h"
     other = layer_of(included)
-    if other is None or own in (other, ADAPTER):
-        return None
-    if other == ADAPTER:
-        return f"includes {included}: nothing includes the adapter"
-    if LAYERS.index(other) > LAYERS.index(own):
-        return f"includes {included}: {other} stands above {own}"
-    return None
+    if other is None:
+        is_ours = "/" in included and (src / included).exists()
+        return f"includes {included}, which lies in no layer" if is_ours else None
+    return None if is_above(own, other) else f"includes {included}: {other} does not stand below {own}"
 
 
 def complaints(root: Path) -> list[str]:
+    src = root / "src"
     found = []
-    for path in sorted((root / "src").rglob("*")):
+    for path in sorted(src.rglob("*")):
         if path.suffix not in SUFFIXES or not path.is_file():
             continue
-        relative = path.relative_to(root / "src").as_posix()
+        relative = path.relative_to(src).as_posix()
         for included in INCLUDE.findall(path.read_text(encoding="utf-8")):
-            text = complaint(relative, included)
+            text = complaint(relative, included, src)
             if text:
                 found.append(f"src/{relative}: {text}")
     return found

@@ -207,7 +207,9 @@ def geometric_mean(cells: Sequence[Cell]) -> float:
 def source(name: str = "collectives.c") -> Path:
     """A benchmark program: part of the installed package, or of the source tree."""
     package = Path(__file__).resolve().parent
-    for path in (package / "native" / name, package.parents[1] / "benchmarks" / name):
+    root = package.parents[1]
+    for folder in (package / "native", root / "src/measure", root / "benchmarks"):
+        path = folder / name
         if path.is_file():
             return path
     raise UnisonoError(f"the benchmark program's source, {name}, was not found beside the package")
@@ -258,7 +260,7 @@ def _compile(compiler: Path, name: str, program: Path) -> None:
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         made = Path(scratch) / program.name
         library = compiler.parent.parent / "lib"
-        command = [str(compiler), "-O2", "-o", str(made), str(source(name)), "-ldl", "-lm"]
+        command = [str(compiler), "-O2", f"-I{source().parent}", "-o", str(made), str(source(name)), "-ldl", "-lm"]
         command.append(f"-Wl,-rpath,{library}")
         try:
             done = subprocess.run(

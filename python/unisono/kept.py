@@ -14,7 +14,7 @@ from typing import Any
 from unisono import files, json_text, own_folder, places
 from unisono.errors import UnisonoError
 
-_LOCK = ".lock"  # src/tuning/table_store.h
+_LOCK = ".lock"  # src/tuning/tables/table_store.h
 _MOST_RECORDS_BYTES = 4 << 20
 _DAY_S = 86_400
 

@@ -209,7 +209,7 @@ class Measurer:
     def cost(
         self, what: str, size: int, group: str, buffers: int, wait: str, seconds: float
     ) -> dict[str, np.ndarray]:
-        """Samples of a message or an operation on shared memory, in seconds, by their names (benchmarks/costs.h); none where
+        """Samples of a message or an operation on shared memory, in seconds, by their names (src/measure/costs.h); none where
         the group of ranks is not to be had."""
         answer = self._request(
             ["cost", what, str(size), f"{seconds:.3f}", f"{group},{buffers},{wait}"], seconds, ()

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/types.h"
 
-#include <algorithm>
 #include <array>
 
 namespace unisono {
 namespace {
-
-constexpr std::array<std::string_view, operation_count> operation_names = {
-    "barrier",        "bcast",     "reduce",
-    "allreduce",      "gather",    "scatter",
-    "allgather",      "alltoall",  "reduce_scatter_block",
-    "scan",           "exscan",    "allgatherv",
-    "reduce_scatter", "alltoallv", "alltoallw",
-    "gatherv",        "scatterv"};
 
 constexpr std::array<std::string_view, 13> op_names = {
     "sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "minloc", "maxloc", "host"};
@@ -27,16 +18,6 @@ static_assert(op_names.size() == static_cast<std::size_t>(ReduceOp::host) + 1);
 static_assert(type_names.size() == static_cast<std::size_t>(ElementType::derived) + 1);
 
 }  // namespace
-
-std::string_view name(Operation operation) {
-  return operation_names[static_cast<std::size_t>(operation)];
-}
-
-std::optional<Operation> operation_from_name(std::string_view name) {
-  const auto* found = std::find(operation_names.begin(), operation_names.end(), name);
-  if (found == operation_names.end()) return std::nullopt;
-  return static_cast<Operation>(found - operation_names.begin());
-}
 
 std::string_view name(ReduceOp op) {
   return op_names[static_cast<std::size_t>(op)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core needs from the MPI below, as one interface. The adapter (host/mpi) implements it once per ABI
-// family, host/fake implements it with ranks as threads of one process. Nothing else in the core knows an
-// MPI.
+// What the core needs from the MPI below, as one interface. The adapter (adapter/below) implements it once
+// per ABI family, tests/fake_host implements it with ranks as threads of one process. Nothing else in the
+// core knows an MPI.
 //
 // Every function that can fail returns the host's own error code, `success` (0) on success; such a code goes
 // back to the program through call_error_handler. Handles are the host's own, widened to 64 bits; they are

@@ -20,7 +20,7 @@ struct MeasuredChoices {
   std::string text() const;
 };
 
-// What serves where nothing was measured: shm/wait.h.
+// What serves where nothing was measured: shm/slice/wait.h.
 std::string_view standard_wait(bool is_sharing_cores);
 
 // `findings` of the file; what is damaged in it decides nothing.

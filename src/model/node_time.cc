@@ -2,7 +2,7 @@
 // The steps of a node in virtual time: copies, reductions, flags, fused operations.
 #include <algorithm>
 
-#include "model/run_state.h"
+#include "model/virtual_run.h"
 
 namespace unisono::model {
 
@@ -10,7 +10,7 @@ using schedule::StepKind;
 
 namespace {
 
-// As the fused operations lay messages out (shm/fused.cc): short ones in lines that carry their flags, longer
+// As the fused operations lay messages out (shm/slice/fused_operations.cc): short ones in lines that carry their flags, longer
 // ones beside a flag.
 double line_time(std::int64_t bytes, const Curve& copied, const SharedMemory& shared) {
   constexpr std::int64_t payload_bytes = 56, most_flagged_lines = 5;

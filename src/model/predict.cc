@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "algorithms/levels.h"
+#include "algorithms/building/levels.h"
 #include "model/symmetry.h"
 #include "model/virtual_time.h"
-#include "shm/slice.h"
+#include "shm/slice/slice.h"
 
 namespace unisono::model {
 

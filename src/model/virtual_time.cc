@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "model/run_state.h"
+#include "model/virtual_run.h"
 
 namespace unisono::model {
 

@@ -103,17 +103,17 @@ void BlockTransfer::read(host::Host& host, const Call& call, int rank, int size,
   rank_ = rank;
   size_ = size;
   const Operation operation = call.operation;
-  const bool is_reduction = operation == Operation::reduce_scatter;
+  const bool is_reduction = is_scattered_reduction(operation);
   const bool is_root = rank == call.root;
-  const bool has_input = operation != Operation::scatterv || is_root;
-  const bool has_output = operation != Operation::gatherv || is_root;
-  has_input_in_output_ = call.is_in_place && (is_reduction || is_uneven_alltoall(operation));
+  const bool has_input = !is_scatter(operation) || is_root;
+  const bool has_output = !ends_at_root(operation) || is_root;
+  has_input_in_output_ = call.is_in_place && copies_in_place(operation);
   is_in_place_ = call.is_in_place && !has_input_in_output_;
   element_bytes_ = is_reduction ? type_info(host, call.send_blocks.type, error).size_bytes : 1;
   if (*error != host::success) return;
   input_.clear();
   output_.clear();
-  const bool is_input_in_output = call.is_in_place && operation != Operation::scatterv;
+  const bool is_input_in_output = call.is_in_place && !is_scatter(operation);
   if (has_input && !is_input_in_output) {
     if (!input_.read(host, call.send_blocks, size, is_reduction, error)) return;
   } else if (has_input_in_output_) {
@@ -121,7 +121,7 @@ void BlockTransfer::read(host::Host& host, const Call& call, int rank, int size,
     both.buffer = call.recv_blocks.buffer;
     if (!input_.read(host, both, size, is_reduction, error)) return;
   }
-  if (has_output && !(call.is_in_place && operation == Operation::scatterv)) {
+  if (has_output && !(call.is_in_place && is_scatter(operation))) {
     if (!output_.read(host, call.recv_blocks, size, is_reduction, error)) return;
   }
   find_starts(call);
@@ -131,10 +131,8 @@ void BlockTransfer::read(host::Host& host, const Call& call, int rank, int size,
 void BlockTransfer::find_starts(const Call& call) {
   const Operation operation = call.operation;
   const bool is_alltoall = is_uneven_alltoall(operation);
-  const BlockSide& all =
-      operation == Operation::reduce_scatter || operation == Operation::scatterv || is_alltoall ? input_
-                                                                                                : output_;
-  const BlockSide& own = operation == Operation::gatherv ? input_ : output_;
+  const BlockSide& all = sends_all_blocks(operation) ? input_ : output_;
+  const BlockSide& own = ends_at_root(operation) ? input_ : output_;
   starts_.assign(1, 0);
   longest_ = 0;
   const auto add = [this](std::int64_t length) {

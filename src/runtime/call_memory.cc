@@ -47,12 +47,9 @@ bool CallMemory::holds(std::uintptr_t address, std::int64_t bytes) const {
   const auto one = static_cast<std::size_t>(bytes);
   const std::size_t all = one * static_cast<std::size_t>(ranks);
   const Operation operation = call->operation;
-  const bool is_alltoall = operation == Operation::alltoall;
-  const bool is_scattered = operation == Operation::reduce_scatter_block;
-  const bool sends_all = is_alltoall || is_scattered || operation == Operation::scatter;
-  const bool gets_all = is_alltoall || operation == Operation::gather || operation == Operation::allgather ||
-                        (is_scattered && call->is_in_place);
-  return is_within(address, call->send_buffer, sends_all ? all : one) ||
+  const bool gets_all =
+      gets_all_blocks(operation) || (call->is_in_place && is_scattered_reduction(operation));
+  return is_within(address, call->send_buffer, sends_all_blocks(operation) ? all : one) ||
          is_within(address, call->recv_buffer, gets_all ? all : one);
 }
 

@@ -22,12 +22,12 @@
 #include "runtime/verification.h"
 #include "schedule/cache.h"
 #include "schedule/executor.h"
-#include "shm/pool.h"
-#include "shm/slice.h"
-#include "tuning/decision.h"
-#include "tuning/learner.h"
-#include "tuning/region_log.h"
-#include "tuning/size_class.h"
+#include "shm/pool/pool.h"
+#include "shm/slice/slice.h"
+#include "tuning/decisions/decision.h"
+#include "tuning/decisions/size_class.h"
+#include "tuning/learning/learner.h"
+#include "tuning/learning/region_log.h"
 
 namespace unisono::runtime {
 
@@ -195,7 +195,7 @@ struct Communicator {
   // Starts of persistent calls, which places of their own make.
   std::shared_ptr<std::atomic<std::uint64_t>> persistent_starts;
   CallMemos memos[operation_count];
-  BlockMemo block_memos[operation_count - first_uneven_operation];
+  BlockMemo block_memos[operation_count];  // of operations on uneven blocks
   std::unique_ptr<schedule::Cache> cache;
   Workspace work;  // of blocking calls
 
@@ -212,11 +212,9 @@ struct Communicator {
   tuning::Budget budget;
   std::shared_ptr<const schedule::Compiled> agreeing, aligning;
 
-  BlockMemo& block_memo(Operation operation) {
-    return block_memos[static_cast<int>(operation) - first_uneven_operation];
-  }
+  BlockMemo& block_memo(Operation operation) { return block_memos[static_cast<std::size_t>(operation)]; }
   const BlockMemo& block_memo(Operation operation) const {
-    return block_memos[static_cast<int>(operation) - first_uneven_operation];
+    return block_memos[static_cast<std::size_t>(operation)];
   }
   void forget_calls(Operation operation) {
     memos[static_cast<int>(operation)] = {};

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tuning/crash_records.h"
+#include "tuning/decisions/crash_records.h"
 
 namespace unisono::runtime {
 

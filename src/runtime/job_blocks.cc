@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/clock.h"
-#include "base/copy.h"
 #include "base/log.h"
+#include "base/short_copy.h"
 #include "runtime/crash_site.h"
 #include "runtime/job.h"
 #include "schedule/ranges.h"
@@ -28,8 +28,8 @@ struct Exchange {
   bool has_single_copy;
 
   bool is_root() const { return rank == root; }
-  bool sends_one() const { return operation == Operation::gatherv || operation == Operation::allgatherv; }
-  bool gets_one() const { return operation == Operation::scatterv; }
+  bool sends_one() const { return sends_own_block(operation); }
+  bool gets_one() const { return gets_own_block(operation); }
   // The first block's number among those that this rank gets.
   int first_got() const { return gets_one() ? rank : is_uneven_alltoall(operation) ? size : 0; }
 };
@@ -437,11 +437,8 @@ const std::shared_ptr<const schedule::Compiled>& Job::header(Communicator& c, Ca
           .is_in_place = true,
           .layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(count)),
           .blocks = {}};
-      // Those that do not block must not wait inside, as a fused allgather does.
-      const algorithms::Descriptor* aside = algorithms::find(Operation::allgather, "shared");
-      entry.header = is_blocking
-                         ? schedule::compile(node, choice.algorithm->build_header(node, choice.parameters))
-                         : schedule::compile(node, aside->build(node, algorithms::with_standards(*aside)));
+      const auto& build = is_blocking ? choice.algorithm->build_header : choice.algorithm->build_header_aside;
+      entry.header = schedule::compile(node, build(node, choice.parameters));
     }
     work->told.assign(static_cast<std::size_t>(count), work->blocks.to_tell(call.operation));
     *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/program_name.h"
 #include "runtime/job.h"
-#include "tuning/crash_records.h"
+#include "tuning/decisions/crash_records.h"
 
 namespace unisono::runtime {
 namespace {

@@ -78,7 +78,8 @@ CallClass::Kind Job::kind_of(const Communicator& c, const tuning::Choice& choice
   // among few ranks alone.
   constexpr int most_from_left = 3;
   const bool is_in_order = !what.is_reproducible || is_scan(what.operation) || c.size <= most_from_left;
-  const bool is_fused = choice.algorithm->name == "fused" && c.layout->nodes() == 1 && is_in_order;
+  const bool is_fused =
+      choice.algorithm->engine == algorithms::Engine::fused && c.layout->nodes() == 1 && is_in_order;
   return is_fused ? CallClass::Kind::fused : CallClass::Kind::scheduled;
 }
 

@@ -11,7 +11,7 @@
 #include "base/shown.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
-#include "tuning/knowledge.h"
+#include "tuning/tables/knowledge.h"
 
 namespace unisono::runtime {
 namespace {

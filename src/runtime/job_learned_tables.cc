@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "runtime/job.h"
 #include "runtime/report_learning.h"
-#include "tuning/knowledge.h"
-#include "tuning/table_files.h"
+#include "tuning/tables/knowledge.h"
+#include "tuning/tables/table_files.h"
 
 namespace unisono::runtime {
 namespace {

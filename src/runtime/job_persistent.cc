@@ -24,18 +24,8 @@ namespace {
 
 // All that goes through the memory of a node; 0: not known to all.
 std::int64_t total_bytes(const PreparedCall& made, int ranks) {
-  switch (made.call.operation) {
-    case Operation::barrier:
-      return 1;
-    case Operation::bcast:
-    case Operation::reduce:
-    case Operation::allreduce:
-    case Operation::scan:
-    case Operation::exscan:
-      return made.bytes;
-    default:
-      return made.bytes * ranks;
-  }
+  if (!moves_data(made.call.operation)) return 1;
+  return is_block_operation(made.call.operation) ? made.bytes * ranks : made.bytes;
 }
 
 struct Needs {

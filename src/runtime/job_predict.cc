@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/own_folder.h"
 #include "runtime/job.h"
-#include "tuning/prediction.h"
-#include "tuning/table_store.h"
+#include "tuning/decisions/prediction.h"
+#include "tuning/tables/table_store.h"
 
 namespace unisono::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "algorithms/descriptor.h"
+#include "algorithms/catalogue/descriptor.h"
 #include "base/log.h"
 #include "patterns/layout_text.h"
 #include "runtime/call_queue.h"

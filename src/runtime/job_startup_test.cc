@@ -11,9 +11,9 @@
 #include "runtime/crash_site.h"
 #include "runtime/job.h"
 #include "runtime/learning.h"
-#include "tuning/comparison.h"
-#include "tuning/knowledge.h"
-#include "tuning/table_files.h"
+#include "tuning/learning/comparison.h"
+#include "tuning/tables/knowledge.h"
+#include "tuning/tables/table_files.h"
 
 namespace unisono::runtime {
 namespace {

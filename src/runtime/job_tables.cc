@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables (B4): rank 0 reads the files, all ranks decide by what it has read.
 #include "runtime/job.h"
-#include "tuning/table_files.h"
+#include "tuning/tables/table_files.h"
 
 namespace unisono::runtime {
 

@@ -26,21 +26,14 @@ struct Share {
   std::int64_t first = 0;
 };
 Share share_of(const Call& call, int rank, int size) {
-  switch (call.operation) {
-    case Operation::scan:
-      return {rank + 1, 0};
-    case Operation::exscan:
-      return {rank, 0};
-    case Operation::reduce_scatter_block:
-      return {size, static_cast<std::int64_t>(call.send_count) * rank};
-    case Operation::reduce_scatter: {
-      std::int64_t first = 0;
-      for (int r = 0; r < rank; ++r) first += static_cast<std::int64_t>(call.send_blocks.count_of(r));
-      return {size, first};
-    }
-    default:
-      return {size, 0};
+  Share share{.ranks = joined_ranks(call.operation, rank, size)};
+  if (!is_scattered_reduction(call.operation)) return share;
+  if (!has_uneven_blocks(call.operation)) {
+    share.first = static_cast<std::int64_t>(call.send_count) * rank;
+    return share;
   }
+  for (int r = 0; r < rank; ++r) share.first += static_cast<std::int64_t>(call.send_blocks.count_of(r));
+  return share;
 }
 
 std::string hexadecimal(const std::vector<char>& data) {

@@ -124,9 +124,9 @@ const schedule::Compiled* Job::agreeing_aside(Communicator& c) {
   tuning::Question asked = question(c, call, true, static_cast<std::int64_t>(bytes), false);
   asked.problem.is_reproducible = false;
   asked.quarantined = nullptr;
-  for (const char* known : {"shared", "recursive_doubling"}) {
-    const tuning::Choice choice{.algorithm = algorithms::find(Operation::allreduce, known)};
-    if (choice.algorithm == nullptr || !tuning::why_not_taken(choice, asked).empty()) continue;
+  for (const algorithms::Descriptor* known : algorithms::agreements()) {
+    const tuning::Choice choice{.algorithm = known};
+    if (!tuning::why_not_taken(choice, asked).empty()) continue;
     schedule::Problem what = problem(c, call, true);
     what.is_in_place = true;
     what.is_reproducible = false;

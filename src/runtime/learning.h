@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "runtime/communicator.h"
-#include "tuning/algorithm_text.h"
-#include "tuning/alike.h"
-#include "tuning/candidates.h"
-#include "tuning/learner.h"
+#include "tuning/decisions/algorithm_text.h"
+#include "tuning/decisions/candidates.h"
+#include "tuning/learning/alike.h"
+#include "tuning/learning/learner.h"
 
 namespace unisono::runtime {
 

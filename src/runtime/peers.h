@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "shm/members.h"
-#include "shm/wait.h"
+#include "shm/pool/members.h"
+#include "shm/slice/wait.h"
 
 namespace unisono::runtime {
 

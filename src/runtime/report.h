@@ -13,7 +13,7 @@
 
 #include "host/host.h"
 #include "runtime/communicator.h"
-#include "tuning/leaning.h"
+#include "tuning/tables/leaning.h"
 
 namespace unisono::runtime {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/learning.h"
-#include "tuning/leaning.h"
+#include "tuning/tables/leaning.h"
 
 namespace unisono::runtime {
 

@@ -211,7 +211,7 @@ bool set_algorithm(const char* text);
 std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm> comm = {});
 
 // What an operation on the shared memory of a communicator's node costs this rank, seconds; less than 0: that
-// was not measured (shm/costs.h). `wait` names how ranks wait meanwhile, empty: as they do. Collective.
+// was not measured (shm/slice/costs.h). `wait` names how ranks wait meanwhile, empty: as they do. Collective.
 double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
                       int repetitions);
 

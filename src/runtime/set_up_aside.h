@@ -13,7 +13,7 @@
 #include "host/host.h"
 #include "runtime/communicator.h"
 #include "runtime/native_reason.h"
-#include "shm/slice.h"
+#include "shm/slice/slice.h"
 
 namespace unisono::runtime {
 

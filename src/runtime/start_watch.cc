@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using State = RankProcess::State;
 
-// As the shim ends (src/entry/exec.c).
+// As the shim ends (src/shim/exec.c).
 constexpr int exit_own_failure = 125;
 
 // "rank 3 (process 4711, /path/program)", for the first few.

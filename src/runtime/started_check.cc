@@ -40,7 +40,7 @@ void StartedCheck::weigh() {
   const bool is_uneven = has_uneven_blocks(call_.operation);
   const host::Datatype type = is_uneven ? call_.send_blocks.type : call_.send_type;
   std::size_t elements = call_.send_count, results = call_.send_count;
-  if (call_.operation == Operation::reduce_scatter_block) elements *= static_cast<std::size_t>(size_);
+  if (!is_uneven && is_scattered_reduction(call_.operation)) elements *= static_cast<std::size_t>(size_);
   if (is_uneven) {
     elements = 0;
     for (int r = 0; r < size_; ++r) elements += call_.send_blocks.count_of(r);
@@ -89,10 +89,7 @@ void StartedCheck::end(int own_error, std::vector<char>* own_result) {
 
 // Of so many ranks' operands this rank's result is made.
 std::size_t StartedCheck::operands() const {
-  const int ranks = call_.operation == Operation::scan     ? rank_ + 1
-                    : call_.operation == Operation::exscan ? rank_
-                                                           : size_;
-  return static_cast<std::size_t>(ranks);
+  return static_cast<std::size_t>(joined_ranks(call_.operation, rank_, size_));
 }
 
 void StartedCheck::judge() {

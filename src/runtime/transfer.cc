@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "base/copy.h"
 #include "base/reduce_kernels.h"
+#include "base/short_copy.h"
 #include "runtime/crash_site.h"
 
 namespace unisono::runtime {
@@ -30,73 +30,80 @@ host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error) {
   return info;
 }
 
-Arguments read_arguments(host::Host& host, const Call& call, int rank, int size, int* error) {
-  Arguments a;
-  const bool is_root = rank == call.root;
-  const auto side = [&](std::size_t count, host::Datatype type) {
-    return Side{count, type, type_info(host, type, error)};
-  };
-  const auto bytes_of_one_block = [&](const Side& s, int blocks) {
-    return Extent{static_cast<std::int64_t>(s.bytes() / static_cast<std::size_t>(blocks)), 1};
-  };
-  const auto ranks = static_cast<std::size_t>(size);
-  switch (call.operation) {
-    case Operation::barrier:
-      a.extent = {1, 1};
-      break;
-    case Operation::bcast:
-      a.recv = side(call.send_count, call.send_type);
-      a.extent = {static_cast<std::int64_t>(a.recv.bytes()), 1};
-      break;
-    case Operation::reduce:
-    case Operation::allreduce:
-      a.send = side(call.send_count, call.send_type);
-      a.recv = call.operation == Operation::allreduce || is_root ? a.send : Side{};
-      a.extent = {static_cast<std::int64_t>(call.send_count), a.send.info.size_bytes};
-      if (call.is_in_place) a.send = {};
-      break;
-    case Operation::scan:
-    case Operation::exscan:
-      a.send = side(call.send_count, call.send_type);
-      // Rank 0 gets nothing from an exclusive scan.
-      if (call.operation == Operation::scan || rank > 0 || call.is_in_place) a.recv = a.send;
-      a.extent = {static_cast<std::int64_t>(call.send_count), a.send.info.size_bytes};
-      if (call.is_in_place) a.send = {};
-      break;
-    case Operation::reduce_scatter_block:
-      a.send = side(call.send_count * ranks, call.send_type);
-      a.recv = side(call.send_count, call.send_type);
-      a.extent = {static_cast<std::int64_t>(call.send_count), a.send.info.size_bytes};
-      break;
-    case Operation::gather:
-      if (is_root) a.recv = side(call.recv_count * ranks, call.recv_type);
-      if (!call.is_in_place) a.send = side(call.send_count, call.send_type);
-      a.extent = is_root ? bytes_of_one_block(a.recv, size) : bytes_of_one_block(a.send, 1);
-      break;
-    case Operation::scatter:
-      if (is_root) a.send = side(call.send_count * ranks, call.send_type);
-      if (!call.is_in_place) a.recv = side(call.recv_count, call.recv_type);
-      a.extent = is_root ? bytes_of_one_block(a.send, size) : bytes_of_one_block(a.recv, 1);
-      break;
-    case Operation::allgather:
-      a.recv = side(call.recv_count * ranks, call.recv_type);
-      if (!call.is_in_place) a.send = side(call.send_count, call.send_type);
-      a.extent = bytes_of_one_block(a.recv, size);
-      break;
-    case Operation::allgatherv:
-    case Operation::reduce_scatter:
-    case Operation::alltoallv:
-    case Operation::alltoallw:
-    case Operation::gatherv:
-    case Operation::scatterv:
-      break;  // blocks.h
-    case Operation::alltoall:
-      a.recv = side(call.recv_count * ranks, call.recv_type);
-      if (!call.is_in_place) a.send = side(call.send_count * ranks, call.send_type);
-      a.extent = bytes_of_one_block(a.recv, size);
-      break;
+namespace {
+
+Extent of_one_block(const Side& side, int blocks) {
+  return {static_cast<std::int64_t>(side.bytes() / static_cast<std::size_t>(blocks)), 1};
+}
+
+// The sides of a call on one rank: a count and a type, as MPI names them for the operation.
+class Reader {
+ public:
+  Reader(host::Host& host, const Call& call, int rank, int size, int* error)
+      : host_(host), call_(call), rank_(rank), size_(size), error_(error) {}
+
+  Arguments read() const {
+    const Operation operation = call_.operation;
+    if (!moves_data(operation)) return {.extent = {1, 1}};
+    if (is_scattered_reduction(operation)) return scattered();
+    return is_block_operation(operation) ? blocks() : vectors();
   }
-  return a;
+
+ private:
+  Side side(std::size_t count, host::Datatype type) const {
+    return {count, type, type_info(host_, type, error_)};
+  }
+  std::size_t ranks() const { return static_cast<std::size_t>(size_); }
+  bool is_root() const { return rank_ == call_.root; }
+
+  Arguments vectors() const {
+    const Side vector = side(call_.send_count, call_.send_type);
+    if (!is_reduction(call_.operation))
+      return {.extent = {static_cast<std::int64_t>(vector.bytes()), 1}, .recv = vector};
+    Arguments a{.extent = {static_cast<std::int64_t>(call_.send_count), vector.info.size_bytes}};
+    // Rank 0 gets nothing from an exclusive scan.
+    const bool has_operands = joined_ranks(call_.operation, rank_, size_) > 0 || call_.is_in_place;
+    if (ends_at_root(call_.operation) ? is_root() : has_operands) a.recv = vector;
+    if (!call_.is_in_place) a.send = vector;
+    return a;
+  }
+
+  Arguments scattered() const {
+    Arguments a;
+    a.send = side(call_.send_count * ranks(), call_.send_type);
+    a.recv = side(call_.send_count, call_.send_type);
+    a.extent = {static_cast<std::int64_t>(call_.send_count), a.send.info.size_bytes};
+    return a;
+  }
+
+  Arguments blocks() const {
+    const Operation operation = call_.operation;
+    const bool gets_all = gets_all_blocks(operation), sends_all = sends_all_blocks(operation);
+    Arguments a;
+    if (is_scatter(operation) ? !call_.is_in_place : !ends_at_root(operation) || is_root())
+      a.recv = side(call_.recv_count * (gets_all ? ranks() : 1), call_.recv_type);
+    if (is_scatter(operation) ? is_root() : !call_.is_in_place)
+      a.send = side(call_.send_count * (sends_all ? ranks() : 1), call_.send_type);
+    if (is_rooted(operation) && !is_root()) {
+      a.extent = of_one_block(gets_all ? a.send : a.recv, 1);
+    } else {
+      a.extent = of_one_block(gets_all ? a.recv : a.send, size_);
+    }
+    return a;
+  }
+
+  host::Host& host_;
+  const Call& call_;
+  int rank_, size_;
+  int* error_;
+};
+
+}  // namespace
+
+// Of operations on uneven blocks blocks.h reads the arguments.
+Arguments read_arguments(host::Host& host, const Call& call, int rank, int size, int* error) {
+  if (has_uneven_blocks(call.operation)) return {};
+  return Reader(host, call, rank, size, error).read();
 }
 
 namespace {
@@ -118,8 +125,7 @@ shm::Combine kernel_combine(host::Host& host, host::Op op, host::Datatype type, 
 }
 
 bool needs_copy(const Call& call) {
-  return call.is_in_place &&
-         (call.operation == Operation::alltoall || call.operation == Operation::reduce_scatter_block);
+  return call.is_in_place && copies_in_place(call.operation) && !has_uneven_blocks(call.operation);
 }
 
 Operator::Operator(host::Host& host, const Handles& handles, const host::TypeInfo& info, bool is_commutative)
@@ -185,13 +191,13 @@ Transfer::Transfer(host::Host& host, const Call& call, const Arguments& argument
       packed_input_(packed_input),
       packed_output_(packed_output) {
   input_ = needs_copy(call_) && is_reduction(call.operation) ? call.recv_buffer : call.send_buffer;
-  output_ = call.operation == Operation::bcast ? const_cast<void*>(call.send_buffer) : call.recv_buffer;
+  output_ = has_one_buffer(call.operation) ? const_cast<void*>(call.send_buffer) : call.recv_buffer;
 }
 
 // Is what the output holds before the call part of the call's input?
 bool Transfer::needs_output_before() const {
-  if (call_.operation == Operation::reduce_scatter_block) return false;
-  return call_.operation == Operation::bcast ? rank_ == call_.root : call_.is_in_place;
+  if (is_scattered_reduction(call_.operation)) return false;
+  return has_one_buffer(call_.operation) ? rank_ == call_.root : call_.is_in_place;
 }
 
 int Transfer::prepare(bool is_apart) {
@@ -218,7 +224,7 @@ int Transfer::prepare(bool is_apart) {
       if (error != host::success) return error;
     }
   }
-  if (needs_copy(call_) && call_.operation == Operation::alltoall) {
+  if (needs_copy(call_) && is_alltoall(call_.operation)) {
     const char* data = static_cast<const char*>(output_);
     packed_input_->assign(data, data + recv.bytes());
     input_ = packed_input_->data();
@@ -227,7 +233,7 @@ int Transfer::prepare(bool is_apart) {
 }
 
 int Transfer::deliver() {
-  const bool is_bcast = call_.operation == Operation::bcast;
+  const bool is_bcast = has_one_buffer(call_.operation);
   if (!is_output_packed_ || is_apart_ || (is_bcast && rank_ == call_.root)) return host::success;
   const Side& recv = arguments_.recv;
   void* program_output = is_bcast ? const_cast<void*>(call_.send_buffer) : call_.recv_buffer;

@@ -10,25 +10,23 @@ namespace unisono::runtime {
 Verification::Verification(host::Host& host, const Call& call, int rank, int size)
     : host_(host), size_(size) {
   BlockArguments output = call.recv_blocks, input = call.send_blocks, more{};
-  const bool is_scatter = call.operation == Operation::scatter || call.operation == Operation::scatterv;
   if (!has_uneven_blocks(call.operation)) {
     const Arguments arguments = read_arguments(host, call, rank, size, &error_);
-    const bool is_bcast = call.operation == Operation::bcast;
+    const bool is_bcast = has_one_buffer(call.operation);
     void* send_buffer = const_cast<void*>(call.send_buffer);
     output = {.buffer = is_bcast ? send_buffer : call.recv_buffer,
               .count = arguments.recv.count,
               .type = arguments.recv.type};
     input = {.buffer = send_buffer, .count = arguments.send.count, .type = arguments.send.type};
   }
-  is_input_in_output_ = call.operation == Operation::bcast || (call.is_in_place && !is_scatter);
-  const bool is_scattered =
-      call.operation == Operation::reduce_scatter || call.operation == Operation::reduce_scatter_block;
-  has_more_input_ = call.is_in_place && is_scattered;
+  is_input_in_output_ = has_one_buffer(call.operation) || (call.is_in_place && !is_scatter(call.operation));
+  has_more_input_ = call.is_in_place && is_scattered_reduction(call.operation);
   if (has_more_input_) {
     more = input;
     more.buffer = output.buffer;
   }
-  const bool is_output_elsewhere = call.operation == Operation::scatterv && call.is_in_place;
+  const bool is_output_elsewhere =
+      call.is_in_place && is_scatter(call.operation) && has_uneven_blocks(call.operation);
   read_side(&output_, is_output_elsewhere ? BlockArguments{} : output);
   if (has_more_input_) read_side(&input_in_output_, more);
   if (!is_input_in_output_) read_side(&input_, input);

@@ -10,7 +10,7 @@
 #include "host/host.h"
 #include "schedule/program.h"
 #include "schedule/ranges.h"
-#include "shm/slice.h"
+#include "shm/slice/slice.h"
 
 namespace unisono::schedule {
 

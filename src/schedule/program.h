@@ -32,7 +32,7 @@ struct Problem {
   int root = 0;                  // rooted operations; 0 otherwise
   bool is_commutative = true;    // reductions: may the operator's operands be exchanged?
   bool is_in_place = false;      // this rank gave MPI_IN_PLACE
-  bool is_reproducible = false;  // reductions: joined in the one order of algorithms/order.h;
+  bool is_reproducible = false;  // reductions: joined in the one order of algorithms/building/order.h;
                                  // then `is_commutative` does not hold
   std::shared_ptr<const patterns::Layout> layout;  // of `size` ranks; never null
   Blocks blocks;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often long messages are sent before they are timed (benchmarks/settle.h), by a clock that calls move."""
+"""How often long messages are sent before they are timed (src/measure/settle.h), by a clock that calls move."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long series take turns (benchmarks/samples.h), on made-up samples."""
+"""How long series take turns (src/measure/samples.h), on made-up samples."""
 
 from __future__ import annotations
 

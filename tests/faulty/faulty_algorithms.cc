@@ -2,7 +2,7 @@
 // Algorithms that are wrong, for tests of the self-check: they are linked into tests and into adapters that
 // only tests load, never into the product. "faulty" does what a right one does, then spoils the last rank's
 // result.
-#include "algorithms/compose.h"
+#include "algorithms/building/compose.h"
 
 namespace unisono::algorithms {
 namespace {

@@ -11,11 +11,11 @@
 #include "patterns/layout.h"
 #include "patterns/network.h"
 #include "patterns/topology.h"
-#include "tuning/crash_records.h"
-#include "tuning/decision.h"
-#include "tuning/table.h"
-#include "tuning/table_bounds.h"
-#include "tuning/table_json.h"
+#include "tuning/decisions/crash_records.h"
+#include "tuning/decisions/decision.h"
+#include "tuning/tables/table.h"
+#include "tuning/tables/table_bounds.h"
+#include "tuning/tables/table_json.h"
 
 namespace unisono::fuzz {
 namespace {

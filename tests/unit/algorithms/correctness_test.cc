@@ -10,7 +10,7 @@
 
 #include "../case_stride.h"
 #include "interpreter.h"
-#include "schedule/check_load.h"
+#include "proof/check_load.h"
 
 namespace unisono::algorithms::testing {
 namespace {

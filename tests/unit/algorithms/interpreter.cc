@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "promise.h"
-#include "schedule/check_load.h"
+#include "proof/check_load.h"
 #include "schedule/ranges.h"
 
 namespace unisono::algorithms::testing {

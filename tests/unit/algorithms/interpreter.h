@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/descriptor.h"
+#include "algorithms/catalogue/descriptor.h"
 #include "schedule/program.h"
 
 namespace unisono::algorithms::testing {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which reductions can be reproducible (B5): what descriptors say is what the checker finds, in both
 // directions.
-#include "algorithms/order.h"
+#include "algorithms/building/order.h"
 
 #include <gtest/gtest.h>
 
-#include "algorithms/check.h"
-#include "algorithms/check_cases.h"
+#include "proof/check_algorithm.h"
+#include "proof/check_cases.h"
 
 namespace unisono::algorithms {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "algorithms/descriptor.h"
-#include "algorithms/two_level.h"
+#include "algorithms/catalogue/descriptor.h"
+#include "algorithms/two_levels/two_level.h"
 
 namespace unisono::algorithms {
 namespace {

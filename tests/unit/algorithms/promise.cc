@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "schedule/check_load.h"
+#include "proof/check_load.h"
 
 namespace unisono::algorithms::testing {
 

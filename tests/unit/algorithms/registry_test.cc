@@ -5,8 +5,8 @@
 #include <memory>
 #include <set>
 
-#include "algorithms/descriptor.h"
-#include "algorithms/names_in_sources.h"
+#include "algorithms/catalogue/descriptor.h"
+#include "algorithms/catalogue/names_in_sources.h"
 
 namespace unisono::algorithms {
 namespace {

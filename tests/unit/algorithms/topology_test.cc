@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "algorithms/check.h"
-#include "algorithms/check_cases.h"
-#include "algorithms/descriptor.h"
-#include "schedule/check_contention.h"
+#include "algorithms/catalogue/descriptor.h"
+#include "proof/check_algorithm.h"
+#include "proof/check_cases.h"
+#include "proof/check_contention.h"
 
 namespace unisono::algorithms {
 namespace {

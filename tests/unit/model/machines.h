@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "algorithms/descriptor.h"
+#include "algorithms/catalogue/descriptor.h"
 #include "model/machine.h"
 #include "model/virtual_time.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "algorithms/compose.h"
+#include "algorithms/building/compose.h"
 #include "machines.h"
 #include "model/predict.h"
 #include "model/symmetry.h"

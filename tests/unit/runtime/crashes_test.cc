@@ -17,14 +17,14 @@
 #include <vector>
 
 #include "base/program_name.h"
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/crash_site.h"
 #include "runtime/crash_watch.h"
 #include "runtime/job.h"
 #include "start_and_wait.h"
-#include "tuning/crash_records.h"
-#include "tuning/table_store.h"
+#include "tuning/decisions/crash_records.h"
+#include "tuning/tables/table_store.h"
 
 namespace unisono::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 

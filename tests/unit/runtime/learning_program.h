@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 #include "start_and_wait.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "runtime/job.h"
 
 namespace unisono::runtime {

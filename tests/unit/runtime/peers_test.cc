@@ -12,7 +12,7 @@
 
 #include "../shm/ranks.h"
 #include "base/clock.h"
-#include "shm/slice.h"
+#include "shm/slice/slice.h"
 
 namespace unisono::runtime {
 namespace {

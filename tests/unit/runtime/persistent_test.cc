@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "../seed.h"
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "numbered_call.h"
 #include "runtime/job.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "../case_stride.h"
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 #include "start_and_wait.h"

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 

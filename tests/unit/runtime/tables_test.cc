@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
-#include "tuning/table_store.h"
+#include "tuning/tables/table_store.h"
 
 namespace unisono::runtime {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "../seed.h"
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 

@@ -10,7 +10,7 @@
 #include <deque>
 #include <thread>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 #include "runtime/judge.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
 #include "verify_fixture.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "patterns/layout.h"
 #include "schedule/executor.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "../case_stride.h"
-#include "algorithms/descriptor.h"
-#include "schedule/check_load.h"
+#include "algorithms/catalogue/descriptor.h"
+#include "proof/check_load.h"
 #include "world_of_programs.h"
 
 namespace unisono::schedule {

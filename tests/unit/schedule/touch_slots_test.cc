@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "../shm/ranks.h"
-#include "algorithms/descriptor.h"
+#include "algorithms/catalogue/descriptor.h"
 #include "rank_of_world.h"
 #include "schedule/executor.h"
-#include "shm/slice_state.h"
+#include "shm/slice/slice_state.h"
 
 namespace unisono::schedule {
 namespace {

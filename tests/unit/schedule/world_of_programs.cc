@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "schedule/check_load.h"
+#include "proof/check_load.h"
 
 namespace unisono::schedule {
 

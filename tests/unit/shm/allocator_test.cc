@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shm/allocator.h"
+#include "shm/pool/allocator.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks tell each other is whole, or not there; nobody waits.
-#include "shm/board.h"
+#include "shm/pool/board.h"
 
 #include <gtest/gtest.h>
 

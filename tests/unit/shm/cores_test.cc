@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shm/cores.h"
+#include "shm/pool/cores.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

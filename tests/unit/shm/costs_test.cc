@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank counts: 2 and 3.
-#include "shm/costs.h"
+#include "shm/slice/costs.h"
 
 #include <string>
 

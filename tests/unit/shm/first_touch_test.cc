@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ranks.h"
-#include "shm/slice_state.h"
+#include "shm/slice/slice_state.h"
 
 namespace unisono::shm {
 namespace {

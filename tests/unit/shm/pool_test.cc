@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank counts: 1, 2, 5, 8 as threads of the fake host; 4 as processes in namespaces of their own.
-#include "shm/pool.h"
+#include "shm/pool/pool.h"
 
 #include <sys/resource.h>
 
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <set>
 
-#include "host/fake/fake_host.h"
+#include "fake_host/fake_host.h"
 #include "process_host.h"
-#include "shm/limits.h"
+#include "shm/pool/limits.h"
 
 namespace unisono::shm {
 namespace {

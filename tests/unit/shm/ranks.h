@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "shm/slice.h"
+#include "shm/slice/slice.h"
 
 namespace unisono::shm {
 

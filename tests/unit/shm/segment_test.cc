@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shm/segment.h"
+#include "shm/pool/segment.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

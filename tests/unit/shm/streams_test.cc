@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "ranks.h"
-#include "shm/slice_state.h"
+#include "shm/slice/slice_state.h"
 
 namespace unisono::shm {
 namespace {

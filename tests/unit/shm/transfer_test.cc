@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "ranks.h"
-#include "shm/copy.h"
+#include "shm/slice/slot_copy.h"
 
 namespace unisono::shm {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tuning/algorithm_text.h"
+#include "tuning/decisions/algorithm_text.h"
 
 #include <gtest/gtest.h>
 

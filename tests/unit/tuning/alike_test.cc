@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a job has learned on one communicator, and how the next one alike begins with it.
-#include "tuning/alike.h"
+#include "tuning/learning/alike.h"
 
 #include <gtest/gtest.h>
 

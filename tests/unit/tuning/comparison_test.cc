@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which of two is faster, beyond noise.
-#include "tuning/comparison.h"
+#include "tuning/learning/comparison.h"
 
 #include <gtest/gtest.h>
 

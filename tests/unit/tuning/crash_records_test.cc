@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of jobs that died in an algorithm: what a file of them says, whoever has written what into it.
-#include "tuning/crash_records.h"
+#include "tuning/decisions/crash_records.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

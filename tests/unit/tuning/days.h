@@ -13,12 +13,12 @@
 
 #include "learner_program.h"
 #include "questions.h"
-#include "tuning/candidates.h"
-#include "tuning/knowledge.h"
-#include "tuning/leaning.h"
-#include "tuning/size_class.h"
-#include "tuning/table_json.h"
-#include "tuning/table_store.h"
+#include "tuning/decisions/candidates.h"
+#include "tuning/decisions/size_class.h"
+#include "tuning/tables/knowledge.h"
+#include "tuning/tables/leaning.h"
+#include "tuning/tables/table_json.h"
+#include "tuning/tables/table_store.h"
 
 namespace unisono::tuning {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tuning/decision.h"
+#include "tuning/decisions/decision.h"
 
 #include <gtest/gtest.h>
 

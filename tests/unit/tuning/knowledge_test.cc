@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What earlier jobs have learned: when it is believed, where it holds, and how soon a bad day is forgotten.
 // Jobs are programs whose calls take as long as the tests say; between them there is a real file.
-#include "tuning/knowledge.h"
+#include "tuning/tables/knowledge.h"
 
 #include <gtest/gtest.h>
 

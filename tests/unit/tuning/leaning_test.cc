@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whatever a bad day has written, and by whatever way jobs come to go by it, the tenth quiet job after it
 // decides as if it had never been.
-#include "tuning/leaning.h"
+#include "tuning/tables/leaning.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tuning/learner.h"
+#include "tuning/learning/learner.h"
 
 namespace unisono::tuning {
 

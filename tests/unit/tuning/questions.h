@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "tuning/decision.h"
-#include "tuning/size_class.h"
+#include "tuning/decisions/decision.h"
+#include "tuning/decisions/size_class.h"
 
 namespace unisono::tuning {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tuning/region_log.h"
+#include "tuning/learning/region_log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tuning/size_class.h"
+#include "tuning/decisions/size_class.h"
 
 #include <gtest/gtest.h>
 

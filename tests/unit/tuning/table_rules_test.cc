@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "questions.h"
-#include "tuning/table.h"
-#include "tuning/table_json.h"
+#include "tuning/tables/table.h"
+#include "tuning/tables/table_json.h"
 
 namespace unisono::tuning {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What jobs leave for the next one: places, merging, and jobs that write at the same time.
-#include "tuning/table_store.h"
+#include "tuning/tables/table_store.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <fstream>
 #include <set>
 
-#include "tuning/table_bounds.h"
-#include "tuning/table_files.h"
-#include "tuning/table_json.h"
+#include "tuning/tables/table_bounds.h"
+#include "tuning/tables/table_files.h"
+#include "tuning/tables/table_json.h"
 
 namespace unisono::tuning {
 namespace {

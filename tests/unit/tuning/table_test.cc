@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reading tables: what is understood, what is refused and how that is said.
-#include "tuning/table.h"
+#include "tuning/tables/table.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "../seed.h"
-#include "tuning/table_json.h"
+#include "tuning/tables/table_json.h"
 
 namespace unisono::tuning {
 namespace {

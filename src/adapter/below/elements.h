@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counts above what an int holds, for functions that take ints.
+#pragma once
+
+#include "adapter/below/functions.h"
+
+namespace unisono::host::mpi {
+
+// One block of a made type, and one piece of a reduction that is cut. The same on all ranks.
+inline constexpr MPI_Count piece_elements = MPI_Count{1} << 30;
+
+// MPI_Type_get_extent_x, without the lower bound.
+int extent_of(MPI_Datatype type, MPI_Count* extent);
+
+// `count` elements of `type` as an int and a type: themselves where the count fits, else one element of a
+// type made for it, which lives as long as this object. Check `error` first.
+class Elements {
+ public:
+  Elements(MPI_Count count, MPI_Datatype type);
+  ~Elements();
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+
+  int count = 0;
+  MPI_Datatype type;
+  int error = MPI_SUCCESS;
+
+ private:
+  bool is_made_ = false;
+};
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adapter/below/held_types.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "adapter/below/datatype.h"
+#include "adapter/below/functions.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+struct Held {
+  int calls = 0;
+  int frees = 0;  // by the program: as many as it has references, each of which looks alike in some hosts
+};
+
+std::mutex mutex;
+std::atomic<int> held_count{0};
+std::map<std::uintptr_t, Held>& held_types() {
+  static auto* types = new std::map<std::uintptr_t, Held>;
+  return *types;
+}
+
+// May the program free it? If not the host says so.
+bool may_be_freed(MPI_Datatype type) {
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+  const int error = pmpi.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  return error == MPI_SUCCESS && combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
+         combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
+}
+
+}  // namespace
+
+void HeldTypes::hold(MPI_Datatype type) {
+  const auto handle = widen<std::uintptr_t>(type);
+  if (handle == 0 || type == MPI_DATATYPE_NULL || is_predefined(type)) return;
+  const std::lock_guard lock(mutex);
+  ++held_types()[handle].calls;
+  held_count.store(static_cast<int>(held_types().size()), std::memory_order_release);
+  types_.push_back(type);
+}
+
+void HeldTypes::release() {
+  while (!types_.empty()) {
+    MPI_Datatype type = types_.back();
+    types_.pop_back();
+    int frees = 0;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = held_types().find(widen<std::uintptr_t>(type));
+      if (--found->second.calls != 0) continue;
+      frees = found->second.frees;
+      held_types().erase(found);
+      held_count.store(static_cast<int>(held_types().size()), std::memory_order_release);
+    }
+    for (; frees > 0; --frees) {
+      MPI_Datatype freed = type;
+      end_type(&freed);
+    }
+  }
+}
+
+int type_free(MPI_Datatype* type) {
+  if (held_count.load(std::memory_order_acquire) == 0 || type == nullptr) return end_type(type);
+  const auto handle = widen<std::uintptr_t>(*type);
+  const auto is_held = [handle] {
+    const std::lock_guard lock(mutex);
+    return held_types().contains(handle);
+  };
+  const auto leave_to_calls = [handle] {
+    const std::lock_guard lock(mutex);
+    const auto found = held_types().find(handle);
+    if (found == held_types().end()) return false;
+    ++found->second.frees;
+    return true;
+  };
+  if (!is_held() || !may_be_freed(*type) || !leave_to_calls()) return end_type(type);
+  *type = MPI_DATATYPE_NULL;
+  return MPI_SUCCESS;
+}
+
+}  // namespace unisono::host::mpi

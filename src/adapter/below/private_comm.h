@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators of our own beside the program's: with its processes, none of its attributes.
+#pragma once
+
+#include "adapter/below/family.h"
+
+namespace unisono::host::mpi {
+
+// One like `of`, and with its topology where that is asked for; errors are told to the handler of `of`.
+// Collective over `of`.
+int make_private(MPI_Comm of, bool has_topology, MPI_Comm* made);
+
+}  // namespace unisono::host::mpi

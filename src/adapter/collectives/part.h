@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that the host rejects on this rank, where the others need nothing but this rank's part: they send
+// to it, or get what it would not have seen, and natively go on. So it takes part, in memory of nobody's,
+// before the host's error handlers speak: those may wait for the others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "adapter/below/datatype.h"
+#include "adapter/below/nesting.h"
+#include "adapter/collectives/arguments.h"
+#include "runtime/runtime.h"
+
+namespace unisono::host::mpi {
+
+// Memory for so many elements of a predefined type.
+template <class Count>
+bool make_spare(Count count, MPI_Datatype type, std::vector<char>* spare) {
+  TypeInfo info;
+  if (!is_valid(count, type) || !is_predefined(type) || describe(type, &info) != MPI_SUCCESS) return false;
+  spare->resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(info.extent_bytes));
+  return true;
+}
+
+// Blocking calls alone, of predefined types. The rest of `call` is as it should be; `blocks` of `count`
+// elements have no place to go.
+template <class... Tail, class Count>
+void take_part(runtime::Call call, int blocks, Count count, MPI_Datatype type) {
+  if constexpr (sizeof...(Tail) == 0) {
+    std::vector<char> spare;
+    if (!make_spare(static_cast<std::int64_t>(blocks) * static_cast<std::int64_t>(count), type, &spare))
+      return;
+    call.recv_buffer = spare.data();
+    if (call.operation == Operation::bcast || call.send_buffer == nullptr) call.send_buffer = spare.data();
+    const Nested nested;
+    runtime::take_part(call);
+  }
+}
+
+// The same of uneven blocks, so many elements together.
+template <class... Tail>
+void take_part_of_blocks(runtime::Call call, std::int64_t elements, MPI_Datatype type) {
+  if constexpr (sizeof...(Tail) == 0) {
+    std::vector<char> spare;
+    if (!make_spare(elements, type, &spare)) return;
+    call.recv_blocks.buffer = spare.data();
+    call.recv_blocks.type = widen<Datatype>(type);
+    const Nested nested;
+    runtime::take_part(call);
+  }
+}
+
+}  // namespace unisono::host::mpi

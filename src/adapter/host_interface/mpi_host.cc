@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Identity, communicators, set-up collectives and errors; messages and data are in messages.cc and data.cc.
+#include "adapter/host_interface/mpi_host.h"
+
+#include <memory>
+#include <vector>
+
+#include "adapter/below/datatype.h"
+#include "adapter/below/gpu.h"
+#include "adapter/below/hints.h"
+#include "adapter/below/nesting.h"
+#include "adapter/below/place.h"
+#include "adapter/large_counts/large.h"
+#include "runtime/crash_site.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+// What on_comm_free was given; an attribute's value. Several for one communicator form a list.
+struct FreeCallback {
+  void (*callback)(void*);
+  void* state;
+  std::unique_ptr<FreeCallback> next;
+};
+
+int free_keyval = MPI_KEYVAL_INVALID;
+
+int copy_no_attribute(MPI_Comm, int, void*, void*, void*, int* is_copied) {
+  *is_copied = 0;
+  return MPI_SUCCESS;
+}
+
+int run_free_callbacks(MPI_Comm, int, void* value, void*) {
+  std::unique_ptr<FreeCallback> first(static_cast<FreeCallback*>(value));
+  for (const FreeCallback* entry = first.get(); entry != nullptr; entry = entry->next.get()) {
+    entry->callback(entry->state);
+  }
+  return MPI_SUCCESS;
+}
+
+MPI_Op native_op(AgreeOp op) {
+  switch (op) {
+    case AgreeOp::band:
+      return MPI_BAND;
+    case AgreeOp::bor:
+      return MPI_BOR;
+    case AgreeOp::min:
+      return MPI_MIN;
+    case AgreeOp::max:
+      return MPI_MAX;
+    case AgreeOp::sum:
+      break;
+  }
+  return MPI_SUM;
+}
+
+// The text from `begin` on, up to the next of `ends`.
+std::string word_at(const std::string& text, std::size_t begin, const char* ends) {
+  begin = text.find_first_not_of(" \t", begin);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_first_of(ends, begin) - begin);
+}
+
+}  // namespace
+
+std::string short_library_name(const std::string& version) {
+  const struct {
+    const char* prefix;
+    const char* name;
+  } known[] = {
+      {"Open MPI v", "Open MPI "}, {"Intel(R) MPI Library ", "Intel MPI "}, {"MPICH Version:", "MPICH "}};
+  for (const auto& library : known) {
+    const std::size_t found = version.find(library.prefix);
+    if (found == std::string::npos) continue;
+    return library.name + word_at(version, found + std::string(library.prefix).size(), " ,\t\n");
+  }
+  return word_at(version, 0, ",\n");
+}
+
+void MpiHost::begin() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  if (pmpi.Get_library_version(version, &length) == MPI_SUCCESS) library_name_ = short_library_name(version);
+  int provided = MPI_THREAD_SINGLE;
+  is_thread_multiple_ = pmpi.Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
+  int* largest = nullptr;
+  int is_set = 0;
+  const int error = pmpi.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_set);
+  if (error == MPI_SUCCESS && is_set != 0) largest_tag_ = *largest;
+  // Errors of what is done for the program's calls are raised where it made them, not here.
+  if (pmpi.Comm_split(MPI_COMM_SELF, 0, 0, &self_comm_) != MPI_SUCCESS) return;
+  pmpi.Comm_set_errhandler(self_comm_, MPI_ERRORS_RETURN);
+  try_types_on(self_comm_);
+}
+
+void MpiHost::end() {
+  try_types_on(MPI_COMM_NULL);
+  if (self_comm_ != MPI_COMM_NULL) pmpi.Comm_free(&self_comm_);
+}
+
+bool MpiHost::takes_device_memory() {
+  return are_gpus_known_to_host();
+}
+
+int MpiHost::comm_rank(Comm comm) {
+  int rank = 0;
+  pmpi.Comm_rank(native(comm), &rank);
+  return rank;
+}
+
+int MpiHost::comm_size(Comm comm) {
+  int size = 0;
+  pmpi.Comm_size(native(comm), &size);
+  return size;
+}
+
+bool MpiHost::is_intercommunicator(Comm comm) {
+  int is_inter = 0;
+  return pmpi.Comm_test_inter(native(comm), &is_inter) == MPI_SUCCESS && is_inter != 0;
+}
+
+int MpiHost::comm_split(Comm parent, int color, int key, Comm* created) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  const int error = pmpi.Comm_split(native(parent), color < 0 ? MPI_UNDEFINED : color, key, &comm);
+  if (error != MPI_SUCCESS) return error;
+  *created = widen<Comm>(comm);
+  if (comm == MPI_COMM_NULL) return MPI_SUCCESS;
+  if (progress_comm_ == MPI_COMM_NULL && parent == world()) progress_comm_ = comm;
+  return pmpi.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+int MpiHost::comm_free(Comm* comm) {
+  MPI_Comm freed = native(*comm);
+  if (freed == progress_comm_) progress_comm_ = MPI_COMM_NULL;
+  const int error = pmpi.Comm_free(&freed);
+  *comm = widen<Comm>(freed);
+  return error;
+}
+
+int MpiHost::translate_ranks(Comm from, Comm to, std::vector<int>* ranks) {
+  MPI_Group from_group = MPI_GROUP_NULL;
+  MPI_Group to_group = MPI_GROUP_NULL;
+  int error = pmpi.Comm_group(native(from), &from_group);
+  if (error != MPI_SUCCESS) return error;
+  error = pmpi.Comm_group(native(to), &to_group);
+  if (error == MPI_SUCCESS) {
+    std::vector<int> own(static_cast<std::size_t>(comm_size(from)));
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int>(i);
+    ranks->resize(own.size());
+    error = pmpi.Group_translate_ranks(from_group, static_cast<int>(own.size()), own.data(), to_group,
+                                       ranks->data());
+    for (int& rank : *ranks) {
+      if (rank == MPI_UNDEFINED) rank = no_rank;
+    }
+    pmpi.Group_free(&to_group);
+  }
+  pmpi.Group_free(&from_group);
+  return error;
+}
+
+int MpiHost::on_comm_free(Comm comm, void (*callback)(void*), void* state) {
+  if (free_keyval == MPI_KEYVAL_INVALID) {
+    const int error = pmpi.Comm_create_keyval(copy_no_attribute, run_free_callbacks, &free_keyval, nullptr);
+    if (error != MPI_SUCCESS) return error;
+  }
+  void* value = nullptr;
+  int is_set = 0;
+  int error = pmpi.Comm_get_attr(native(comm), free_keyval, static_cast<void*>(&value), &is_set);
+  if (error != MPI_SUCCESS) return error;
+  auto entry = std::make_unique<FreeCallback>(FreeCallback{callback, state, nullptr});
+  if (is_set != 0) {
+    // The value that is there stays: replacing it would run its callbacks now.
+    auto* first = static_cast<FreeCallback*>(value);
+    entry->next = std::move(first->next);
+    first->next = std::move(entry);
+    return MPI_SUCCESS;
+  }
+  error = pmpi.Comm_set_attr(native(comm), free_keyval, entry.get());
+  if (error == MPI_SUCCESS) static_cast<void>(entry.release());
+  return error;
+}
+
+void detach_free_callbacks(MPI_Comm comm) {
+  delete_attribute(comm, free_keyval);
+}
+
+std::string MpiHost::comm_name(Comm comm) {
+  char name[MPI_MAX_OBJECT_NAME + 1] = "";
+  int length = 0;
+  return pmpi.Comm_get_name(native(comm), name, &length) == MPI_SUCCESS ? std::string(name) : std::string();
+}
+
+Hint MpiHost::reproducible_hint(Comm comm) {
+  return mpi::reproducible_hint(native(comm));
+}
+
+bool MpiHost::has_ordered_persistent(Comm comm) {
+  return mpi::has_ordered_persistent(native(comm));
+}
+
+bool MpiHost::has_hints(Comm comm) {
+  return mpi::has_hints(native(comm));
+}
+
+// The barrier is for Intel MPI: what its Allreduce of half a KiB writes (2021.18, more than a few ranks)
+// overwrites a Bcast before it on the same communicator that slow ranks have not read yet. The program's own
+// calls in that order go wrong without Unisono; ours must not make others do so.
+int MpiHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
+  const int error = pmpi.barrier.small(native(comm));
+  if (error != MPI_SUCCESS) return error;
+  return pmpi.allreduce.small(MPI_IN_PLACE, values, count, MPI_UINT64_T, native_op(op), native(comm));
+}
+
+int MpiHost::bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) {
+  return large::bcast(data, static_cast<MPI_Count>(bytes), MPI_BYTE, root, native(comm));
+}
+
+int MpiHost::allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) {
+  const auto count = static_cast<MPI_Count>(bytes);
+  return large::allgather(in, count, MPI_BYTE, out, count, MPI_BYTE, native(comm));
+}
+
+int MpiHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
+                                   Request* request) {
+  const auto count = static_cast<MPI_Count>(bytes);
+  MPI_Request started = MPI_REQUEST_NULL;
+  const int error = large::allgather(in, count, MPI_BYTE, out, count, MPI_BYTE, native(comm), &started);
+  *request = widen<Request>(started);
+  return error;
+}
+
+int MpiHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) {
+  const auto count = static_cast<MPI_Count>(bytes);
+  return large::gather(in, count, MPI_BYTE, out, count, MPI_BYTE, root, native(comm));
+}
+
+int MpiHost::barrier(Comm comm) {
+  return pmpi.barrier.small(native(comm));
+}
+
+int MpiHost::call_error_handler(Comm comm, int error_code) {
+  const Outside outside;  // what the handler calls is the program's, and it may never return
+  pmpi.Comm_call_errhandler(native(comm), error_code);
+  return error_code;
+}
+
+int MpiHost::abort(Comm comm, int exit_code) {
+  const runtime::InsideHost here;
+  return pmpi.Abort(native(comm), exit_code);
+}
+
+}  // namespace unisono::host::mpi

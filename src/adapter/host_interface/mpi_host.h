@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The host interface over a real MPI.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "adapter/below/functions.h"
+
+namespace unisono::host::mpi {
+
+class MpiHost final : public Host {
+ public:
+  // After the host's MPI_Init has succeeded.
+  void begin();
+  // Before the host's MPI_Finalize.
+  void end();
+
+  const std::string& library_name() const override { return library_name_; }
+  const std::string& family_name() const override { return family_name_; }
+  bool is_thread_multiple() const override { return is_thread_multiple_; }
+  int largest_tag() const override { return largest_tag_; }
+  bool is_fault_tolerant() const override;
+  bool takes_device_memory() override;
+
+  Comm world() const override { return widen<Comm>(MPI_COMM_WORLD); }
+  int comm_rank(Comm comm) override;
+  int comm_size(Comm comm) override;
+  bool is_intercommunicator(Comm comm) override;
+  int comm_split(Comm parent, int color, int key, Comm* created) override;
+  int comm_free(Comm* comm) override;
+  int translate_ranks(Comm from, Comm to, std::vector<int>* ranks) override;
+  int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
+  std::string comm_name(Comm comm) override;
+  Hint reproducible_hint(Comm comm) override;
+  bool has_ordered_persistent(Comm comm) override;
+  bool has_hints(Comm comm) override;
+
+  int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
+            Request* request) override;
+  int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) override;
+  int test(Request* request, bool* is_done) override;
+  int test_some(int count, Request* requests, int* completed_count, int* completed) override;
+  void progress() override;
+
+  int agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) override;
+  int bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) override;
+  int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) override;
+  int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
+                            Request* request) override;
+  int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) override;
+  int barrier(Comm comm) override;
+
+  int type_info(Datatype type, TypeInfo* info) override;
+  int pack(const void* data, std::size_t count, Datatype type, void* packed,
+           std::size_t packed_bytes) override;
+  int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
+             Datatype type) override;
+  ReduceOp reduce_op(Op op) override;
+  Op predefined_op(ReduceOp op) override;
+  bool is_commutative(Op op) override;
+  bool is_defined(Op op, Datatype type) override;
+  ElementType kernel_type(Op op, Datatype type, ElementType element) override;
+  int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;
+
+  int rank_has_died() const override;
+  int call_error_handler(Comm comm, int error_code) override;
+  int abort(Comm comm, int exit_code) override;
+
+ private:
+  // Copies between datatypes by a message to oneself.
+  int copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
+                      std::size_t to_count, MPI_Datatype to_type);
+
+  std::string library_name_;
+  std::string family_name_ = family;
+  bool is_thread_multiple_ = false;
+  int largest_tag_ = 32767;
+  // A communicator over the world that no program knows: where progress() polls.
+  MPI_Comm progress_comm_ = MPI_COMM_NULL;
+  std::mutex self_mutex_;
+  MPI_Comm self_comm_ = MPI_COMM_NULL;
+};
+
+// Before the host frees a communicator for the program: takes away what on_comm_free has attached. (Of the
+// callbacks' errors some hosts return the last one alone: none of ours may come behind the program's.)
+void detach_free_callbacks(MPI_Comm comm);
+
+// "Open MPI 5.0.11" out of what MPI_Get_library_version says.
+std::string short_library_name(const std::string& version);
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adapter/life.h"
+
+#include <atomic>
+
+#include "adapter/below/endings.h"
+#include "adapter/below/hints.h"
+#include "adapter/below/nesting.h"
+#include "adapter/below/operators.h"
+#include "adapter/below/place.h"
+#include "adapter/host_interface/mpi_host.h"
+#include "adapter/requests/requests.h"
+#include "runtime/runtime.h"
+
+namespace unisono::host::mpi {
+
+namespace {
+
+MpiHost host_below;
+std::atomic<bool> is_begun{false};
+std::atomic<bool> is_ended{false};
+std::atomic<bool> is_enabled_by_program{true};
+
+void update_open() {
+  is_open = is_begun && !is_ended && is_enabled_by_program && runtime::is_running();
+}
+
+void end() {
+  if (!is_begun || is_ended.exchange(true)) return;
+  is_open = false;
+  const Nested nested;
+  runtime::finish();
+  end_requests();
+  end_operators();
+  host_below.end();
+}
+
+int copy_no_attribute(MPI_Comm, int, void*, void*, void*, int* is_copied) {
+  *is_copied = 0;
+  return MPI_SUCCESS;
+}
+
+int end_with_self(MPI_Comm, int, void*, void*) {
+  end();
+  return MPI_SUCCESS;
+}
+
+// MPI_Finalize frees COMM_SELF first, with MPI still alive: that ends our life too where the program's call
+// of MPI_Finalize does not come by here.
+void watch_self() {
+  int keyval = MPI_KEYVAL_INVALID;
+  if (pmpi.Comm_create_keyval(copy_no_attribute, end_with_self, &keyval, nullptr) != MPI_SUCCESS) return;
+  pmpi.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+}
+
+void begin() {
+  if (is_begun.exchange(true)) return;
+  const Nested nested;
+  host_below.begin();
+  begin_places();
+  begin_hints();
+  begin_endings();
+  watch_self();
+  runtime::start(host_below);
+  if (!is_enabled_by_program) runtime::set_enabled(false);
+  update_open();
+}
+
+}  // namespace
+
+int init(int* argc, char*** argv) {
+  const int result = pmpi.Init(argc, argv);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int result = pmpi.Init_thread(argc, argv, required, provided);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+}
+
+int finalize() {
+  end();
+  return pmpi.Finalize();
+}
+
+void make_host_progress() {
+  host_below.progress();
+}
+
+bool is_alive() {
+  return is_begun && !is_ended;
+}
+
+bool enable(bool is_enabled) {
+  const bool before = is_enabled_by_program.exchange(is_enabled);
+  if (is_alive()) runtime::set_enabled(is_enabled);
+  update_open();
+  return before;
+}
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the host's MPI_Init to its MPI_Finalize.
+#pragma once
+
+namespace unisono::host::mpi {
+
+// The wrappers of MPI_Init, MPI_Init_thread and MPI_Finalize.
+int init(int* argc, char*** argv);
+int init_thread(int* argc, char*** argv, int required, int* provided);
+int finalize();
+
+// Lets the host look for messages; between its start and its end.
+void make_host_progress();
+
+// Started, and not ended.
+bool is_alive();
+// The program switches Unisono on and off, also before it starts. Returns what was set before.
+bool enable(bool is_enabled);
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a call that does not block to its request. See requests.h.
+#include "adapter/requests/pending.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "adapter/below/datatype.h"
+#include "adapter/below/endings.h"
+#include "adapter/below/nesting.h"
+#include "adapter/requests/failures.h"
+#include "adapter/requests/host_calls.h"
+#include "adapter/requests/host_part.h"
+#include "adapter/requests/requests.h"
+
+namespace unisono::host::mpi {
+namespace {
+
+// One call between its start and the end of its request, whichever of the host and the runtime sees it last.
+struct Pending {
+  enum State : std::uint8_t { neither, has_request, has_ended };
+  std::atomic<std::uint8_t> state{neither};
+  std::atomic<int> users{0};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  HeldTypes held_types;
+  std::vector<Datatype> held_lists;
+  std::unique_ptr<StagedCall> staged;  // where the call works on copies
+  Failure failure;
+};
+
+std::mutex spare_mutex;
+std::vector<Pending*> spare;  // for reuse; never given back
+
+Pending* take_pending() {
+  Pending* pending = nullptr;
+  {
+    const std::lock_guard lock(spare_mutex);
+    if (!spare.empty()) {
+      pending = spare.back();
+      spare.pop_back();
+    }
+  }
+  if (pending == nullptr) pending = new Pending;
+  pending->state.store(Pending::neither, std::memory_order_relaxed);
+  pending->users.store(2, std::memory_order_relaxed);  // the request, and the call
+  return pending;
+}
+
+void drop_user(Pending* pending) {
+  if (pending->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  drop_failure(&pending->failure);
+  const std::lock_guard lock(spare_mutex);
+  spare.push_back(pending);
+}
+
+// The program waits for no message: such a status says nothing.
+int query(void* state, MPI_Status* status) {
+  auto* pending = static_cast<Pending*>(state);
+  tell_failure(pending->request, pending->failure);
+  pmpi.Status_set_elements(status, MPI_BYTE, 0);
+  pmpi.Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+int request_is_gone(void* state) {
+  drop_user(static_cast<Pending*>(state));
+  return MPI_SUCCESS;
+}
+// Collectives cannot be cancelled, but what this returns not every host hands on: cancel() does.
+thread_local bool is_cancel_of_ours = false;
+int refuse_cancel(void*, int) {
+  is_cancel_of_ours = true;
+  return MPI_SUCCESS;
+}
+
+void call_has_ended(void* context, int error) {
+  auto* pending = static_cast<Pending*>(context);
+  note_failure(&pending->failure, pending->comm, error);
+  pending->staged.reset();
+  pending->held_types.release();
+  const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
+  if (before == Pending::has_request) pmpi.Grequest_complete(pending->request);
+  drop_user(pending);
+}
+
+// The program may free its types while the call is under way. Lists of them become the call's own.
+int hold_types(runtime::Call* call, Pending* pending) {
+  for (Datatype type : {call->send_type, call->recv_type, call->send_blocks.type, call->recv_blocks.type})
+    pending->held_types.hold(mpi::native(type));
+  int size = 0;
+  pending->held_lists.clear();
+  if (call->recv_blocks.types == nullptr) return MPI_SUCCESS;
+  const int error = pmpi.Comm_size(mpi::native(call->comm), &size);
+  if (error != MPI_SUCCESS) return error;
+  pending->held_lists.reserve(2 * static_cast<std::size_t>(size));
+  for (const Datatype** list : {&call->send_blocks.types, &call->recv_blocks.types}) {
+    if (*list == nullptr) continue;
+    const std::size_t first = pending->held_lists.size();
+    for (int i = 0; i < size; ++i) {
+      pending->held_lists.push_back((*list)[i]);
+      pending->held_types.hold(mpi::native((*list)[i]));
+    }
+    *list = pending->held_lists.data() + first;
+  }
+  return MPI_SUCCESS;
+}
+
+// The call is under way, or over already.
+int make_request(Pending* pending, MPI_Request* request) {
+  const int error = pmpi.Grequest_start(query, request_is_gone, refuse_cancel, pending, &pending->request);
+  if (error != MPI_SUCCESS) {
+    while (pending->state.load(std::memory_order_acquire) != Pending::has_ended) {
+      runtime::make_progress();
+      look_at_host_calls();
+    }
+    drop_user(pending);
+    return error;
+  }
+  *request = pending->request;
+  const auto before = pending->state.exchange(Pending::has_request, std::memory_order_acq_rel);
+  if (before == Pending::has_ended) pmpi.Grequest_complete(pending->request);
+  return MPI_SUCCESS;
+}
+
+bool start_taken(const runtime::Call& call, const runtime::Completion& completion, int* error) {
+  runtime::HostPart* host = nullptr;
+  const auto outcome = runtime::start_collective(call, completion, can_start(call) ? &host : nullptr);
+  return is_taken(outcome, host, error);
+}
+
+}  // namespace
+
+bool start_request(const runtime::Call& call, MPI_Request* request, int* error) {
+  const Nested nested;
+  Pending* pending = take_pending();
+  pending->comm = mpi::native(call.comm);
+  runtime::Call held = call;
+  held.may_outlive = is_of_session(mpi::native(call.comm));
+  *error = hold_types(&held, pending);
+  if (*error == MPI_SUCCESS) {
+    pending->staged = stage_if_needed(held);
+  } else {
+    runtime::left_to_host(call.operation, runtime::NativeReason::datatype);
+  }
+  if (pending->staged != nullptr) held = pending->staged->call();
+  if (*error != MPI_SUCCESS || !start_taken(held, {call_has_ended, pending}, error)) {
+    pending->staged.reset();
+    pending->held_types.release();
+    drop_user(pending);
+    drop_user(pending);
+    return false;  // the host's error handlers speak
+  }
+  const bool has_ended = pending->state.load(std::memory_order_acquire) == Pending::has_ended;
+  if (has_ended && pending->failure.error != MPI_SUCCESS) {
+    *error = raise(pending->failure);  // as where the host refuses the call
+    drop_user(pending);
+  } else if (*error == MPI_SUCCESS) {
+    *error = make_request(pending, request);
+  } else {
+    drop_user(pending);  // there is no request; Unisono's part goes on
+  }
+  return true;
+}
+
+int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* request) {
+  HostCall call;
+  const int error = start(&call.request);
+  if (error != MPI_SUCCESS) return error;
+  Pending* pending = take_pending();
+  pending->comm = MPI_COMM_SELF;  // where an error is, the host's handler has been called
+  call.kept = std::move(kept);
+  call.completion = {call_has_ended, pending};
+  look_after(std::move(call));
+  return make_request(pending, request);
+}
+
+bool take_refused_cancel() {
+  return std::exchange(is_cancel_of_ours, false);
+}
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One-sided communication, as far as collectives change what programs see of it.
+#pragma once
+
+#include "adapter/below/family.h"
+
+namespace unisono::host::mpi {
+
+// The wrapper of MPI_Win_test. Behind a barrier a program expects it to find what other ranks completed
+// before the barrier: the host's own barrier has read their messages by then, one in the node's shared memory
+// has not. So the host makes some progress first.
+int win_test(MPI_Win window, int* flag);
+
+}  // namespace unisono::host::mpi

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See loads.S.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "preload/message.h"
+#include "preload/resolve.h"
+
+static unsigned char nobody_looks;
+unsigned char* volatile unisono_load_flag = &nobody_looks;
+
+void unisono_watch_loads(unsigned char* flag) {
+  if (flag == NULL) return;
+  unisono_load_flag = flag;
+  *(volatile unsigned char*)flag = 1;  // what was loaded meanwhile
+}
+
+__attribute__((visibility("hidden"))) void* unisono_find_next_dlopen(void) {
+  void* next = dlsym(RTLD_NEXT, "dlopen");
+  if (next == NULL) {
+    unisono_say("the C library's dlopen is not to be found");
+    abort();
+  }
+  return next;
+}

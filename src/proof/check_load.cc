@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "proof/check_load.h"
+
+#include <algorithm>
+
+namespace unisono::schedule {
+
+SlotGeometry slot_geometry(const Stage& stage, std::int64_t area_elements, int local_size) {
+  SlotGeometry geometry;
+  geometry.is_common = stage.shared == SharedMode::common;
+  geometry.buffers = stage.buffers;
+  const std::int64_t area = area_elements * (geometry.is_common ? local_size : 1);
+  geometry.slot_elements = area / std::max(1, stage.buffers);
+  geometry.lane_elements = geometry.slot_elements / std::max(1, stage.lanes);
+  return geometry;
+}
+
+std::int64_t piece_count(const std::vector<Stage>& stages, std::size_t index, const CheckLoad& load,
+                         const Units& units, std::int64_t lane_elements) {
+  const Stage& stage = stages[index];
+  const auto lane_bytes = static_cast<std::size_t>(lane_elements * load.element_bytes);
+  if (load.pieces == 0 || stage.segment_bytes == 0) {
+    return piece_count(stage, units, load.element_bytes, lane_bytes);
+  }
+  Stage uncut = stage;
+  uncut.segment_bytes = 0;
+  const int range = std::max(1, CheckLoad::most_pieces_of_stage + 1 - load.pieces);
+  std::size_t first = index;
+  if (stage.continues_channel) {
+    while (stages[first].shared == SharedMode::none || stages[first].continues_channel) --first;
+  }
+  const std::int64_t forced = load.pieces + static_cast<int>(first) * load.pieces_step % range;
+  return std::max(forced, piece_count(uncut, units, load.element_bytes, lane_bytes));
+}
+
+std::int64_t block_length(const Problem& problem, std::int64_t longest, int pattern, int from, int to) {
+  const bool is_alltoall = is_uneven_alltoall(problem.operation);
+  if (sends_own_block(problem.operation)) to = from;
+  if (!is_alltoall) from = to;
+  switch (pattern) {
+    case 1:
+      return (longest + from * 3 + to * 2) % (longest + 1);
+    case 2:
+      return to == problem.size - 1 && (!is_alltoall || from == problem.size / 2) ? longest : 0;
+    case 3:
+      return (from + to) % 3 == 1 ? 0 : (from + to) % 2 == 0 ? longest : (longest + 1) / 2;
+    default:
+      return longest;
+  }
+}
+
+std::vector<std::int64_t> block_starts(const Problem& problem, std::int64_t longest, int pattern) {
+  std::vector<std::int64_t> starts{0};
+  const auto add = [&](int from, int to) {
+    starts.push_back(starts.back() + block_length(problem, longest, pattern, from, to));
+  };
+  const bool is_alltoall = is_uneven_alltoall(problem.operation);
+  for (int peer = 0; peer < problem.size; ++peer) add(is_alltoall ? problem.rank : peer, peer);
+  for (int peer = 0; is_alltoall && peer < problem.size; ++peer) add(peer, problem.rank);
+  return starts;
+}
+
+std::int64_t block_extent(const Problem& problem, const std::vector<std::int64_t>& starts, Place place) {
+  const std::int64_t first = first_block(problem, place);
+  if (is_uneven_alltoall(problem.operation)) return starts[first + problem.size] - starts[first];
+  const bool is_input = place == Place::input;
+  return is_input == sends_own_block(problem.operation) ? starts[first + 1] - starts[first] : starts.back();
+}
+
+LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad& load)
+    : program_(&call.programs[rank]),
+      problem_(call.problem_of(rank)),
+      load_(load),
+      rank_(rank),
+      size_(call.problem.size),
+      local_rank_(call.problem.layout->local_rank_of[rank]),
+      local_size_(call.problem.layout->local_size(rank)) {
+  if (has_uneven_blocks(problem_.operation)) {
+    starts_ = block_starts(problem_, load_.elements, load_.pattern);
+    most_ = has_known_blocks(problem_.operation) ? starts_.back() : unknown_elements;
+  }
+  for (const Stage& stage : program_->stages) {
+    geometries_.push_back(slot_geometry(stage, load.area_elements, local_size_));
+    pieces_.push_back(
+        piece_count(program_->stages, pieces_.size(), load, units(), geometries_.back().lane_elements));
+  }
+  first_instance_.reserve(program_->steps.size() + 1);
+  int next = 0;
+  for (std::size_t step = 0; step < program_->steps.size(); ++step) {
+    first_instance_.push_back(next);
+    const auto pieces = static_cast<int>(pieces_[program_->steps[step].stage]);
+    step_of_.insert(step_of_.end(), pieces, static_cast<std::int32_t>(step));
+    next += pieces;
+  }
+  first_instance_.push_back(next);
+}
+
+ElementRange LoadedProgram::range(int instance, const Ref& ref) const {
+  const int step = step_of_[instance];
+  const ElementRange range =
+      piece_range(ref, units(), instance - first_instance_[step], pieces_[program_->steps[step].stage]);
+  if (starts_.empty() || (ref.place != Place::input && ref.place != Place::output)) return range;
+  const std::int64_t origin = starts_[first_block(problem_, ref.place)];
+  return {range.first - origin, range.last - origin};
+}
+
+std::int64_t LoadedProgram::offset_in_lane(int instance, const Ref& ref) const {
+  const int step = step_of_[instance];
+  return schedule::offset_in_lane(ref, units(), instance - first_instance_[step],
+                                  pieces_[program_->steps[step].stage]);
+}
+
+AccessList LoadedProgram::accesses(int instance) const {
+  const Step& step = program_->steps[step_of_[instance]].step;
+  AccessList list;
+  const auto touch = [&](const Ref& ref, bool is_write) {
+    if (ref.place == Place::input || ref.place == Place::output || ref.place == Place::scratch) {
+      list.add(ref.place, range(instance, ref), is_write);
+    }
+  };
+  switch (step.kind) {
+    case StepKind::send:
+      touch(step.left, false);
+      break;
+    case StepKind::recv:
+      touch(step.into, true);
+      break;
+    case StepKind::copy:
+    case StepKind::node_allreduce:
+      touch(step.left, false);
+      touch(step.into, true);
+      break;
+    case StepKind::reduce:
+      touch(step.left, false);
+      touch(step.right, false);
+      touch(step.into, true);
+      break;
+    case StepKind::node_bcast:
+      touch(step.into, local_rank_ != step.peer);
+      break;
+    case StepKind::node_reduce:
+    case StepKind::node_gather:
+      touch(step.left, false);
+      if (local_rank_ == step.peer) touch(step.into, true);
+      break;
+    case StepKind::node_scatter:
+      if (local_rank_ == step.peer) touch(step.left, false);
+      touch(step.into, true);
+      break;
+    case StepKind::node_exscan:
+      touch(step.left, false);
+      if (local_rank_ != 0) touch(step.into, true);
+      break;
+    case StepKind::node_scan:
+    case StepKind::node_reduce_scatter:
+    case StepKind::node_allgather:
+    case StepKind::node_alltoall:
+      touch(step.left, false);
+      touch(step.into, true);
+      break;
+    case StepKind::signal:
+    case StepKind::await:
+    case StepKind::await_all:
+    case StepKind::await_space:
+    case StepKind::expose:
+    case StepKind::node_barrier:
+      break;
+  }
+  return list;
+}
+
+bool LoadedProgram::is_sent(int instance) const {
+  const CheckedStep& checked = program_->steps[step_of_[instance]];
+  const Ref& data = checked.step.kind == StepKind::send ? checked.step.left : checked.step.into;
+  return checked.is_token || range(instance, data).length() > 0;
+}
+
+std::int64_t LoadedProgram::extent(Place place) const {
+  const std::int64_t n = load_.elements;
+  if (!starts_.empty() && (place == Place::input || place == Place::output)) {
+    return block_extent(problem_, starts_, place);
+  }
+  switch (place) {
+    case Place::scratch:
+      return elements_up_to(program_->scratch, program_->scratch_parts, units());
+    case Place::input:
+      if (!moves_data(problem_.operation) || has_one_buffer(problem_.operation)) return 0;
+      return sends_all_blocks(problem_.operation) ? size_ * n : n;
+    case Place::output:
+      if (!moves_data(problem_.operation)) return 0;
+      return gets_all_blocks(problem_.operation) ? size_ * n : n;
+    case Place::shared:
+    case Place::remote_input:
+    case Place::remote_output:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace unisono::schedule

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What decides how a checked call runs.
+#pragma once
+
+#include <cstdint>
+
+#include "proof/check_program.h"
+
+namespace unisono::algorithms {
+
+// What decides how a call runs, but for its count and how it is cut: two shapes with equal numbers (other
+// layouts, say, where no step uses a node's memory) run alike.
+class Fingerprint {
+ public:
+  explicit Fingerprint(const schedule::CheckedCall& call) {
+    bool has_node_steps = false;
+    for (const schedule::CheckedProgram& program : call.programs) {
+      for (const schedule::Stage& stage : program.stages) {
+        mix(stage.segment_bytes != 0, stage.shared, stage.ticks, stage.buffers, stage.lanes);
+      }
+      for (const schedule::CheckedStep& step : program.steps) {
+        mix(step);
+        has_node_steps = has_node_steps || step.is_node;
+      }
+      mix(program.steps.size());
+    }
+    for (const int node : call.problem.layout->node_of) {
+      if (has_node_steps) mix(node);
+    }
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  template <typename... Values>
+  void mix(Values... values) {
+    const auto one = [this](std::uint64_t value) {
+      hash_ = (hash_ ^ value) * 0x9e3779b97f4a7c15u;
+      hash_ ^= hash_ >> 29;
+    };
+    (one(static_cast<std::uint64_t>(values)), ...);
+  }
+  void mix(const schedule::Ref& ref) {
+    mix(ref.place, ref.first, ref.last, ref.parts, ref.sub_first, ref.sub_last, ref.sub_parts, ref.owner,
+        ref.lane);
+  }
+  void mix(const schedule::CheckedStep& step) {
+    mix(step.stage, step.round, step.step.kind, step.step.peer, step.step.tick);
+    for (const schedule::Ref* ref : {&step.step.into, &step.step.left, &step.step.right}) mix(*ref);
+  }
+
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace unisono::algorithms

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shm/pool/pool.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "shm/pool/allocator.h"
+#include "shm/pool/node_search.h"
+#include "shm/pool/peer_memory.h"
+#include "shm/pool/segment.h"
+
+namespace unisono::shm {
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+
+// The quotas of the cgroups that the node's ranks live in, together; 0 where any of them has none.
+std::uint64_t quota_millicores(const std::vector<Identity>& identities, const std::vector<int>& labels,
+                               int label) {
+  std::map<std::uint64_t, std::uint32_t> quota_of_group;
+  for (std::size_t rank = 0; rank < labels.size(); ++rank) {
+    if (labels[rank] != label) continue;
+    if (identities[rank].quota_millicores == 0) return 0;
+    quota_of_group[identities[rank].quota_group] = identities[rank].quota_millicores;
+  }
+  std::uint64_t sum = 0;
+  for (const auto& [group, quota] : quota_of_group) sum += quota;
+  return sum;
+}
+
+}  // namespace
+
+struct Pool::State {
+  std::uint64_t nonce = draw_nonce();  // others read it here: the single-copy probe
+  std::vector<Identity> identities;
+  std::vector<int> labels;
+  std::vector<std::string> host_names;
+  std::vector<int> process_ids;
+  std::unique_ptr<Segment> segment;
+  std::optional<Allocator> allocator;
+  std::string why_unavailable;
+  ReadPermission permission;
+  bool has_single_copy = false;
+  bool is_shared = false;
+  std::vector<CoreShare> cores;
+  std::string limited_by;
+  std::uint32_t members = 1;  // ranks that have the segment
+  std::mutex map_mutex;
+  int own_windows = 1;
+
+  PoolHeader* header() const { return reinterpret_cast<PoolHeader*>(segment->address()); }
+  int windows_of_all() const;
+  void want(int windows);
+  int map_wanted();
+  void gather_identities(host::Host& host, host::Comm comm);
+  void find_node(host::Host& host, host::Comm comm, const PoolOptions& options);
+  void count_cores(host::Host& host, host::Comm comm);
+  void probe_single_copy(host::Host& host, host::Comm comm, bool is_wanted);
+};
+
+void Pool::State::gather_identities(host::Host& host, host::Comm comm) {
+  const Identity mine = own_identity(&nonce);
+  identities.resize(static_cast<std::size_t>(host.comm_size(comm)));
+  if (host.allgather_bytes(&mine, sizeof mine, identities.data(), comm) != host::success) {
+    identities.assign(identities.size(), mine);
+    for (Identity& identity : identities) identity.pid_namespace = identity.shm_device = 0;
+    why_unavailable = "the ranks could not tell each other where they are";
+  }
+  for (const Identity& identity : identities) {
+    host_names.emplace_back(identity.host_name.data());
+    process_ids.push_back(identity.process_id);
+  }
+}
+
+void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions& options) {
+  const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
+  const PoolShare share = least_share(identities, rank);
+  if (share.bytes < options.capacity_bytes) {
+    limited_by =
+        std::string(describe(share.limit)) + " leaves it " + std::to_string(share.bytes >> 20) + " MiB";
+  }
+  const std::size_t capacity_bytes = std::max<std::size_t>(
+      std::min<std::uint64_t>(options.capacity_bytes, share.bytes / page_bytes * page_bytes),
+      2 * sizeof(PoolHeader));
+  NodeSearch search(host, comm, identities, capacity_bytes);
+  search.run(options.use_memfd);
+  labels = search.labels();
+  segment = search.take_segment();
+  is_shared = segment != nullptr;
+  if (segment == nullptr) {
+    // Alone on its node: communicators still get their slices, of one rank.
+    if (why_unavailable.empty()) why_unavailable = search.why_alone();
+    std::string why;
+    segment = Segment::create(SegmentKind::alone, nonce, capacity_bytes, sizeof(PoolHeader), &why);
+    if (segment == nullptr) {
+      why_unavailable = why;
+      return;
+    }
+  }
+  allocator.emplace(&header()->allocator, sizeof(PoolHeader), segment->capacity_bytes());
+  members = static_cast<std::uint32_t>(std::count(labels.begin(), labels.end(), labels[rank]));
+}
+
+void Pool::State::count_cores(host::Host& host, host::Comm comm) {
+  const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
+  CoreMask mask = own_affinity();
+  if (segment != nullptr) {
+    const auto* header = reinterpret_cast<const PoolHeader*>(segment->address());
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] |= header->cores[i].load(std::memory_order_relaxed);
+  }
+  const std::uint64_t quota = quota_millicores(identities, labels, labels[rank]);
+  const auto in_mask = static_cast<std::uint32_t>(std::max(count(mask), 1));
+  const auto granted = static_cast<std::uint32_t>(std::min<std::uint64_t>((quota + 999) / 1000, in_mask));
+  std::uint64_t set = identities[rank].machine;
+  for (const std::uint64_t word : mask) set = mixed(set, word);
+  const NodeCores own{.usable = quota == 0 ? in_mask : granted, .in_set = in_mask, .set = set};
+  std::vector<NodeCores> all(labels.size());
+  if (host.allgather_bytes(&own, sizeof own, all.data(), comm) != host::success)
+    std::fill(all.begin(), all.end(), NodeCores());
+  cores = core_shares(all, labels);
+}
+
+// Every rank reads what every other rank of its node said that its memory holds; one failure is the whole
+// node's.
+void Pool::State::probe_single_copy(host::Host& host, host::Comm comm, bool is_wanted) {
+  const int label = labels[static_cast<std::size_t>(host.comm_rank(comm))];
+  std::uint8_t can_read = is_wanted ? 1 : 0;
+  for (std::size_t peer = 0; peer < labels.size() && can_read != 0; ++peer) {
+    if (labels[peer] != label) continue;
+    std::uint64_t seen = 0;
+    const Identity& identity = identities[peer];
+    const bool is_read = read_process(identity.process_id, identity.probe_address, &seen, sizeof seen);
+    can_read = is_read && seen == identity.nonce ? 1 : 0;
+  }
+  std::vector<std::uint8_t> all(labels.size());
+  if (host.allgather_bytes(&can_read, sizeof can_read, all.data(), comm) != host::success) return;
+  has_single_copy = true;
+  for (std::size_t peer = 0; peer < labels.size(); ++peer) {
+    if (labels[peer] == label && all[peer] == 0) has_single_copy = false;
+  }
+}
+
+Pool::Pool() : state_(std::make_unique<State>()) {}
+Pool::~Pool() = default;
+
+std::unique_ptr<Pool> Pool::create(host::Host& host, host::Comm comm, const PoolOptions& options) {
+  std::unique_ptr<Pool> pool(new Pool);
+  State& state = *pool->state_;
+  if (options.use_single_copy) state.permission.grant();
+  state.gather_identities(host, comm);
+  state.find_node(host, comm, options);
+  state.count_cores(host, comm);
+  state.probe_single_copy(host, comm, options.use_single_copy);
+  return pool;
+}
+
+const std::vector<int>& Pool::node_labels() const {
+  return state_->labels;
+}
+const std::vector<std::string>& Pool::host_names() const {
+  return state_->host_names;
+}
+bool Pool::is_available() const {
+  return state_->segment != nullptr;
+}
+const std::string& Pool::limited_by() const {
+  return state_->limited_by;
+}
+const std::string& Pool::why_unavailable() const {
+  return state_->why_unavailable;
+}
+bool Pool::has_single_copy() const {
+  return state_->has_single_copy;
+}
+const std::vector<int>& Pool::process_ids() const {
+  return state_->process_ids;
+}
+Members* Pool::members() const {
+  return state_->is_shared ? &reinterpret_cast<PoolHeader*>(state_->segment->address())->members : nullptr;
+}
+Board* Pool::board() const {
+  return state_->is_shared ? &state_->header()->board : nullptr;
+}
+const std::vector<CoreShare>& Pool::cores() const {
+  return state_->cores;
+}
+
+int Pool::State::windows_of_all() const {
+  const int all = segment->windows();
+  int count = 1;
+  while (count < all && header()->mapped[static_cast<std::size_t>(count)].load() == members) ++count;
+  return count;
+}
+
+void Pool::State::want(int windows) {
+  const auto more = static_cast<std::uint32_t>(std::clamp(windows, 1, segment->windows()) - 1);
+  std::uint32_t wanted = header()->wanted_windows.load();
+  while (wanted < more && !header()->wanted_windows.compare_exchange_weak(wanted, more)) {
+  }
+}
+
+// Whoever comes to the pool maps what is wanted; where one cannot, the others do without as well.
+int Pool::State::map_wanted() {
+  const std::lock_guard lock(map_mutex);
+  const auto wanted = static_cast<int>(header()->wanted_windows.load()) + 1;
+  while (own_windows < wanted && segment->map_window(own_windows)) {
+    header()->mapped[static_cast<std::size_t>(own_windows)].fetch_add(1);
+    ++own_windows;
+  }
+  return own_windows;
+}
+
+int Pool::mapped_windows(int least) {
+  if (state_->segment == nullptr) return every_window;
+  state_->want(least);
+  const int windows = state_->map_wanted();
+  return windows == state_->segment->windows() ? every_window : windows;
+}
+
+std::int64_t Pool::allocate(std::size_t bytes, int windows) {
+  if (!state_->allocator) return -1;
+  State& state = *state_;
+  const int own = state.map_wanted();
+  const int usable = windows == 0 ? state.windows_of_all() : std::min(windows, own);
+  std::int64_t offset = -1;
+  for (int number = 0; number < usable && offset < 0; ++number) {
+    const Segment::Window window = state.segment->window(number);
+    offset = state.allocator->reserve(bytes, window.begin, window.end);
+  }
+  // The next window is mapped before it is needed, where ranks come by.
+  const std::size_t mapped_bytes = state.segment->window(usable - 1).end;
+  if (offset < 0 || state.allocator->used_bytes() > mapped_bytes / 2) {
+    state.want(usable + 1);
+    state.map_wanted();
+  }
+  if (offset >= 0 && !state.segment->back(static_cast<std::size_t>(offset), bytes)) {
+    state.allocator->free(offset);
+    return -1;
+  }
+  return offset;
+}
+
+// Cleared before it is free: whoever gets it next finds zeroes.
+void Pool::release(std::int64_t offset) {
+  if (!state_->allocator) return;
+  const std::size_t bytes = state_->allocator->reserved_bytes(offset);
+  if (bytes == 0) return;
+  state_->segment->clear(static_cast<std::size_t>(offset), bytes);
+  state_->allocator->free(offset);
+}
+
+void* Pool::address(std::int64_t offset) const {
+  state_->map_wanted();
+  return state_->segment->at(static_cast<std::size_t>(offset));
+}
+
+}  // namespace unisono::shm

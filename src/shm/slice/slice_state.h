@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a slice keeps: addresses into the shared memory, and this rank's own counters. All counters that are
+// not in shared memory advance in the same way on all local ranks.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "shm/slice/slice.h"
+
+namespace unisono::shm {
+
+inline constexpr std::size_t page_bytes = 4096;
+// Reads a byte of every page, which maps them all.
+inline void touch_pages(const volatile char* begin, const volatile char* end) {
+  for (; begin < end; begin += page_bytes) static_cast<void>(*begin);
+}
+
+// One line of a fused ring: data and flag arrive together. `sequence` is the line's position + 1; it is never
+// cleared. The payload is plain memory: readers touch it after they have seen the sequence (acquire), the
+// writer after it knows that all have read it (State::make_room).
+struct alignas(cache_line_bytes) Line {
+  static constexpr std::size_t payload_bytes = 56;
+  char payload[payload_bytes];
+  std::atomic<std::uint64_t> sequence;
+};
+static_assert(sizeof(Line) == cache_line_bytes);
+
+// A counter with one writer, alone on its cache line.
+struct alignas(cache_line_bytes) Counter {
+  std::atomic<std::uint64_t> value;
+};
+
+// How a slot was written (transfer.cc): through the caches or past them.
+enum TransferMode : std::uint8_t { plain = 0, streamed = 1 };
+inline constexpr std::size_t transfer_classes = 10;  // of sizes
+
+// The longest operation takes one part in so many of a fused ring.
+inline constexpr std::size_t longest_share = 4;
+
+// What a rank tells the others about its large copies.
+struct alignas(cache_line_bytes) TransferHints {
+  // In a stamp, beside the mode: time this one surely; time it not at all.
+  static constexpr std::uint8_t timed = 2;
+  static constexpr std::uint8_t unsettled = 4;
+  static constexpr int stamp_bits = 8;
+  // What its gets cost, ns per byte, by size and by how the slot was written; 0: not known yet.
+  std::array<std::array<std::atomic<float>, 2>, transfer_classes> get_cost;
+  // The mode of its last put into a slot; by a hash of the slot's place, so rarely another slot's.
+  alignas(cache_line_bytes) std::array<std::atomic<std::uint8_t>, 1 << stamp_bits> stamps;
+};
+
+// Where the parts of a slice begin, bytes.
+struct SliceLayout {
+  explicit SliceLayout(const SliceShape& shape);
+  std::size_t doorbell, consumed, hints, flags, exposures, rings, blocks, areas, stream_counters, streams,
+      end;
+};
+
+struct Channel {
+  // In shared memory.
+  Counter* flags = nullptr;  // [local rank]
+  char* area = nullptr;      // of local rank 0; the others' follow
+  std::atomic<std::uint64_t>* exposures = nullptr;
+
+  // Equal on all local ranks.
+  std::uint64_t base_tick = 0;
+  std::uint64_t base_piece = 0;
+  std::uint64_t epoch_tick = 0;
+  std::uint64_t epoch_piece = 0;
+  bool is_common = false;
+  int buffers = 0;
+  std::size_t slot_bytes = 0;
+  std::uint64_t gone_bytes = 0;  // as long as all pieces before were at most
+  std::array<std::uint64_t, max_buffers> past_ticks{};
+
+  // What this rank has seen of the flags.
+  std::vector<std::uint64_t> seen;
+  std::uint64_t all_seen = 0;
+};
+
+// One end of a stream, as this rank has it.
+struct StreamEnd {
+  int peer = 0;
+  bool is_writing = false;
+  char* ring = nullptr;
+  Counter* own = nullptr;          // bytes that this end has moved, of all blocks so far, each in whole lines
+  const Counter* other = nullptr;  // that the other end has
+  std::uint64_t position = 0;      // what `own` says
+  std::uint64_t seen = 0;          // what `other` said last
+  // Of the block that is under way.
+  char* block = nullptr;
+  std::size_t left = 0;
+  std::size_t piece = 0;
+
+  // A ring of `ring_bytes` begins with its first part, which a stream goes through `first_laps` times, and
+  // goes on from there into the rest: programs with few blocks do not touch all of its pages. Both ends know
+  // how far they are. What was written in the last of these laps lies where a lap of the whole ring has it,
+  // so that nothing is waited for.
+  static constexpr std::size_t first_part_bytes = std::size_t{256} << 10;
+  static constexpr std::uint64_t first_laps = 64;
+  std::size_t part_in_use(std::size_t ring_bytes) const {
+    const std::size_t first = std::min(ring_bytes, first_part_bytes);
+    return position < first_laps * first ? first : ring_bytes;
+  }
+  // Where in the ring `position` is.
+  std::size_t place(std::size_t ring_bytes) const {
+    const std::size_t first = std::min(ring_bytes, first_part_bytes);
+    const std::uint64_t laps_end = first_laps * first;
+    return position < laps_end ? position % first : (position - laps_end + first) % ring_bytes;
+  }
+};
+
+struct Slice::State {
+  State(void* shared_memory, const SliceShape& shape, int local_rank, const int* process_ids);
+
+  // --- Fused rings ---
+  // The lines of all local ranks for one position, side by side: with many ranks one page holds a whole row.
+  Line* row(std::uint64_t at) const { return ring + (at & ring_mask) * static_cast<std::uint64_t>(size); }
+  // A rank's long message at `position`.
+  char* block(int of) const { return block(of, position); }
+  char* block(int of, std::uint64_t at) const {
+    return blocks + ((at & ring_mask) + static_cast<std::uint64_t>(of) * (ring_mask + 1)) * cache_line_bytes;
+  }
+  // Before an operation with messages of `bytes`: there is room for them in every ring.
+  void begin_operation(std::size_t bytes, const WaitConfig& wait);
+  [[gnu::cold]] void make_room(const WaitConfig& wait);
+  const char* await_payload(const Line& line, std::uint64_t at, const WaitConfig& wait) const;
+  const char* exchange_line(const void* data, std::size_t bytes, const WaitConfig& wait);
+  [[gnu::cold]] const char* exchange_line_slowly(const void* data, std::size_t bytes, const WaitConfig& wait);
+  [[gnu::cold]] const char* finish_exchange(std::uint64_t at, const WaitConfig& wait);
+  void advance(std::size_t lines) {
+    position += lines;
+    current = row(position);
+  }
+  // Where a block's slot begins, of the exchange that is under way.
+  std::uint64_t line_of_place(int place) const {
+    return position + static_cast<std::uint64_t>(place) * lines_of_place;
+  }
+  // Copies `bytes` into the lines of a column from `at` on, and the other way round.
+  void post(const void* data, std::size_t bytes, std::uint64_t at, int column, const WaitConfig& wait);
+  void fetch(void* data, std::size_t bytes, std::uint64_t at, int column, const WaitConfig& wait);
+  // The part [offset, offset + bytes) of a message of `whole_bytes`.
+  void fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes,
+                  std::uint64_t at, int column, const WaitConfig& wait);
+  // The message of the operation that is under way: this rank's, another one's.
+  void post(const void* data, std::size_t bytes, const WaitConfig& wait) {
+    post(data, bytes, position, rank, wait);
+  }
+  void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait) {
+    fetch(data, bytes, position, from, wait);
+  }
+  // A rank's part of a reduction: where it lies already, or copied to `room`.
+  const void* contribution(int from, const void* own, std::size_t bytes, char* room, const WaitConfig& wait);
+  void barrier_of_many(const WaitConfig& wait);
+  void allreduce_of_many(void* into, const void* from, std::size_t count, const Combine& combine,
+                         const WaitConfig& wait);
+  void alltoall_of_two(char* into, const char* from, std::size_t bytes, const WaitConfig& wait);
+  void alltoall_of_many(char* into, const char* from, std::size_t bytes, const WaitConfig& wait);
+  void allgather_of_many(char* blocks, const void* from, std::size_t bytes, const WaitConfig& wait);
+  // Of the first `operands` ranks.
+  void reduce_in_rank_order(void* into, const void* from, std::size_t count, const Combine& combine,
+                            int operands, const WaitConfig& wait);
+  void prefix(void* into, const void* from, std::size_t count, const Combine& combine, bool is_inclusive,
+              const WaitConfig& wait);
+  void reduce_scatter_of_two(char* into, const char* from, std::size_t count, const Combine& combine,
+                             const WaitConfig& wait);
+  void reduce_part_of_many(char* into, const char* from, std::size_t first, std::size_t count,
+                           std::size_t total, const Combine& combine, const WaitConfig& wait);
+
+  int size;
+  int rank;
+  int quick_polls = 0;      // looks at a line before the wait counts as one that pauses and minds the clock
+  bool is_ringing = false;  // others may sleep
+  std::uint64_t position = 0;    // lines that all operations before have used
+  std::uint64_t soft_limit = 0;  // at most this position may be begun without another look (make_room)
+  std::uint64_t peers_done = 0;  // all ranks have finished everything before this position
+  std::uint64_t published = 0;   // what the own `consumed` says
+  std::uint64_t ring_mask;
+  Line* ring;
+  Line* current;                     // row(position)
+  char* blocks;                      // one for each rank, as long as its ring
+  Counter* consumed;                 // [local rank]: that rank has finished everything before this position
+  std::size_t longest_lines;         // of one operation: a share of the ring
+  std::uint64_t lines_of_place = 0;  // of the exchange of blocks that is under way
+  std::uint64_t places = 0;
+  std::unique_ptr<char[]> scratch;
+  char* incoming;  // one message each, in scratch
+  char* result;
+
+  // --- Channels ---
+  std::array<Channel, channel_count> channels;
+
+  // --- Streams ---
+  void map_streams(Counter* counters, char* rings);
+  StreamEnd& stream_end(int peer, bool is_writing) {
+    return stream_ends[2 * static_cast<std::size_t>(peer) + (is_writing ? 1 : 0)];
+  }
+  void begin_stream(char* block, std::size_t bytes, int peer, bool is_writing);
+  std::size_t stream_bytes = 0;
+  std::vector<StreamEnd> stream_ends;  // by peer and direction
+  std::vector<StreamEnd*> under_way;   // with room for all
+
+  // --- Transfers ---
+  struct Puts {
+    std::uint32_t number = 0;
+    std::uint32_t trial_interval = 0;
+    std::uint32_t next_trial = 0;  // number of the put at which it begins
+    int hopeless = 0;              // puts of a trial, one after the other
+    TransferMode mode = plain;
+    std::array<float, 2> cost{};  // by mode, as in TransferHints
+
+    static constexpr std::uint32_t least_interval = 64, most_interval = 4096;
+    void postpone_trial() {
+      trial_interval = std::clamp(2 * trial_interval, least_interval, most_interval);
+      next_trial = number + trial_interval;
+      hopeless = 0;
+    }
+  };
+  std::atomic<std::uint8_t>& stamp_of(const void* slot, int owner) const;
+  float cost(std::size_t size_class, TransferMode mode) const;
+  void weigh(std::size_t size_class);
+  void end_hopeless_trial(std::size_t size_class, float put_cost);
+  std::uint32_t settling_puts() const;
+  std::uint32_t slots_in_use = 0;  // that a rank writes in turn, of the last use of a channel
+  TransferHints* hints;            // [local rank]
+  std::array<Puts, transfer_classes> puts{};
+  std::array<std::uint32_t, transfer_classes> gets{};
+  const char* memory;
+
+  std::vector<int> process_ids;
+  Doorbell* doorbell;
+};
+
+}  // namespace unisono::shm

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shm/slice/wait.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstddef>
+
+#include "base/clock.h"
+
+namespace unisono::shm {
+namespace {
+
+constexpr std::array<std::string_view, 4> policy_names = {"spin", "pause", "yield", "futex"};
+
+// A look at the clock (23 ns) and the host's progress (33-77 ns) must not be felt in short waits: the clock
+// is read every so many steps only, which is well below a microsecond in either policy.
+constexpr std::uint32_t spins_per_look = 64;
+constexpr std::uint32_t pauses_per_look = 16;
+constexpr std::uint64_t first_progress_ns = 2'000;
+constexpr std::uint64_t progress_interval_ns = 4'000;
+// Spinning this long means that the other rank may not have a core at all, whatever the core count says.
+constexpr std::uint64_t yield_after_ns = 50'000;
+// Policy yield: progress at every eighth step. A step is one context switch (1.4 us) where others run, and
+// 0.3 us where nobody does. Most waits end at the first step; progress at the second one, in which the host
+// may give the core away once more (Open MPI does), was felt by all: each barrier took two switches instead
+// of one.
+constexpr std::uint32_t yields_per_progress = 8;
+// Policy futex: a wake costs 2.4 to 25 us, so only long waits sleep.
+constexpr std::uint64_t sleep_after_ns = 50'000;
+constexpr std::uint64_t shortest_sleep_ns = 50'000;
+constexpr std::uint64_t longest_sleep_ns = 1'000'000;
+// A look at the peers asks the kernel of each.
+constexpr std::uint64_t first_look_at_peers_ns = 300'000'000;
+constexpr std::uint64_t peers_interval_ns = 500'000'000;
+// Policy yield reads no clock otherwise: at one step in so many, 0.3 us each at least.
+constexpr std::uint32_t yields_per_look_at_clock = 256 * yields_per_progress;
+
+long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value, const timespec* timeout) {
+  return syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
+}
+
+}  // namespace
+
+thread_local constinit std::uint64_t long_waits_ns = 0;
+
+std::string_view name(WaitPolicy policy) {
+  return policy_names[static_cast<std::size_t>(policy)];
+}
+
+std::optional<WaitPolicy> wait_policy_from_name(std::string_view name) {
+  const auto* found = std::find(policy_names.begin(), policy_names.end(), name);
+  if (found == policy_names.end()) return std::nullopt;
+  return static_cast<WaitPolicy>(found - policy_names.begin());
+}
+
+void ring(Doorbell* doorbell) {
+  // Read-modify-writes on one word are totally ordered: either this one sees the sleeper, or the sleeper,
+  // announcing itself later, sees what was stored before this one.
+  if (doorbell->sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) return;
+  doorbell->rings.fetch_add(1, std::memory_order_release);
+  futex(&doorbell->rings, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+void Backoff::step() {
+  ++steps_;
+  switch (config_.policy) {
+    case WaitPolicy::spin:
+      if (steps_ % spins_per_look == 0) look_at_clock();
+      return;
+    case WaitPolicy::pause:
+      relax();
+      if (steps_ % pauses_per_look == 0) look_at_clock();
+      return;
+    case WaitPolicy::yield:
+      give_core_away();
+      return;
+    case WaitPolicy::futex:
+      if (is_announced_) {
+        sleep_for_a_ring();
+      } else {
+        give_core_away();
+      }
+      return;
+  }
+}
+
+void Backoff::look_at_clock() {
+  const std::uint64_t now = now_ns();
+  if (started_ns_ == 0) {
+    started_ns_ = now;
+    next_progress_ns_ = now + first_progress_ns;
+  }
+  if (now < next_progress_ns_) return;
+  is_long_ = true;
+  make_progress();
+  if (now - started_ns_ > yield_after_ns) sched_yield();
+  next_progress_ns_ = now + progress_interval_ns;
+  look_at_peers(now);
+}
+
+void Backoff::look_at_peers(std::uint64_t now) {
+  if (config_.peers.call == nullptr || now - started_ns_ < first_look_at_peers_ns) return;
+  if (now < next_look_at_peers_ns_) return;
+  next_look_at_peers_ns_ = now + peers_interval_ns;
+  config_.peers.call(config_.peers.argument);
+}
+
+void Backoff::give_core_away() {
+  sched_yield();
+  if (steps_ % yields_per_progress != 0) return;
+  if (!is_long_) {
+    is_long_ = true;
+    started_ns_ = now_ns();
+  }
+  make_progress();
+  if (steps_ % yields_per_look_at_clock == 0) look_at_peers(now_ns());
+  if (config_.policy != WaitPolicy::futex || config_.doorbell == nullptr) return;
+  const std::uint64_t now = now_ns();
+  if (now - started_ns_ < sleep_after_ns) return;
+  // Announced now, asleep from the next step on: in between the caller looks once more.
+  config_.doorbell->sleepers.fetch_add(1, std::memory_order_acq_rel);
+  is_announced_ = true;
+  token_ = config_.doorbell->rings.load(std::memory_order_acquire);
+  sleep_ns_ = shortest_sleep_ns;
+}
+
+void Backoff::sleep_for_a_ring() {
+  const timespec timeout = {.tv_sec = 0, .tv_nsec = static_cast<long>(sleep_ns_)};
+  futex(&config_.doorbell->rings, FUTEX_WAIT, token_, &timeout);
+  sleep_ns_ = std::min(2 * sleep_ns_, longest_sleep_ns);
+  make_progress();
+  look_at_peers(now_ns());
+  token_ = config_.doorbell->rings.load(std::memory_order_acquire);
+}
+
+std::uint64_t Backoff::waited_ns() const {
+  return now_ns() - started_ns_;
+}
+
+void Backoff::leave() {
+  config_.doorbell->sleepers.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+}  // namespace unisono::shm

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Proves algorithms, and says how far it is.
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "proof/check_algorithm.h"
+#include "tool/arguments.h"
+#include "tool/commands.h"
+
+namespace unisono::entry {
+namespace {
+
+using algorithms::CheckFailure;
+using algorithms::CheckOptions;
+using algorithms::CheckProgress;
+using algorithms::CheckResult;
+using algorithms::Descriptor;
+using nlohmann::ordered_json;
+using std::chrono::steady_clock;
+
+constexpr auto progress_interval = std::chrono::milliseconds(200);
+constexpr int most_ranks = 1024;
+
+std::vector<const Descriptor*> chosen(const Arguments& arguments) {
+  std::vector<const Descriptor*> found;
+  const bool has_operation = arguments.has("operation");
+  for (const Descriptor& descriptor : algorithms::registry()) {
+    if (has_operation && descriptor.operation != arguments.operation("operation")) continue;
+    if (arguments.has("algorithm") && descriptor.name != arguments.text("algorithm")) continue;
+    found.push_back(&descriptor);
+  }
+  if (found.empty()) {
+    throw UsageError("there is no algorithm '" + arguments.text("algorithm", "") + "'" +
+                     (has_operation ? " for " + arguments.text("operation") : std::string()) +
+                     "; unisono list names them");
+  }
+  return found;
+}
+
+void print_line(const ordered_json& line) {
+  std::puts(line.dump().c_str());
+  std::fflush(stdout);
+}
+
+ordered_json to_json(const CheckFailure& failure) {
+  return {{"operation", failure.operation},
+          {"algorithm", failure.algorithm},
+          {"case", failure.where},
+          {"problem", failure.what}};
+}
+
+ordered_json to_json(const CheckProgress& progress) {
+  return {{"progress",
+           {{"done", progress.done},
+            {"total", progress.total},
+            {"cases", progress.cases},
+            {"operation", progress.operation},
+            {"algorithm", progress.algorithm},
+            {"failures", progress.failures}}}};
+}
+
+}  // namespace
+
+int check_algorithms(const std::vector<std::string>& words) {
+  const Arguments arguments(words, {"operation", "algorithm", "ranks", "seed", "effort"}, {"progress"});
+  CheckOptions options;
+  if (arguments.has("ranks")) options.ranks = numbers_from(arguments.text("ranks"), 1, most_ranks, "--ranks");
+  options.seed = static_cast<std::uint32_t>(
+      arguments.number("seed", 0, std::numeric_limits<std::uint32_t>::max(), options.seed));
+  options.effort = arguments.number("effort", 1, std::int64_t{1} << 40, options.effort);
+  auto last = steady_clock::now() - progress_interval;
+  if (arguments.has("progress")) {
+    options.progress = [&last](const CheckProgress& progress) {
+      const auto now = steady_clock::now();
+      if (now - last < progress_interval && progress.done != progress.total) return;
+      last = now;
+      print_line(to_json(progress));
+    };
+  }
+  const CheckResult result = algorithms::check(chosen(arguments), options);
+  ordered_json failures = ordered_json::array();
+  for (const CheckFailure& failure : result.failures) failures.push_back(to_json(failure));
+  print_line({{"algorithms", result.algorithms},
+              {"cases", result.cases},
+              {"failures", failures},
+              {"seconds", result.seconds}});
+  return result.failures.empty() ? 0 : 1;
+}
+
+}  // namespace unisono::entry

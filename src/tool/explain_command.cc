@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which algorithm would serve a call, why, and what else there is (B3): asks the Decider that jobs ask.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+#include "shm/slice/slice.h"
+#include "tool/arguments.h"
+#include "tool/commands.h"
+#include "tool/layouts.h"
+#include "tool/machines.h"
+#include "tuning/decisions/crash_records.h"
+#include "tuning/decisions/prediction.h"
+#include "tuning/decisions/size_class.h"
+#include "tuning/tables/knowledge.h"
+#include "tuning/tables/table_files.h"
+#include "tuning/tables/table_json.h"
+
+namespace unisono::entry {
+namespace {
+
+using tuning::NamedAlgorithm;
+using tuning::Question;
+using tuning::TableJson;
+using tuning::TableRules;
+using tuning::Timed;
+
+constexpr int standard_ranks = 8;
+constexpr const char* standard_machine = "typical";
+
+Question question_from(const Arguments& arguments) {
+  Question question;
+  question.problem.operation = arguments.operation("operation");
+  question.problem.layout = chosen_layout(arguments, standard_ranks, most_described_ranks);
+  question.problem.size = question.problem.layout->size();
+  const bool is_reducing = is_reduction(question.problem.operation);
+  question.problem.is_reproducible = is_reducing && arguments.has("reproducible");
+  question.problem.is_commutative =
+      !is_reducing || (!arguments.has("ordered") && !question.problem.is_reproducible);
+  const std::int64_t bytes = arguments.number("bytes", 0, std::int64_t{1} << 60, 0);
+  question.size_class = tuning::size_class(is_decided_by_bytes(question.problem.operation) ? bytes : 0);
+  question.has_shared_memory = !arguments.has("no-shared-memory");
+  question.has_single_copy = question.has_shared_memory && !arguments.has("no-single-copy");
+  const auto channel_bytes = static_cast<std::size_t>(Options().channel_bytes);
+  question.has_streams = question.has_shared_memory && question.problem.layout->nodes() == 1 &&
+                         shm::SliceShape::stream_bytes_of(question.problem.size, channel_bytes) != 0;
+  question.is_blocking = !arguments.has("non-blocking");
+  question.is_oversubscribed = arguments.has("oversubscribed");
+  question.mpi = arguments.text("mpi", "");
+  return question;
+}
+
+// What a job would read with these options in this environment.
+std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* options,
+                                           std::vector<std::string>* warnings) {
+  if (!arguments.has("no-environment")) *options = read_options(warnings);
+  if (arguments.has("algorithm")) options->algorithm = arguments.text("algorithm");
+  if (arguments.has("site-table")) options->site_table = arguments.text("site-table");
+  if (arguments.has("cache")) options->cache = arguments.text("cache");
+  if (arguments.has("table")) options->table.clear();
+  for (const std::string& file : arguments.all("table")) options->table += file + ":";
+  tuning::StorePlace place;
+  if (arguments.has("mpi") && (arguments.has("cache") || !arguments.has("no-environment"))) {
+    place = tuning::store_place(tuning::cache_directory(options->cache), tuning::machine_name(),
+                                arguments.text("mpi"),
+                                *chosen_layout(arguments, standard_ranks, most_described_ranks));
+  }
+  return tuning::read_table_texts(*options, place, warnings);
+}
+
+// What a job of the program that is asked about would leave out here, since others have died in it: under the
+// MPI that is named, or any.
+tuning::LeftOut left_out_of(const Arguments& arguments, const Options& options) {
+  if (!arguments.has("program") || !options.watches_crashes) return {};
+  std::vector<tuning::Crash> crashes =
+      tuning::read_crashes(tuning::crash_file(tuning::cache_directory(options.cache))).crashes;
+  tuning::CrashPlace place{.program = arguments.text("program"),
+                           .machine = tuning::machine_name(),
+                           .mpi = arguments.text("mpi", ""),
+                           .unisono = UNISONO_VERSION};
+  std::erase_if(crashes, [&](const tuning::Crash& crash) {
+    if (!arguments.has("mpi")) place.mpi = crash.place.mpi;
+    return crash.place != place;
+  });
+  return tuning::left_out_by(crashes);
+}
+
+// One algorithm that could serve the call, or could not.
+struct Candidate {
+  NamedAlgorithm algorithm;
+  std::optional<Timed> timed;
+  std::string from, origin;  // the rule that speaks of it
+  double native_us = 0;      // in that rule: times of different rules do not compare
+  std::string measured_at;   // the size class of its time, where that is another one
+  bool is_near = false;
+  std::string why_illegal;
+  std::optional<double> predicted_us;  // on the machine that is asked about
+};
+
+std::string why_illegal(const NamedAlgorithm& algorithm, const Question& question) {
+  return tuning::why_not_taken({.algorithm = algorithm.algorithm}, question);
+}
+
+bool is_listed(const std::vector<Candidate>& list, const NamedAlgorithm& algorithm) {
+  return std::ranges::any_of(list, [&](const Candidate& c) { return c.algorithm == algorithm; });
+}
+
+// What rules for just these calls know of, else the nearest rule.
+std::vector<Candidate> candidates_of_tables(const TableRules& rules, const Question& question) {
+  std::vector<Candidate> list;
+  for (const TableRules::Match& match : tuning::believed(rules.matches(question), question)) {
+    if (match.is_near && !list.empty()) break;
+    std::vector<Timed> timed{match.rule->chosen};
+    timed.insert(timed.end(), match.rule->others.begin(), match.rule->others.end());
+    for (const Timed& t : timed) {
+      if (is_listed(list, t.algorithm)) continue;
+      list.push_back({.algorithm = t.algorithm,
+                      .timed = t,
+                      .from = tuning::where_from(match, question),
+                      .origin = match.rule->origin,
+                      .native_us = tuning::native_time_us(*match.rule),
+                      .measured_at = tuning::measured_elsewhere(*match.rule, question),
+                      .is_near = match.is_near,
+                      .why_illegal = why_illegal(t.algorithm, question)});
+    }
+  }
+  return list;
+}
+
+// Those of tables, and all others of the operation.
+std::vector<Candidate> candidates_of(const TableRules& rules, const Question& question) {
+  std::vector<Candidate> list = candidates_of_tables(rules, question);
+  std::vector<NamedAlgorithm> all(1);
+  for (const algorithms::Descriptor& d : algorithms::registry()) {
+    if (d.operation == question.problem.operation) all.push_back({&d, {}});
+  }
+  for (const NamedAlgorithm& algorithm : all) {
+    const bool is_there = std::ranges::any_of(
+        list, [&](const Candidate& c) { return c.algorithm.algorithm == algorithm.algorithm; });
+    if (!is_there) list.push_back({.algorithm = algorithm, .why_illegal = why_illegal(algorithm, question)});
+  }
+  // Legal ones first, measured ones by their time.
+  std::ranges::stable_sort(list, [](const Candidate& a, const Candidate& b) {
+    const auto rank = [](const Candidate& c) {
+      const bool has_time = c.timed && c.timed->time_us > 0;
+      return std::tuple(!c.why_illegal.empty(), !has_time, has_time ? c.timed->time_us : 0);
+    };
+    return rank(a) < rank(b);
+  });
+  return list;
+}
+
+// An answer should come at once: of large jobs those that take many steps are not predicted.
+void predict_times(const model::Machine& machine, const Question& question, std::vector<Candidate>* list) {
+  constexpr std::int64_t most_steps = 1'000'000;
+  for (Candidate& candidate : *list) {
+    if (!candidate.why_illegal.empty()) continue;
+    const model::Candidate asked{candidate.algorithm.algorithm, candidate.algorithm.parameters};
+    candidate.predicted_us = tuning::predicted_us(question, asked, machine, most_steps);
+  }
+}
+
+TableJson to_json(const Candidate& candidate) {
+  TableJson json = candidate.timed ? tuning::to_json(*candidate.timed)
+                                   : TableJson{{"algorithm", tuning::to_text(candidate.algorithm)}};
+  json["from"] = candidate.from;
+  json["origin"] = candidate.origin;
+  if (candidate.native_us > 0) json["native_us"] = candidate.native_us;
+  if (!candidate.measured_at.empty()) json["measured_at"] = candidate.measured_at;
+  json["near"] = candidate.is_near;
+  json["illegal"] = candidate.why_illegal;
+  if (candidate.predicted_us) json["predicted_us"] = *candidate.predicted_us;
+  return json;
+}
+
+TableJson to_json(const Question& question) {
+  const Operation operation = question.problem.operation;
+  TableJson json = {{"operation", name(operation)},
+                    {"size_class", tuning::class_label(question.size_class)},
+                    {"bytes_low", tuning::class_low(question.size_class)},
+                    {"bytes_high", question.bytes()},
+                    {"layout", question.problem.layout->text()},
+                    {"shape", question.problem.layout->describe()},
+                    {"form", question.is_blocking ? "blocking" : "non-blocking"},
+                    {"oversubscribed", question.is_oversubscribed},
+                    {"reproducible", question.problem.is_reproducible},
+                    {"region", question.region},
+                    {"mpi", question.mpi}};
+  if (is_reduction(operation)) json["operator"] = question.problem.is_commutative ? "commutative" : "ordered";
+  return json;
+}
+
+}  // namespace
+
+int explain_decision(const std::vector<std::string>& words) {
+  const Arguments arguments(words,
+                            {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table",
+                             "cache", "algorithm", "mpi", "region", "machine", "program"},
+                            {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory",
+                             "no-single-copy", "no-environment", "no-predictions"});
+  Question question = question_from(arguments);
+  const std::string region = arguments.text("region", "");
+  question.region = region;
+  Options options;
+  std::vector<std::string> warnings, said;
+  const std::vector<tuning::TableText> texts = table_texts(arguments, &options, &warnings);
+  const tuning::LeftOut left_out = left_out_of(arguments, options);
+  question.left_out = &left_out;
+  question.may_be_tested = tuning::may_be_tested(options, question.problem.operation, question.is_blocking,
+                                                 arguments.has("reproducible"));
+  const TableRules rules(tuning::tables_from(texts, &said));
+  tuning::Decider decider =
+      tuning::standard_decider(options.algorithm, tuning::tables_from(texts, &warnings), &warnings);
+  const tuning::Choice choice = decider.decide(question);
+  for (std::string& warning : decider.take_warnings()) warnings.push_back(std::move(warning));
+  TableJson considered = TableJson::array(), candidates = TableJson::array(), tables = TableJson::array();
+  for (const tuning::Considered& c : decider.consider(question)) {
+    considered.push_back({{"algorithm", c.choice.text()},
+                          {"source", c.choice.source},
+                          {"reason", c.choice.reason},
+                          {"why_not", c.why_not}});
+  }
+  const model::Machine machine = chosen_machine(arguments.text("machine", standard_machine));
+  std::vector<Candidate> list = candidates_of(rules, question);
+  if (!arguments.has("no-predictions")) predict_times(machine, question, &list);
+  for (const Candidate& candidate : list) candidates.push_back(to_json(candidate));
+  for (const tuning::TableText& text : texts)
+    tables.push_back({{"file", text.file}, {"source", text.source}});
+  const TableJson answer = {
+      {"question", to_json(question)},
+      {"choice", {{"algorithm", choice.text()}, {"source", choice.source}, {"reason", choice.reason}}},
+      {"considered", std::move(considered)},
+      {"candidates", std::move(candidates)},
+      {"machine", machine.name},
+      {"tables", std::move(tables)},
+      {"warnings", warnings}};
+  std::puts(answer.dump(1, ' ', true, TableJson::error_handler_t::replace).c_str());
+  return 0;
+}
+
+}  // namespace unisono::entry

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// slots MPI ADAPTER: opens a real MPI's library as Python does, for itself alone, and the adapter on it, and
+// says which slots are empty or lie outside the adapter.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "preload/adapter_library.h"
+
+#define NAME(name) #name,
+static const char* const names[unisono_slot_count] = {UNISONO_NAMES(NAME)};
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  void* mpi = dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL);
+  void* library = mpi == NULL ? NULL : dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+  UnisonoOpenAdapter* open =
+      library == NULL ? NULL : (UnisonoOpenAdapter*)dlsym(library, UNISONO_OPEN_ADAPTER);
+  if (open == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+  char problem[512];
+  const struct UnisonoAdapter* adapter = open(mpi, problem, sizeof problem);
+  if (adapter == NULL) {
+    fprintf(stderr, "%s\n", problem);
+    return 1;
+  }
+  Dl_info own;
+  dladdr((void*)open, &own);
+  int bad = adapter->slot_count != unisono_slot_count || adapter->set_enabled == NULL ||
+            adapter->is_active == NULL || adapter->set_algorithm == NULL || adapter->decision == NULL ||
+            adapter->decision_on == NULL || adapter->operation_time == NULL;
+  for (int slot = 0; slot < unisono_slot_count; ++slot) {
+    Dl_info info;
+    const UnisonoFunction function = adapter->functions[slot];
+    if (function == NULL || dladdr((void*)function, &info) == 0 || info.dli_fbase != own.dli_fbase) {
+      fprintf(stderr, "slot %s is empty or leads astray\n", names[slot]);
+      bad = 1;
+    }
+  }
+  return bad;
+}

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, Stage, needs_build
-from unisono import files, json_text, sound
-from unisono.errors import UnisonoError
-from unisono.shown import shown, shown_json
+from unisono.common import files, json_text, sound
+from unisono.common.errors import UnisonoError
+from unisono.common.shown import shown, shown_json
 
 REPORT = FIXTURES / "report.json"
 

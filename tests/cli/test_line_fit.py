@@ -7,8 +7,8 @@ import itertools
 
 import numpy as np
 import pytest
-from unisono import line_fit, machine_fit
-from unisono.machine_costs import LINK_KINDS, LINK_SIZES, Costs, Question
+from unisono.machine import fit, line_fit
+from unisono.machine.costs import LINK_KINDS, LINK_SIZES, Costs, Question
 
 KIB = 1 << 10
 SIZES = np.array(LINK_SIZES, dtype=float)
@@ -74,7 +74,7 @@ def measured(whole_us: np.ndarray, seed: int = 0) -> Costs:
 @pytest.mark.parametrize("whole", [20 + 1e-3 * SIZES, eager(SIZES), bucket(SIZES, 64 * KIB)])
 def test_models_of_one_link_agree_where_it_is_idle(whole: np.ndarray):
     """An empty ping-pong, and one of the longest message, by each of the models."""
-    link = machine_fit.link(measured(whole), "net")
+    link = fit.link(measured(whole), "net")
     assert link is not None
     hockney, loggp, plogp = link["hockney"], link["loggp"], link["plogp"]
     for size, us in ((0, whole[0]), (LINK_SIZES[-1], whole[-1])):
@@ -82,6 +82,6 @@ def test_models_of_one_link_agree_where_it_is_idle(whole: np.ndarray):
         times = (
             hockney["alpha_us"]["value"] + size * hockney["beta_us_per_byte"]["value"],
             loggp["L_us"]["value"] + 2 * loggp["o_us"]["value"] + bytes_us,
-            plogp["L_us"]["value"] + machine_fit.at(plogp["g_us"], size),
+            plogp["L_us"]["value"] + fit.at(plogp["g_us"], size),
         )
         assert times == pytest.approx([us] * 3, rel=0.15)

@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT, Stage, needs_build
-from unisono import model_fit
 from unisono.commands.group import cli
 from unisono.commands.predict import best_of_each
+from unisono.machine import model_fit
 
 SCHEMA = ROOT / "python/unisono/schema/machine.schema.json"
 

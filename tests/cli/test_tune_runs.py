@@ -212,8 +212,10 @@ def test_cells_that_asked_something_else_are_left_alone(
     if changed == "settings":
         monkeypatch.setenv("UNISONO_CORES", "1")
     if changed == "--machine":
-        monkeypatch.setattr("unisono.machines.measured_for", lambda _: Path("/nowhere/measured.json"))
-        monkeypatch.setattr("unisono.predictions.predicted_by_size", lambda *_: {8: [], 64: []})
+        monkeypatch.setattr(
+            "unisono.machine.catalogue.measured_for", lambda _: Path("/nowhere/measured.json")
+        )
+        monkeypatch.setattr("unisono.machine.predictions.predicted_by_size", lambda *_: {8: [], 64: []})
         leave(monkeypatch, "--restart", *words)
     words[-1] = "2" if changed == "launcher" else "4"
     done = CliRunner().invoke(cli, ["tune", *other, *words])
@@ -445,7 +447,7 @@ def test_one_rule_for_all_sizes_is_what_is_shown(
         )
     )
     listed = [entry("gatherv", name, name) for name in ("flat", "ring")]
-    monkeypatch.setattr("unisono.tool.algorithms", lambda: listed)
+    monkeypatch.setattr("unisono.common.tool.algorithms", lambda: listed)
     words = ["--operation", "gatherv", "--size", "8,64K", *launcher]
     done = CliRunner().invoke(cli, ["tune", *words], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output

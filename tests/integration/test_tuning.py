@@ -16,7 +16,7 @@ import mpis
 import pytest
 from harness import Cluster, Runner, compile_program
 from mpis import Layout, Mpi
-from unisono.machine import usable_cores
+from unisono.machine.host import usable_cores
 
 pytestmark = pytest.mark.each_library
 

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import click
 
-from unisono import bench, candidates, files, tables, tool
 from unisono.commands.cells import planned
 from unisono.commands.given import require_algorithms, require_sensible
 from unisono.commands.lists import ListOption
-from unisono.errors import UnisonoError
+from unisono.common import files, printing, tool, units
+from unisono.common.errors import UnisonoError
+from unisono.common.operations import OPERATIONS
 from unisono.launch.job import settings_from_environment
+from unisono.measuring import bench, candidates
 
 _DEFAULT_SIZES = "8,1K,64K,1M"
 _NOISE = 0.02  # a cell is behind where even the upper end of its interval is below 1 - this
@@ -24,7 +26,7 @@ _NOISE = 0.02  # a cell is behind where even the upper end of its interval is be
 
 def size_in_bytes(text: str) -> int:
     """`8`, `64K`, `1M`, `4MiB` -> bytes."""
-    count = tables.bytes_from_text(text)
+    count = units.bytes_from_text(text)
     if count is None:
         raise click.BadParameter(f"'{text}' is no size; write 8, 64K or 1M")
     return count
@@ -67,7 +69,7 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     "--operation",
     "operations",
     cls=ListOption,
-    default=",".join(bench.OPERATIONS),
+    default=",".join(OPERATIONS),
     help="Operations, separated by commas.",
 )
 @click.option(
@@ -202,7 +204,7 @@ def command(
       unisono bench --cold --start window --size 64K,1M --plot cold.svg -- mpirun -n 4
     """
     picture_name(plot)
-    names = listed(operations, bench.OPERATIONS)
+    names = listed(operations, OPERATIONS)
     plan = planned(names, [size_in_bytes(text) for text in sizes.split(",")])
     names = list(dict.fromkeys(operation for operation, _ in plan))
     byte_counts = sorted({size for operation, size in plan if operation != "barrier"}) or [0]
@@ -230,29 +232,29 @@ def command(
     if algorithm:
         settings["UNISONO_ALGORITHM"] = algorithm
     words = bench.command_line(launcher, settings, options, mpicc)
-    with tables.progress() as progress:
+    with printing.progress() as progress:
         task = progress.add_task("measuring", total=len(plan))
 
         def advance(cell: bench.Cell) -> None:
-            progress.update(task, advance=1, description=f"{cell.operation} {tables.bytes_text(cell.bytes)}")
+            progress.update(task, advance=1, description=f"{cell.operation} {units.bytes_text(cell.bytes)}")
 
         cells, status = bench.measure(words, advance)
     if as_json:
-        tables.print_json(bench.as_rows(cells))
+        printing.print_json(bench.as_rows(cells))
     elif cells:
         _print_table(cells)
-        tables.echo(_conditions(start, skew, seed, cold, comm))
+        printing.echo(_conditions(start, skew, seed, cold, comm))
     # Files come last: what was measured is printed even where the disk is full.
     if csv_file and cells:
         _write_csv(csv_file, cells)
     if plot and cells:
-        from unisono.plots import native_and_unisono
+        from unisono.reporting.plots import native_and_unisono
 
         native_and_unisono(cells, plot, _conditions(start, skew, seed, cold, comm))
     if status != 0:
-        tables.echo(f"unisono: the benchmark ended with status {status}", err=True)
+        printing.echo(f"unisono: the benchmark ended with status {status}", err=True)
     elif not cells:
-        tables.echo("unisono: the benchmark has measured nothing; does the launcher start ranks?", err=True)
+        printing.echo("unisono: the benchmark has measured nothing; does the launcher start ranks?", err=True)
     click.get_current_context().exit(status if cells or status else 1)
 
 
@@ -281,7 +283,7 @@ def _candidates(tried: str, operations: Sequence[str]) -> list[str]:
 
 def _print_candidates(cells: Sequence[bench.Cell]) -> None:
     right = ("bytes", "time", "over native", "95 % interval", "over Unisono's own")
-    table = tables.table(
+    table = printing.table(
         "Fastest of those tried", "operation", "algorithm", *right, "own choice", right=right
     )
     for c in cells:
@@ -291,33 +293,33 @@ def _print_candidates(cells: Sequence[bench.Cell]) -> None:
             table.add_row(
                 c.operation,
                 candidate.name,
-                tables.size_text(c.operation, c.bytes),
-                tables.seconds_text(candidate.seconds),
+                units.size_text(c.operation, c.bytes),
+                units.seconds_text(candidate.seconds),
                 f"{candidate.speedup:.2f}",
                 f"{candidate.speedup_low:.2f} - {candidate.speedup_high:.2f}",
                 f"{c.unisono_s / candidate.seconds:.2f}",
                 c.algorithm,
             )
-    tables.console().print(table)
+    printing.console().print(table)
 
 
 def _print_table(cells: Sequence[bench.Cell]) -> None:
     right = ("bytes", "native", "Unisono", "speed-up", "95 % interval", "samples")
-    table = tables.table(None, "operation", *right, "results", right=right)
+    table = printing.table(None, "operation", *right, "results", right=right)
     for c in cells:
         style = "green" if c.speedup_low > 1 else "red" if c.speedup_high < 1 - _NOISE else ""
         table.add_row(
             c.operation,
-            tables.size_text(c.operation, c.bytes),
-            tables.seconds_text(c.native_s),
-            tables.seconds_text(c.unisono_s),
+            units.size_text(c.operation, c.bytes),
+            units.seconds_text(c.native_s),
+            units.seconds_text(c.unisono_s),
             f"{c.speedup:.2f}",
             f"{c.speedup_low:.2f} - {c.speedup_high:.2f}",
             str(c.samples),
             "same" if c.is_same else "DIFFERENT",
             style=style,
         )
-    console = tables.console()
+    console = printing.console()
     console.print(table)
     console.print(
         f"{cells[0].ranks} ranks; times are medians of the longest rank, a call; geometric mean of the speed-ups "

@@ -8,8 +8,8 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from unisono import tables, tool
-from unisono.errors import UnisonoError
+from unisono.common import printing, tool, units
+from unisono.common.errors import UnisonoError
 
 
 @click.command()
@@ -30,15 +30,15 @@ def command(program: str | None, forget: bool, as_json: bool) -> None:
     if found.get("problem"):
         raise UnisonoError(found["problem"])
     if as_json:
-        tables.print_json(found)
+        printing.print_json(found)
     elif forget:
-        tables.echo(f"{found['forgotten']} forgotten")
+        printing.echo(f"{found['forgotten']} forgotten")
     else:
         _print(found)
 
 
 def _print(found: dict[str, Any]) -> None:
-    console = tables.console()
+    console = printing.console()
     if found["malformed"]:
         console.print(
             f"{found['malformed']} lines of {escape(found['file'])} are no records.", soft_wrap=True
@@ -46,14 +46,14 @@ def _print(found: dict[str, Any]) -> None:
     if not found["crashes"]:
         console.print("No job is known to have died in an algorithm.")
         return
-    made = tables.table(
+    made = printing.table(
         None, "program", "algorithm", "bytes", "died of", "on", "rank", "MPI", "left out", right=("bytes",)
     )
     for crash in found["crashes"]:
         made.add_row(
             escape(crash["program"]),
             escape(f"{crash['operation']}:{crash['algorithm']}"),
-            tables.bytes_text(crash["bytes_high"]) if crash["bytes_high"] > 0 else "",
+            units.bytes_text(crash["bytes_high"]) if crash["bytes_high"] > 0 else "",
             f"{crash['signal']} {crash['date']}",
             escape(crash["host"]),
             f"{crash['rank']} of {crash['ranks']}",

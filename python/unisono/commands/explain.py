@@ -9,10 +9,13 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from unisono import decision_table, explanation, files, machines, recorded, report, tables
 from unisono.commands.given import require_algorithms
 from unisono.commands.listing import algorithms_of
-from unisono.errors import UnisonoError, UsageError
+from unisono.common import files, printing, units
+from unisono.common.errors import UnisonoError, UsageError
+from unisono.machine import catalogue
+from unisono.reporting import explanation, recorded, report
+from unisono.tables import decision_table
 
 _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
 
@@ -77,12 +80,12 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
             decision_table.require(given["names"], UsageError)  # a job would do without a table that is none
         found = explanation.ask(_question(operation, 8 if size is None else size, given))
         if as_json:
-            tables.print_json(found.as_json())
+            printing.print_json(found.as_json())
         else:
-            console = tables.console()
+            console = printing.console()
             explanation.render(found, console)
-            resolved = machines.resolve(given["machine"]) if given["machine"] else ""
-            measured = machines.choices_text(Path(resolved) if resolved else None)
+            resolved = catalogue.resolve(given["machine"]) if given["machine"] else ""
+            measured = catalogue.choices_text(Path(resolved) if resolved else None)
             if measured:
                 console.print(escape(f"As measured on this machine, {measured}."), soft_wrap=True)
         return
@@ -106,7 +109,7 @@ def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]
     algorithms_of(words[0])  # refuses what is no operation
     if len(words) == 1:
         return words[0], None
-    size = tables.bytes_from_text(words[1])
+    size = units.bytes_from_text(words[1])
     if size is None:
         raise UsageError(f"'{words[1]}' is no size; write 4096, 64K or 1MiB")
     return words[0], size
@@ -116,7 +119,7 @@ def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
     words = ["--operation", operation, "--bytes", str(size)]
     for name in ("layout", "algorithm", "mpi", "topology", "region", "program"):
         words += [f"--{name}", given[name]] if given[name] else []
-    words += ["--machine", machines.resolve(given["machine"])] if given["machine"] else []
+    words += ["--machine", catalogue.resolve(given["machine"])] if given["machine"] else []
     for name in given["names"]:
         words += ["--table", name]
     for name in ("oversubscribed", "ordered", "reproducible", "non_blocking"):
@@ -144,9 +147,9 @@ def _explain_table(
         and (region is None or rule.get("region", region) == region)
     ]
     if as_json:
-        tables.print_json([{"number": number, **rule} for number, rule in table.rules])
+        printing.print_json([{"number": number, **rule} for number, rule in table.rules])
     else:
-        decision_table.explain(table, tables.console())
+        decision_table.explain(table, printing.console())
 
 
 def _explain_report(
@@ -159,18 +162,18 @@ def _explain_report(
                 "--region of a report wants an operation: unisono explain FILE OPERATION --region NAME"
             )
         if as_json:
-            tables.print_json(report.whole(lambda: loaded["classes"]))
+            printing.print_json(report.whole(lambda: loaded["classes"]))
         else:
-            report.render(loaded, tables.console())
-            tables.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
+            report.render(loaded, printing.console())
+            printing.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
         return
     found = report.whole(lambda: explanation.of_report(loaded, operation, size, region))
     if not found:
         raise UnisonoError(_nothing_text(file, loaded, operation, size, region))
     if as_json:
-        tables.print_json([entry.as_json() for entry in found])
+        printing.print_json([entry.as_json() for entry in found])
         return
-    console = tables.console()
+    console = printing.console()
     for entry in found:
         report.whole(lambda entry=entry: explanation.render(entry, console))
 
@@ -178,7 +181,7 @@ def _explain_report(
 def _nothing_text(
     file: Path, loaded: dict[str, Any], operation: str, size: int | None, region: str | None
 ) -> str:
-    calls = f"{file} has no calls of {operation}" + ("" if size is None else f" of {tables.bytes_text(size)}")
+    calls = f"{file} has no calls of {operation}" + ("" if size is None else f" of {units.bytes_text(size)}")
     if region is None:
         return calls
     names = ", ".join(recorded.regions(loaded, operation, size)) or "none"

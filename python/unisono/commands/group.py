@@ -10,8 +10,8 @@ from typing import IO, Any
 import click
 
 from unisono import __version__
-from unisono.errors import INTERRUPTED, UnisonoError
-from unisono.shown import shown
+from unisono.common.errors import INTERRUPTED, UnisonoError
+from unisono.common.shown import shown
 
 # name: (module, one line for the list of commands)
 COMMANDS = {

@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 from rich.markup import escape
 
-from unisono import tables, tool
+from unisono.common import printing, tool
 
 
 @click.command()
@@ -19,9 +19,9 @@ def command(as_json: bool) -> None:
     """
     options = tool.options()
     if as_json:
-        tables.print_json(options)
+        printing.print_json(options)
         return
-    made = tables.table(None, "unisono run", "environment", "configuration", "default", "meaning")
+    made = printing.table(None, "unisono run", "environment", "configuration", "default", "meaning")
     for option in options:
         made.add_row(
             option["cli"] or "",
@@ -30,7 +30,7 @@ def command(as_json: bool) -> None:
             escape(default_text(option["default"])),
             escape(option["help"]),
         )
-    tables.console().print(made)
+    printing.console().print(made)
 
 
 def default_text(value: object) -> str:

@@ -13,10 +13,12 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from unisono import candidates, files, json_text, machines, model_fit, tables, tool
 from unisono.commands.bench import size_in_bytes
 from unisono.commands.lists import ListOption
-from unisono.errors import UsageError
+from unisono.common import files, json_text, printing, tool, units
+from unisono.common.errors import UsageError
+from unisono.machine import catalogue, model_fit
+from unisono.measuring import candidates
 
 _MODELS = ("hockney", "logp", "loggp", "plogp")
 _SHOWN = 15  # rows, without --all
@@ -113,9 +115,9 @@ def command(
     Every algorithm's own program runs in virtual time on the described machine (docs/models.md). The MPI's own collective, `native`, is
     taken to be the best of the textbooks' algorithms over messages.
     """
-    known_machine = machines.resolve(machine)
+    known_machine = catalogue.resolve(machine)
     if show_machine:
-        tables.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
+        printing.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
         return
     if operation is None and measured is None:
         raise UsageError("say which operation: unisono predict allreduce --layout 4x8")
@@ -135,7 +137,7 @@ def command(
         fits = _fits(question, measured, operation)
         _print_fit(fits, as_json)
         if plot is not None:
-            from unisono.plots import prediction_errors
+            from unisono.reporting.plots import prediction_errors
 
             prediction_errors(fits, plot, f"{measured.name} on {machine}")
         return
@@ -146,16 +148,16 @@ def command(
         most_s = 0 if algorithms else _STANDARD_S
     answers, is_interrupted = _ask_all([*question, "--operation", str(operation)], byte_counts, most_s)
     if plot is not None and answers:
-        from unisono.plots import predicted_times
+        from unisono.reporting.plots import predicted_times
 
         predicted_times(answers, plot)
     if as_json:
-        tables.print_json(answers)
+        printing.print_json(answers)
     else:
         for answer in answers:
             _print(answer, as_all)
     if is_interrupted:
-        tables.echo(
+        printing.echo(
             f"unisono: interrupted after {len(answers)} of {len(byte_counts)} sizes; --time shortens it",
             err=True,
         )
@@ -182,10 +184,10 @@ def _ask_all(
 def _ask(question: Sequence[str], byte_count: int) -> dict[str, Any]:
     """One size's predictions; shows on a terminal how far they are."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = tables.console(sys.stderr)
+    console = printing.console(sys.stderr)
     answer: dict[str, Any] = {}
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(f"predicting {tables.bytes_text(byte_count)}", total=1.0)
+        task = progress.add_task(f"predicting {units.bytes_text(byte_count)}", total=1.0)
         for line in tool.ask_lines(*question, "--bytes", str(byte_count), "--progress"):
             if "progress" in line:
                 progress.update(task, completed=line["progress"])
@@ -230,10 +232,12 @@ def _print_fit(fits: Sequence[model_fit.Fit], as_json: bool) -> None:
             name: {**asdict(model_fit.errors(some)), "regret": model_fit.regret(some)}
             for name, some in groups
         }
-        tables.print_json({"errors": summary, "fits": [{**asdict(fit), "error": fit.error} for fit in fits]})
+        printing.print_json(
+            {"errors": summary, "fits": [{**asdict(fit), "error": fit.error} for fit in fits]}
+        )
         return
     right = ("times", "median", "size: quartiles", "worst tenth", "within 20 %", "within factor 2", "regret")
-    table = tables.table(
+    table = printing.table(
         "Errors of predictions: predicted over measured, less 1", "operation", *right, right=right
     )
     for name, some in groups:
@@ -249,8 +253,8 @@ def _print_fit(fits: Sequence[model_fit.Fit], as_json: bool) -> None:
             f"{e.within_factor_2:.0%}",
             f"{model_fit.regret(some):.2f}",
         )
-    tables.console().print(table)
-    tables.echo(
+    printing.console().print(table)
+    printing.echo(
         "regret: what was measured of the algorithm predicted fastest, over the fastest measured; 1 is none"
     )
 
@@ -266,12 +270,12 @@ def best_of_each(predictions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _print(answer: dict[str, Any], as_all: bool) -> None:
     predictions = answer["predictions"] if as_all else best_of_each(answer["predictions"])
     done = [one for one in predictions if one["us"] is not None]
-    of_bytes = "" if answer["operation"] == "barrier" else f" of {tables.bytes_text(answer['bytes'])}"
+    of_bytes = "" if answer["operation"] == "barrier" else f" of {units.bytes_text(answer['bytes'])}"
     title = (
-        f"{answer['operation']}{of_bytes} on {tables.count_text(answer['ranks'])} ranks, {answer['nodes']} "
+        f"{answer['operation']}{of_bytes} on {units.count_text(answer['ranks'])} ranks, {answer['nodes']} "
         f"node{'' if answer['nodes'] == 1 else 's'}; machine {answer['machine']}, {answer['model']}"
     )
-    table = tables.table(
+    table = printing.table(
         title, "algorithm", "predicted", "of the best", "remark", right=("predicted", "of the best")
     )
     for one in done if as_all else done[:_SHOWN]:
@@ -279,11 +283,11 @@ def _print(answer: dict[str, Any], as_all: bool) -> None:
         remarks += [f"not run: {', '.join(one['not_run'])}"] if "not_run" in one else []
         remarks += ["one node run for all"] if one["is_for_all_nodes"] else []
         ratio = f"{one['us'] / done[0]['us']:.2f}" if done[0]["us"] > 0 else ""
-        table.add_row(one["text"], tables.seconds_text(one["us"] * 1e-6), ratio, ", ".join(remarks))
+        table.add_row(one["text"], units.seconds_text(one["us"] * 1e-6), ratio, ", ".join(remarks))
     for one in predictions if as_all else []:
         if one["us"] is None:
             table.add_row(one["text"], "", "", one["problem"])
-    console = tables.console()
+    console = printing.console()
     console.print(table)
     if answer.get("machine_filled"):
         console.print(

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from unisono import report, tables
-from unisono.errors import UsageError
+from unisono.common import printing
+from unisono.common.errors import UsageError
+from unisono.reporting import report
 
 
 @click.command()
@@ -53,9 +54,9 @@ def command(
             raise UsageError("several files make a page: add --html PAGE")
         loaded = report.load(names[0])
         if as_json:
-            tables.print_json(loaded)
+            printing.print_json(loaded)
         else:
-            report.render(loaded, tables.console())
+            report.render(loaded, printing.console())
         return
     if as_json:
         raise UsageError("--json prints a report, --html writes a page: leave one of them out")
@@ -66,4 +67,4 @@ def command(
     build.write(
         page, [sources.load(file, cells_layout) for file in names], machine or build.STANDARD_MACHINE, layouts
     )
-    tables.echo(f"page: {page}")
+    printing.echo(f"page: {page}")

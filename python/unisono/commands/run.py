@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
-from unisono import places, tool
 from unisono.commands import given
-from unisono.errors import UnisonoError, UsageError
+from unisono.common import places, tool
+from unisono.common.errors import UnisonoError, UsageError
 from unisono.launch import job, process
 from unisono.launch.job import CONFIG, REPORT
 
@@ -136,9 +136,11 @@ def _require_sensible(ctx: click.Context) -> None:
 
 
 def _machine_file(name: str) -> str:
-    from unisono import machines  # here, since it takes long to import, and few runs name a machine
+    from unisono.machine import (
+        catalogue,
+    )  # here, since it takes long to import, and few runs name a machine
 
-    return machines.resolve(name)
+    return catalogue.resolve(name)
 
 
 @click.command(
@@ -193,14 +195,14 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
             _write_page(report, Path(wanted))
         ctx.exit(status)
     if wanted and wanted != "-" and not wanted.endswith(".html"):
-        from unisono import files  # here, since most runs do without
+        from unisono.common import files  # here, since most runs do without
 
         files.require_own(Path(wanted), "unisono-report")
     command_line = job.prepare(words, settings, verbose)
     if dry_run:
-        from unisono import tables  # here, since most runs do without
+        from unisono.common import printing  # here, since most runs do without
 
-        tables.echo(shlex.join(command_line))
+        printing.echo(shlex.join(command_line))
     else:
         process.replace(command_line)
 
@@ -214,9 +216,9 @@ def _written(file: Path) -> Path | None:
     for place in (file, Path.cwd() / file.name, Path.home() / file.name):
         if place.is_file():
             return place
-    from unisono import tables
+    from unisono.common import printing
 
-    tables.echo(
+    printing.echo(
         "unisono: no report was written here. Either no program came to its MPI_Finalize, or rank 0 ran on another host: "
         "if that could write one it has said above where it is. Use --report with a file that all hosts see.",
         err=True,
@@ -225,7 +227,8 @@ def _written(file: Path) -> Path | None:
 
 
 def _show_report(file: Path) -> None:
-    from unisono import report, tables
+    from unisono.common import printing
+    from unisono.reporting import report
 
     written = _written(file)
     if written is None:
@@ -235,14 +238,14 @@ def _show_report(file: Path) -> None:
         written.unlink()
         if isinstance(content.get("options"), dict):
             content["options"]["report"] = "-"  # as it was asked for
-        report.render(content, tables.console(sys.stderr))
+        report.render(content, printing.console(sys.stderr))
     except UnisonoError as error:
         error.show()
 
 
 def _write_page(file: Path, page: Path) -> None:
-    from unisono import report
     from unisono.page import build, sources
+    from unisono.reporting import report
 
     written = _written(file)
     if written is None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from unisono import files, tables, tool
 from unisono.commands.listing import algorithms_of
-from unisono.errors import UsageError
+from unisono.common import files, printing, tool, units
+from unisono.common.errors import UsageError
 
 _FORMATS = {".svg": "svg", ".txt": "text", ".json": "json"}
 
@@ -19,7 +19,7 @@ def _in_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     """A number of bytes: 4096, 8K, 64KiB, 1M."""
     if value is None:
         return None
-    count = tables.bytes_from_text(value)
+    count = units.bytes_from_text(value)
     if count is None:
         raise click.BadParameter(f"{value!r} is no number of bytes (4096, 8K, 1M).", ctx, param)
     return count
@@ -125,9 +125,9 @@ def command(
     if output is not None:
         files.write_whole(output, tool.ask_text(*question, "--format", _FORMATS[output.suffix]))
     if as_json:
-        tables.echo(tool.ask_text(*question, "--format", "json"), nl=False)
+        printing.echo(tool.ask_text(*question, "--format", "json"), nl=False)
     elif output is None:
-        tables.echo(tool.ask_text(*question, "--format", "text"), nl=False)
+        printing.echo(tool.ask_text(*question, "--format", "text"), nl=False)
 
 
 def ranks_in(layout: str) -> int:

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from unisono import decision_table, files, tables
 from unisono.commands.listing import algorithms_of
-from unisono.errors import UsageError
+from unisono.common import files, printing
+from unisono.common.errors import UsageError
+from unisono.tables import decision_table
 
 
 @click.group()
@@ -37,7 +38,7 @@ def check(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """
     loaded = decision_table.load(names)
     if as_json:
-        tables.print_json(
+        printing.print_json(
             [
                 {
                     "file": table.file,
@@ -51,12 +52,12 @@ def check(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     else:
         for table in loaded:
             if table.problem:
-                tables.echo(table.problem)
+                printing.echo(table.problem)
                 continue
             for line in decision_table.disabled_lines(table):
-                tables.echo(line)
+                printing.echo(line)
             count = len(table.rules)
-            tables.echo(f"{table.file}: {count} of {count + len(table.disabled)} rules can be followed")
+            printing.echo(f"{table.file}: {count} of {count + len(table.disabled)} rules can be followed")
     ctx.exit(0 if all(table.is_clean for table in loaded) else 1)
 
 
@@ -74,9 +75,9 @@ def show(names: tuple[str, ...], operation: str | None, as_json: bool) -> None:
     if as_json:
         for table in loaded:
             table.rules = [(n, rule) for n, rule in table.rules if operation in (None, rule["operation"])]
-        tables.print_json(decision_table.merged(loaded, _command_line("show", names)))
+        printing.print_json(decision_table.merged(loaded, _command_line("show", names)))
         return
-    console = tables.console()
+    console = printing.console()
     for table in loaded:
         decision_table.render(table, operation, console)
 
@@ -94,11 +95,11 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
     one, other = decision_table.require((first, second), UsageError)
     found = list(decision_table.differences(one, other))
     if as_json:
-        tables.print_json([{"calls": d.calls, "first": d.first, "second": d.second} for d in found])
+        printing.print_json([{"calls": d.calls, "first": d.first, "second": d.second} for d in found])
     elif not found:
-        tables.echo("They decide alike.")
+        printing.echo("They decide alike.")
     else:
-        made = tables.table(
+        made = printing.table(
             None,
             "operation",
             "size",
@@ -120,7 +121,7 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
                 escape(decision_table.where_text(calls)),
                 *sides,
             )
-        tables.console().print(made)
+        printing.console().print(made)
     ctx.exit(1 if found else 0)
 
 
@@ -137,7 +138,7 @@ def merge(names: tuple[str, ...], output: Path | None) -> None:
     loaded = decision_table.require(names)
     for table in loaded:
         for line in decision_table.disabled_lines(table):
-            tables.echo(f"unisono: {line}", err=True)
+            printing.echo(f"unisono: {line}", err=True)
     text = decision_table.as_text(decision_table.merged(loaded, _command_line("merge", names)))
     if output is None:
         sys.stdout.write(text)

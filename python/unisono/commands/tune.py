@@ -13,8 +13,6 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from unisono import bench, decision_table, files, machine_measuring, machines, tables, tool, tuning
-from unisono.budget import Budget
 from unisono.commands import tune_machine
 from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
 from unisono.commands.cells import planned
@@ -23,9 +21,15 @@ from unisono.commands.lists import ListOption
 from unisono.commands.tune_all import Tuning
 from unisono.commands.tune_proof import Proof
 from unisono.commands.tune_run import NO_MACHINE, WORLD, Asked
-from unisono.errors import INTERRUPTED, UsageError
+from unisono.common import files, printing, tool
+from unisono.common.budget import Budget
+from unisono.common.errors import INTERRUPTED, UsageError
+from unisono.common.operations import OPERATIONS, WITHOUT_SIZE
 from unisono.launch.job import settings_from_environment
+from unisono.machine import catalogue, measuring
+from unisono.measuring import bench
 from unisono.page import build
+from unisono.tables import decision_table
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
 _MOST_BUDGET_S = 30 * 24 * 3600.0
@@ -87,7 +91,7 @@ def _communicators(context: click.Context, parameter: click.Parameter, value: st
     "--operation",
     "operations",
     cls=ListOption,
-    default=",".join(bench.OPERATIONS),
+    default=",".join(OPERATIONS),
     help="Operations, separated by commas.",
 )
 @click.option(
@@ -204,16 +208,14 @@ def command(
     written_by = shlex.join(["unisono", "tune", *given_words(context), "--", *launcher])
     target = output or (Path("unisono-table.json") if only is None else None)
     if target is not None:
-        files.require_own(target, decision_table.SCHEMA if only is None else machines.SCHEMA)
+        files.require_own(target, decision_table.SCHEMA if only is None else catalogue.SCHEMA)
     if only is not None:
         if name is not None:
-            machines.require_name(name)
+            catalogue.require_name(name)
         files.require_outputs({"--output": output, "--plot": plot})
         with _interruptible(lambda: "interrupted: of a machine that is half measured nothing is kept"):
             tune_machine.command(
-                bench.command_line(
-                    launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
-                ),
+                bench.command_line(launcher, settings | measuring.SETTINGS, measuring.PROGRAM_OPTIONS, mpicc),
                 written_by,
                 time,
                 machine or "typical",
@@ -233,10 +235,10 @@ def command(
     files.require_outputs({"--output": target, "--report": page})
     if machine not in (None, NO_MACHINE):
         tool.ask(
-            "machine", "--machine", machines.resolve(machine)
+            "machine", "--machine", catalogue.resolve(machine)
         )  # refuses what is none, before a job is started
-    plan = planned(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
-    if prove and all(operation in tuning.WITHOUT_SIZE for operation, _ in plan):
+    plan = planned(listed(operations, OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
+    if prove and all(operation in WITHOUT_SIZE for operation, _ in plan):
         raise click.UsageError(
             "--prove: of these operations no decision goes by size; all algorithms are measured at all sizes anyway"
         )
@@ -275,7 +277,7 @@ def _interruptible(said: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        tables.echo(f"unisono: {said()}", err=True)
+        printing.echo(f"unisono: {said()}", err=True)
         raise SystemExit(INTERRUPTED) from None
 
 

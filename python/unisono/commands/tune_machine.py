@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unisono import machine_costs, machine_fit, machine_measuring, machines, tables, tool
-from unisono.budget import Budget
-from unisono.errors import UnisonoError
-from unisono.measuring import Measurer, Place
+from unisono.common import printing, tool, units
+from unisono.common.budget import Budget
+from unisono.common.errors import UnisonoError
+from unisono.machine import catalogue, costs, fit, measuring
+from unisono.measuring.measurer import Measurer, Place
 
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
 COLLECTIVE_SIZES = (8, 4 << 10, 256 << 10)
@@ -33,17 +34,17 @@ def command(
     as_json: bool,
 ) -> None:
     """Measure with the job that `words` starts, write the machine's file, and say what it holds. `command_line` is what was asked."""
-    base_machine = machine_measuring.read_base(base)
+    base_machine = measuring.read_base(base)
     start = time.monotonic()
-    with Measurer(words, budget=budget) as job, tables.progress() as progress:
+    with Measurer(words, budget=budget) as job, printing.progress() as progress:
         place = job.place
-        questions = machine_measuring.questions_for(place)
+        questions = measuring.questions_for(place)
         if not questions:
             raise UnisonoError("one rank has nobody to talk to; measure with two at least: mpirun -n 2")
         task = progress.add_task("measuring", total=len(questions))
 
-        def show(question: machine_costs.Question) -> None:
-            size = tables.bytes_text(question.bytes)
+        def show(question: costs.Question) -> None:
+            size = units.bytes_text(question.bytes)
             done = questions.index(question) + 1
             progress.update(task, completed=done, description=f"{question.group}: {question.what} {size}")
 
@@ -52,23 +53,23 @@ def command(
             "host": socket.gethostname(),
             "command": command_line,
         }
-        document = machine_measuring.describe(job, base_machine, share * budget.left_s, facts, show)
+        document = measuring.describe(job, base_machine, share * budget.left_s, facts, show)
         collectives = _collectives(job, place, budget)
-    document["name"] = name or machines.own_name()
+    document["name"] = name or catalogue.own_name()
     document["measured"]["seconds"] = round(time.monotonic() - start)
     document["findings"]["collectives"] = collectives
-    written = machines.write(document, output)
+    written = catalogue.write(document, output)
     tool.ask("machine", "--machine", str(written))  # it is what the tool reads
     if as_json:
-        tables.print_json(document)
+        printing.print_json(document)
     else:
         _say(document, place)
-    tables.echo(
+    printing.echo(
         f"machine: {written}   (use it: unisono predict ... --machine {_short(document, output)})",
         err=as_json,
     )
     if plot is not None:
-        from unisono.plots import machine_curves
+        from unisono.reporting.plots import machine_curves
 
         machine_curves(document, plot)
 
@@ -94,7 +95,7 @@ def _collectives(job: Measurer, place: Place, budget: Budget) -> list[dict[str, 
         )
         for candidate in cell.candidates:
             if candidate.seconds is not None:
-                us = machine_fit.rounded(candidate.seconds * machine_fit.US)
+                us = fit.rounded(candidate.seconds * fit.US)
                 found.append({"operation": name, "bytes": size, "algorithm": candidate.name, "us": us})
     return found
 
@@ -105,21 +106,21 @@ def _collectives(job: Measurer, place: Place, budget: Budget) -> list[dict[str, 
 def _text(of: Any, scale: float = 1e-6) -> str:
     """A value with its interval."""
     if not isinstance(of, dict):
-        return tables.seconds_text(float(of) * scale)
+        return units.seconds_text(float(of) * scale)
     if "low" not in of:
-        return tables.seconds_text(of["value"] * scale)
-    low, high = (tables.seconds_text(of[key] * scale) for key in ("low", "high"))
-    return f"{tables.seconds_text(of['value'] * scale)}  ({low} - {high})"
+        return units.seconds_text(of["value"] * scale)
+    low, high = (units.seconds_text(of[key] * scale) for key in ("low", "high"))
+    return f"{units.seconds_text(of['value'] * scale)}  ({low} - {high})"
 
 
 def _rate(of: Mapping[str, Any]) -> str:
     """Of microseconds per byte."""
-    value = machine_fit.number(of)
+    value = fit.number(of)
     return f"{1e-3 / value:.3g} GB/s" if value > 0 else "no limit seen"
 
 
 def _say(document: Mapping[str, Any], place: Place) -> None:
-    console = tables.console()
+    console = printing.console()
     measured, findings = document["measured"], document["findings"]
     not_measured = measured["not_measured"]
     levels = [
@@ -127,7 +128,9 @@ def _say(document: Mapping[str, Any], place: Place) -> None:
         for key, title in (("node", "messages inside a node"), ("network", "messages between nodes"))
         if key not in not_measured
     ]
-    made = tables.table(f"{document['name']}: {document['note']}", "of", "parameter", "value (95 % interval)")
+    made = printing.table(
+        f"{document['name']}: {document['note']}", "of", "parameter", "value (95 % interval)"
+    )
     if document["nodes_on_cores"] > 1:
         shared_by = f"shared by {document['nodes_on_cores']} nodes, whose ranks take turns on them"
         made.add_row("cores", "of the machine", f"{document['cores_per_node']}, {shared_by}")
@@ -186,7 +189,7 @@ def _link_rows(of: Mapping[str, Any]) -> list[tuple[str, str]]:
     for key, name in (("os_us", "os"), ("or_us", "or"), ("g_us", "g"), ("whole_us", "half a round trip")):
         for size in (0, 64 << 10):
             if size in plogp[key]["bytes"]:
-                rows.append((f"P-LogP: {name}({tables.bytes_text(size)})", _text(_point(plogp[key], size))))
+                rows.append((f"P-LogP: {name}({units.bytes_text(size)})", _text(_point(plogp[key], size))))
     return rows
 
 
@@ -223,9 +226,9 @@ def _finding_rows(document: Mapping[str, Any], findings: Mapping[str, Any]) -> l
         best = min(findings["waits_us"], key=lambda wait: findings["waits_us"][wait]["value"])
         rows.append(("findings", "best way to wait", best))
     for piece in _optima(findings["buffers"]):
-        size = tables.bytes_text(piece["piece_bytes"])
+        size = units.bytes_text(piece["piece_bytes"])
         rate = piece["piece_bytes"] / piece["us"]["value"] / 1e3
-        total = tables.bytes_text(piece["piece_bytes"] * piece["buffers"])
+        total = units.bytes_text(piece["piece_bytes"] * piece["buffers"])
         rows.append(
             (
                 "findings",
@@ -235,17 +238,17 @@ def _finding_rows(document: Mapping[str, Any], findings: Mapping[str, Any]) -> l
         )
     for level, title in (("node", "inside a node"), ("network", "between nodes")):
         if f"{level}_switch_point_bytes" in findings:
-            point = tables.bytes_text(findings[f"{level}_switch_point_bytes"])
-            segments = " - ".join(tables.bytes_text(s) for s in findings[f"{level}_segment_bytes"])
+            point = units.bytes_text(findings[f"{level}_switch_point_bytes"])
+            segments = " - ".join(units.bytes_text(s) for s in findings[f"{level}_segment_bytes"])
             rows.append(("findings", f"{title}: bandwidth counts from", point))
             rows.append(("findings", f"{title}: segments to test", segments))
     for pair in findings.get("overlap", ()):
-        overlap = " - ".join(tables.bytes_text(s) for s in pair["overlap"])
-        rows.append(("findings", f"overlap of segments of {tables.bytes_text(pair['segment'])}", overlap))
+        overlap = " - ".join(units.bytes_text(s) for s in pair["overlap"])
+        rows.append(("findings", f"overlap of segments of {units.bytes_text(pair['segment'])}", overlap))
     if "overlap" in findings:
         penalty = document["overlap_penalty_us"]
         rows += [
-            ("overlap", f"penalty of {tables.bytes_text(size)}", _text(_point(penalty, size)))
+            ("overlap", f"penalty of {units.bytes_text(size)}", _text(_point(penalty, size)))
             for size in penalty["bytes"]
         ]
     return rows
@@ -253,7 +256,7 @@ def _finding_rows(document: Mapping[str, Any], findings: Mapping[str, Any]) -> l
 
 def _optima(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Small pieces that stay in the caches and large ones that pass them: the best below and above the total's middle."""
-    middle = math.sqrt(machine_costs.LEAST_TOTAL * machine_costs.MOST_TOTAL)
+    middle = math.sqrt(costs.LEAST_TOTAL * costs.MOST_TOTAL)
     total = lambda one: one["piece_bytes"] * one["buffers"]  # noqa: E731
     parts = {
         "small total": [one for one in found if total(one) <= middle],
@@ -265,8 +268,8 @@ def _optima(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _operations(findings: Mapping[str, Any]) -> Any:
     sizes = sorted({size for points in findings["operations"].values() for size in points["bytes"]} - {0})
     shown = [size for size in sizes if size in (8, 4 << 10, 64 << 10, 512 << 10, 1 << 20)]
-    headings = [tables.bytes_text(size) for size in shown]
-    made = tables.table(
+    headings = [units.bytes_text(size) for size in shown]
+    made = printing.table(
         "The seven operations on shared memory",
         "operation",
         "by itself",
@@ -280,12 +283,12 @@ def _operations(findings: Mapping[str, Any]) -> Any:
 
 
 def _short_text(points: Mapping[str, Any], size: int) -> str:
-    return tables.seconds_text(_point(points, size)["value"] * 1e-6)
+    return units.seconds_text(_point(points, size)["value"] * 1e-6)
 
 
 def _collective_table(found: Sequence[Mapping[str, Any]]) -> Any:
     headings = [name for name in _BY_SHARED_MEMORY if any(one["algorithm"] == name for one in found)]
-    made = tables.table(
+    made = printing.table(
         "Collectives by shared memory", "operation", "bytes", *headings, right=("bytes", *headings)
     )
     for operation, size in dict.fromkeys((one["operation"], one["bytes"]) for one in found):
@@ -294,6 +297,6 @@ def _collective_table(found: Sequence[Mapping[str, Any]]) -> Any:
             for one in found
             if (one["operation"], one["bytes"]) == (operation, size)
         }
-        cells = [tables.seconds_text(times[name] * 1e-6) if name in times else "" for name in headings]
-        made.add_row(operation, tables.size_text(operation, size), *cells)
+        cells = [units.seconds_text(times[name] * 1e-6) if name in times else "" for name in headings]
+        made.add_row(operation, units.size_text(operation, size), *cells)
     return made

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unisono import bench, decision_table, files, report
-from unisono.errors import UnisonoError
+from unisono.common import files
+from unisono.common.errors import UnisonoError
+from unisono.measuring import bench
+from unisono.reporting import report
+from unisono.tables import decision_table
 
 _WHAT_FILES = "a run's report (`unisono run --report`), a table (`unisono tune`) or measured cells (`unisono bench --json`)"
 

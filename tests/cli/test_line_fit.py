@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from unisono.machine import fit, line_fit
+from unisono.machine import fit, line_fit, values
 from unisono.machine.costs import LINK_KINDS, LINK_SIZES, Costs, Question
 
 KIB = 1 << 10
@@ -82,6 +82,6 @@ def test_models_of_one_link_agree_where_it_is_idle(whole: np.ndarray):
         times = (
             hockney["alpha_us"]["value"] + size * hockney["beta_us_per_byte"]["value"],
             loggp["L_us"]["value"] + 2 * loggp["o_us"]["value"] + bytes_us,
-            plogp["L_us"]["value"] + fit.at(plogp["g_us"], size),
+            plogp["L_us"]["value"] + values.at(plogp["g_us"], size),
         )
         assert times == pytest.approx([us] * 3, rel=0.15)

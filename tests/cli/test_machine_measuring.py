@@ -19,7 +19,7 @@ from test_bench import scripted_mpi
 from unisono.commands.group import cli
 from unisono.commands.tune_run import _machine_of
 from unisono.common import places
-from unisono.machine import catalogue, fit
+from unisono.machine import catalogue, document, findings, fit, values
 from unisono.machine.costs import CALLS, FUSED_CALL, MESSAGE_CALLS, Costs, Question, jump, measure, plan
 from unisono.machine.host import processor_name
 from unisono.measuring.measurer import Place
@@ -124,17 +124,17 @@ def test_parameters_of_messages() -> None:
     assert close(loggp["o_us"], (0.5 + 0.25) / 2) and close(loggp["L_us"], ALPHA - 0.75)
     assert close(loggp["g_us"], 1.0) and close(loggp["G_us_per_byte"], BETA)
     assert close(link["plogp"]["L_us"], ALPHA - 1.0)
-    assert fit.at(link["plogp"]["whole_us"], 3000) == pytest.approx(ALPHA + 3000 * BETA, rel=1e-3)
-    assert fit.switch_point(link) == pytest.approx(ALPHA / BETA, rel=0.02)
+    assert values.at(link["plogp"]["whole_us"], 3000) == pytest.approx(ALPHA + 3000 * BETA, rel=1e-3)
+    assert findings.switch_point(link) == pytest.approx(ALPHA / BETA, rel=0.02)
     # 1 us + m ns costs at most twice m ns from 1000 bytes on, and at most 1.1 times from 10 000 on.
-    assert fit.segment_range(link) == (1024, 16384)
+    assert findings.segment_range(link) == (1024, 16384)
 
 
 def test_parameters_of_shared_memory() -> None:
     shared = fit.shared_memory(costs_of(ONE_NODE), ONE_NODE, 1 << 22)
     assert close(shared["signal_us"], 0.01) and close(shared["flag_us"], 0.07)
     assert close(shared["line_us"], 0.04) and close(shared["fused_us"], 0.1)
-    assert fit.at(shared["put_us"], 4096) == pytest.approx(0.05 + 0.4096, rel=1e-3)
+    assert values.at(shared["put_us"], 4096) == pytest.approx(0.05 + 0.4096, rel=1e-3)
     assert close(shared["memory_us_per_byte"], 1e-4 / 2)
 
 
@@ -169,9 +169,9 @@ def test_how_a_core_changes_from_one_that_waits_for_messages(base: dict[str, Any
     assert fit.message_switch(measured, predicted) == {"value": 2.0, "low": 2.0, "high": 2.0}
     assert fit.message_switch(fit.message_calls(Costs(), place), predicted) is None
     # Where it is not measured it stands to a switch as on the base machine, which knows of none here.
-    made = fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {})
+    made = document.assemble(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {})
     assert made["message_switch_us"] == 1.5
-    made = fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base | {"message_switch_us": 18}, 1 << 22, {})
+    made = document.assemble(costs_of(ONE_NODE), ONE_NODE, 2, base | {"message_switch_us": 18}, 1 << 22, {})
     assert made["message_switch_us"] == 3.0
 
 
@@ -183,7 +183,7 @@ def test_nodes_that_share_cores_are_asked_together(base: dict[str, Any]) -> None
     name, by, _ = MESSAGE_CALLS[0]
     assert (f"call {name}:{by}", "all") in asked
     assert not any(group == "all" or what.startswith(f"call {name}:{by}") for what, group in asked_apart)
-    made = fit.machine(costs_of(place), place, 2, base, 1 << 22, {})
+    made = document.assemble(costs_of(place), place, 2, base, 1 << 22, {})
     assert (made["cores_per_node"], made["nodes_on_cores"]) == (2, 4)
     jsonschema.validate(made, SCHEMA)
     uneven = replace(place, ranks_per_node=(1, 3), ranks_of_nodes=(1, 3, 3, 1))
@@ -197,13 +197,13 @@ def test_several_pairs_share_a_card(base: dict[str, Any]) -> None:
     card = fit.network_card(costs_of(TWO_NODES), TWO_NODES)
     assert card is not None and close(card["us_per_byte"], BETA) and close(card["message_us"], 0.25)
     alone = Place("Test MPI 1.0", 2, 2, (1, 1), True, 2)
-    made = fit.machine(costs_of(alone), alone, 2, base, 1 << 22, {})
+    made = document.assemble(costs_of(alone), alone, 2, base, 1 << 22, {})
     assert made["network_card"]["message_us"] == 0, "one rank has the card for itself"
     assert "node" in made["measured"]["not_measured"] and made["node"] == base["node"]
 
 
 def test_what_is_not_measured_is_said(base: dict[str, Any]) -> None:
-    made = fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {"base": "other"})
+    made = document.assemble(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {"base": "other"})
     assert made["network"] == base["network"] and made["cores_per_node"] == 2
     assert set(made["measured"]["not_measured"]) == {"network", "network_card", "overlap_penalty_us"}
     assert "network_segment_bytes" not in made["findings"]
@@ -222,7 +222,7 @@ def test_what_is_not_measured_is_said(base: dict[str, Any]) -> None:
 
 
 def test_between_nodes_overlap_is_measured(base: dict[str, Any]) -> None:
-    made = fit.machine(costs_of(TWO_NODES), TWO_NODES, 4, base, 1 << 22, {})
+    made = document.assemble(costs_of(TWO_NODES), TWO_NODES, 4, base, 1 << 22, {})
     assert made["measured"]["not_measured"] == []
     assert made["overlap_penalty_us"]["us"] == pytest.approx([3.0] * 4, rel=0.02)
     pairs = made["findings"]["overlap"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,7 @@ def _explain_report(
         return
     console = printing.console()
     for entry in found:
-        report.whole(lambda entry=entry: explanation.render(entry, console))
+        report.whole(partial(explanation.render, entry, console))
 
 
 def _nothing_text(

@@ -13,7 +13,7 @@ from typing import Any
 from unisono.common import printing, tool, units
 from unisono.common.budget import Budget
 from unisono.common.errors import UnisonoError
-from unisono.machine import catalogue, costs, fit, measuring
+from unisono.machine import catalogue, costs, measuring, values
 from unisono.measuring.measurer import Measurer, Place
 
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
@@ -95,7 +95,7 @@ def _collectives(job: Measurer, place: Place, budget: Budget) -> list[dict[str, 
         )
         for candidate in cell.candidates:
             if candidate.seconds is not None:
-                us = fit.rounded(candidate.seconds * fit.US)
+                us = values.rounded(candidate.seconds * values.US)
                 found.append({"operation": name, "bytes": size, "algorithm": candidate.name, "us": us})
     return found
 
@@ -115,7 +115,7 @@ def _text(of: Any, scale: float = 1e-6) -> str:
 
 def _rate(of: Mapping[str, Any]) -> str:
     """Of microseconds per byte."""
-    value = fit.number(of)
+    value = values.number(of)
     return f"{1e-3 / value:.3g} GB/s" if value > 0 else "no limit seen"
 
 
@@ -257,7 +257,10 @@ def _finding_rows(document: Mapping[str, Any], findings: Mapping[str, Any]) -> l
 def _optima(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Small pieces that stay in the caches and large ones that pass them: the best below and above the total's middle."""
     middle = math.sqrt(costs.LEAST_TOTAL * costs.MOST_TOTAL)
-    total = lambda one: one["piece_bytes"] * one["buffers"]  # noqa: E731
+
+    def total(one: Mapping[str, Any]) -> int:
+        return int(one["piece_bytes"] * one["buffers"])
+
     parts = {
         "small total": [one for one in found if total(one) <= middle],
         "large total": [one for one in found if total(one) > middle],

@@ -83,7 +83,8 @@ def print_rows(
 ) -> None:
     """Prints a table as `table` makes it. Words are broken to _LEAST_TEXT columns and no further: where there are too few for that
     the columns in `give_way` are left out, the first one first, and said to be."""
-    shown, hidden = list(columns), []
+    shown = list(columns)
+    hidden: list[str] = []
     kept = (*right, *whole)
     while _least_width(shown, columns, rows, kept) > target.width and len(hidden) < len(give_way):
         hidden.append(give_way[len(hidden)])

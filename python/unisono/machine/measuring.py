@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unisono.common import files, tool
-from unisono.machine import catalogue, fit
+from unisono.machine import catalogue, fit, values
 from unisono.machine.costs import (
     CALLS,
     CHANNEL_BYTES,
@@ -20,6 +20,7 @@ from unisono.machine.costs import (
     measure,
     plan,
 )
+from unisono.machine.document import assemble
 from unisono.machine.host import processor_name, usable_cores
 from unisono.machine.predictions import predicted_us
 from unisono.measuring.candidates import parse
@@ -59,7 +60,7 @@ def describe(
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "base": base["name"],
     }
-    document = fit.machine(costs, place, cores_of(place), base, _channel_bytes(base), all_facts | dict(facts))
+    document = assemble(costs, place, cores_of(place), base, _channel_bytes(base), all_facts | dict(facts))
     document["note"] = f"measured with {place.mpi} on {processor_name()}, {place.layout}"
     document |= fit.calls(costs, _predicted_calls(document))
     calls = fit.message_calls(costs, place)
@@ -73,7 +74,7 @@ def describe(
 
 def _channel_bytes(base: Mapping[str, Any]) -> int:
     """The product's own, not what measuring needs."""
-    return int(fit.number(base["shared_memory"]["channel_bytes"]))
+    return int(values.number(base["shared_memory"]["channel_bytes"]))
 
 
 def _predicted_calls(document: Mapping[str, Any]) -> dict[tuple[str, int], tuple[float, float]]:
@@ -95,12 +96,12 @@ def _predicted_by_messages(
 ) -> dict[float, dict[tuple[str, str, int], float]]:
     """Microseconds of these of MESSAGE_CALLS on the ranks that share cores, by each message_switch_us that is tried."""
     layout = f"1x{place.ranks_per_node[1]}" if place.nodes_on_cores == 1 else place.predicted_layout
-    switch_us = fit.number(document["switch_us"])
+    switch_us = values.number(document["switch_us"])
     found: dict[float, dict[tuple[str, str, int], float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for factor in _MESSAGE_SWITCHES if asked else ():
             tried = factor * switch_us
-            file = catalogue.write(document | {"message_switch_us": tried}, Path(folder) / "machine.json")
+            file = catalogue.write({**document, "message_switch_us": tried}, Path(folder) / "machine.json")
             for call in asked:
                 [us] = predicted_us(str(file), layout, call[0], call[2], [parse(call[1])])
                 if us is not None:

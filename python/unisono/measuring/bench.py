@@ -100,7 +100,8 @@ class _Turns:
         """Medians of so many of the first rounds, drawn anew."""
         if count not in self._draws:
             self._draws[count] = self._random.integers(0, count, size=(_RESAMPLINGS, count))
-        return np.median(samples[self._draws[count]], axis=1)
+        medians: np.ndarray = np.median(samples[self._draws[count]], axis=1)
+        return medians
 
     def _scale(self, samples: np.ndarray) -> float:
         return float(np.median(self._longest) / np.median(self._longest[: len(samples)]))

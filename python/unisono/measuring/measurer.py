@@ -256,7 +256,8 @@ class Measurer:
                 self._unread += data
             line, _, self._unread = self._unread.partition(b"\n")
             if line.startswith(b"{"):
-                return json.loads(line)
+                answer: dict[str, Any] = json.loads(line)
+                return answer
 
     def _end(self) -> None:
         """Let the job end by itself where it can, else end it."""

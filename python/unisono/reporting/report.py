@@ -122,13 +122,15 @@ def _classes(report: dict[str, Any], console: Console) -> None:
             for reason, note in notes.items():
                 console.print(f"{note} {escape(reason)}")
         console.print()
-    notes = []
+    remarks = []
     if any(row["sampled"] for row in report["classes"]):
-        notes.append("~ extrapolated: not every call was timed")
+        remarks.append("~ extrapolated: not every call was timed")
     if any(row["form"] != "blocking" for row in report["classes"]):
-        notes.append("Calls that do not block are timed from start to end, beside each other and the program")
-    if notes:
-        console.print("\n".join(notes) + "\n")
+        remarks.append(
+            "Calls that do not block are timed from start to end, beside each other and the program"
+        )
+    if remarks:
+        console.print("\n".join(remarks) + "\n")
 
 
 def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) -> Table:

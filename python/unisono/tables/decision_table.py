@@ -22,7 +22,7 @@ VERSION = 1
 _RANGES = ("bytes", "nodes", "ranks_per_node")
 _WORDS = ("oversubscribed", "placement", "operator", "form", "region", "mpi")
 _CONDITIONS = ("operation", *_RANGES, *_WORDS)
-_CLASS_ENDS = [0, *(2**i for i in range(49))]
+_CLASS_ENDS = [0, *(1 << i for i in range(49))]
 
 Rule = dict[str, Any]
 
@@ -164,7 +164,7 @@ def _holds_word(name: str, word: Any, asked: Any) -> bool:
     """Whether what holds for `word` holds for `asked`: MPIs go by how their names begin (`Open MPI 5` has `Open MPI 5.0.11`)."""
     if name == "mpi" and asked is not None:
         return f"{asked} ".replace(".", " ").startswith(f"{word} ".replace(".", " "))
-    return word == asked
+    return bool(word == asked)
 
 
 def _covers(rule: Rule, calls: Rule) -> bool:
@@ -186,7 +186,8 @@ def _limits(rule: Rule, name: str) -> tuple[float, float]:
 def holds_size(rule: Rule, size: int) -> bool:
     """Whether the rule is for the class of this size, which counts by its upper end."""
     low, high = _limits(rule, "bytes")
-    return low <= next(end for end in _CLASS_ENDS if size <= end or end == _CLASS_ENDS[-1]) <= high
+    end = next((end for end in _CLASS_ENDS if size <= end), _CLASS_ENDS[-1])
+    return low <= end <= high
 
 
 def sizes_text(calls: Rule) -> str:
@@ -237,7 +238,8 @@ def time_text(timed: Rule | None) -> str:
 
 def native_of(rule: Rule) -> Rule | None:
     """What was measured of the MPI's own."""
-    for timed in (rule, *rule.get("others", [])):
+    others: list[Rule] = rule.get("others", [])
+    for timed in (rule, *others):
         if timed["algorithm"] == "native" and "time_us" in timed:
             return timed
     return None

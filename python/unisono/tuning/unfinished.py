@@ -109,7 +109,7 @@ class Unfinished:
 
 
 def _outcome(entry: Mapping[str, Any]) -> Outcome:
-    made = Outcome(**entry | {"cell": bench.from_row(entry["cell"])})
+    made = Outcome(**dict(entry) | {"cell": bench.from_row(entry["cell"])})
     sound.require(made)
     return made
 

@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument(
         "--machine",
         type=Path,
-        help="file of `unisono tune --only measure`, for predictions; default: none was measured",
+        help="file of `unisono machine measure`, for predictions; default: none was measured",
     )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--divide", type=int, default=1, help="make so many times fewer calls")

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from conftest import BUILD, Stage, compiled_with_benchmarks, needs_build
-from unisono.commands.bench import size_in_bytes
 from unisono.commands.group import cli
+from unisono.commands.values import size_in_bytes
 from unisono.common import tool
 from unisono.measuring import bench
 
@@ -323,7 +323,7 @@ def test_a_full_disk_costs_no_results(mpi: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_cache_that_cannot_be_written(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    for words in (["bench"], ["tune"], ["tune", "--only", "measure"]):
+    for words in (["bench"], ["tune"], ["machine", "measure"]):
         result = CliRunner().invoke(cli, [*words, "--", str(mpi / "mpirun"), "-n", "2"])
         assert result.exit_code == 1, result.output
         assert isinstance(result.exception, SystemExit)

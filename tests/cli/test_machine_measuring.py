@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unisono tune --only measure`: from made-up costs back to the parameters that they were made of, and the command on a job of
-the test's own."""
+"""From made-up costs of messages and shared memory back to the parameters that they were made of."""
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from conftest import BUILD, ROOT, needs_build
-from test_bench import scripted_mpi
-from unisono.commands.group import cli
+from conftest import ROOT
 from unisono.commands.tune_run import _machine_of
 from unisono.common import places
 from unisono.machine import catalogue, document, findings, fit, values
@@ -343,105 +338,3 @@ def test_a_machine_is_taken_where_it_was_measured(tmp_path: Path, monkeypatch: p
     assert catalogue.measured_for(TWO_NODES) is None, "it knows no messages between nodes"
     other = Place("Other MPI", 2, 1, (2, 2), True)
     assert catalogue.measured_for(other) is None
-
-
-JOB = """
-import json, sys
-sys.path[:0] = [{tests!r}, {python!r}]
-from test_machine_measuring import answer
-from unisono.machine.costs import Question
-print(json.dumps({{"mpi": "Test MPI 1.0", "ranks": 2, "nodes": 1, "ranks_per_node": [2, 2], "is_consecutive": True, "cores": 2,
-    "is_active": True}}), flush=True)
-for line in sys.stdin:
-    verb, what, size, *rest = line.rstrip("\\n").split("\\t")
-    if verb == "cost":
-        group, buffers, wait = rest[1].split(",")
-        series = answer(Question(what, group, int(size), int(buffers), wait))
-        print(json.dumps({{"cost": what, "series": {{name: list(s) for name, s in series.items()}}}}), flush=True)
-    if verb == "compare":
-        names = [item.split(":", 1)[1] for item in rest[1].split(";")]
-        print(json.dumps({{"operation": what, "bytes": int(size), "ranks": 2, "batch": 1, "is_same": True,
-            "native_s": [2e-6] * 5, "unisono_s": [1e-6] * 5, "unisono": "shared",
-            "candidates": [{{"name": n, "tried_s": 0, "samples_s": [1e-6] * 5}} for n in names]}}), flush=True)
-"""
-
-
-@pytest.fixture
-def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """mpicc makes the job above; the tool is the compiled one."""
-    script = tmp_path / "job.py"
-    script.write_text(JOB.format(tests=str(Path(__file__).parent), python=str(ROOT / "python")))
-    mpicc = (
-        '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
-        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n'
-    )
-    folder = scripted_mpi(tmp_path, monkeypatch, mpicc)
-    tool = tmp_path / "home/bin/unisono-tool"
-    tool.unlink()
-    tool.symlink_to(BUILD / "bin/unisono-tool")
-    monkeypatch.chdir(tmp_path)
-    return ["--budget", "5s", "--", str(folder / "mpirun"), "-n", "2"]
-
-
-@needs_build
-def test_the_command_leaves_a_machine(launcher: list[str]) -> None:
-    words = ["tune", "--only", "measure", "--name", "mine", "--plot", "curves.svg", *launcher]
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 0, done.output
-    assert "Not measured: messages between nodes (the job had one node)" in done.output
-    assert "those of machine 'typical'" in done.output
-    assert "Hockney: alpha" in done.output and "sender_put" in done.output
-    machine = json.loads((places.cache() / "machines/mine.json").read_text())
-    jsonschema.validate(machine, SCHEMA)
-    assert machine["measured"]["mpi"] == "Test MPI 1.0" and machine["measured"]["host"]
-    assert "</svg>" in Path("curves.svg").read_text()
-    asked = CliRunner().invoke(cli, ["predict", "bcast", "--ranks", "2", "--machine", "mine", "--json"])
-    assert asked.exit_code == 0, asked.output
-    assert json.loads(asked.stdout)[0]["machine"] == "mine"
-
-
-@needs_build
-def test_the_file_goes_where_it_is_asked_for(launcher: list[str]) -> None:
-    words = ["tune", "--only", "measure", "-o", "here.json", "--machine", "ethernet", "--json", *launcher]
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 0, done.output
-    written = json.loads(Path("here.json").read_text())
-    assert json.loads(done.stdout) == written
-    assert written["measured"]["base"] == "ethernet"
-    assert written["network"]["hockney"]["alpha_us"] == 50
-
-
-def test_options_of_measuring_alone_are_refused(launcher: list[str]) -> None:
-    done = CliRunner().invoke(cli, ["tune", "--name", "mine", *launcher])
-    assert done.exit_code == 2 and "--name goes with --only measure" in done.output
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--operation", "bcast"), "--operation is of a tuning, not of --only measure"),
-        (("--size", "8"), "--size is of a tuning"),
-        (("--exhaustive",), "--exhaustive is of a tuning"),
-        (("--restart",), "--restart is of a tuning"),
-        (("--report", "a.html"), "--report is of a tuning, not of --only measure: see --plot"),
-        (("--name", "../x"), "'../x' is no name for a machine"),
-        (("--name", ""), "'' is no name for a machine"),
-        (("--name", "none"), "'none' has a meaning of its own"),
-        (("--name", "typical"), "'typical' has a meaning of its own"),
-        (("-o", "same.svg", "--plot", "./same.svg"), "--output and --plot name the same file"),
-    ],
-)
-@needs_build
-def test_what_measuring_has_no_use_for_is_refused(
-    launcher: list[str], words: tuple[str, ...], said: str
-) -> None:
-    done = CliRunner().invoke(cli, ["tune", "--only", "measure", *words, *launcher])
-    assert done.exit_code == 2 and said in done.output, done.output
-    assert not Path("same.svg").exists() and not (places.cache() / "machines").exists()
-
-
-def test_a_machine_that_cannot_be_written_is_not_measured(launcher: list[str]) -> None:
-    for words in (["-o", "/proc/no/machine.json"], ["--plot", "/proc/no/curves.svg"]):
-        done = CliRunner().invoke(cli, ["tune", "--only", "measure", *words, *launcher])
-        assert done.exit_code == 1 and "cannot write /proc/no/" in done.output
-        assert "Hockney" not in done.output

@@ -60,7 +60,7 @@ def test_four_numbers_are_a_machine(tmp_path: Path):
     file.write_text(json.dumps(LEAST))
     said = run("predict", "bcast", "--layout", "4x4", "--size", "1K", "--machine", str(file))
     assert "The file of machine mine does not have cores_per_node, switch_us, node.loggp" in said
-    shown = json.loads(run("predict", "--machine", str(file), "--show-machine"))
+    shown = json.loads(run("machine", "show", str(file), "--json"))
     assert "shared_memory" in shown["filled"] and shown["network"]["hockney"] == LINK["hockney"]
     answers = json.loads(run("predict", "bcast", "--size", "1K", "--machine", str(file), "--json"))
     assert answers[0]["machine_filled"] == shown["filled"]

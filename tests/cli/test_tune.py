@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 from test_bench import executable
 from unisono.commands.group import cli
-from unisono.commands.tune import budget_in_seconds
 from unisono.commands.tune_all import _undecided_text
 from unisono.commands.tune_run import shares_cores
+from unisono.commands.values import budget_in_seconds
 from unisono.machine.predictions import Predictions
 from unisono.measuring import bench
 from unisono.measuring.candidates import Candidate, parse

@@ -120,7 +120,7 @@ def test_what_is_no_table_is_not_overwritten(launcher: list[str], command: str):
     letter = Path("letter.json")
     words = {
         "tune": ["tune", "--operation", "bcast", "--size", "8", "-o", str(letter), *launcher],
-        "measure": ["tune", "--only", "measure", "-o", str(letter), *launcher],
+        "measure": ["machine", "measure", "-o", str(letter), *launcher],
         "merge": ["table", "merge", "nowhere.json", "-o", str(letter)],
     }
     for text in ('{"schema": "unisono-report"}', "Dear Sir", "[]"):
@@ -405,8 +405,8 @@ def test_sizes_that_cannot_be_are_said(launcher: list[str]):
 
 def test_a_layout_that_is_pretended_is_not_tuned(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNISONO_NODES", "2x2")
-    for words in ([], ["--only", "measure"]):
-        done = CliRunner().invoke(cli, ["tune", *words, *launcher])
+    for words in (["tune"], ["machine", "measure"]):
+        done = CliRunner().invoke(cli, [*words, *launcher])
         assert done.exit_code == 2 and "UNISONO_NODES=2x2 pretends a layout" in done.output
 
 

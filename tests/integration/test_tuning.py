@@ -143,7 +143,7 @@ def described(
 ) -> dict[str, Any]:
     file = Path(runner.scratch) / "machine.json"
     environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
-    words = [sys.executable, "-m", "unisono", "tune", "--only", "measure", "--budget", "1s"]
+    words = [sys.executable, "-m", "unisono", "machine", "measure", "--budget", "1s"]
     words += ["-o", str(file), "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
     words = cluster.on_head(words) if cluster else words
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)

@@ -28,6 +28,7 @@ COMMANDS = {
     "crashes": ("crashes", "Show and forget the algorithms in which jobs have died."),
     "cache": ("cache", "Show and forget what jobs have kept for later ones."),
     "predict": ("predict", "Predict how long algorithms would take on a machine."),
+    "machine": ("machine", "Measure, show and list machines."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
     "info": ("info", "Show versions, places, and what this machine has."),

@@ -89,7 +89,7 @@ def _print(found: dict[str, Any]) -> None:
     console.print(escape(f"{system}, {own['usable_cores']} usable cores\n"))
     if own["measured"]:
         console.print(
-            escape(f"As measured here (`unisono tune --only measure`), {own['measured']}.\n"), soft_wrap=True
+            escape(f"As measured here (`unisono machine measure`), {own['measured']}.\n"), soft_wrap=True
         )
     if found["home"] is None:
         looked = ", ".join(str(home.path) for home in places.candidates())

@@ -60,11 +60,12 @@ def command(
         return
     if as_json:
         raise UsageError("--json prints a report, --html writes a page: leave one of them out")
+    from unisono.machine import catalogue
     from unisono.page import build, sources  # here, since printing a report does without
 
     build.require_name(page)
     cells_layout = layouts[0] if layouts else None
     build.write(
-        page, [sources.load(file, cells_layout) for file in names], machine or build.STANDARD_MACHINE, layouts
+        page, [sources.load(file, cells_layout) for file in names], machine or catalogue.STANDARD, layouts
     )
     printing.echo(f"page: {page}")

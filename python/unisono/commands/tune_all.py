@@ -11,6 +11,7 @@ import click
 from unisono.commands.tune_run import Asked, LeftOut, TuningRun, cells_text
 from unisono.common import files, printing
 from unisono.common.budget import Budget
+from unisono.machine import catalogue
 from unisono.machine.host import processor_name
 from unisono.measuring.measurer import Place
 from unisono.page import build, sources
@@ -86,7 +87,7 @@ class Tuning:
         (table,) = decision_table.require((str(self.asked.output),))
         cells = [outcome.cell for outcome in self.outcomes]
         source = sources.Table(str(self.asked.output), self.asked.output.stem, table, cells)
-        build.write(page, [source], self.asked.machine or build.STANDARD_MACHINE)
+        build.write(page, [source], self.asked.machine or catalogue.STANDARD)
         printing.echo(f"page: {page}")
 
     def _cost_text(self) -> str:

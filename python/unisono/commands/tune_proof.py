@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from unisono.commands.tune_all import Tuning
-from unisono.commands.tune_run import WORLD, TuningRun
+from unisono.commands.tune_run import TuningRun
+from unisono.commands.values import WORLD
 from unisono.common import printing, units
 from unisono.common.budget import Budget
 from unisono.common.errors import UnisonoError

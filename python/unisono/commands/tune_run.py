@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from unisono.commands.cells import cells_named
+from unisono.commands.values import WORLD
 from unisono.common import printing, tool, units
 from unisono.common.budget import Budget
 from unisono.common.errors import UnisonoError
@@ -27,7 +28,6 @@ _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are lef
 _LEAST_CELL_S = 0.1
 _PREDICTING_SHARE = 0.1  # of the budget, at most: jobs of many ranks take long to predict
 _MOST_FAILURES = 5
-NO_MACHINE = catalogue.NONE
 _KINDS = {"node": "the ranks of each node", "leaders": "one rank of each node"}
 _PARTS = {
     "exhaustive": "--exhaustive",
@@ -37,7 +37,6 @@ _PARTS = {
     "comm": "the communicators",
     "place": "the MPI or the layout",
 }
-WORLD = "world"
 
 
 class LeftOut(Exception):  # noqa: N818 - it is no error
@@ -135,7 +134,7 @@ class TuningRun:
             raise LeftOut(f"{self._left_out_text()}; name smaller sizes")
         named = self.asked.machine
         machine = catalogue.resolve(named) if named else _machine_of(place.of_job)
-        if machine is not None and machine != NO_MACHINE:
+        if machine is not None and machine != catalogue.NONE:
             self.tuner.ranges = search_space.ranges_of(catalogue.findings(machine), place.nodes)
             self.tuner.expected = Predictions(
                 str(machine), place.predicted_layout, self.plan, _PREDICTING_SHARE * self.budget.seconds
@@ -144,7 +143,7 @@ class TuningRun:
                 printing.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {
             "exhaustive": self.tuner.is_exhaustive,
-            "machine": str(machine or NO_MACHINE),
+            "machine": str(machine or catalogue.NONE),
             "comm": self.comm,
             "place": asdict(place),
             **self.asked.job,
@@ -302,7 +301,7 @@ def _machine_of(place: Place) -> Path | None:
     if found is None or catalogue.is_steady(found):
         return found
     printing.echo(
-        f"unisono: {found} is not used, since the machine changed while it was measured; measure again (`unisono tune --only "
+        f"unisono: {found} is not used, since the machine changed while it was measured; measure again (`unisono machine "
         f"measure`), or name it: --machine {found.stem}",
         err=True,
     )

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
+
+from unisono.common.errors import UnisonoError
+
+_Read = TypeVar("_Read")
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "str": (str,),
@@ -37,6 +41,16 @@ def require(instance: Any) -> None:
         names = tuple(part.strip() for part in str(field.type).split("|"))
         if all(name in _TYPES for name in names) and not _is_a(getattr(instance, field.name), names):
             raise TypeError(f"{field.name} is {getattr(instance, field.name)!r:.40}")
+
+
+def whole(read: Callable[[], _Read], subject: str) -> _Read:
+    """What `read` makes of a file's content; ends the command where fields of it are missing, or hold what they cannot."""
+    try:
+        return read()
+    except KeyError as error:
+        raise UnisonoError(f"{subject} is damaged: it has no field {error}") from error
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
+        raise UnisonoError(f"{subject} is damaged: a field holds what does not belong there") from error
 
 
 @cache

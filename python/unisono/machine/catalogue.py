@@ -7,6 +7,7 @@ import json
 import re
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from unisono.measuring.measurer import Place
 
 SCHEMA = "unisono-machine"
 NONE = "none"  # as --machine has it: no machine
+BUILT_IN = ("typical", "ethernet", "myrinet")  # src/model/built_in_machines.cc
+STANDARD = BUILT_IN[0]
 
 
 def folder() -> Path:
@@ -34,6 +37,60 @@ def resolve(text: str) -> str:
     for own in (places.cache(), folder(), kept):
         own_folder.require_own(own)
     return str(kept)
+
+
+def description(named: str) -> dict[str, Any]:
+    """The machine of that name, or in that file, with all parameters; as it was measured, and what was found, where it was."""
+    resolved = resolve(named)
+    known: dict[str, Any] = tool.ask("machine", "--machine", resolved)  # refuses what is none
+    if resolved in BUILT_IN or not Path(resolved).is_file():
+        return known
+    return _completed(files.read_json(Path(resolved), "is no machine's file"), known)
+
+
+def _completed(own: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says, and what is known where it says nothing."""
+    made = {**known, **own}
+    for key, part in known.items():
+        if isinstance(part, dict) and isinstance(own.get(key), dict):
+            made[key] = _completed(own[key], part)
+    return made
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A machine that --machine knows by its name."""
+
+    name: str
+    file: Path | None  # None: it is built in
+    measured: Mapping[str, Any]  # where, when and with what
+    problem: str = ""  # why the file is of no use
+
+    @property
+    def place(self) -> str:
+        return str(self.file) if self.file else "built in"
+
+    def fact(self, name: str) -> str | None:
+        """One of what is known of the measurement."""
+        return str(self.measured[name]) if name in self.measured else None
+
+
+def entries() -> list[Entry]:
+    """All that are known by name: what is built in, then the user's."""
+    for own in (places.cache(), folder()):
+        own_folder.require_own(own)
+    return [*(Entry(name, None, {}) for name in BUILT_IN), *map(_entry, sorted(folder().glob("*.json")))]
+
+
+def _entry(file: Path) -> Entry:
+    why = own_folder.why_not_own(file.stat()) if file.is_file() else "is no regular file"
+    try:
+        document = json_text.loads(files.read_bytes(file).decode()) if why is None else {}
+    except (OSError, ValueError):
+        document = None
+    if why is None and not (isinstance(document, dict) and document.get("schema") == SCHEMA):
+        why = "is no machine's file"
+    return Entry(file.stem, file, _part(file, "measured") if why is None else {}, why or "")
 
 
 def findings(resolved: str | Path) -> dict[str, Any]:

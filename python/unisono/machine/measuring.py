@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unisono.common import files, tool
+from unisono.common.budget import Budget
 from unisono.machine import catalogue, fit, values
 from unisono.machine.costs import (
     CALLS,
@@ -26,6 +27,9 @@ from unisono.machine.predictions import predicted_us
 from unisono.measuring.candidates import parse
 from unisono.measuring.measurer import Measurer, Place
 
+_COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+_COLLECTIVE_SIZES = (8, 4 << 10, 256 << 10)
+BY_SHARED_MEMORY = ("fused", "shared", "single_copy")
 # As parts of switch_us: from a look for messages that costs nothing to several turns without one, or a look at sockets.
 _MESSAGE_SWITCHES = (1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.3, 2.65, 3.0, 3.5, 4.0)
 # What the measuring program is told, and what the job needs for it.
@@ -106,6 +110,26 @@ def _predicted_by_messages(
                 [us] = predicted_us(str(file), layout, call[0], call[2], [parse(call[1])])
                 if us is not None:
                     found.setdefault(tried, {})[call] = us
+    return found
+
+
+def collectives(job: Measurer, budget: Budget) -> list[dict[str, Any]]:
+    """5.3.1 (6): collectives by shared memory alone, which one node's jobs have."""
+    if job.place.nodes > 1:
+        return []
+    found = []
+    cells = [
+        (name, size) for name in _COLLECTIVES for size in (_COLLECTIVE_SIZES if name != "barrier" else (0,))
+    ]
+    for number, (name, size) in enumerate(cells):
+        if budget.is_spent:
+            break
+        share = max(0.01, budget.left_s / (len(cells) - number))
+        tried = [way for way in BY_SHARED_MEMORY if name != "barrier" or way != "single_copy"]
+        for candidate in job.compare(name, size, tried, share).candidates:
+            if candidate.seconds is not None:
+                us = values.rounded(candidate.seconds * values.US)
+                found.append({"operation": name, "bytes": size, "algorithm": candidate.name, "us": us})
     return found
 
 

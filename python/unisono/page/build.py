@@ -25,7 +25,6 @@ from unisono.page import colours, decisions, fit, shares, speedups, text, timeli
 from unisono.page.sources import Cells, Run, Source, Table
 from unisono.tables import decision_table
 
-STANDARD_MACHINE = "typical"
 _SUFFIXES = (".html", ".htm")
 _PROVENANCE = {
     "unisono": "Unisono",
@@ -65,7 +64,7 @@ def require_name(file: Path) -> None:
 
 
 def write(
-    file: Path, sources: Sequence[Source], machine: str = STANDARD_MACHINE, layouts: Sequence[str] = ()
+    file: Path, sources: Sequence[Source], machine: str = catalogue.STANDARD, layouts: Sequence[str] = ()
 ) -> None:
     """Writes the page of the sources. `machine` is what predictions are made for, `layouts` what tables are asked about."""
     require_name(file)
@@ -74,7 +73,7 @@ def write(
     files.write_whole(file, made.encode("utf-8", "replace").decode("utf-8"))
 
 
-def page(sources: Sequence[Source], machine: str = STANDARD_MACHINE, layouts: Sequence[str] = ()) -> str:
+def page(sources: Sequence[Source], machine: str = catalogue.STANDARD, layouts: Sequence[str] = ()) -> str:
     try:
         return _rendered(_values(sources, machine, layouts))
     except (KeyError, TypeError, ValueError) as error:

@@ -45,12 +45,7 @@ def load(file: Path) -> dict[str, Any]:
 
 def whole(read: Callable[[], _Read]) -> _Read:
     """What `read` makes of a report; ends the command where fields of it are missing, or hold what they cannot."""
-    try:
-        return read()
-    except KeyError as error:
-        raise UnisonoError(f"the report is damaged: it has no field {error}") from error
-    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
-        raise UnisonoError("the report is damaged: a field holds what does not belong there") from error
+    return sound.whole(read, "the report")
 
 
 def render(report: dict[str, Any], console: Console) -> None:

@@ -33,7 +33,7 @@ class Ranges:
 
 
 def ranges_of(findings: Mapping[str, Any], nodes: int) -> Ranges:
-    """From what `unisono tune --only measure` has found (machine.catalogue.findings); all, where it has not looked."""
+    """From what `unisono machine measure` has found (machine.catalogue.findings); all, where it has not looked."""
     level = "network" if nodes > 1 else "node"
     least, most = findings.get(f"{level}_segment_bytes", (0, 1 << 62))
     listed = findings.get("overlap")

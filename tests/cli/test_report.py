@@ -235,7 +235,7 @@ class TestCommand:
             ("", "is no report"),
             ("Dear Sir", "is no report: it is no JSON: line 1 of it"),
             ('{"schema": "unisono-table"}', "unisono table show "),
-            ('{"schema": "unisono-machine"}', "--machine "),
+            ('{"schema": "unisono-machine"}', "`unisono machine show r.json`"),
             ("[1]", "is no report of Unisono"),
             ('{"schema": "other"}', "is no report of Unisono"),
             ('{"schema": "unisono-report", "version": 2}', "report version 2, this command reads version 1"),

@@ -9,6 +9,7 @@ import click
 from rich.markup import escape
 
 from unisono.commands.listing import algorithms_of
+from unisono.commands.values import json_option
 from unisono.common import printing, units
 from unisono.common.errors import UsageError
 from unisono.common.shown import shown
@@ -33,7 +34,7 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option()
 def show(as_json: bool) -> None:
     """Show what is kept: how much, how large, and how old."""
     folder = kept.folder()

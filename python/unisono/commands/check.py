@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from unisono.commands.values import json_option
 from unisono.common import printing, tool, units
 from unisono.common.errors import UnisonoError
 
@@ -22,7 +23,7 @@ _SHOWN_FAILURES = 20
 @click.option("--operation", metavar="NAME", help="Only this operation's algorithms.")
 @click.option("--algorithm", metavar="NAME", help="Only this algorithm.")
 @click.option("--ranks", metavar="RANKS", help="Numbers of ranks: 1-33,64  [default: 1-33,64,100,127,128]")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@json_option("Print the summary as JSON.")
 @click.pass_context
 def command(
     ctx: click.Context, operation: str | None, algorithm: str | None, ranks: str | None, as_json: bool

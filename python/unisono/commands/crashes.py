@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from unisono.commands.values import json_option
 from unisono.common import printing, tool, units
 from unisono.common.errors import UnisonoError
 
@@ -15,7 +16,7 @@ from unisono.common.errors import UnisonoError
 @click.command()
 @click.argument("program", required=False)
 @click.option("--forget", is_flag=True, help="Forget them, so that they may be used again.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option()
 def command(program: str | None, forget: bool, as_json: bool) -> None:
     """Show the algorithms in which a signal has ended jobs, and which later jobs of the same program leave out.
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,67 @@ from rich.markup import escape
 
 from unisono.commands.given import require_algorithms
 from unisono.commands.listing import algorithms_of
-from unisono.common import files, printing, units
+from unisono.commands.values import collected, json_option
+from unisono.common import files, printing, schemas, units
 from unisono.common.errors import UnisonoError, UsageError
 from unisono.machine import catalogue
 from unisono.reporting import explanation, recorded, report
 from unisono.tables import decision_table
 
-_ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
+_SWITCHES = ("oversubscribed", "ordered", "reproducible", "non_blocking")
+_OF_QUESTIONS = ("layout", "names", "algorithm", "mpi", "topology", "machine", "program", *_SWITCHES)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    words: tuple[str, ...]
+    layout: str | None
+    names: tuple[str, ...]
+    algorithm: str | None
+    mpi: str | None
+    topology: str | None
+    machine: str | None
+    program: str | None
+    region: str | None
+    oversubscribed: bool
+    ordered: bool
+    reproducible: bool
+    non_blocking: bool
+    as_json: bool
+
+    def forced(self, operation: str) -> str | None:
+        """What --algorithm names, with its operation."""
+        if self.algorithm and ":" not in self.algorithm:
+            return f"{operation}:{self.algorithm}"
+        return self.algorithm
+
+    def question(self, operation: str, size: int) -> list[str]:
+        """As the tool takes it."""
+        words = ["--operation", operation, "--bytes", str(size)]
+        machine = catalogue.resolve(self.machine) if self.machine else None
+        given = {
+            "layout": self.layout,
+            "algorithm": self.forced(operation),
+            "mpi": self.mpi,
+            "topology": self.topology,
+            "region": self.region,
+            "program": self.program,
+            "machine": machine,
+        }
+        for name, value in given.items():
+            words += [f"--{name}", value] if value else []
+        for name in self.names:
+            words += ["--table", name]
+        return words + [f"--{name.replace('_', '-')}" for name in _SWITCHES if getattr(self, name)]
+
+    def require_about_file(self) -> None:
+        """Refuses what makes sense in questions alone."""
+        for name in _OF_QUESTIONS:
+            if getattr(self, name):
+                option = "table" if name == "names" else name.replace("_", "-")
+                raise UsageError(f"--{option} asks about a layout, not about a file: leave it out")
 
 
 @click.command()
@@ -55,8 +110,9 @@ _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
 @click.option("--ordered", is_flag=True, help="The operator does not commute.")
 @click.option("--reproducible", is_flag=True, help="Reductions are to keep one order.")
 @click.option("--non-blocking", is_flag=True, help="The call does not block.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
+@json_option()
+@collected(Asked)
+def command(asked: Asked) -> None:
     """Say which algorithm serves a call, why, what else was measured, and what is not legal.
 
     \b
@@ -69,37 +125,35 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
     Asked about an operation it answers what a run would do with the options that are set in this environment. A FILE is
     the report of a run, or a table. Without a SIZE all of a file are meant, in a question 8 bytes.
     """
-    first = words[0]
+    first = asked.words[0]
     is_file = "/" in first or "." in first or Path(first).is_file()
-    operation, size = _operation_and_size(words[1:] if is_file else words)
+    operation, size = _operation_and_size(asked.words[1:] if is_file else asked.words)
     if not is_file:
         assert operation is not None
-        if given["algorithm"] and ":" not in given["algorithm"]:
-            given["algorithm"] = f"{operation}:{given['algorithm']}"
-        require_algorithms(given["algorithm"])
-        if given["names"]:
-            decision_table.require(given["names"], UsageError)  # a job would do without a table that is none
-        found = explanation.ask(_question(operation, 8 if size is None else size, given))
-        if as_json:
-            printing.print_json(found.as_json())
-        else:
-            console = printing.console()
-            explanation.render(found, console)
-            resolved = catalogue.resolve(given["machine"]) if given["machine"] else ""
-            measured = catalogue.choices_text(Path(resolved) if resolved else None)
-            if measured:
-                console.print(escape(f"As measured on this machine, {measured}."), soft_wrap=True)
+        _answer(asked, operation, 8 if size is None else size)
         return
-    region = given.pop("region")
-    for name, value in given.items():
-        if value:
-            raise UsageError(
-                f"--{'table' if name == 'names' else name.replace('_', '-')} {_ONLY_IN_QUESTIONS}"
-            )
-    if _schema_of(Path(first)) == decision_table.SCHEMA:
-        _explain_table(first, operation, size, region, as_json)
+    asked.require_about_file()
+    if _schema_of(Path(first)) == schemas.TABLE:
+        _explain_table(first, operation, size, asked.region, asked.as_json)
     else:
-        _explain_report(Path(first), operation, size, region, as_json)
+        _explain_report(Path(first), operation, size, asked.region, asked.as_json)
+
+
+def _answer(asked: Asked, operation: str, size: int) -> None:
+    """What a run would do."""
+    require_algorithms(asked.forced(operation))
+    if asked.names:
+        decision_table.require(asked.names, UsageError)  # a job would do without a table that is none
+    found = explanation.ask(asked.question(operation, size))
+    if asked.as_json:
+        printing.print_json(found.as_json())
+        return
+    console = printing.console()
+    explanation.render(found, console)
+    resolved = catalogue.resolve(asked.machine) if asked.machine else ""
+    measured = catalogue.choices_text(Path(resolved) if resolved else None)
+    if measured:
+        console.print(escape(f"As measured on this machine, {measured}."), soft_wrap=True)
 
 
 def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]:
@@ -116,22 +170,10 @@ def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]
     return words[0], size
 
 
-def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
-    words = ["--operation", operation, "--bytes", str(size)]
-    for name in ("layout", "algorithm", "mpi", "topology", "region", "program"):
-        words += [f"--{name}", given[name]] if given[name] else []
-    words += ["--machine", catalogue.resolve(given["machine"])] if given["machine"] else []
-    for name in given["names"]:
-        words += ["--table", name]
-    for name in ("oversubscribed", "ordered", "reproducible", "non_blocking"):
-        words += [f"--{name.replace('_', '-')}"] if given[name] else []
-    return words
-
-
 def _schema_of(file: Path) -> str:
     read = files.read_json(file, "is neither a report nor a table")
     schema = read.get("schema") if isinstance(read, dict) else None
-    if schema not in (decision_table.SCHEMA, report.SCHEMA):
+    if schema not in (schemas.TABLE, schemas.REPORT):
         raise UnisonoError(f"{file} is neither a report nor a table of Unisono: its 'schema' says {schema!r}")
     return str(schema)
 

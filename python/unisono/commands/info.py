@@ -11,13 +11,14 @@ import click
 from rich.markup import escape
 
 from unisono import __version__
+from unisono.commands.values import json_option
 from unisono.common import places, printing, tool
 from unisono.common.errors import UnisonoError
 from unisono.machine import catalogue, host
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option()
 def command(as_json: bool) -> None:
     """Show versions, where the parts are, which MPIs are found, and what the machine offers to its ranks."""
     found = collect()

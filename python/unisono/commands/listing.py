@@ -10,6 +10,7 @@ import click
 from rich.markup import escape
 from rich.padding import Padding
 
+from unisono.commands.values import json_option
 from unisono.common import printing, source_names, tool, units
 from unisono.common.errors import UsageError
 
@@ -20,7 +21,7 @@ _NO_LIMIT = 2**62  # and more bytes: whatever there is
 @click.argument("operation", required=False)
 @click.option("--operation", "named", metavar="NAME", help="The same as OPERATION.")
 @click.option("--long", "is_long", is_flag=True, help="All about every algorithm.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option("Print the list as JSON.")
 def command(operation: str | None, named: str | None, is_long: bool, as_json: bool) -> None:
     """List the algorithms; those of one OPERATION (bcast, allreduce, ...), or with --long all, with what each does, when it may run,
     its parameters, and where it comes from."""

@@ -23,7 +23,7 @@ from unisono.commands.jobs import (
     quiet_settings,
 )
 from unisono.commands.values import budget_in_seconds, collected, json_option, picture_name, plot_option
-from unisono.common import files, printing, tool, units
+from unisono.common import files, printing, schemas, tool, units
 from unisono.common.budget import Budget
 from unisono.common.errors import UnisonoError
 from unisono.machine import catalogue, measuring
@@ -104,7 +104,7 @@ def measure_here(asked: Asked, command: list[str]) -> None:
     picture_name(asked.plot)
     command_line = shlex.join([*command, *given_words(click.get_current_context()), "--", *asked.launcher])
     if asked.output is not None:
-        files.require_own(asked.output, catalogue.SCHEMA)
+        files.require_own(asked.output, schemas.MACHINE)
     if asked.name is not None:
         catalogue.require_name(asked.name)
     files.require_outputs({"--output": asked.output, "--plot": asked.plot})

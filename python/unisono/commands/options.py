@@ -6,11 +6,12 @@ from __future__ import annotations
 import click
 from rich.markup import escape
 
+from unisono.commands.values import json_option
 from unisono.common import printing, tool
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option("Print the list as JSON.")
 def command(as_json: bool) -> None:
     """List the options of a run.
 

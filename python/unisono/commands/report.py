@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from unisono.commands.values import json_option
 from unisono.common import printing
 from unisono.common.errors import UsageError
 from unisono.reporting import report
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option("Print the report as JSON.")
 @click.option(
     "--html",
     "page",

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from unisono.commands import given
-from unisono.common import places, tool
+from unisono.common import places, schemas, tool
 from unisono.common.errors import UnisonoError, UsageError
 from unisono.launch import job, process
 from unisono.launch.job import CONFIG, REPORT
@@ -136,9 +136,8 @@ def _require_sensible(ctx: click.Context) -> None:
 
 
 def _machine_file(name: str) -> str:
-    from unisono.machine import (
-        catalogue,
-    )  # here, since it takes long to import, and few runs name a machine
+    # Here, since it takes long to import, and few runs name a machine.
+    from unisono.machine import catalogue
 
     return catalogue.resolve(name)
 
@@ -197,7 +196,7 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
     if wanted and wanted != "-" and not wanted.endswith(".html"):
         from unisono.common import files  # here, since most runs do without
 
-        files.require_own(Path(wanted), "unisono-report")
+        files.require_own(Path(wanted), schemas.REPORT)
     command_line = job.prepare(words, settings, verbose)
     if dry_run:
         from unisono.common import printing  # here, since most runs do without

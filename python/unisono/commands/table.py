@@ -10,7 +10,8 @@ import click
 from rich.markup import escape
 
 from unisono.commands.listing import algorithms_of
-from unisono.common import files, printing
+from unisono.commands.values import json_option
+from unisono.common import files, printing, schemas
 from unisono.common.errors import UsageError
 from unisono.tables import decision_table
 
@@ -24,7 +25,7 @@ def command() -> None:
 
 
 _files = click.argument("names", metavar="FILE...", nargs=-1, required=True)
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_as_json = json_option()
 
 
 @command.command()
@@ -134,7 +135,7 @@ def merge(names: tuple[str, ...], output: Path | None) -> None:
     Disabled rules are left out with a warning; where a file is no table nothing is written, with status 1.
     """
     if output is not None:
-        files.require_own(output, decision_table.SCHEMA)
+        files.require_own(output, schemas.TABLE)
     loaded = decision_table.require(names)
     for table in loaded:
         for line in decision_table.disabled_lines(table):

@@ -14,6 +14,7 @@ import numpy as np
 from rich.markup import escape
 from rich.tree import Tree
 
+from unisono.commands.values import json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UnisonoError
 from unisono.measuring import bench, latencies
@@ -34,7 +35,7 @@ def command() -> None:
 _layout = click.option(
     "--layout", metavar="LAYOUT", help="Ranks per machine, as 4x8 or 3,5,8  [default: one rank each]"
 )
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_as_json = json_option()
 
 
 def _asked(topology: str, layout: str | None, *more: str) -> dict[str, Any]:
@@ -173,9 +174,7 @@ def _contention_cells(entry: dict[str, Any]) -> list[str]:
     help="By how much, as a part, a latency must be larger for one switch more on the way.",
 )
 @click.option("--mpicc", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The C compiler.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the latencies in microseconds as JSON, and no topology."
-)
+@json_option("Print the latencies in microseconds as JSON, and no topology.")
 @click.argument("launcher", nargs=-1, required=True, type=click.UNPROCESSED)
 def measure(
     output: Path | None,

@@ -36,14 +36,13 @@ from unisono.commands.values import (
     sizes_in_bytes,
     sizes_option,
 )
-from unisono.common import files, tool
+from unisono.common import files, schemas, tool
 from unisono.common.budget import Budget
 from unisono.common.errors import UsageError
 from unisono.common.operations import OPERATIONS, WITHOUT_SIZE
 from unisono.machine import catalogue
 from unisono.measuring import bench
 from unisono.page import build
-from unisono.tables import decision_table
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
 _OLD = "Now `unisono machine measure`."
@@ -209,7 +208,7 @@ def _finish(given: Given, whole: Tuning, written_by: str) -> bool:
 
 def _require_sensible(given: Given) -> None:
     """Refuses what cannot be, before a job is started."""
-    files.require_own(given.table, decision_table.SCHEMA)
+    files.require_own(given.table, schemas.TABLE)
     if given.prove and given.exhaustive:
         raise click.UsageError("--prove makes an exhaustive search beside the tuning: leave --exhaustive out")
     for value, option in ((given.name, "--name"), (given.plot, "--plot"), (given.as_json, "--json")):

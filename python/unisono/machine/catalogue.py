@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unisono.common import files, json_text, own_folder, places, tool
+from unisono.common import files, json_text, own_folder, places, schemas, tool
 from unisono.common.errors import UnisonoError, UsageError
 from unisono.machine.host import processor_name
 from unisono.measuring.measurer import Place
 
-SCHEMA = "unisono-machine"
 NONE = "none"  # as --machine has it: no machine
 BUILT_IN = ("typical", "ethernet", "myrinet")  # src/model/built_in_machines.cc
 STANDARD = BUILT_IN[0]
@@ -88,7 +87,7 @@ def _entry(file: Path) -> Entry:
         document = json_text.loads(files.read_bytes(file).decode()) if why is None else {}
     except (OSError, ValueError):
         document = None
-    if why is None and not (isinstance(document, dict) and document.get("schema") == SCHEMA):
+    if why is None and not (isinstance(document, dict) and document.get("schema") == schemas.MACHINE):
         why = "is no machine's file"
     return Entry(file.stem, file, _part(file, "measured") if why is None else {}, why or "")
 

@@ -11,15 +11,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from unisono.common import files, printing, sound, units
+from unisono.common import files, printing, schemas, sound, units
 from unisono.common.errors import UnisonoError
 
-SCHEMA = "unisono-report"
 VERSION = 1
 _OTHERS = {
-    "unisono-table": "is a table and no report: `unisono table show {file}` prints it, `unisono report {file} --html PAGE` makes a "
+    schemas.TABLE: "is a table and no report: `unisono table show {file}` prints it, `unisono report {file} --html PAGE` makes a "
     "page of it",
-    "unisono-machine": "is a machine's file and no report: `unisono predict OPERATION --machine {file}` takes it",
+    schemas.MACHINE: "is a machine's file and no report: `unisono machine show {file}` prints it",
 }
 _Read = TypeVar("_Read")
 
@@ -30,8 +29,8 @@ def load(file: Path) -> dict[str, Any]:
     schema = report.get("schema") if isinstance(report, dict) else None
     if isinstance(schema, str) and schema in _OTHERS:
         raise UnisonoError(f"{file} {_OTHERS[schema].format(file=file)}")
-    if schema != SCHEMA:
-        raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{SCHEMA}'")
+    if schema != schemas.REPORT:
+        raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{schemas.REPORT}'")
     assert isinstance(report, dict)
     if report.get("version") != VERSION:
         raise UnisonoError(

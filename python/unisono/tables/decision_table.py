@@ -14,10 +14,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from unisono import __version__
-from unisono.common import printing, tool, units
+from unisono.common import printing, schemas, tool, units
 from unisono.common.errors import UnisonoError
 
-SCHEMA = "unisono-table"
 VERSION = 1
 _RANGES = ("bytes", "nodes", "ranks_per_node")
 _WORDS = ("oversubscribed", "placement", "operator", "form", "region", "mpi")
@@ -92,7 +91,7 @@ def document(rules: list[Rule], command: str, **origins: str) -> dict[str, Any]:
     """A table made now by `command`; `origins`: machine and mpi, as far as they are known."""
     made = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     provenance = {"unisono": __version__, **origins, "date": made, "command": command}
-    return {"schema": SCHEMA, "version": VERSION, "provenance": provenance, "rules": rules}
+    return {"schema": schemas.TABLE, "version": VERSION, "provenance": provenance, "rules": rules}
 
 
 def as_text(table: dict[str, Any]) -> str:

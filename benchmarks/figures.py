@@ -5,8 +5,8 @@
     make figures                                      everything, into reports/figures.md and figures.json
     .venv/bin/python benchmarks/figures.py --section pair,many --mpi openmpi5 --seconds 0.5
 
-Sections: pair (2 ranks, 8 B), large (2 ranks, 1 and 8 MiB), many (4 to 64 ranks, 8 B), crowd (8 ranks, 1 MiB), cluster (4 nodes
-of 4 ranks at 1 Gbit/s; needs root). What the figures are compared with (a cache line's round trip, a process switch, the
+Sections: pair (2 ranks, 8 B), large (2 ranks, 1 and 8 MiB), many (4 to 64 ranks, 8 B), crowd (8 ranks, 1 MiB), first_look (what a
+user's first benchmark shows, by first_look.py; 2 and 4 ranks), cluster (4 nodes of 4 ranks at 1 Gbit/s; needs root). What the figures are compared with (a cache line's round trip, a process switch, the
 wire) is measured beside them, since machines change while they run.
 """
 
@@ -16,13 +16,16 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+import first_look
 import side_by_side
 from side_by_side import ROOT
 
@@ -36,6 +39,7 @@ from unisono.common import printing, units
 from unisono.common.operations import OPERATIONS
 from unisono.machine.host import processor_model, usable_cores
 from unisono.measuring import bench
+from wire import wire_seconds_per_byte
 
 KIB, MIB = 1 << 10, 1 << 20
 SYNCHRONISING = ("barrier", "allreduce", "allgather", "alltoall")
@@ -43,6 +47,7 @@ SIZED = tuple(name for name in OPERATIONS if name != "barrier")
 CLUSTER_SIZES = (8, 64, KIB, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB)
 EVERY_MPI = [mpi.name for mpi in mpis.ALL if mpi.name != "mpich5_abi"]
 NODES = Layout((4, 4, 4, 4))
+FIRST_LOOK = "first_look"  # the section's name
 MOST_ATTEMPTS = 5
 NOISE = 0.02  # behind: the interval's upper end is below 1 - this
 
@@ -76,6 +81,7 @@ class Bench:
         self.scratch = scratch
         self.progress = progress
         self.cells: list[Measured] = []
+        self.looks: list[dict[str, Any]] = []  # as first_look.summary() has them
         self.troubles: list[str] = []
         self._machine = scratch / "machine"
         compiler = os.environ.get("CC", "cc")
@@ -128,13 +134,20 @@ class Bench:
         self.write()
 
     def verdicts(self) -> dict[str, list[Verdict]]:
-        return {section: list(VERDICTS[section](self)) for section in SECTIONS if self.of(section)}
+        return {
+            section: list(VERDICTS[section](self))
+            for section in SECTIONS
+            if self.of(section) or (section == FIRST_LOOK and self.looks)
+        }
 
     def write(self) -> None:
         """Write what there is so far: a run takes long, and may be ended early."""
         self.arguments.output.write_text(page(self, self.verdicts()))
         rows = [{**asdict(m), "cell": asdict(m.cell)} for m in self.cells]
         self.arguments.output.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
+        if self.looks:
+            looks = self.arguments.output.with_suffix(f".{FIRST_LOOK}.json")
+            looks.write_text(json.dumps(self.looks, indent=1) + "\n")
 
     def of(self, section: str, *operations: str) -> list[Measured]:
         return [
@@ -148,45 +161,6 @@ def is_alike(before: dict[str, float], after: dict[str, float]) -> bool:
     """Are cores as far apart as before? Virtual ones are moved at any time."""
     pair = [machine["round_trip_s"] for machine in (before, after)]
     return None in pair or max(pair) < 1.5 * min(pair)
-
-
-# --- The wire ---
-
-RECEIVER = """
-import socket, sys
-server = socket.create_server(("", 47001)); print("ready", flush=True)
-link, _ = server.accept()
-while link.recv(1 << 20): pass
-link.sendall(b"x"); link.close()
-"""
-SENDER = """
-import socket, time
-link = socket.create_connection(("node1", 47001))
-data = bytes(1 << 20)
-for i in range(8): link.sendall(data)
-start = time.monotonic()
-for i in range(64): link.sendall(data)
-link.shutdown(socket.SHUT_WR); link.recv(1)
-print((time.monotonic() - start) / (64 << 20))
-"""
-
-
-def wire_seconds_per_byte(cluster: Cluster) -> float:
-    """What one TCP stream between two nodes takes for a byte: the wire's limit with its headers."""
-    on_node = [str(ROOT / "tools/cluster/cluster.sh"), "exec", str(cluster.directory)]
-    with subprocess.Popen(
-        [*on_node, "1", sys.executable, "-c", RECEIVER], stdout=subprocess.PIPE, text=True
-    ) as receiver:
-        assert receiver.stdout is not None
-        receiver.stdout.readline()
-        sent = subprocess.run(
-            [*on_node, "0", sys.executable, "-c", SENDER],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-    return float(sent.stdout)
 
 
 # --- Sections ---
@@ -213,6 +187,14 @@ def crowd(run: Bench, chosen: Sequence[Mpi]) -> None:
         run.run("crowd", mpi, 8, SIZED, [MIB])
 
 
+def first_looks(run: Bench, chosen: Sequence[Mpi]) -> None:
+    arguments = first_look.parsed(shlex.split(run.arguments.look))
+    for mpi in chosen:
+        for ranks in arguments.ranks or (2, 4):
+            run.looks.append(first_look.look(mpi, ranks, arguments))
+            run.write()
+
+
 def on_cluster(run: Bench, chosen: Sequence[Mpi]) -> None:
     if os.geteuid() != 0:
         run.troubles.append("cluster: needs root, left out")
@@ -231,6 +213,7 @@ SECTIONS: dict[str, Callable[[Bench, Sequence[Mpi]], None]] = {
     "large": large,
     "many": many,
     "crowd": crowd,
+    FIRST_LOOK: first_looks,
     "cluster": on_cluster,
 }
 
@@ -342,6 +325,16 @@ def crowd_verdicts(run: Bench) -> Iterator[Verdict]:
         )
 
 
+def first_look_verdicts(run: Bench) -> Iterator[Verdict]:
+    for aim, over, least in (
+        ("1.4x over native without learning", "off over native", 1.4),
+        ("1.4x over native as it comes", "auto over native", 1.4),
+        ("learning within 5 % of none", "auto over off", 0.95),
+    ):
+        factors = {f"{m['mpi']}, {m['ranks']} ranks": m["ratios"]["all"][over]["ratio"] for m in run.looks}
+        yield Verdict(f"a first look: {aim}", min(factors.values()) >= least, shown(factors))
+
+
 def cluster_verdicts(run: Bench) -> Iterator[Verdict]:
     if not run.of("cluster"):
         return
@@ -377,6 +370,7 @@ VERDICTS = {
     "large": large_verdicts,
     "many": many_verdicts,
     "crowd": crowd_verdicts,
+    FIRST_LOOK: first_look_verdicts,
     "cluster": cluster_verdicts,
 }
 
@@ -400,6 +394,13 @@ def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:
     for section, found in verdicts.items():
         lines += ["", f"## {section}", "", "| aim | met | figures |", "| --- | --- | --- |"]
         lines += [f"| {v.aim} | {'yes' if v.is_met else '**no**'} | {v.text} |" for v in found]
+        if section == FIRST_LOOK:
+            lines += [
+                "",
+                *first_look.heads(),
+                *(line for made in run.looks for line in first_look.lines(made)),
+            ]
+            continue
         lines += [
             "",
             "| MPI | ranks | operation | bytes | native | Unisono | speed-up | interval | round trip | switch |",
@@ -441,6 +442,9 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=30, help="most samples of each kind (default 30)")
     parser.add_argument("--seconds", type=float, default=0.6, help="most time for a cell (default 0.6)")
     parser.add_argument("--timeout", type=float, default=600, help="most seconds for one job (default 600)")
+    parser.add_argument(
+        "--look", default="--rounds 3", help="options of first_look.py for its section (default '--rounds 3')"
+    )
     parser.add_argument("--realtime", action="store_true", help="ranks at real-time priority (root)")
     parser.add_argument(
         "--output",

@@ -166,7 +166,8 @@ def page(all_made: Sequence[dict[str, Any]], arguments: argparse.Namespace) -> s
     return "\n".join(text + [line for made in all_made for line in cells(made)])
 
 
-def main() -> None:
+def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of the command line, or of these words, and with them the sizes."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -189,17 +190,26 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write all figures into this file")
     parser.add_argument("--output", type=Path, help="write a page with all cells into this file")
     parser.add_argument("--timeout", type=float, default=120, help="most seconds for a job (default 120)")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     arguments.operation = arguments.operation or list(OPERATIONS)
-    sizes = [arguments.smallest]
-    while sizes[-1] * 2 <= arguments.largest:
-        sizes.append(sizes[-1] * 2)
+    arguments.sizes = [arguments.smallest]
+    while arguments.sizes[-1] * 2 <= arguments.largest:
+        arguments.sizes.append(arguments.sizes[-1] * 2)
+    return arguments
+
+
+def look(mpi: mpis.Mpi, ranks: int, arguments: argparse.Namespace) -> dict[str, Any]:
+    return summary(mpi, ranks, measure(mpi, ranks, arguments), arguments.sizes)
+
+
+def main() -> None:
+    arguments = parsed()
     print("\n".join(heads()), flush=True)
     all_made = []
     for name in arguments.mpi or ["openmpi5", "mpich5", "intel"]:
         for ranks in arguments.ranks or [2, 4]:
             mpi = mpis.BY_NAME[name]
-            all_made.append(summary(mpi, ranks, measure(mpi, ranks, arguments), sizes))
+            all_made.append(look(mpi, ranks, arguments))
             print("\n".join(lines(all_made[-1])), flush=True)
             if arguments.json:
                 arguments.json.write_text(json.dumps(all_made, indent=1) + "\n")

@@ -96,6 +96,8 @@ def options_page() -> str:
         "Each option can be given to `unisono run`, as an environment variable, or in a configuration file with lines "
         "`name = value` (`--config FILE`, `UNISONO_CONFIG`, else `~/.config/unisono/unisono.conf`); the first of these that names it "
         "holds. Rank 0's options hold for all ranks. A value that makes no sense is ignored with a warning.",
+        "In a file, what follows a `#` at the beginning of a line or after a blank is a comment. A value in double quotes may "
+        'hold anything: `report = "times # 1.json"`; there `\\"`, `\\\\` and `\\n` stand for `"`, `\\` and the end of a line.',
     ]
     groups: dict[str, list[dict[str, Any]]] = {}
     for option in tool.options():

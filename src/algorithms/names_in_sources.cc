@@ -97,6 +97,19 @@ std::string without_blanks_and_capitals(std::string_view text) {
   return plain;
 }
 
+std::vector<const Descriptor*> called_so_in_sources(Operation operation, std::string_view name) {
+  const std::string wanted = without_blanks_and_capitals(name);
+  std::vector<const Descriptor*> found;
+  for (const Descriptor& descriptor : registry()) {
+    if (descriptor.operation == operation &&
+        std::ranges::any_of(names_in_sources(operation, descriptor.name), [&](const NameInSource& named) {
+          return without_blanks_and_capitals(named.name) == wanted;
+        }))
+      found.push_back(&descriptor);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<NameInSource> names_in_sources(Operation operation, std::string_view name) {
@@ -112,23 +125,6 @@ std::vector<NameInSource> names_in_sources(Operation operation, std::string_view
   add("N2", n2);
   return names;
 }
-
-namespace {
-
-std::vector<const Descriptor*> called_so_in_sources(Operation operation, std::string_view name) {
-  const std::string wanted = without_blanks_and_capitals(name);
-  std::vector<const Descriptor*> found;
-  for (const Descriptor& descriptor : registry()) {
-    if (descriptor.operation == operation &&
-        std::ranges::any_of(names_in_sources(operation, descriptor.name), [&](const NameInSource& named) {
-          return without_blanks_and_capitals(named.name) == wanted;
-        }))
-      found.push_back(&descriptor);
-  }
-  return found;
-}
-
-}  // namespace
 
 const Descriptor* find_named(Operation operation, std::string_view name) {
   if (const Descriptor* found = find(operation, name); found != nullptr) return found;

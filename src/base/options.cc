@@ -4,14 +4,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
+#include <iterator>
 #include <utility>
 
 #include "base/files.h"
+#include "base/option_lines.h"
 #include "base/own_folder.h"
 #include "base/shown.h"
 
@@ -23,21 +23,6 @@ namespace {
 constexpr std::size_t most_configuration_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_value_bytes = std::size_t{64} << 10;
 constexpr std::size_t most_shown = 200;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
-
-// A comment begins with # at the start of the line or after a space: a # inside a file's name is part of it.
-std::string_view without_comment(std::string_view line) {
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '#' && (i == 0 || std::isspace(static_cast<unsigned char>(line[i - 1]))))
-      return line.substr(0, i);
-  }
-  return line;
-}
 
 OptionSpec flag(std::string_view name, std::string_view environment, std::string_view group,
                 std::string_view help, bool Options::*member) {
@@ -128,9 +113,9 @@ OptionSpec percent(std::string_view name, std::string_view environment, std::str
           group,
           help,
           [member](const Options& o) {
-            char shown[32];
-            std::snprintf(shown, sizeof shown, "%.6g", o.*member);
-            return std::string(shown);
+            char digits[400];  // all that ranks need to have the same number
+            const auto end = std::to_chars(digits, std::end(digits), o.*member, std::chars_format::fixed).ptr;
+            return std::string(digits, end);
           },
           [=](Options& o, std::string_view value) -> std::string {
             const std::string_view digits = value.substr(0, value.find('%'));
@@ -313,7 +298,10 @@ std::vector<OptionSpec> make_option_list() {
 void set_option(Options& options, const OptionSpec& spec, std::string_view value, std::string_view where,
                 std::vector<std::string>* warnings) {
   const bool is_short = value.size() <= most_value_bytes;
-  const std::string problem = is_short ? spec.set(options, value) : "is longer than all that can be meant";
+  const bool is_whole = value.find('\0') == std::string_view::npos;
+  const std::string problem = !is_short   ? "is longer than all that can be meant"
+                              : !is_whole ? "has a byte of 0 in it"
+                                          : spec.set(options, value);
   if (!problem.empty()) {
     warnings->push_back(std::string(where) + " '" + bounded(value, most_shown) + "' is ignored: it " +
                         problem);
@@ -324,27 +312,20 @@ void set_option(Options& options, const OptionSpec& spec, std::string_view value
 
 void apply_lines(Options& options, std::string_view text, std::string_view where,
                  std::vector<std::string>* warnings) {
-  for (int line_number = 1; !text.empty(); ++line_number) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    line = trimmed(without_comment(line));
-    if (line.empty()) continue;
-    const std::string place = std::string(where) + " line " + std::to_string(line_number);
-    const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos) {
-      warnings->push_back(place + " is ignored: it is not of the form 'key = value'");
+  for (const OptionLine& line : option_lines(text)) {
+    const std::string place = std::string(where) + " line " + std::to_string(line.number);
+    if (!line.problem.empty()) {
+      warnings->push_back(place + " is ignored: " + line.problem);
       continue;
     }
-    const std::string_view key = trimmed(line.substr(0, equals));
     bool is_known = false;
     for (const OptionSpec& spec : option_list()) {
-      if (spec.name != key) continue;
+      if (spec.name != line.name) continue;
       is_known = true;
-      set_option(options, spec, trimmed(line.substr(equals + 1)), place + ": " + std::string(key), warnings);
+      set_option(options, spec, line.value, place + ": " + line.name, warnings);
     }
     if (!is_known)
-      warnings->push_back(place + " is ignored: there is no option '" + bounded(key, most_shown) + "'");
+      warnings->push_back(place + " is ignored: there is no option '" + bounded(line.name, most_shown) + "'");
   }
 }
 
@@ -408,7 +389,7 @@ Options read_options(std::vector<std::string>* warnings) {
   }
   for (const OptionSpec& spec : option_list()) {
     const char* value = std::getenv(std::string(spec.environment).c_str());
-    if (value != nullptr) set_option(options, spec, trimmed(value), spec.environment, warnings);
+    if (value != nullptr) set_option(options, spec, without_blanks(value), spec.environment, warnings);
   }
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view entry = *variable;
@@ -425,7 +406,7 @@ Options read_options(std::vector<std::string>* warnings) {
 std::string to_text(const Options& options) {
   std::string text;
   for (const OptionSpec& spec : option_list())
-    text += std::string(spec.name) + " = " + spec.get(options) + "\n";
+    text += std::string(spec.name) + " = " + option_value_text(spec.get(options)) + "\n";
   return text;
 }
 
@@ -450,12 +431,13 @@ std::int64_t verify_interval(std::string_view text) {
 }
 
 std::int64_t bytes_from_text(std::string_view text) {
-  text = trimmed(text);
+  text = without_blanks(text);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || value < 0) return -1;
   std::string unit;
-  for (const char* c = end; c != text.data() + text.size(); ++c) unit += static_cast<char>(std::toupper(*c));
+  for (const char* c = end; c != text.data() + text.size(); ++c)
+    unit += *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - 'a' + 'A') : *c;
   int shift = 0;
   for (const auto& [letter, bits] : {std::pair{'K', 10}, {'M', 20}, {'G', 30}, {'T', 40}}) {
     if (unit == std::string(1, letter) || unit == std::string{letter, 'B'} ||

@@ -63,9 +63,8 @@ struct OptionSpec {
 
 const std::vector<OptionSpec>& option_list();
 
-// Configuration file (UNISONO_CONFIG, else $XDG_CONFIG_HOME/unisono/unisono.conf; lines `key = value`, #
-// comments), then the environment, which wins. Problems are appended to `warnings`; what they concern keeps
-// its value.
+// Configuration file (UNISONO_CONFIG, else $XDG_CONFIG_HOME/unisono/unisono.conf; base/option_lines.h), then
+// the environment, which wins. Problems are appended to `warnings`; what they concern keeps its value.
 Options read_options(std::vector<std::string>* warnings);
 
 // All options as lines `key = value`, and back: how rank 0's options travel.

@@ -24,10 +24,19 @@ std::string cannot_be_written() {
   return "cannot be written: " + std::string(std::strerror(errno));
 }
 
-void make_above(const std::string& path) {
+// 0, or why it could not be made where it is not there.
+int make(int from, const std::string& path) {
+  return ::mkdirat(from, path.c_str(), folder_mode) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+// The first of such errors: what comes below a folder that is not there says nothing.
+int make_above(const std::string& path) {
+  int first = 0;
   for (std::size_t i = path.find('/', 1); i != std::string::npos; i = path.find('/', i + 1)) {
-    ::mkdir(path.substr(0, i).c_str(), folder_mode);
+    const int error = make(AT_FDCWD, path.substr(0, i));
+    if (first == 0) first = error;
   }
+  return first;
 }
 
 }  // namespace
@@ -49,25 +58,27 @@ bool is_own(const struct stat& status) {
 
 OwnFolder::OwnFolder(const std::string& path, const std::vector<std::string>& inner, Missing missing)
     : path_(path) {
-  if (missing == Missing::is_made) make_above(path);
-  enter(AT_FDCWD, path, 0, missing);
+  enter(AT_FDCWD, path, 0, missing, missing == Missing::is_made ? make_above(path) : 0);
   for (const std::string& name : inner) {
     if (!is_there()) break;
     path_ += "/" + name;
     const int above = descriptor_;
-    enter(above, name, O_NOFOLLOW, missing);
+    enter(above, name, O_NOFOLLOW, missing, 0);
     ::close(above);
   }
 }
 
-void OwnFolder::enter(int from, const std::string& name, int flags, Missing missing) {
+void OwnFolder::enter(int from, const std::string& name, int flags, Missing missing, int not_made) {
   descriptor_ = -1;
-  if (missing == Missing::is_made) ::mkdirat(from, name.c_str(), folder_mode);
+  if (missing == Missing::is_made) {
+    const int error = make(from, name);
+    if (not_made == 0) not_made = error;
+  }
   const int opened = ::openat(from, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
   if (opened < 0) {
     if (errno == ENOENT && missing == Missing::stays) return;
     const char* use = missing == Missing::is_made ? " cannot be written: " : " cannot be read: ";
-    problem_ = path_ + use + std::strerror(errno);
+    problem_ = path_ + use + std::strerror(errno == ENOENT && not_made != 0 ? not_made : errno);
     return;
   }
   struct stat status {};

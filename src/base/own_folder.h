@@ -46,7 +46,8 @@ class OwnFolder {
   std::vector<Entry> files() const;  // regular ones
 
  private:
-  void enter(int from, const std::string& name, int flags, Missing missing);
+  // `not_made`: why a folder above could not be made, if so.
+  void enter(int from, const std::string& name, int flags, Missing missing, int not_made);
 
   std::string path_;
   int descriptor_ = -1;

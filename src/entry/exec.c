@@ -67,7 +67,9 @@ __attribute__((noreturn)) static void end_job(int code) {
 }
 
 __attribute__((noreturn)) static void fail(const char* problem, const char* subject) {
-  fprintf(stderr, "unisono-exec: %s%s%s\n%s", problem, subject[0] == '\0' ? "" : ": ", subject, usage);
+  char shown[1024];
+  unisono_show(subject, shown, sizeof shown);
+  fprintf(stderr, "unisono-exec: %s%s%s\n%s", problem, shown[0] == '\0' ? "" : ": ", shown, usage);
   end_job(exit_own_failure);
 }
 
@@ -210,7 +212,10 @@ __attribute__((noreturn)) static void list_obstacles(char** programs) {
   for (; *programs != NULL; ++programs) {
     char path[PATH_MAX];
     const char* reason = unisono_find_program(*programs, path, sizeof path) == 0 ? obstacle(path) : NULL;
-    if (reason != NULL) printf("%s\t%s\n", *programs, reason);
+    if (reason == NULL) continue;
+    char shown[4 * PATH_MAX];
+    unisono_show(*programs, shown, sizeof shown);
+    printf("%s\t%s\n", shown, reason);
   }
   exit(0);
 }

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/shown_character.h"
+
 // What launchers call a process's rank in the job, and on its node.
 static const char* const job_rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",    "PMI_RANK",
                                              "MPI_RANKID",           "SLURM_PROCID", "PALS_RANKID",
@@ -27,18 +29,18 @@ static int is_first(const char* const* names, int count) {
   return 1;
 }
 
-// Control characters, also those of two bytes (U+0080 to U+009F), as \x1b: names come from others.
-static size_t put_shown(const char* text, char* line, size_t room) {
+size_t unisono_show(const char* text, char* line, size_t room) {
   size_t used = 0;
-  for (const unsigned char* c = (const unsigned char*)text; *c != '\0' && used + 4 < room; ++c) {
-    const int is_second = c != (const unsigned char*)text && c[-1] == 0xc2 && *c >= 0x80 && *c < 0xa0;
-    if (*c == '\n' || *c == '\t' || (*c >= 0x20 && *c != 0x7f && !is_second)) {
-      line[used++] = (char)*c;
-      continue;
-    }
-    if (is_second) --used;
-    used += (size_t)snprintf(line + used, room - used, "\\x%02x", *c);
+  for (size_t left = strlen(text); left > 0;) {
+    const struct unisono_shown_character first = unisono_shown_first(text, left, "");
+    const size_t bytes = strlen(first.text);
+    if (bytes >= room - used) break;
+    memcpy(line + used, first.text, bytes);
+    used += bytes;
+    text += first.taken;
+    left -= first.taken;
   }
+  line[used] = '\0';
   return used;
 }
 
@@ -62,11 +64,11 @@ static void put(const char* line, size_t bytes) {
 
 static void say(const char* format, va_list arguments) {
   static const char prefix[] = "unisono: ";
-  char text[2048], line[2 * sizeof text];
+  char text[2048], line[sizeof prefix + 4 * sizeof text];
   if (vsnprintf(text, sizeof text, format, arguments) < 0) return;
   memcpy(line, prefix, sizeof prefix);
   size_t used = sizeof prefix - 1;
-  used += put_shown(text, line + used, sizeof line - used - 1);
+  used += unisono_show(text, line + used, sizeof line - used);
   line[used++] = '\n';
   put(line, used);
 }

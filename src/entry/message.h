@@ -3,6 +3,12 @@
 // ..." and one write, so that lines of many processes do not mix.
 #pragma once
 
+#include <stddef.h>
+
+// A text from others as it may stand in a line of a terminal (base/shown.h), with an end; what does not fit
+// into `room` bytes, at least one, is left out. How many bytes that took.
+size_t unisono_show(const char* text, char* line, size_t room);
+
 // Of all ranks of the job, as far as the launcher's environment tells, only the first says it.
 __attribute__((format(printf, 1, 2))) void unisono_say_once_per_job(const char* format, ...);
 // The first rank of each node says it.

@@ -333,7 +333,7 @@ std::string to_json(const Machine& machine) {
                        {"overlap_penalty_us", json_of(machine.overlap_penalty_us)}};
   if (!machine.fresh_message_us.empty()) json["fresh_message_us"] = json_of(machine.fresh_message_us);
   if (!machine.filled.empty()) json["filled"] = machine.filled;
-  return json.dump(1) + "\n";
+  return json.dump(1, ' ', true) + "\n";
 }
 
 }  // namespace unisono::model

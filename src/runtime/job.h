@@ -282,8 +282,9 @@ class Job {
   void align(Communicator& c, LearnedClass& learned, const Call& call);
 
   // job_learned_tables.cc
-  void keep_learned(const std::vector<std::string>& texts);  // of all ranks; rank 0 calls it
-  std::string_view region_name(std::uint64_t region);        // as long as the job lives
+  // Of all ranks; rank 0 calls it. And what it costs kept rules that the job went by them.
+  void keep_learned(const std::vector<std::string>& texts);
+  std::string_view region_name(std::uint64_t region);  // as long as the job lives
   void say_open_regions();
 
   // job_startup_test.cc
@@ -387,7 +388,7 @@ class Job {
   Identifiers identifiers_;
   enum class LearnMode : std::uint8_t { off, star, guarded } learn_mode_ = LearnMode::off;
   tuning::LearnSettings learn_settings_;
-  std::optional<tuning::TableRules> known_rules_;  // where learning is on
+  std::optional<tuning::TableRules> known_rules_;  // where learning is on, or jobs have kept any
   tuning::Findings findings_;                      // of this job's communicators, for those alike
   std::vector<tuning::Rule> tested_rules_;         // of this rank's communicators
   tuning::Predict predict_;                        // empty: nothing is predicted

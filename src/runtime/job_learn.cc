@@ -99,6 +99,7 @@ void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& quest
   if (list.choices.size() < 2) return;
   const auto count = static_cast<int>(list.choices.size());
   if (known_rules_) tuning::add_known_times(*known_rules_, question, decided, &list);
+  tuning::add_times_of_neighbours(*entry.choice, &list);
   begin_as_alike(c, alike, &list);
   for (tuning::Choice& choice : list.choices) {
     if (choice.source != "native" && choice.source != decided.source) choice.source = "learned";
@@ -116,6 +117,8 @@ void Job::learn(Communicator& c, CallClass& entry, const tuning::Question& quest
   entry.learned->region_number = region;
   entry.learned->kind = kind;
   entry.learned->token = findings_.begin(kind);
+  entry.learned->leans_on = entry.choice->leans_on;
+  entry.learned->told = {entry.choice->algorithm, entry.choice->parameters};
   entry.learned->is_commutative = question.problem.is_commutative;
   for (CallClass& of_candidate : entry.learned->blocking)
     of_candidate.kind = kind_of(c, *of_candidate.choice, question.problem);

@@ -94,13 +94,15 @@ void Job::keep_learned(const std::vector<std::string>& texts) {
     // Of several communicators alike the one counts that took most time: it comes first.
     if (rule && !std::ranges::any_of(rules, is_there)) rules.push_back(*rule);
   }
+  const std::vector<tuning::Lean> leans = leans_in(texts);
   const tuning::StorePlace place = store_place();
-  if (rules.empty() || place.file.empty()) return;
+  if ((rules.empty() && leans.empty()) || place.file.empty()) return;
   const tuning::Provenance provenance{.unisono = UNISONO_VERSION,
                                       .machine = tuning::machine_name(),
                                       .mpi = host_.library_name(),
                                       .command = "UNISONO_LEARN=" + options_.learn};
-  const std::string message = tuning::store_rules(place, provenance, rules).message("what was learned");
+  const std::string message =
+      tuning::store_rules(place, provenance, rules, leans).message("what was learned");
   if (!message.empty()) log::warning(message);
 }
 

@@ -141,7 +141,10 @@ void Job::agree_on_options() {
 void Job::make_decider() {
   std::vector<std::string> warnings;
   std::vector<tuning::SourcedTable> tables = read_tables(&warnings);
-  if (is_learning()) known_rules_.emplace(tables);
+  const bool has_kept = std::ranges::any_of(tables, [](const tuning::SourcedTable& sourced) {
+    return sourced.source == tuning::learned_source && !sourced.table.rules.empty();
+  });
+  if (is_learning() || has_kept) known_rules_.emplace(tables);
   decider_ = tuning::standard_decider(options_.algorithm, std::move(tables), &warnings);
   if (world_rank_ != 0) return;
   for (const std::string& w : warnings) log::warning(w);
@@ -244,12 +247,13 @@ void Job::finish() {
   records_.absorb_starts();
   say_open_regions();
   keep_tested();
-  if ((!options_.report.empty() || is_learning()) && !has_lost_peer_) {
+  // Where there are kept rules the job may have gone by them, whether it learns or not.
+  if ((!options_.report.empty() || known_rules_) && !has_lost_peer_) {
     const bool is_reported = !options_.report.empty();
     const std::vector<std::string> texts = gather_texts(
         host_, world_,
         is_reported ? records_.to_text({now_s() - started_s_, under_way_s_}) : records_.learning_text());
-    if (world_rank_ == 0 && is_learning()) keep_learned(texts);
+    if (world_rank_ == 0 && known_rules_) keep_learned(texts);
     if (world_rank_ == 0 && is_reported) report(texts);
   }
   table_.clear();

@@ -178,7 +178,8 @@ bool Job::may_be_written(const std::vector<char>& input) const {
   return !options_.verify_inputs.empty() && input.size() <= most_input_bytes;
 }
 
-// What a rank gave to a check, and both results. Says how the files of all ranks are called.
+// What a rank gave to a check, and both results. Says how the files of all ranks are called, or
+// why there is none of this one.
 std::string Job::write_input(const Communicator& c, Operation operation, std::uint64_t check,
                              const std::vector<char>& input, const std::vector<char>& own,
                              const std::vector<char>& hosts) const {
@@ -194,7 +195,8 @@ std::string Job::write_input(const Communicator& c, Operation operation, std::ui
                                           {"input", hexadecimal(input)},
                                           {"unisono", hexadecimal(own)},
                                           {"mpi", hexadecimal(hosts)}};
-  return replace_file(path, content.dump(1) + '\n').empty() ? stem + "*.json" : std::string();
+  const std::string problem = replace_file(path, content.dump(1) + '\n');
+  return problem.empty() ? stem + "*.json" : path + " " + problem;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/communicator.h"
+#include "tuning/algorithm_text.h"
 #include "tuning/alike.h"
 #include "tuning/candidates.h"
 #include "tuning/learner.h"
@@ -37,7 +38,9 @@ struct LearnedClass {
   std::shared_ptr<const tuning::Kind> token;  // as long as this lives it may find out something
   std::uint64_t region_number = 0;
   bool is_commutative = true;
-  std::size_t usual = 0;  // the candidate that would serve the calls without learning
+  std::size_t usual = 0;                   // the candidate that would serve the calls without learning
+  std::vector<tuning::LeanedOn> leans_on;  // kept rules that say another one, and that one
+  tuning::NamedAlgorithm told;
   // By candidate. A non-blocking call uses what the blocking ones have chosen.
   std::vector<CallClass> blocking, non_blocking, persistent;
   tuning::Learner learner;

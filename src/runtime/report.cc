@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <iomanip>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -115,6 +116,16 @@ std::string in_collectives(const Json& time) {
   return error_s == 0 ? text : "~" + text + " (+-" + time_text(error_s) + ")";
 }
 
+// What is longer than its column keeps its whole length.
+std::string summary_row(const std::string& operation, const std::string& bytes, const std::string& where,
+                        const std::string& calls, const std::string& time, const std::string& per_call) {
+  std::ostringstream row;
+  row << std::left << "  " << std::setw(10) << operation << ' ' << std::setw(8) << bytes << ' '
+      << std::setw(24) << where << std::right << ' ' << std::setw(10) << calls << ' ' << std::setw(11) << time
+      << ' ' << std::setw(11) << per_call << "  ";
+  return row.str();
+}
+
 std::string checks_text(const Json& classes) {
   std::uint64_t checks = 0, mismatches = 0;
   for (const Json& c : classes) {
@@ -134,21 +145,17 @@ std::string summary(const Json& report) {
     out << "  calls that do not block were under way for " << time_text(report["under_way_time_s"]["max"])
         << " of it\n";
   }
-  char line[160];
-  std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10s %11s %11s  %s\n", "operation", "bytes", "where",
-                "calls", "time", "per call", "algorithm: reason");
-  out << line;
+  out << summary_row("operation", "bytes", "where", "calls", "time", "per call") << "algorithm: reason\n";
   for (const Json& c : report["classes"]) {
     const double time_s = c["time_s"];
     const auto calls = c["calls"].get<std::uint64_t>();
     auto operation = c["operation"].get<std::string>();
     if (c["form"] == form_names[1]) operation.insert(0, 1, 'i');
     if (c["form"] == form_names[2]) operation += "_init";
-    std::snprintf(line, sizeof line, "  %-10s %-8s %-24s %10llu %11s %11s  ", operation.c_str(),
-                  c["size_class"].get<std::string>().c_str(), c["shape"].get<std::string>().c_str(),
-                  static_cast<unsigned long long>(calls), time_text(time_s).c_str(),
-                  time_text(time_s / static_cast<double>(std::max<std::uint64_t>(calls, 1))).c_str());
-    out << line << c["algorithm"].get<std::string>() << ": " << c["reason"].get<std::string>() << '\n';
+    out << summary_row(operation, c["size_class"].get<std::string>(), c["shape"].get<std::string>(),
+                       std::to_string(calls), time_text(time_s),
+                       time_text(time_s / static_cast<double>(std::max<std::uint64_t>(calls, 1))))
+        << c["algorithm"].get<std::string>() << ": " << c["reason"].get<std::string>() << '\n';
   }
   if (report["options"].contains("verify")) out << "  " << checks_text(report["classes"]) << '\n';
   for (const Json& n : report["native"]) {
@@ -187,6 +194,7 @@ std::uint64_t Records::absorb_learned(const Communicator& c, Operation operation
     calls += absorb(c, operation, size_class, entry, CallForm::non_blocking);
   for (const CallClass& entry : learned.persistent)
     calls += absorb(c, operation, size_class, entry, CallForm::persistent);
+  if (c.rank == 0) leans_.add(learned.leans_on, confirmation_of(learned));
   if (c.rank == 0 && learned_.size() < most_learned)
     learned_.push_back(text_of(learning_json(c, operation, size_class, learned)));
   return calls;
@@ -198,6 +206,7 @@ void Records::describe(const Communicator& c, const tuning::Choice& choice, Reco
   record->source = choice.source;
   record->layout = c.layout->text();
   record->is_oversubscribed = c.is_oversubscribed;
+  if (c.rank == 0) leans_.add(choice.leans_on, tuning::Confirmation::none);
 }
 
 std::shared_ptr<HostStarts> Records::starts_of_host(const Communicator& c, Operation operation,
@@ -295,6 +304,7 @@ std::string Records::to_text(const RankTime& rank_time) const {
               {"native", Json::array()},
               {"communicators", Json::array()},
               {"learning", parsed(learned_)},
+              {"leans", tuning::to_json(leans_.list())},
               {"blocking_s", std::min(time_of(blocking, CallForm::blocking), rank_time.wall_s)},
               {"blocking_error_s", std::min(blocking.error_s, rank_time.wall_s)},
               {"under_way_s", rank_time.under_way_s}};
@@ -337,8 +347,8 @@ std::string Records::to_text(const RankTime& rank_time) const {
 }
 
 std::string Records::learning_text() const {
-  if (learned_.empty()) return {};
-  const Json out = {{"learning", parsed(learned_)}};
+  if (learned_.empty() && leans_.empty()) return {};
+  const Json out = {{"learning", parsed(learned_)}, {"leans", tuning::to_json(leans_.list())}};
   return text_of(out);
 }
 

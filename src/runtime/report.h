@@ -13,6 +13,7 @@
 
 #include "host/host.h"
 #include "runtime/communicator.h"
+#include "tuning/leaning.h"
 
 namespace unisono::runtime {
 
@@ -54,7 +55,8 @@ class Records {
   // the rank ran.
   std::string to_text(const RankTime& rank_time = {}) const;
   static std::string merge(const std::vector<std::string>& texts);
-  // Of that only what was learned (`learned_in` reads it): empty on most ranks.
+  // Of that only what later jobs are told: what was learned (`learned_in` reads it), and which kept rules the
+  // job went by (`leans_in`). Empty on most ranks.
   std::string learning_text() const;
 
  private:
@@ -73,7 +75,7 @@ class Records {
     std::uint64_t calls;
   };
   CallTimes::Sum blocking_time() const;
-  static void describe(const Communicator& c, const tuning::Choice& choice, Record* record);
+  void describe(const Communicator& c, const tuning::Choice& choice, Record* record);
   void absorb_class(const Communicator& c, const Key& key, const CallClass& entry);
   std::uint64_t absorb_learned(const Communicator& c, Operation operation, int size_class,
                                const LearnedClass& learned);
@@ -81,6 +83,7 @@ class Records {
                                CallForm form);
   static constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
   std::vector<std::string> learned_;                     // JSON
+  tuning::Leans leans_;                                  // one rank of a communicator tells them
   std::map<Key, Record> classes_;
   struct Left {
     Record record;

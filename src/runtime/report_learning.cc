@@ -129,6 +129,26 @@ std::vector<Json> learned_in(const std::vector<std::string>& texts) {
   return learned;
 }
 
+std::vector<tuning::Lean> leans_in(const std::vector<std::string>& texts) {
+  tuning::Leans leans;
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    tuning::add_from_json(Json::parse(text)["leans"], &leans);
+  }
+  return leans.list();
+}
+
+tuning::Confirmation confirmation_of(const LearnedClass& learned) {
+  const tuning::Policy& policy = learned.learner.policy();
+  // Where results must be reproducible what kept rules compared with may not run.
+  if (learned.kind.is_reproducible || !is_compared(policy, static_cast<int>(learned.usual)))
+    return tuning::Confirmation::none;
+  const tuning::Choice& chosen = *learned.blocking[static_cast<std::size_t>(policy.chosen())].choice;
+  return tuning::is_same({chosen.algorithm, chosen.parameters}, learned.told)
+             ? tuning::Confirmation::confirmed
+             : tuning::Confirmation::contradicted;
+}
+
 std::string learning_line(const Json& learned) {
   std::ostringstream out;
   const auto region = learned["region"].get<std::string>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/learning.h"
+#include "tuning/leaning.h"
 
 namespace unisono::runtime {
 
@@ -26,6 +27,10 @@ constexpr std::size_t most_learned = 200;
 void keep_most_important(std::vector<nlohmann::ordered_json>* learned);
 // What Records::learning_text of all ranks (rank order) has, the kinds of calls that took most time first.
 std::vector<nlohmann::ordered_json> learned_in(const std::vector<std::string>& texts);
+// Which kept rules they say that the job went by.
+std::vector<tuning::Lean> leans_in(const std::vector<std::string>& texts);
+// Has the job measured that what kept rules say of these calls is right?
+tuning::Confirmation confirmation_of(const LearnedClass& learned);
 // A line for people, of one kind of calls.
 std::string learning_line(const nlohmann::ordered_json& learned);
 

@@ -17,12 +17,9 @@
 namespace unisono::runtime {
 namespace {
 
-using std::chrono::seconds;
+using std::chrono::milliseconds;
 using State = RankProcess::State;
 
-constexpr seconds first_look{2}, longest_pause{60};
-// A rank that is only slow is not worth a word at once; ranks of other hosts say something later still.
-constexpr seconds first_words{8}, first_words_elsewhere{30};
 // As the shim ends (src/entry/exec.c).
 constexpr int exit_own_failure = 125;
 
@@ -55,7 +52,10 @@ bool is_speaker(const std::map<int, RankProcess>& processes, int own_rank) {
 
 }  // namespace
 
-StartWatch::StartWatch(int rank, int size) : rank_(rank), size_(size), next_words_(first_words) {
+StartWatch::StartWatch(int rank, int size) : StartWatch(rank, size, Patience()) {}
+
+StartWatch::StartWatch(int rank, int size, const Patience& patience)
+    : rank_(rank), size_(size), patience_(patience), next_words_(patience.first_words) {
   if (size == 1) return;
   // The program's signal handlers are for its own threads (as in ProgressThread).
   sigset_t all, before;
@@ -80,17 +80,19 @@ StartWatch::~StartWatch() {
   thread_.join();
 }
 
-bool StartWatch::is_over_within(seconds time) {
+bool StartWatch::is_over_within(milliseconds time) {
   std::unique_lock lock(mutex_);
   return wake_.wait_for(lock, time, [this] { return is_over_; });
 }
 
 void StartWatch::run() {
-  seconds waited{0};
-  for (seconds pause = first_look; !is_over_within(pause); pause = std::min(2 * pause, longest_pause)) {
+  milliseconds waited{0};
+  for (milliseconds pause = patience_.first_look; !is_over_within(pause);
+       pause = std::min(2 * pause, patience_.longest_pause)) {
     waited += pause;
     look(waited);
-    if (waited == first_look) pause = first_look / 2;  // the second look comes as soon as the first
+    // The second look comes as soon as the first.
+    if (waited == patience_.first_look) pause = patience_.first_look / 2;
   }
 }
 
@@ -100,13 +102,13 @@ void StartWatch::end_job(const std::string& who_runs, bool speaks) {
     log::error(name_of_this_host() + ": " + who_runs +
                " without Unisono, and ranks with and without it cannot mix: the job ends. Start all programs "
                "by `unisono run` or unisono-exec, and none that has an MPI linked in");
-  } else if (is_over_within(first_look)) {
+  } else if (is_over_within(patience_.first_look)) {
     return;
   }
   _exit(exit_own_failure);
 }
 
-void StartWatch::look(seconds waited) {
+void StartWatch::look(milliseconds waited) {
   const auto processes = processes_of_this_job(rank_);
   const std::string strangers = listed(processes, State::without);
   looks_with_stranger_ = strangers.empty() ? 0 : looks_with_stranger_ + 1;
@@ -119,13 +121,14 @@ void StartWatch::look(seconds waited) {
   }
   const std::string late = listed(processes, State::late);
   const bool is_due =
-      waited >= next_words_ && (rank_ == 0 || !late.empty() || waited >= first_words_elsewhere);
+      waited >= next_words_ && (rank_ == 0 || !late.empty() || waited >= patience_.first_words_elsewhere);
   if (!speaks || !is_due) return;
   next_words_ = 4 * waited;
   const std::size_t elsewhere =
       static_cast<std::size_t>(size_) - std::min(processes.size(), static_cast<std::size_t>(size_));
+  const auto waited_s = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
   std::string text = name_of_this_host() + ": rank " + std::to_string(rank_) + " has waited " +
-                     std::to_string(waited.count()) + " s in MPI_Init for other ranks of the job:";
+                     std::to_string(waited_s) + " s in MPI_Init for other ranks of the job:";
   if (!late.empty()) text += " on this host " + late + " did not come so far;";
   if (processes.empty()) {
     text += " which ones cannot be told here";

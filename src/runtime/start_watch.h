@@ -13,23 +13,34 @@ namespace unisono::runtime {
 
 class StartWatch {
  public:
+  // How long nothing is said. A rank that is only slow is not worth a word at once; ranks of other hosts say
+  // something later still.
+  struct Patience {
+    std::chrono::milliseconds first_look{2'000};
+    std::chrono::milliseconds longest_pause{60'000};
+    std::chrono::milliseconds first_words{8'000};
+    std::chrono::milliseconds first_words_elsewhere{30'000};
+  };
+
   // From here to the destructor. Needs no word from other ranks: they may never send one.
   StartWatch(int rank, int size);
+  StartWatch(int rank, int size, const Patience& patience);
   ~StartWatch();
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
 
  private:
   void run();
-  // Says what is to be said after so many seconds. Ends the job where that is sure.
-  void look(std::chrono::seconds waited);
+  // Says what is to be said after so long. Ends the job where that is sure.
+  void look(std::chrono::milliseconds waited);
   void end_job(const std::string& who_runs, bool speaks);
-  bool is_over_within(std::chrono::seconds time);
+  bool is_over_within(std::chrono::milliseconds time);
 
   const int rank_, size_;
+  const Patience patience_;
   bool is_over_ = false;
   int looks_with_stranger_ = 0;  // in a row
-  std::chrono::seconds next_words_;
+  std::chrono::milliseconds next_words_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;

@@ -51,6 +51,14 @@ struct Question {
 // "Open MPI 5", "Open MPI" and "Open MPI 5.0.11" name the MPI "Open MPI 5.0.11"; "Open MPI 5.0.1" does not.
 bool names_mpi(std::string_view name, std::string_view mpi);
 
+struct Rule;  // table.h
+// A rule that jobs have kept, and the file that it is from. The Decider that the choice is from has it.
+struct LeanedOn {
+  const Rule* rule;
+  const std::string* file;
+  bool is_near = false;  // for neighbours of the calls, in size or layout
+};
+
 struct Choice {
   const algorithms::Descriptor* algorithm = nullptr;  // null: native
   algorithms::Parameters parameters;                  // complete: standards filled in
@@ -61,6 +69,9 @@ struct Choice {
   bool is_tested = false;        // exact, and by a test at the start of a job (A10)
   bool is_for_progress = false;  // native, since what would have served the call needs_progress
   bool is_asked_for = false;     // by a table, for just this case: who wrote it is told why it is refused
+  // Kept rules without which it would be another choice: those that decide, and all that would then
+  // (leaning.h).
+  std::vector<LeanedOn> leans_on = {};
 
   std::string_view name() const {
     return algorithm != nullptr ? std::string_view(algorithm->name) : "native";

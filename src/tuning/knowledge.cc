@@ -8,6 +8,13 @@
 #include "tuning/size_class.h"
 
 namespace unisono::tuning {
+
+bool is_same(const NamedAlgorithm& one, const NamedAlgorithm& other) {
+  if (one.algorithm != other.algorithm) return false;
+  return one.algorithm == nullptr || algorithms::with_standards(*one.algorithm, one.parameters) ==
+                                         algorithms::with_standards(*one.algorithm, other.parameters);
+}
+
 namespace {
 
 // Of a rule's times nothing less is certain: machines differ by as much from day to day.
@@ -22,12 +29,6 @@ double most_plausible_us(const Question& question) {
   const double moved = static_cast<double>(question.bytes()) * ranks;
   if (question.problem.layout->nodes() > 1) return 100e3 + moved;
   return (question.is_oversubscribed ? 5e3 * ranks : 500) + 0.05 * moved;
-}
-
-bool is_same(const NamedAlgorithm& one, const NamedAlgorithm& other) {
-  if (one.algorithm != other.algorithm) return false;
-  return one.algorithm == nullptr || algorithms::with_standards(*one.algorithm, one.parameters) ==
-                                         algorithms::with_standards(*one.algorithm, other.parameters);
 }
 
 const Timed* timed_of(const Rule& rule, const NamedAlgorithm& algorithm) {
@@ -84,20 +85,6 @@ bool join_least_times(Rule* old, Rule* fresh) {
   return is_disturbed;
 }
 
-// What would serve the calls if nothing had been learned: other tables, then the built-in rules.
-NamedAlgorithm expected_of(const std::vector<TableRules::Match>& matches, const Question& question) {
-  for (const TableRules::Match& match : matches) {
-    if (match.table->source == learned_source) continue;
-    const NamedAlgorithm& named = match.rule->chosen.algorithm;
-    const Choice choice{.algorithm = named.algorithm, .parameters = named.parameters};
-    if (why_not_taken(choice, question).empty()) return named;
-  }
-  for (const Choice& choice : make_rules()->candidates(question)) {
-    if (why_not_taken(choice, question).empty()) return {choice.algorithm, choice.parameters};
-  }
-  return {};
-}
-
 // On which side of the question a rule lies, and along what alone: 0, where along nothing or several.
 struct Offset {
   int along = 0, side = 0;
@@ -138,6 +125,26 @@ void add_neighbours(const std::vector<TableRules::Match>& near, const Question& 
 
 }  // namespace
 
+NamedAlgorithm expected_of(const std::vector<TableRules::Match>& matches, const Question& question) {
+  for (const TableRules::Match& match : matches) {
+    if (match.table->source == learned_source) continue;
+    const NamedAlgorithm& named = match.rule->chosen.algorithm;
+    const Choice choice{.algorithm = named.algorithm, .parameters = named.parameters};
+    if (why_not_taken(choice, question).empty()) return named;
+  }
+  for (const Choice& choice : make_rules()->candidates(question)) {
+    if (why_not_taken(choice, question).empty()) return {choice.algorithm, choice.parameters};
+  }
+  return {};
+}
+
+// Files may say what they like: no rule is believed for longer than the most that there is.
+std::int64_t trust_after(std::int64_t trust, Confirmation confirmation) {
+  if (confirmation == Confirmation::confirmed) return std::min(trust, most_trust);
+  const std::int64_t less = confirmation == Confirmation::contradicted ? fresh_trust : 1;
+  return std::clamp<std::int64_t>(trust - less, 0, most_trust - less);
+}
+
 Worth worth_of(const Rule& rule, const Question& question, const NamedAlgorithm& expected) {
   if (rule.chosen.time_us <= 0 || rule.chosen.time_us > most_plausible_us(question)) return Worth::none;
   if (is_same(rule.chosen.algorithm, expected)) return Worth::decides;
@@ -163,7 +170,7 @@ std::optional<Rule> merged(const Rule* old, const Rule& fresh) {
   }
   const std::int64_t trust = old->evidence->trust;
   const std::optional<NamedAlgorithm>& expected = fresh.evidence->expected;
-  const std::int64_t less = std::min(contradicts(*old, expected) ? trust - 1 : trust, most_trust - 1);
+  const std::int64_t less = contradicts(*old, expected) ? trust_after(trust, Confirmation::none) : trust;
   if (!is_compared) return with_trust(*old, less);
   Rule kept = *old, made = fresh;
   if (join_least_times(&kept, &made)) return with_trust(std::move(kept), less);
@@ -171,7 +178,7 @@ std::optional<Rule> merged(const Rule* old, const Rule& fresh) {
     return with_trust(std::move(made), std::max(trust, std::int64_t{1}) + confirmed_trust);
   // Back to what is expected at once; away from what several jobs have seen not for the word of one.
   if (contradicts(fresh, expected) && trust > fresh_trust)
-    return with_trust(std::move(kept), trust - fresh_trust);
+    return with_trust(std::move(kept), trust_after(trust, Confirmation::contradicted));
   return with_trust(std::move(made), fresh_trust);
 }
 
@@ -210,6 +217,25 @@ void add_known_times(const TableRules& rules, const Question& question, const Ch
         list->candidates[k].is_suggested = is_chosen;
       }
     }
+  }
+}
+
+void add_times_of_neighbours(const Choice& served, CandidateList* list) {
+  const NamedAlgorithm told = {served.algorithm, served.parameters};
+  const bool is_known =
+      std::ranges::any_of(list->candidates, [](const Candidate& one) { return !one.chosen_by.empty(); });
+  if (is_known || std::ranges::any_of(served.leans_on, [](const LeanedOn& of) { return !of.is_near; }))
+    return;
+  double sum_us = 0, count = 0;
+  for (const LeanedOn& of : served.leans_on) {
+    if (is_same(of.rule->chosen.algorithm, told)) sum_us += of.rule->chosen.time_us, ++count;
+  }
+  if (count == 0) return;
+  for (std::size_t k = 0; k < list->choices.size(); ++k) {
+    const Choice& choice = list->choices[k];
+    if (!is_same({choice.algorithm, choice.parameters}, told)) continue;
+    list->candidates[k].known_s = sum_us / count / us_a_second;
+    list->candidates[k].chosen_by = "learned by earlier jobs for its neighbours: " + served.reason;
   }
 }
 

@@ -12,6 +12,9 @@
 
 namespace unisono::tuning {
 
+// With the standards of parameters that are not named.
+bool is_same(const NamedAlgorithm& one, const NamedAlgorithm& other);
+
 enum class Worth : std::uint8_t {
   none,  // no quiet machine takes such times
   hint,  // says what to try first, and decides nothing
@@ -27,6 +30,15 @@ Worth worth_of(const Rule& rule, const Question& question, const NamedAlgorithm&
 // expected, so that nothing is believed for long that nobody can see.
 inline constexpr std::int64_t fresh_trust = 3, confirmed_trust = 2, most_trust = 8;
 
+// Has a job that went by a rule measured that it is right? Without that it loses trust, so that what a bad
+// day has written is not believed for long, whoever goes by it and however (docs/learning.md).
+enum class Confirmation : std::uint8_t {
+  none,
+  contradicted,  // something else was as fast
+  confirmed
+};
+std::int64_t trust_after(std::int64_t trust, Confirmation confirmation);
+
 // A rule that a job has learned, beside the one that was there for the same calls (null: none was). The
 // job's own trust is 0 where it used what it knew without having compared it. Empty: nothing is to be kept.
 std::optional<Rule> merged(const Rule* old, const Rule& fresh);
@@ -35,6 +47,12 @@ std::optional<Rule> merged(const Rule* old, const Rule& fresh);
 // where that is believed. `expected`: as above.
 void add_known_times(const TableRules& rules, const Question& question, const Choice& expected,
                      CandidateList* list);
+
+// The same of what serves calls since rules for their neighbours agree on it (Choice::leans_on).
+void add_times_of_neighbours(const Choice& served, CandidateList* list);
+
+// What would serve the calls if nothing had been learned: other tables, then the built-in rules.
+NamedAlgorithm expected_of(const std::vector<TableRules::Match>& matches, const Question& question);
 
 // Of matches, those that are believed. What was learned holds for its own layout and size class alone, but
 // between two of these that agree.

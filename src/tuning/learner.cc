@@ -37,6 +37,24 @@ std::uint64_t summed_ticks(double seconds) {
   return static_cast<std::uint64_t>(std::min(seconds * ticks_a_second, most_summed_ticks));
 }
 
+// In the order in which the ranks have put them together: `one` gives the next time, `block` that of a
+// candidate's calls.
+template <class One, class OfCandidate>
+Seen seen_in_order(const Task& task, One one, OfCandidate block) {
+  Seen seen;
+  if (task.is_monitoring) {
+    seen.whole_s = one();
+    seen.recent_s = one();
+    return seen;
+  }
+  for (std::size_t i = 0; i < task.candidates.size(); ++i) {
+    const auto [mean_s, least_s] = block();
+    seen.means_s.push_back(mean_s);
+    seen.leasts_s.push_back(least_s);
+  }
+  return seen;
+}
+
 }  // namespace
 
 void join_least_and_sum(void* into, const void* left, const void* right, std::size_t count) {
@@ -203,35 +221,22 @@ std::vector<std::uint64_t> Learner::sums() const {
 }
 
 Seen Learner::seen_of_least(const std::uint64_t* numbers) const {
-  Seen seen;
   const auto take = [&] { return time_of(*numbers++, is_longest_); };
-  if (task_.is_monitoring) {
-    seen.whole_s = take();
-    seen.recent_s = take();
-    return seen;
-  }
-  for (std::size_t i = 0; i < task_.candidates.size(); ++i) {
-    seen.means_s.push_back(take());
-    seen.leasts_s.push_back(take());
-  }
-  return seen;
+  return seen_in_order(task_, take, [&] {
+    const double mean_s = take();
+    return std::pair(mean_s, take());
+  });
 }
 
 // A call of which some rank has no time says nothing: the mean of the others is not to be compared with that
 // of all.
 Seen Learner::seen_of_means(const std::uint64_t* numbers, const std::uint64_t* sums) const {
-  Seen seen;
   const double ranks = static_cast<double>(*sums++);
   const auto take = [&] {
     const double sum_s = static_cast<double>(*sums++) / ticks_a_second;
     return *numbers++ == 0 ? unknown_s : sum_s / ranks;
   };
-  if (task_.is_monitoring) {
-    seen.whole_s = take();
-    seen.recent_s = take();
-    return seen;
-  }
-  for (std::size_t i = 0; i < task_.candidates.size(); ++i) {
+  return seen_in_order(task_, take, [&] {
     Block calls;
     for (int look = 0; look < task_.looks; ++look) {
       const double mean_s = take();
@@ -240,10 +245,8 @@ Seen Learner::seen_of_means(const std::uint64_t* numbers, const std::uint64_t* s
       calls.sum_s += mean_s;
       ++calls.looks;
     }
-    seen.means_s.push_back(calls.mean_s());
-    seen.leasts_s.push_back(calls.least_s);
-  }
-  return seen;
+    return std::pair(calls.mean_s(), calls.least_s);
+  });
 }
 
 void Learner::agree(const std::uint64_t* numbers, const std::uint64_t* sums, std::uint64_t call,

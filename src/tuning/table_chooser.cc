@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -146,6 +147,41 @@ std::string times_text(const Rule& rule, const Timed& timed, const Question& que
   return text;
 }
 
+// Of matches, those that jobs have kept.
+std::vector<LeanedOn> kept_of(const std::vector<TableRules::Match>& matches) {
+  std::vector<LeanedOn> list;
+  for (const TableRules::Match& match : matches) {
+    if (match.table->source == learned_source)
+      list.push_back({match.rule, &match.table->table.file, match.is_near});
+  }
+  return list;
+}
+
+// What would be chosen anyway leans on nothing. Other choices lean on all rules around them that say
+// something else: where one is not believed any more another one would decide. Their reason says for how long
+// they hold.
+void say_leaning(const std::vector<TableRules::Match>& matches, const Question& question,
+                 std::vector<Choice>* list) {
+  const NamedAlgorithm expected = expected_of(matches, question);
+  std::vector<LeanedOn> all = kept_of(matches);
+  std::erase_if(all, [&](const LeanedOn& of) {
+    return is_same(of.rule->chosen.algorithm, expected) ||
+           worth_of(*of.rule, question, expected) != Worth::decides;
+  });
+  for (Choice& choice : *list) {
+    const std::vector<LeanedOn> deciding = std::exchange(choice.leans_on, {});
+    if (deciding.empty() || is_same({choice.algorithm, choice.parameters}, expected)) continue;
+    std::int64_t trust = most_trust;
+    for (const LeanedOn& of : deciding) {
+      const std::int64_t of_rule = of.rule->evidence ? of.rule->evidence->trust : 0;
+      trust = std::min(trust, std::max(of_rule, std::int64_t{1}));
+    }
+    choice.reason += "; for " + std::to_string(trust) + " more " + (trust == 1 ? "job" : "jobs") +
+                     " that do not measure it again";
+    choice.leans_on = all;
+  }
+}
+
 // "app.json rule 1 and rule 4, tuned at 1x4 and 1x16, used at 1x8: interpolated 12.3 us, native 20.1 us".
 void add_interpolated(const Between& between, const Question& question, std::vector<Choice>* list) {
   const auto& [low, high, times] = between;
@@ -164,7 +200,8 @@ void add_interpolated(const Between& between, const Question& question, std::vec
     list->push_back({.algorithm = timed.algorithm.algorithm,
                      .parameters = timed.algorithm.parameters,
                      .reason = std::move(reason),
-                     .source = low->table->source});
+                     .source = low->table->source,
+                     .leans_on = kept_of({*low, *high})});
   }
 }
 
@@ -181,7 +218,10 @@ class TableChooser : public Chooser {
   explicit TableChooser(std::vector<SourcedTable> tables) : rules_(std::move(tables)) {}
 
   std::vector<Choice> candidates(const Question& question) override {
-    const std::vector<TableRules::Match> matches = believed(rules_.matches(question), question);
+    const std::vector<TableRules::Match> all = rules_.matches(question);
+    const std::vector<TableRules::Match> matches = believed(all, question);
+    std::vector<TableRules::Match> near;
+    std::ranges::copy_if(matches, std::back_inserter(near), &TableRules::Match::is_near);
     std::vector<Choice> list;
     if (const auto between = between_rules(matches, question, class_high(question.size_class)))
       add_interpolated(*between, question, &list);
@@ -194,7 +234,10 @@ class TableChooser : public Chooser {
                         .reason = where + what + times_text(rule, timed, question),
                         .source = match.table->source,
                         .is_exact = is_exact(match),
-                        .is_tested = is_exact(match) && rule.origin == "tested"});
+                        .is_tested = is_exact(match) && rule.origin == "tested",
+                        .leans_on = match.table->source != learned_source ? std::vector<LeanedOn>()
+                                    : match.is_near                       ? kept_of(near)
+                                                                          : kept_of({match})});
       };
       add(rule.chosen, "");
       list.back().is_asked_for = !match.is_near;
@@ -203,6 +246,8 @@ class TableChooser : public Chooser {
         if (other.time_us > 0) add(other, ", the next best");
       }
     }
+    if (std::ranges::any_of(list, [](const Choice& choice) { return !choice.leans_on.empty(); }))
+      say_leaning(all, question, &list);
     const bool may_be_replaced =
         question.may_be_tested && !list.empty() && !list[0].is_exact && list[0].algorithm != nullptr;
     if (may_be_replaced) std::ranges::stable_partition(list, &Choice::is_tested);

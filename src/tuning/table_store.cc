@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/json_text.h"
 #include "base/own_folder.h"
@@ -161,19 +162,35 @@ std::string Stored::message(const std::string& what) const {
   return what + " is not kept: " + problem + (note.empty() ? "" : "; " + note);
 }
 
-Stored store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules) {
-  if (place.cache.empty() || rules.empty()) return {};
+Stored store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules,
+                   const std::vector<Lean>& leans) {
+  if (place.cache.empty() || (rules.empty() && leans.empty())) return {};
   const OwnFolder folder(place.cache, place.inner, OwnFolder::Missing::is_made);
   if (!folder.is_there()) return {.problem = folder.problem(), .note = {}};
   const Lock lock(folder, lock_name);
   if (!lock.problem().empty()) return {.problem = lock.problem(), .note = {}};
   Stored stored;
-  Json merged = stored_rules(folder, place.name, &stored.note);
-  merge_into(&merged, rules, now_text("%Y-%m-%d"));
-  keep_within_bounds(&merged);
   provenance.date = now_text("%Y-%m-%dT%H:%M:%SZ");
-  stored.problem = folder.write(place.name, table_text(provenance, merged));
-  if (!stored.problem.empty()) stored.problem.insert(0, place.file + " ");
+  const std::string today = now_text("%Y-%m-%d");
+  std::map<std::string, std::vector<Lean>> by_file;
+  for (const Lean& lean : leans) {
+    const bool is_judged = lean.file == place.name && std::ranges::any_of(rules, [&](const Rule& rule) {
+                             return rule.when == lean.when;
+                           });
+    if (!is_judged) by_file[lean.file].push_back(lean);
+  }
+  if (!rules.empty()) by_file[place.name];
+  for (const auto& [name, of_file] : by_file) {
+    const bool is_own = name == place.name;
+    if (!is_own && !folder.has(name)) continue;
+    Json merged = stored_rules(folder, name, &stored.note);
+    const bool has_doubts = doubt(&merged, of_file, today);
+    if (is_own) merge_into(&merged, rules, today);
+    if (!has_doubts && (!is_own || rules.empty())) continue;
+    keep_within_bounds(&merged);
+    const std::string problem = folder.write(name, table_text(provenance, merged));
+    if (!problem.empty()) stored.problem = place.directory + "/" + name + " " + problem;
+  }
   remove_oldest_tables(folder, place.name);
   return stored;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "patterns/layout.h"
+#include "tuning/leaning.h"
 #include "tuning/table.h"
 
 namespace unisono::tuning {
@@ -47,6 +48,9 @@ struct Stored {
   // As one sentence about `what` ("what was learned"); empty: there is nothing to say.
   std::string message(const std::string& what) const;
 };
-Stored store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules);
+// `leans`: rules that the job went by, of this file and others of the place; those that `rules` replace have
+// been judged by that.
+Stored store_rules(const StorePlace& place, Provenance provenance, const std::vector<Rule>& rules,
+                   const std::vector<Lean>& leans = {});
 
 }  // namespace unisono::tuning

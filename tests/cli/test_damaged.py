@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,21 @@ def test_names_do_not_steer_the_terminal(stage: Stage) -> None:
         assert answer.returncode == 1 and "\x1b" not in answer.stderr and "\x9b" not in answer.stderr
 
 
+def test_long_reasons_are_shown_whole(stage: Stage) -> None:
+    words = [f"w{i}" for i in range(300)]
+
+    def lengthen(report: dict[str, Any]) -> None:
+        for row in [*report["classes"], *report["native"]]:
+            row["reason"] = " ".join(words)
+
+    file = changed(stage, lengthen)
+    for command in (["report", file], ["explain", file]):
+        answer = stage.unisono(*command)
+        assert answer.returncode == 0, answer.stderr
+        shown_words = answer.stdout.split()
+        assert all(word in shown_words for word in words), answer.stdout
+
+
 @needs_build
 def test_files_of_the_compiled_code(stage: Stage, built: dict[str, str]) -> None:
     """Tables, machines and topologies go to it by their names."""
@@ -151,6 +167,13 @@ def test_files_of_the_compiled_code(stage: Stage, built: dict[str, str]) -> None
     for line, (file, says) in zip(lines, wanted.items(), strict=True):
         assert line.startswith(file) and says in line, line
     assert not set(answer.stdout) & {"\x1b", "\x9b"}
+    rule = {"operation": "bcast", "algorithm": "native", "region": "\x1b[2J\x9b\u202e"}
+    (stage.work / "region").write_text(json.dumps({"schema": "unisono-table", "version": 1, "rules": [rule]}))
+    merged = stage.unisono("table", "merge", "region", environment=built).stdout
+    ask_tool = [f"{built['UNISONO_HOME']}/bin/unisono-tool", "table", "--file", "region"]
+    told = subprocess.run(ask_tool, cwd=stage.work, capture_output=True, check=True)
+    for text in (merged, told.stdout.decode()):
+        assert "u001b[2J\\u009b\\u202e" in text and not set(text) & {"\x1b", "\x9b", "\u202e"}, text
     ask = ["predict", "bcast", "--size", "8", "--layout", "4", "--machine"]
     for words in ([*ask, "pipe"], [*ask, "deep"], ["topology", "show", "pipe"], ["report", "pipe"]):
         answer = stage.unisono(*words, environment=built)
@@ -182,3 +205,54 @@ def test_places_that_cannot_be_written(stage: Stage, built: dict[str, str]) -> N
     assert answer.returncode == 1 and "Traceback" not in answer.stderr, answer.stderr
     assert "File too large" in answer.stderr, answer.stderr
     assert list(folder.iterdir()) == []
+
+
+@needs_build
+def test_a_read_only_file_system(stage: Stage, built: dict[str, str]) -> None:
+    """Each command that writes says so and ends; what only reads goes on."""
+    namespace = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*namespace, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("may not make a mount namespace")
+    kept = stage.work / "kept"
+    (kept / "bench/0").mkdir(parents=True)
+    (kept / "tables/m/p").mkdir(parents=True)
+    rule = {"operation": "bcast", "algorithm": "native"}
+    table = json.dumps({"schema": "unisono-table", "version": 1, "rules": [rule]})
+    for file in ("tables/m/p/t.json", "t.json"):
+        (kept / file).write_text(table)
+    (kept / "crashes.jsonl").write_text(json.dumps({"operation": "bcast", "program": "p"}) + "\n")
+    refused = [
+        ["table", "merge", "kept/t.json", "-o", "kept/made.json"],
+        ["show", "bcast", "--algorithm", "flat", "--ranks", "4", "-o", "kept/picture.svg"],
+        ["report", str(REPORT), "--html", "kept/page.html"],
+        ["run", "--report", "kept/page.html", "mpirun", "true"],
+        ["bench", "--csv", "kept/cells.csv", "mpirun"],
+        ["bench", "--plot", "kept/new/plot.svg", "mpirun"],
+        ["tune", "--report", "kept/page.html", "mpirun"],
+        ["tune", "-o", "kept/new.json", "mpirun"],
+        ["machine", "measure", "mpirun"],
+        ["machine", "measure", "-o", "kept/machine.json", "mpirun"],
+        ["machine", "measure", "-o", "machine.json", "--plot", "kept/plot.svg", "mpirun"],
+        ["cache", "clear"],
+        ["cache", "clear", "--operation", "bcast"],
+        ["crashes", "--forget"],
+    ]
+    reading = [["cache", "show"], ["table", "show", "kept/t.json"], ["crashes"]]
+    answer = subprocess.run(
+        [*namespace, sys.executable, str(Path(__file__).parent / "read_only.py")],
+        input="".join(json.dumps(words) + "\n" for words in [*refused, *reading]),
+        env=stage.environment(built | {"UNISONO_CACHE": str(kept)}),
+        cwd=stage.work,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    answers = json.loads(answer.stdout)
+    assert len(answers) == len(refused) + len(reading)
+    for words, one in zip(refused, answers, strict=False):
+        assert one["status"] == 1 and "Read-only file system" in one["said"], (words, one)
+        assert one["said"].startswith("unisono: ") and one["said"].count("\n") == 1, (words, one)
+    for words, one in zip(reading, answers[len(refused) :], strict=True):
+        assert one["status"] == 0, (words, one)

@@ -157,6 +157,22 @@ def test_a_limit_on_file_sizes(mpi: Mpi, runner: Runner):
 
 
 @pytest.mark.each_library
+def test_places_that_nobody_may_write(mpi: Mpi, runner: Runner):
+    """As natively the job ends well: what cannot be written is said, once, with the system's own reason."""
+    with pytest.raises(PermissionError) as refusal:
+        os.mkdir("/sys/unisono")
+    learn = {"UNISONO_LEARN": "star", "UNISONO_LEARN_BUDGET": "100", "UNISONO_LEARN_ITERATIONS": "1"}
+    given = {"UNISONO_REPORT": "/proc/unisono.json", "UNISONO_CACHE": "/sys/unisono/cache", **learn}
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "file_limit.c")], given, timeout=60).check()
+    assert "RIGHT" in result.output, str(result)
+    for message in (
+        "the report /proc/unisono.json cannot be written: No such file or directory",
+        f"what was learned is not kept: /sys/unisono/cache cannot be written: {refusal.value.strerror}",
+    ):
+        assert result.errors.count(message) == 1, str(result)
+
+
+@pytest.mark.each_library
 def test_names_of_regions(mpi: Mpi, runner: Runner):
     """Of any length, number and content they are bounded, told apart, and shown as text."""
     report, cache = runner.scratch / "report.json", runner.scratch / "cache"

@@ -88,7 +88,8 @@ def test_programs_of_which_one_has_an_mpi_linked_in(tmp_path: Path) -> None:
         pytest.skip(f"{archive} is not installed")
     shared = harness.compile_program(mpi, "report.c")
     archived = dataclasses.replace(mpi, link_flags=(str(archive), "-lhwloc", "-lucp", "-lucs", "-lm"))
-    linked = harness.compile_program(archived, "report.c", variant="archive")
+    linked = tmp_path / "a\x1b[2Jb"  # a name that would clear the terminal
+    linked.symlink_to(harness.compile_program(archived, "report.c", variant="archive"))
     for sections in (
         [(1, [linked, "late"]), (1, [shared, "late"])],
         [(1, [shared, "late"]), (1, [linked, "late"])],
@@ -97,7 +98,7 @@ def test_programs_of_which_one_has_an_mpi_linked_in(tmp_path: Path) -> None:
             [*COMMAND, "--", *mpi.launch_sections(sections)], environment(mpi), directory=tmp_path
         ).check()
         assert result.errors.count("unisono: ") == 1, str(result)
-        assert "has an MPI linked in" in result.errors
+        assert "a\\x1b[2Jb has an MPI linked in" in result.errors and "\x1b" not in result.errors
         assert "the whole job runs without Unisono" in result.errors
 
 

@@ -106,3 +106,61 @@ def test_communicators_alike_begin_with_what_one_has_learned(mpi: Mpi, runner: R
     assert begins == {"what is used without learning": 2, "learned on another communicator of this job": 6}, (
         json.dumps([(row["communicator"], row["timeline"][:3], row["candidates"]) for row in rows], indent=1)
     )
+
+
+def kept_rule(size: int, algorithm: str, other: str, origin: str = "learned") -> dict[str, object]:
+    """What a bad day has written, with all the trust that there is."""
+    return {
+        "operation": "allreduce",
+        "bytes": [size // 2 + 1, size],
+        "nodes": [1, 1],
+        "ranks_per_node": [2, 2],
+        "algorithm": algorithm,
+        "time_us": 20,
+        "others": [{"algorithm": other, "time_us": 90}],
+        "origin": origin,
+        "evidence": {"trust": 8, "uncertainty": 0.05, "expected": other},
+    }
+
+
+@pytest.mark.in_turns(4)
+def test_a_bad_day_is_forgotten_after_ten_small_jobs(mpi: Mpi, runner: Runner):
+    """A test at the start has chosen for 8 bytes; neighbours agree on 32 KiB. Nobody measures either, with learning or not."""
+    report, cache = runner.scratch / "report.json", runner.scratch / "cache"
+    program = [compile_program(mpi, "learning.c", flags=[HEADER])]
+    environment = {
+        "UNISONO_CACHE": str(cache),
+        "UNISONO_REPORT": str(report),
+        "UNISONO_LEARN_BUDGET": "0.001",  # pays for nothing
+    }
+
+    def decided(learn: str) -> dict[str, tuple[str, str]]:
+        runner.unisono(mpi, 2, program, {**environment, "UNISONO_LEARN": learn}, timeout=60).check()
+        rows = json.loads(report.read_text())["classes"]
+        found = {}
+        for row in rows:
+            if (row["operation"], row["form"]) == ("allreduce", "blocking"):
+                inside = ",".join(f"{key}={value}" for key, value in row["parameters"].items())
+                text = row["algorithm"] + (f"({inside})" if inside else "")
+                found[row["size_class"]] = (text, row["source"])
+        return {size: found[size] for size in ("8 B", "32 KiB")}
+
+    decided("star")  # makes the file
+    (kept,) = cache.glob("tables/*/*/*.json")
+    content = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**content, "rules": []}))
+    never = decided("off")
+    small, large = never["8 B"][0], never["32 KiB"][0]
+    assert {source for _, source in never.values()} == {"rule"}, never
+    content["rules"] = [
+        kept_rule(8, "recursive_doubling", small, "tested"),
+        kept_rule(16 << 10, "native", large),
+        kept_rule(64 << 10, "native", large),
+    ]
+    kept.write_text(json.dumps(content))
+    first = decided("off")
+    assert first["8 B"][0].startswith("recursive_doubling"), first
+    assert first["32 KiB"] == ("native", "learned"), first
+    for day in range(2, 10):
+        decided("off" if day % 2 else "auto")
+    assert decided("off") == never, kept.read_text()

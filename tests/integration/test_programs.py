@@ -93,6 +93,21 @@ def test_persistent_calls(mpi: Mpi, runner: Runner, ranks: int, requests: int, h
     assert served > (0 if habits == "full" else 4 * requests), written
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_persistent_calls_beside_others_and_of_one_process(mpi: Mpi, runner: Runner, ranks: int):
+    """In either order of starts beside calls that do not block, on one communicator; and on MPI_COMM_SELF."""
+    report = runner.scratch / "report.json"
+    arguments = ["no_gather"] if mpi.family == "intel" or mpi.name == "mpich4" else []
+    command = [compile_program(mpi, "persistent_beside.c"), *arguments]
+    result = runner.unisono(mpi, ranks, command, {"UNISONO_REPORT": str(report)}, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+    classes = json.loads(report.read_text())["classes"]
+    served = {(entry["form"], entry["operation"]) for entry in classes if entry["algorithm"] != "native"}
+    both = {(form, name) for form in ("persistent", "non-blocking") for name in ("bcast", "allreduce")}
+    assert both <= served, classes
+
+
 @pytest.mark.parametrize("threads", [[], ["multiple"]])
 def test_persistent_calls_and_objects_of_the_program(mpi: Mpi, runner: Runner, threads: list[str]):
     command = [compile_program(mpi, "persistent_objects.c"), *threads]

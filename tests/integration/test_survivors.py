@@ -48,3 +48,43 @@ def test_unisono_steps_aside(name: str, runner: Runner, request: pytest.FixtureR
     assert result.output == native.output
     assert result.errors.count(WORDS) == 1, str(result)
     assert not report.exists()
+
+
+# By these launchers leave a job alone in which a rank has died. MPICH's does not: there the dead rank's shell waits for the
+# others, three in all, which the launcher tells of the death by a signal.
+LEFT_ALONE = {
+    "openmpi4": ["--enable-recovery"],
+    "openmpi5": ["--enable-recovery"],
+    "intel": ["-disable-auto-cleanup"],
+    "mpich": [],
+}
+HUSHED = """
+trap '' USR1
+if "$@"; then
+  : >"done.$$"
+else
+  for _ in $(seq 300); do
+    set -- done.*
+    [ -e "$2" ] && break
+    sleep 0.1
+  done
+fi
+"""
+KINDS = ["lines", "channel", "stream", "copy", "no block, small", "no block, channel", "persistent"]
+
+
+@pytest.mark.in_turns(3)
+def test_waits_for_a_dead_rank_end(mpi: mpis.Mpi, runner: Runner) -> None:
+    """Where nobody ends the job, those that wait in shared memory for a rank that died hear of it, call by call."""
+    program = compile_program(mpi, "dead_peer.c")
+    environment = {"UNISONO_ALGORITHM": "allreduce:fused,bcast:shared,alltoallv:fused"}
+    environment = runner.environment_for_ranks(mpi, 3, environment)
+    shell = ["sh", "-c", HUSHED, "hushed"] if mpi.family == "mpich" else []
+    line = mpi.launch(3, [*shell, SHIM, program], environment)
+    result = runner.run_line(mpi, [line[0], *LEFT_ALONE[mpi.family], *line[1:]], timeout=60)
+    assert not result.is_timed_out, str(result)
+    heard = sorted(line for line in result.output.splitlines() if line[:2] in ("0 ", "1 "))
+    assert heard == sorted(f"{rank} {kind}: an error" for rank in (0, 1) for kind in KINDS), str(result)
+    for rank in (0, 1):
+        assert f"has died; rank {rank} waited for it in a collective" in result.errors, str(result)
+    assert result.survivors == []

@@ -108,6 +108,8 @@ def measure_here(asked: Asked, command: list[str]) -> None:
     if asked.name is not None:
         catalogue.require_name(asked.name)
     files.require_outputs({"--output": asked.output, "--plot": asked.plot})
+    if asked.output is None:
+        catalogue.require_writable_folder()
     with interruptible(lambda: "interrupted: of a machine that is half measured nothing is kept"):
         words = bench.command_line(
             asked.launcher, settings | measuring.SETTINGS, measuring.PROGRAM_OPTIONS, asked.mpicc

@@ -186,6 +186,9 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
     if wanted and not Path(wanted).parent.is_dir():
         raise UsageError(f"--report {wanted}: there is no folder {Path(wanted).parent}")
     if wanted.endswith(".html") and not dry_run:
+        from unisono.common import files  # here, since most runs do without
+
+        files.require_writable(Path(wanted))
         # Beside the page: all hosts see that folder if they see any of the user's. In one of its own, which a host
         # does not have that has another folder by that name.
         with tempfile.TemporaryDirectory(prefix=".unisono-", dir=Path(wanted).absolute().parent) as directory:

@@ -13,6 +13,7 @@ from unisono.commands.listing import algorithms_of
 from unisono.commands.values import json_option
 from unisono.common import files, printing, schemas
 from unisono.common.errors import UsageError
+from unisono.common.shown import shown_json
 from unisono.tables import decision_table
 
 
@@ -142,7 +143,7 @@ def merge(names: tuple[str, ...], output: Path | None) -> None:
             printing.echo(f"unisono: {line}", err=True)
     text = decision_table.as_text(decision_table.merged(loaded, _command_line("merge", names)))
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(shown_json(text))
     else:
         files.write_whole(output, text)
 

@@ -40,7 +40,7 @@ def prepare(words: Sequence[str], settings: Mapping[str, str], is_verbose: bool 
     is_marked = any(parse.is_shim(word) for word in words)  # by the user, who has the choice then
     reason = "" if is_marked else _why_not_all(rewritten.programs, shim.path)
     if reason:
-        print(f"unisono: {reason}; the whole job runs without Unisono", file=sys.stderr)
+        print(shown(f"unisono: {reason}; the whole job runs without Unisono"), file=sys.stderr)
         return list(words)
     if is_verbose:
         print(shown(f"unisono: {rewritten.explanation}"), file=sys.stderr)

@@ -133,15 +133,23 @@ def _is_built_in(name: str) -> bool:
 
 def write(document: Mapping[str, Any], file: Path | None = None) -> Path:
     """Into `file`, or by its name into the user's folder, where --machine NAME finds it."""
-    target = file or folder() / f"{document['name']}.json"
-    if file is None:
-        try:
-            own_folder.make(places.cache())
-            own_folder.make(folder())
-        except OSError as error:
-            raise UnisonoError(f"cannot make {folder()}: {error.strerror}") from error
+    target = file or _made_folder() / f"{document['name']}.json"
     files.write_whole(target, json.dumps(document, indent=1) + "\n", own=file is None)
     return target
+
+
+def require_writable_folder() -> None:
+    """Ends the command where no machine could be written into the user's folder, before one is measured."""
+    files.require_writable(_made_folder() / "machine.json")
+
+
+def _made_folder() -> Path:
+    try:
+        own_folder.make(places.cache())
+        own_folder.make(folder())
+    except OSError as error:
+        raise UnisonoError(f"cannot make {folder()}: {error.strerror}") from error
+    return folder()
 
 
 def choices_text(file: Path | None = None) -> str:

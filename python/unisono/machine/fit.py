@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unisono.common.units import KIB, MIB
+from unisono.common.units import MIB
 from unisono.machine.costs import (
     CALLS,
     CARD_SIZES,
@@ -28,8 +28,6 @@ from unisono.machine.costs import (
 from unisono.machine.values import US, Document, Draws, curve, from_draws, rounded, value
 from unisono.measuring.measurer import Place
 
-_LARGE = 64 * KIB  # from here on a message's time is its bytes'
-
 
 def link(costs: Costs, group: str) -> Document | None:
     """Messages of the host MPI on one level, for all models."""
@@ -41,7 +39,7 @@ def link(costs: Costs, group: str) -> Document | None:
     )
     draws = Draws(costs)
     hockney = draws.line(ping_pong, "half")
-    large = draws.line([q for q in gaps if q.bytes >= _LARGE], "gap")
+    large = draws.line(gaps, "gap")
     send, receive, gap, whole = (
         curve(costs, questions, name)
         for questions, name in (

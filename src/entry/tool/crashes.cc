@@ -55,7 +55,7 @@ int list_crashes(const std::vector<std::string>& words) {
     answer["malformed"] = read.malformed;
     answer["problem"] = read.problem;
   }
-  std::puts(answer.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::puts(answer.dump(1, ' ', true, Json::error_handler_t::replace).c_str());
   return 0;
 }
 

@@ -239,7 +239,7 @@ int explain_decision(const std::vector<std::string>& words) {
       {"machine", machine.name},
       {"tables", std::move(tables)},
       {"warnings", warnings}};
-  std::puts(answer.dump(1, ' ', false, TableJson::error_handler_t::replace).c_str());
+  std::puts(answer.dump(1, ' ', true, TableJson::error_handler_t::replace).c_str());
   return 0;
 }
 

@@ -99,7 +99,7 @@ int judge_settings(const std::vector<std::string>& words) {
     for (const std::string& problem : problems_of(spec, setting.substr(equals + 1)))
       list.push_back({{"name", spec.name}, {"problem", problem}});
   }
-  std::puts(list.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  std::puts(list.dump(1, ' ', true, nlohmann::ordered_json::error_handler_t::replace).c_str());
   return 0;
 }
 

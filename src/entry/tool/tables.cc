@@ -36,7 +36,7 @@ int read_tables(const std::vector<std::string>& words) {
   if (!arguments.has("file")) throw UsageError("say which: --file");
   TableJson tables = TableJson::array();
   for (const std::string& file : arguments.all("file")) tables.push_back(to_json(file));
-  std::puts(tables.dump(1, ' ', false, TableJson::error_handler_t::replace).c_str());
+  std::puts(tables.dump(1, ' ', true, TableJson::error_handler_t::replace).c_str());
   return 0;
 }
 

@@ -113,7 +113,7 @@ int describe_topology(const std::vector<std::string>& words) {
     answer["tokens"] = to_json(patterns::separating_tokens(network, phases));
   }
   if (arguments.has("operation")) answer["algorithms"] = contentions(arguments, layout);
-  std::puts(answer.dump(-1, ' ', false, ordered_json::error_handler_t::replace).c_str());
+  std::puts(answer.dump(-1, ' ', true, ordered_json::error_handler_t::replace).c_str());
   return 0;
 }
 

@@ -51,6 +51,28 @@ bool is_rejected_place(const void* own, Count own_count, const void* all, const 
          counts[place.rank] != 0 && is_own_place(own, all, places[place.rank], type);
 }
 
+template <class Count>
+bool is_nowhere(const void* buffer, const Count* counts, int size, MPI_Datatype type) {
+  return buffer == nullptr && !may_be_at_bottom(type) &&
+         std::any_of(counts, counts + size, [](Count count) { return count > 0; });
+}
+
+// The root's part of a gatherv that the host refuses, where it says how long the blocks are.
+template <class... Tail, class Count>
+void gather_to_nobody(const runtime::Call& call, int size, const Count* counts, MPI_Datatype type) {
+  if (call.is_in_place || counts == nullptr || !is_type(type)) return;
+  std::vector<Displacement<Count>> places;
+  Displacement<Count> elements = 0;
+  for (int i = 0; i < size; ++i) {
+    if (counts[i] < 0) return;
+    places.push_back(elements);
+    elements += counts[i];
+  }
+  runtime::Call part = call;
+  part.recv_blocks = all_blocks<Count>(nullptr, counts, places.data(), type);
+  take_part_of_blocks<Tail...>(part, elements, type);
+}
+
 }  // namespace
 
 template <class Count, class... Tail>
@@ -102,14 +124,17 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::gatherv, comm);
   call.is_in_place = at.is_here && in == MPI_IN_PLACE;
-  if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type)) ||
-      (at.is_here &&
-       (!are_valid(out, counts, places) || !is_type(out_type) ||
-        (is_one_type && is_rejected_place(in, in_count, out, counts, places, out_type, comm))))) {
-    return form.leave(native);
-  }
+  if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type))) return form.leave(native);
   call.root = root;
   if (!call.is_in_place) call.send_blocks = one_block(in, in_count, in_type);
+  if (at.is_here &&
+      (!are_valid(out, counts, places) || !is_type(out_type) || is_nowhere(out, counts, at.size, out_type) ||
+       (is_one_type && is_rejected_place(in, in_count, out, counts, places, out_type, comm)))) {
+    const bool is_own_known = counts != nullptr && counts[root] == in_count;
+    const MPI_Datatype known = is_type(out_type) ? out_type : is_own_known ? in_type : MPI_DATATYPE_NULL;
+    gather_to_nobody<Tail...>(call, at.size, counts, known);
+    return form.leave(native);
+  }
   if (at.is_here) call.recv_blocks = all_blocks(out, counts, places, out_type);
   return form.run(call, native);
 }
@@ -136,15 +161,18 @@ int scatterv(const void* in, const Count* counts, const Displacement<Count>* pla
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::scatterv, comm);
   call.is_in_place = at.is_here && out == MPI_IN_PLACE;
-  if (!at.is_valid || (!call.is_in_place && !is_valid(out, out_count, out_type)) ||
-      (at.is_here &&
-       (!are_valid(in, counts, places) || !is_type(in_type) ||
-        (is_one_type && is_rejected_place(out, out_count, in, counts, places, in_type, comm))))) {
+  if (!at.is_valid || (at.is_here && (!are_valid(in, counts, places) || !is_type(in_type) ||
+                                      (is_one_type && is_rejected_place(out, out_count, in, counts, places,
+                                                                        in_type, comm))))) {
     return form.leave(native);
   }
   call.root = root;
   if (at.is_here) call.send_blocks = all_blocks(in, counts, places, in_type);
   if (!call.is_in_place) call.recv_blocks = one_block(out, out_count, out_type);
+  if (!call.is_in_place && !is_valid(out, out_count, out_type)) {
+    if (!at.is_here) take_part_of_blocks<Tail...>(call, static_cast<std::int64_t>(out_count), out_type);
+    return form.leave(native);
+  }
   return form.run(call, native);
 }
 

@@ -96,8 +96,14 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
   const Root at(comm, root);
   runtime::Call call = make_call(Operation::gather, comm);
   call.is_in_place = at.is_here && in == MPI_IN_PLACE;
-  if (!at.is_valid || (!call.is_in_place && !is_valid(in, in_count, in_type))) return form.leave(native);
+  if (!at.is_valid) return form.leave(native);
   call.root = root;
+  if (!call.is_in_place && !is_valid(in, in_count, in_type)) {
+    set_send(&call, nullptr, out_count, out_type);
+    set_receive(&call, nullptr, out_count, out_type);
+    if (at.is_here) take_part<Tail...>(call, at.size, out_count, out_type);
+    return form.leave(native);
+  }
   if (!call.is_in_place) set_send(&call, in, in_count, in_type);
   if (at.is_here &&
       (!is_valid(out, out_count, out_type) ||

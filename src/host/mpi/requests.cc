@@ -62,17 +62,26 @@ std::vector<MPI_Request> copy_of(int count, const MPI_Request requests[]) {
                                            : std::vector<MPI_Request>(requests, requests + count);
 }
 
-// After a completion of some of the requests that the host calls a success.
-int with_failures(Failures* failures, const std::vector<MPI_Request>& before, int count, const int* which,
-                  MPI_Status* statuses) {
-  std::vector<int> errors;
-  for (int i = 0; i < count; ++i)
-    errors.push_back(failures->raise_of(before[static_cast<std::size_t>(which[i])]));
-  const auto is_error = [](int error) { return error != MPI_SUCCESS; };
-  if (std::none_of(errors.begin(), errors.end(), is_error)) return MPI_SUCCESS;
-  for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE; ++i)
-    statuses[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
-  return MPI_ERR_IN_STATUS;
+// The host sets the errors of statuses only where it has one.
+void clear_errors(int count, MPI_Status* statuses) {
+  for (int i = 0; i < count; ++i) statuses[i].MPI_ERROR = MPI_SUCCESS;
+}
+
+// Of `count` requests that the host has completed: those at the places `which` (null: the first ones).
+// `error` is the host's, which may have failed ones too. Returns the error of the whole.
+int with_failures(Failures* failures, int error, const std::vector<MPI_Request>& before, int count,
+                  const int* which, MPI_Status* statuses) {
+  int result = error;
+  for (int i = 0; i < count; ++i) {
+    const int of_ours = failures->raise_of(before[static_cast<std::size_t>(which == nullptr ? i : which[i])]);
+    if (of_ours == MPI_SUCCESS) continue;
+    if (statuses != MPI_STATUSES_IGNORE) {
+      if (result == MPI_SUCCESS) clear_errors(count, statuses);
+      statuses[i].MPI_ERROR = of_ours;
+    }
+    result = MPI_ERR_IN_STATUS;
+  }
+  return result;
 }
 
 // Of any of the requests, where the host says that one is complete.
@@ -80,13 +89,16 @@ int with_failure_at(Failures* failures, const std::vector<MPI_Request>& before, 
   return index == MPI_UNDEFINED ? MPI_SUCCESS : failures->raise_of(before[static_cast<std::size_t>(index)]);
 }
 
-bool are_all_complete(int count, MPI_Request requests[], int* error) {
-  for (int i = 0; i < count; ++i) {
-    int flag = 0;
-    *error = pmpi.Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE);
-    if (*error != MPI_SUCCESS || flag == 0) return false;
-  }
-  return true;
+// The host's Waitsome or Testsome, and what of ours has failed among those that it has completed.
+template <class Some>
+int complete_some(Some some, int count, MPI_Request requests[], int* completed_count, int completed[],
+                  MPI_Status statuses[]) {
+  if (completed_count == nullptr || completed == nullptr) return some(completed_count);
+  Failures failures;
+  const std::vector<MPI_Request> before = copy_of(count, requests);
+  *completed_count = 0;  // where the host rejects the call
+  const int error = some(completed_count);
+  return with_failures(&failures, error, before, std::max(0, *completed_count), completed, statuses);
 }
 
 }  // namespace
@@ -102,11 +114,11 @@ int wait(MPI_Request* request, MPI_Status* status) {
 // One after the other, since MPI_Testall of MPICH 5 fails where a persistent collective of its own is among
 // the requests. Behind an error those that are not over are left, as hosts leave them.
 int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (!must_carry_on()) return pmpi.Waitall(count, requests, statuses);
+  if (!must_carry_on() || count <= 0 || requests == nullptr) return pmpi.Waitall(count, requests, statuses);
   Failures failures;
   int result = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
-    MPI_Status status;
+    MPI_Status status{};
     const MPI_Request before = requests[i];
     int is_over = 1;
     int error = MPI_SUCCESS;
@@ -135,15 +147,14 @@ int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
 int waitsome(int count, MPI_Request requests[], int* completed_count, int completed[],
              MPI_Status statuses[]) {
   if (!must_carry_on()) return pmpi.Waitsome(count, requests, completed_count, completed, statuses);
-  Failures failures;
-  const std::vector<MPI_Request> before = copy_of(count, requests);
-  const int error = carry_on_until([&](int* flag) {
-    const int result = pmpi.Testsome(count, requests, completed_count, completed, statuses);
-    *flag = *completed_count != 0;  // some, or MPI_UNDEFINED where none is active
-    return result;
-  });
-  if (error != MPI_SUCCESS) return error;
-  return with_failures(&failures, before, std::max(0, *completed_count), completed, statuses);
+  const auto some = [&](int* found) {
+    return carry_on_until([&](int* flag) {
+      const int error = pmpi.Testsome(count, requests, found, completed, statuses);
+      *flag = found == nullptr || *found != 0;  // some, or MPI_UNDEFINED where none is active
+      return error;
+    });
+  };
+  return complete_some(some, count, requests, completed_count, completed, statuses);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
@@ -157,10 +168,14 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   carry_on();
-  if (!has_failures() || nesting != 0) return pmpi.Testall(count, requests, flag, statuses);
-  int error = MPI_SUCCESS;
-  *flag = are_all_complete(count, requests, &error) ? 1 : 0;
-  return *flag == 0 ? error : waitall(count, requests, statuses);
+  if (!has_failures() || nesting != 0 || flag == nullptr)
+    return pmpi.Testall(count, requests, flag, statuses);
+  Failures failures;
+  const std::vector<MPI_Request> before = copy_of(count, requests);
+  *flag = 0;  // where the host rejects the call
+  const int error = pmpi.Testall(count, requests, flag, statuses);
+  const int completed = *flag == 0 ? 0 : static_cast<int>(before.size());
+  return with_failures(&failures, error, before, completed, nullptr, statuses);
 }
 
 int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
@@ -175,13 +190,9 @@ int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status
 int testsome(int count, MPI_Request requests[], int* completed_count, int completed[],
              MPI_Status statuses[]) {
   carry_on();
-  if (!has_failures() || nesting != 0)
-    return pmpi.Testsome(count, requests, completed_count, completed, statuses);
-  Failures failures;
-  const std::vector<MPI_Request> before = copy_of(count, requests);
-  const int error = pmpi.Testsome(count, requests, completed_count, completed, statuses);
-  if (error != MPI_SUCCESS) return error;
-  return with_failures(&failures, before, std::max(0, *completed_count), completed, statuses);
+  const auto some = [&](int* found) { return pmpi.Testsome(count, requests, found, completed, statuses); };
+  if (!has_failures() || nesting != 0) return some(completed_count);
+  return complete_some(some, count, requests, completed_count, completed, statuses);
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {

@@ -215,17 +215,38 @@ bool is_rejected_block_of(MPI_Comm comm, const void* own, Count own_count, const
 // to it, or get what it would not have seen, and natively go on. So it takes part, in memory of nobody's,
 // before the host's error handlers speak: those may wait for the others. ---
 
+// Memory for so many elements of a predefined type.
+template <class Count>
+bool make_spare(Count count, MPI_Datatype type, std::vector<char>* spare) {
+  TypeInfo info;
+  if (!is_valid(count, type) || !is_predefined(type) || describe(type, &info) != MPI_SUCCESS) return false;
+  spare->resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(info.extent_bytes));
+  return true;
+}
+
 // Blocking calls alone, of predefined types. The rest of `call` is as it should be; `blocks` of `count`
 // elements have no place to go.
 template <class... Tail, class Count>
 void take_part(runtime::Call call, int blocks, Count count, MPI_Datatype type) {
   if constexpr (sizeof...(Tail) == 0) {
-    TypeInfo info;
-    if (!is_valid(count, type) || !is_predefined(type) || describe(type, &info) != MPI_SUCCESS) return;
-    std::vector<char> spare(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(count) *
-                            static_cast<std::size_t>(info.extent_bytes));
+    std::vector<char> spare;
+    if (!make_spare(static_cast<std::int64_t>(blocks) * static_cast<std::int64_t>(count), type, &spare))
+      return;
     call.recv_buffer = spare.data();
-    if (call.operation == Operation::bcast) call.send_buffer = spare.data();
+    if (call.operation == Operation::bcast || call.send_buffer == nullptr) call.send_buffer = spare.data();
+    const Nested nested;
+    runtime::take_part(call);
+  }
+}
+
+// The same of uneven blocks, so many elements together.
+template <class... Tail>
+void take_part_of_blocks(runtime::Call call, std::int64_t elements, MPI_Datatype type) {
+  if constexpr (sizeof...(Tail) == 0) {
+    std::vector<char> spare;
+    if (!make_spare(elements, type, &spare)) return;
+    call.recv_blocks.buffer = spare.data();
+    call.recv_blocks.type = widen<Datatype>(type);
     const Nested nested;
     runtime::take_part(call);
   }

@@ -13,27 +13,10 @@
 #include <string.h>
 
 #include "persistent.inc"
+#include "seeded.inc"
 
 enum { most_requests = 400, turns = 8, gap = 2, communicators = 3 };
 
-static int rank, size;
-static unsigned same_state, own_state;
-
-static unsigned next(unsigned* state) {
-  *state = *state * 1664525u + 1013904223u;
-  return *state >> 8;
-}
-static unsigned same(unsigned below) {  // equal on all ranks
-  return next(&same_state) % below;
-}
-static unsigned own(unsigned below) {
-  return next(&own_state) % below;
-}
-
-static void fail(const char* what, long at, long got, long expected) {
-  fprintf(stderr, "rank %d: %s at %ld: %ld instead of %ld\n", rank, what, at, got, expected);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 static void expect_long(const char* what, long got, long expected) {
   if (got != expected) fail(what, 0, got, expected);
 }
@@ -463,8 +446,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (!has_persistent_collectives()) fail("persistent collectives", 0, 0, 1);
-  same_state = seed;
-  own_state = seed * 31u + (unsigned)rank * 977u;
+  seed_numbers(seed);
   if (rank == 0) fprintf(stderr, "seed %u\n", seed);
   MPI_Op_create(add_longs, 1, &add_op);
   run_in_any_order(requests < most_requests ? requests : most_requests, is_freeing);

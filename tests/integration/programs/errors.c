@@ -91,6 +91,26 @@ static void alone(void) {
   CALL("ibcast, count", and_wait(MPI_Ibcast(x, -1, MPI_INT, 0, comm, &request)));
 }
 
+static void alone_with_blocks(void) {
+  int x[4] = {1, 2, 3, 4}, y[256], n[64], d[64];
+  for (int i = 0; i < size; ++i) n[i] = 2, d[i] = 3 * i;
+  MPI_Datatype type = rank == 0 ? MPI_DATATYPE_NULL : MPI_INT;
+  CALL("gatherv, type", MPI_Gatherv(x, 2, MPI_INT, y, n, d, type, 0, comm));
+}
+
+// One rank alone has no buffer: the root that gets, or one that the root sends to.
+static void nowhere(void) {
+  int x[256] = {1, 2, 3, 4}, y[256], n[64], d[64];
+  for (int i = 0; i < size; ++i) n[i] = 2, d[i] = 3 * i;
+  int* at_root = rank == 0 ? NULL : y;
+  int* at_other = rank == 1 ? NULL : y;
+  CALL("gather from nowhere", MPI_Gather(rank == 0 ? NULL : x, 2, MPI_INT, y, 2, MPI_INT, 0, comm));
+  CALL("gather", MPI_Gather(x, 2, MPI_INT, at_root, 2, MPI_INT, 0, comm));
+  CALL("gatherv", MPI_Gatherv(x, 2, MPI_INT, at_root, n, d, MPI_INT, 0, comm));
+  CALL("scatter", MPI_Scatter(x, 2, MPI_INT, at_other, 2, MPI_INT, 0, comm));
+  CALL("scatterv", MPI_Scatterv(x, n, d, MPI_INT, at_other, 2, MPI_INT, 0, comm));
+}
+
 static void uncommitted(void) {
   int b[512] = {0}, o[512] = {0}, n[64], d[64];
   MPI_Datatype type, types[64], ints[64];
@@ -216,6 +236,8 @@ static void handlers(void) {
 static void run(const char* mode) {
   if (strcmp(mode, "aliases") == 0) aliases();
   if (strcmp(mode, "alone") == 0) alone();
+  if (strcmp(mode, "blocks") == 0) alone_with_blocks();
+  if (strcmp(mode, "nowhere") == 0) nowhere();
   if (strcmp(mode, "uncommitted") == 0) uncommitted();
   if (strcmp(mode, "pairs") == 0) pairs();
   if (strcmp(mode, "handlers") == 0) handlers();

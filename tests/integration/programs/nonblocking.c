@@ -10,29 +10,11 @@
 #include <string.h>
 
 #include "persistent.inc"
+#include "seeded.inc"
 
 enum { most_open = 16, steps = 150, most_count = 6000, most_turns = 3 };
 
 static int has_persistent;
-
-static int rank, size;
-static unsigned same_state, own_state;
-
-static unsigned next(unsigned* state) {
-  *state = *state * 1664525u + 1013904223u;
-  return *state >> 8;
-}
-static unsigned same(unsigned below) {  // equal on all ranks
-  return next(&same_state) % below;
-}
-static unsigned own(unsigned below) {
-  return next(&own_state) % below;
-}
-
-static void fail(const char* what, long at, long got, long expected) {
-  fprintf(stderr, "rank %d: %s at %ld: %ld instead of %ld\n", rank, what, at, got, expected);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 typedef struct {
   int is_open, operation, number, count, root, members, own_rank;
@@ -416,8 +398,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  same_state = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
-  own_state = same_state * 7919u + (unsigned)rank;
+  seed_numbers(argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1);
   has_persistent = has_persistent_collectives();
   if (size == 1) has_persistent = 0;  // Intel MPI's persistent gather of one rank delivers nothing
   MPI_Comm comms[3] = {MPI_COMM_WORLD};

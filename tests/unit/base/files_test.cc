@@ -128,6 +128,14 @@ TEST_F(FilesTest, OwnFoldersAreTheUsersAlone) {
   EXPECT_NE(of_another.problem().find("belongs to another user (number 4711)"), std::string::npos);
 }
 
+TEST_F(FilesTest, WhyAFolderCannotBeMadeIsOfTheFirstThatCannot) {
+  const OwnFolder folder("/sys/unisono/a/b", {"c"}, OwnFolder::Missing::is_made);
+  EXPECT_FALSE(folder.is_there());
+  EXPECT_NE(folder.problem().find(" cannot be written: "), std::string::npos) << folder.problem();
+  EXPECT_EQ(folder.problem().find("No such file"), std::string::npos) << folder.problem();
+  EXPECT_TRUE(OwnFolder(name("x/y/z"), {"c"}, OwnFolder::Missing::is_made).is_there());
+}
+
 TEST_F(FilesTest, NobodyElseCanHoldALock) {
   const OwnFolder folder(name("cache"), {}, OwnFolder::Missing::is_made);
   std::ofstream(name("cache") + "/lock") << "";  // as earlier versions made it

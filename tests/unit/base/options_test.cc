@@ -7,6 +7,8 @@
 #include <fstream>
 #include <set>
 
+#include "base/option_lines.h"
+
 namespace unisono {
 namespace {
 
@@ -80,6 +82,74 @@ TEST_F(OptionsTest, TravelAsText) {
   const Options back = options_from_text(to_text(options), &warnings_);
   EXPECT_EQ(to_text(back), to_text(options));
   EXPECT_TRUE(warnings_.empty());
+}
+
+const std::vector<std::string> hostile_pieces = {"#",  " ",  "\"",   "\\", "\n", "=", "a",
+                                                 "\r", "\t", "\xa0", "é",  "n",  "\v"};
+
+// A rank that reads a value in another way than rank 0 decides in another way.
+TEST_F(OptionsTest, AnyTextTravelsAsItIs) {
+  std::vector<std::string> values = {"", std::string(60'000, '#'), "report = b", "a\nreport = b", "\x1b[31m"};
+  for (const auto& first : hostile_pieces) {
+    for (const auto& second : hostile_pieces) values.insert(values.end(), {first, first + second});
+  }
+  for (const std::string& value : values) {
+    Options options;
+    options.report = options.table = options.algorithm = options.nodes = value;
+    const Options back = options_from_text(to_text(options), &warnings_);
+    ASSERT_EQ(back.report, value);
+    ASSERT_EQ(back.nodes, value);
+    ASSERT_EQ(to_text(back), to_text(options));
+    ASSERT_TRUE(warnings_.empty()) << warnings_[0];
+  }
+}
+
+TEST_F(OptionsTest, AnyTextStandsInALine) {
+  std::vector<std::string> values = {""};
+  for (std::size_t i = 0; values[i].size() < 3; ++i) {
+    for (const auto& piece : hostile_pieces) values.push_back(values[i] + piece);
+  }
+  for (const std::string& value : values) {
+    const auto lines = option_lines("# x\n\n report=" + option_value_text(value) + "  # the page\n");
+    ASSERT_EQ(lines.size(), 1u);
+    ASSERT_EQ(lines[0].name, "report");
+    ASSERT_EQ(lines[0].value, value);
+    ASSERT_EQ(lines[0].problem, "");
+  }
+}
+
+TEST_F(OptionsTest, NumbersTravelToTheirLastDigit) {
+  for (const double number : {0.1, 1.0 / 3, 1e-300, 5e-324, 99999.000000000015, 100'000.0, 12.3456789}) {
+    Options options;
+    options.learn_prune = number;
+    EXPECT_EQ(options_from_text(to_text(options), &warnings_).learn_prune, number);
+  }
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(OptionsTest, ValuesOfAFile) {
+  write(
+      "report =#\ntable = a#b # c\nnodes = \"4 # \\\"\\\\\\n\"# d\nalgorithm= \n#enable = 0\ncache "
+      "=\"\"\r\n");
+  const Options options = read();
+  EXPECT_EQ(options.report, "#");
+  EXPECT_EQ(options.table, "a#b");
+  EXPECT_EQ(options.nodes, "4 # \"\\\n");
+  EXPECT_EQ(options.algorithm, "");
+  EXPECT_EQ(options.cache, "");
+  EXPECT_TRUE(options.is_enabled);
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(OptionsTest, QuotesAndBytesThatAreWrong) {
+  write("report = \"a\nreport = \"a\"b\nreport = \"\\t\"\nreport = \"\\\nreport = a" + std::string(1, '\0') +
+        "b\n");
+  EXPECT_EQ(read().report, "");
+  ASSERT_EQ(warnings_.size(), 5u);
+  EXPECT_NE(warnings_[0].find("line 1 is ignored: the quotes of its value have no end"), std::string::npos);
+  EXPECT_NE(warnings_[1].find("behind the quotes"), std::string::npos);
+  EXPECT_NE(warnings_[2].find("in quotes"), std::string::npos);
+  EXPECT_NE(warnings_[4].find("has a byte of 0"), std::string::npos);
 }
 
 TEST_F(OptionsTest, EveryOptionHasANameOfItsOwnAndHelp) {

@@ -178,5 +178,33 @@ class WithoutUnisono(ExecTest):
         self.passed(program, "runs with rights of its own (set-user-id or the like)")
 
 
+class Names(ExecTest):
+    """Of programs and arguments, which may say anything: no message of ours lets them steer the terminal."""
+
+    NAME = "a\x1b[2J\x9b\u202e\nunisono: all is well\t"
+    SHOWN = r"a\x1b[2J\x9b\u202e\nunisono: all is well\x09"
+
+    def test_of_wrong_arguments(self) -> None:
+        for words in ([f"--{self.NAME}"], ["--set", self.NAME], [f"--set=={self.NAME}"]):
+            assert self.SHOWN in self.refused(125, *words).splitlines()[0], words
+
+    def test_of_files(self) -> None:
+        message = self.refused(125, "--library", f"/nowhere/{self.NAME.strip()}", "echo")
+        assert r"\x1b[2J" in message and "\x1b" not in message and message.count("\n") == 1, message
+        message = self.refused(127, f"/nowhere/{self.NAME}")
+        assert f"cannot run /nowhere/{self.SHOWN}: no such program\n" in message and message.count("\n") == 1
+
+    def test_of_bytes_that_are_no_text(self) -> None:
+        raw = os.fsdecode(b"/nowhere/\x9b2J\xc3\xa9")
+        assert "cannot run /nowhere/\\x9b2J\u00e9: no such program" in self.refused(127, raw)
+
+    def test_of_programs_that_are_listed(self) -> None:
+        program = self.file(self.NAME, (PROGRAMS / "own_mpi").read_bytes())
+        reason = "has an MPI linked in (it defines PMPI_Init)"
+        assert self.printed("--obstacles", program) == [f"{self.folder}/{self.SHOWN}\t{reason}"]
+        result = run(SHIM, program)
+        assert result.stderr == f"unisono: {self.folder}/{self.SHOWN} {reason}; it runs without Unisono\n"
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -139,6 +139,30 @@ TEST(ReportTest, StartsOfPersistentCallsThatTheHostMakesAreCounted) {
   EXPECT_EQ(merged["native"][0]["operation"], "bcast");
 }
 
+TEST(ReportTest, TheSummaryCutsNoPlaceAndNoReason) {
+  Communicator c;
+  add_calls(&c, 1234, 1e-6);
+  std::vector<int> ranks;
+  for (int node = 0; node < 60; ++node)
+    ranks.insert(ranks.end(), static_cast<std::size_t>(node % 3 + 1), node);
+  c.size = static_cast<int>(ranks.size());
+  c.layout = std::make_shared<patterns::Layout>(patterns::Layout::from_labels(ranks));
+  std::string reason;
+  for (int i = 0; i < 200; ++i) reason += (i == 0 ? "" : " ") + std::to_string(i);
+  c.call_class(Operation::allreduce, true, 8).choice->reason = reason;
+  Records records;
+  records.absorb(c);
+  const std::string text = records.to_text();
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(write_report("-", {.warnings = {"warning " + reason}}, {text}), "");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  const Json merged = Json::parse(Records::merge({text}));
+  const auto place = merged["classes"][0]["shape"].get<std::string>();
+  EXPECT_NE(said.find(place + "       1234 "), std::string::npos) << said;
+  EXPECT_NE(said.find("native: " + reason + "\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("warning: warning " + reason + "\n"), std::string::npos) << said;
+}
+
 TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {
   const std::string path = ::testing::TempDir() + "unisono_report_test.json";
   const JobFacts facts{.mpi = "Fake MPI",

@@ -128,6 +128,24 @@ TEST_F(VerifyTest, AWrongAlgorithmIsQuarantinedAndTheHostsResultDelivered) {
   EXPECT_GT(files(), 0);
 }
 
+TEST_F(VerifyTest, InputsThatCannotBeWrittenSayWhy) {
+  set("UNISONO_VERIFY", "all");
+  set("UNISONO_VERIFY_INPUTS", "/proc/unisono");
+  set("UNISONO_LOG", "warning");
+  set("UNISONO_ALGORITHM", "allreduce:faulty");
+  World world(size);
+  ::testing::internal::CaptureStderr();
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    Caller<std::int64_t> caller{job, host, rank};
+    caller.call();
+    job.finish();
+  });
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("inputs"), std::string::npos) << said;
+  EXPECT_NE(said.find(".json cannot be written: No such file"), std::string::npos) << said;
+}
+
 TEST_F(VerifyTest, LearningMeetsAWrongAlgorithmOnce) {
   set("UNISONO_VERIFY", "sample");
   set("UNISONO_LEARN", "star");

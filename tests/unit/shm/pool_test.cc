@@ -293,6 +293,15 @@ TEST(PoolOfProcesses, without_descriptors_every_rank_is_alone_and_says_so) {
   }));
 }
 
+TEST(PoolOfProcesses, reasons_of_another_rank_are_whole) {
+  ASSERT_TRUE(run_containers({{.ranks = 2}}, [](ProcessHost& host, int) {
+    const rlimit none{.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &none);
+    const std::string why = Pool::create(host, host::Comm{}, small)->why_unavailable();
+    EXPECT_TRUE(why.ends_with(": the limit on file sizes (ulimit -f) is too small")) << why;
+  }));
+}
+
 TEST(PoolOfProcesses, cores_are_the_union_of_what_the_ranks_may_use) {
   ASSERT_TRUE(run_containers({{.ranks = 3}}, [](ProcessHost& host, int rank) {
     cpu_set_t all;

@@ -4,16 +4,11 @@
 #include "tuning/knowledge.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <random>
 
-#include "learner_program.h"
-#include "questions.h"
-#include "tuning/table_json.h"
-#include "tuning/table_store.h"
+#include "days.h"
 
 namespace unisono::tuning {
 namespace {
@@ -104,78 +99,6 @@ TEST(KnowledgeTest, WhatWasLearnedHoldsForItsOwnSizeAndLayoutAlone) {
   EXPECT_EQ(decided({of_ranks(2), of_ranks(6)}, of_4), "native");
 }
 
-// A job that makes one kind of calls, from what the file has to what it writes.
-class Days : public ::testing::Test {
- protected:
-  Days() { place_ = store_place(folder_, "cpu", "MPI 1", *patterns::Layout::parse("2")); }
-  ~Days() override { fs::remove_all(folder_); }
-
-  static constexpr std::int64_t bytes = 128 << 10;
-  const Question asked_ = question(Operation::allreduce, "2", bytes);
-
-  std::vector<SourcedTable> tables() const {
-    if (!fs::exists(place_.file)) return {};
-    return {{learned_source, table_from_file(place_.file).table}};
-  }
-  // What jobs decide that do not learn.
-  std::string decision() const {
-    std::vector<std::string> warnings;
-    return std::string(standard_decider("", tables(), &warnings).decide(asked_).name());
-  }
-
-  // Candidates are native, what is usual ("shared") and a few others; `units` are their times.
-  void job(std::uint64_t calls, const Times& times) {
-    std::vector<std::string> warnings;
-    Question unlearned = asked_;
-    unlearned.forgets_learned = true;
-    const Choice usual = standard_decider("", tables(), &warnings).decide(unlearned);
-    CandidateList list = candidates_of(asked_, usual, {});
-    list.choices.resize(4);
-    list.candidates.resize(4);
-    add_known_times(TableRules(tables()), asked_, usual, &list);
-    Program program(Mode::guarded, list.candidates, {}, 2);
-    program.run(calls, times);
-    keep(list, program.learner(), calls);
-  }
-  void keep(const CandidateList& list, const Learner& learner, std::uint64_t calls) const {
-    const Policy& policy = learner.policy();
-    Rule made{.when = {.operation = Operation::allreduce,
-                       .bytes = {class_low(asked_.size_class), class_high(asked_.size_class)},
-                       .nodes = {1, 1},
-                       .ranks_per_node = {2, 2},
-                       .is_oversubscribed = false,
-                       .is_blocking = true},
-              .origin = "learned",
-              .evidence = Evidence{.uncertainty = policy.uncertainty(policy.chosen())},
-              .note = "in " + std::to_string(calls) + " calls"};
-    made.evidence->expected = {list.choices[1].algorithm, list.choices[1].parameters};
-    for (int k = 0; k < static_cast<int>(list.choices.size()); ++k) {
-      const Choice& choice = list.choices[static_cast<std::size_t>(k)];
-      if (policy.time_s(k) == unknown_s) continue;
-      const Timed timed{.algorithm = {choice.algorithm, choice.parameters},
-                        .time_us = policy.time_s(k) * 1e6,
-                        .least_us = policy.quietest_s(k) == unknown_s ? 0 : policy.quietest_s(k) * 1e6};
-      if (k == policy.chosen()) {
-        made.chosen = timed;
-      } else {
-        made.others.push_back(timed);
-      }
-    }
-    const bool is_compared =
-        policy.is_measured(1) && policy.is_measured(policy.chosen()) && !made.others.empty();
-    if (is_compared) made.evidence->trust = fresh_trust;
-    EXPECT_EQ(store_rules(place_, {}, {made}).problem, "");
-  }
-  void write(const TableJson& rule) const {
-    fs::create_directories(place_.directory);
-    std::ofstream(place_.file) << TableJson{
-        {"schema", table_schema}, {"version", table_version}, {"rules", TableJson::array({rule})}};
-  }
-
-  const std::string folder_ = fs::temp_directory_path() / ("knowledge_test." + std::to_string(::getpid()));
-  StorePlace place_;
-};
-
 // What a bad day may leave: any choice, any times, any trust, with and without what stands behind it.
 TableJson bad_day(std::mt19937* random) {
   const auto pick = [&](int count) { return std::uniform_int_distribution<int>(0, count - 1)(*random); };
@@ -224,7 +147,7 @@ TEST_F(Days, TheTenthQuietJobDecidesAsIfABadDayHadNeverBeen) {
     const std::string never = ten_jobs();
     fs::remove_all(folder_);
     const TableJson bad = bad_day(&random);
-    write(bad);
+    write(TableJson::array({bad}));
     EXPECT_EQ(ten_jobs(), never) << "seed " << seed << ' ' << bad.dump();
     EXPECT_EQ(never, calls > 100 && seed % 3 == 0 ? "native" : "shared");
   }

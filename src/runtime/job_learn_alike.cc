@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator begins with what one of its ranks has learned on another of the same shape.
+// A communicator begins with what one of its ranks has learned on another of the same shape, or what was told
+// on its node of one that none of them is in.
 #include <algorithm>
 
 #include "runtime/job.h"
@@ -65,13 +66,16 @@ void Job::keep_for_alike(const LearnedClass& learned) {
     const auto candidate = static_cast<int>(k);
     const double time_s = policy.time_s(candidate);
     if (!policy.is_measured(candidate) || time_s == tuning::unknown_s) continue;
-    finding.measured.push_back({.algorithm = learned.blocking[k].choice->text(),
+    finding.measured.push_back({.algorithm = tuning::digest_of(learned.blocking[k].choice->text()),
                                 .time_s = time_s,
                                 .uncertainty = policy.uncertainty(candidate)});
     if (candidate == policy.chosen()) finding.chosen = finding.measured.back().algorithm;
   }
-  if (finding.measured.size() < 2 || finding.chosen.empty()) return;
-  findings_.keep(learned.kind, std::move(finding));
+  if (finding.measured.size() < 2 || finding.chosen == 0) return;
+  const Communicator& c = *learned.communicator;
+  const bool is_first_of_node = std::ranges::any_of(
+      c.layout->ranks_of, [&](const std::vector<int>& ranks) { return ranks.front() == c.rank; });
+  findings_.keep(learned.kind, std::move(finding), is_first_of_node);
 }
 
 }  // namespace unisono::runtime

@@ -31,6 +31,7 @@ Job::Job(host::Host& host) : host_(host), identifiers_(Communicator::numbers_wit
                                 .use_memfd = options_.segment == "memfd",
                                 .use_single_copy = options_.use_single_copy};
   pool_ = shm::Pool::create(host, world_, pool_options);
+  findings_.use_board(pool_->board());
   if (!pool_->why_unavailable().empty() && options_.use_shared_memory) {
     warnings_.push_back("this rank shares no memory: " + pool_->why_unavailable());
     // What holds for one rank holds for its neighbours as a rule: one of each host says it.
@@ -259,6 +260,7 @@ void Job::finish() {
   table_.clear();
   generation_.fetch_add(1, std::memory_order_release);
   if (shm::Members* members = pool_->members()) members->leave();
+  findings_.leave_board();
   pool_.reset();
   if (!has_lost_peer_) host_.comm_free(&world_);
 }

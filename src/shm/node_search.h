@@ -13,6 +13,7 @@
 
 #include "host/host.h"
 #include "shm/allocator.h"
+#include "shm/board.h"
 #include "shm/cores.h"
 #include "shm/limits.h"
 #include "shm/members.h"
@@ -30,6 +31,7 @@ struct PoolHeader {
   std::array<std::atomic<std::uint32_t>, Segment::most_windows> mapped;
   AllocatorState allocator;
   Members members;
+  Board board;
 };
 
 // What each rank tells all others at the beginning. Equal keys make candidates, no more.

@@ -181,6 +181,9 @@ const std::vector<int>& Pool::process_ids() const {
 Members* Pool::members() const {
   return state_->is_shared ? &reinterpret_cast<PoolHeader*>(state_->segment->address())->members : nullptr;
 }
+Board* Pool::board() const {
+  return state_->is_shared ? &state_->header()->board : nullptr;
+}
 const std::vector<CoreShare>& Pool::cores() const {
   return state_->cores;
 }

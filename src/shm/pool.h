@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/host.h"
+#include "shm/board.h"
 #include "shm/cores.h"
 #include "shm/members.h"
 
@@ -41,8 +42,10 @@ class Pool {
   bool has_single_copy() const;  // every rank of this node can read every other's memory (probed)
   const std::vector<int>& process_ids() const;  // rank of comm -> process id (meaningful on the same node)
 
-  // The processes that share this rank's pool; null where it shares with nobody.
+  // The processes that share this rank's pool, and what they tell each other; null where it shares with
+  // nobody.
   Members* members() const;
+  Board* board() const;
 
   // Rank of comm -> what its node may use: the union of its ranks' affinity masks, limited by the cgroups'
   // quotas (rounded up), and shared with other nodes that have the same cores of the same machine.

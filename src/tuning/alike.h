@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "shm/board.h"
 #include "tuning/candidates.h"
 
 namespace unisono::tuning {
@@ -33,26 +34,40 @@ struct Kind {
 };
 Kind kind_of(const Question& question);
 
+// Stands for an algorithm, as users write it, with its parameters. Never 0.
+std::uint64_t digest_of(const std::string& algorithm);
+
 // What was found out of one kind.
 struct Finding {
   struct Measured {
-    std::string algorithm;  // as users write it, with its parameters
+    std::uint64_t algorithm = 0;  // its digest
     double time_s = 0, uncertainty = 0;
   };
   std::vector<Measured> measured;
-  std::string chosen;
+  std::uint64_t chosen = 0;
 };
 
-// This rank's. Threads may ask at the same time.
+// This rank's, and what ranks of its node have told of communicators that it is not in. Threads may ask at
+// the same time.
 class Findings {
  public:
+  // The node's, until leave_board(); null: nobody tells anything.
+  void use_board(shm::Board* board);
+  void leave_board() { use_board(nullptr); }
   // A communicator begins to find out something, and may as long as it keeps what this returns.
   std::shared_ptr<const Kind> begin(const Kind& kind);
   bool is_being_learned(const Kind& kind) const;
-  void keep(const Kind& kind, Finding finding);
+  // `is_told`: to the node as well, which one rank of a communicator does on each.
+  void keep(const Kind& kind, Finding finding, bool is_told = false);
   std::optional<Finding> find(const Kind& kind) const;
 
  private:
+  // What is kept of a beginning may live longer than the board.
+  struct Shared {
+    std::mutex mutex;
+    shm::Board* board = nullptr;
+  };
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   mutable std::mutex mutex_;
   struct Known {
     std::optional<Finding> finding;

@@ -323,11 +323,18 @@ def test_a_full_disk_costs_no_results(mpi: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_cache_that_cannot_be_written(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    for words in (["bench"], ["tune"], ["machine", "measure"]):
+    measure = ["machine", "measure"]
+    for words, what in (
+        (["bench"], "the compiled benchmark program"),
+        (["tune"], "the compiled benchmark program"),
+        (measure, "a machine"),
+        ([*measure, "--output", "machine.json"], "the compiled benchmark program"),
+    ):
         result = CliRunner().invoke(cli, [*words, "--", str(mpi / "mpirun"), "-n", "2"])
         assert result.exit_code == 1, result.output
         assert isinstance(result.exception, SystemExit)
-        assert "cannot keep the compiled benchmark program in /proc/nowhere" in result.output
+        assert f"cannot keep {what} in /proc/nowhere" in result.output
+        assert "let UNISONO_CACHE or XDG_CACHE_HOME name" in result.output
 
 
 def test_a_launcher_that_there_is_not(mpi: Path) -> None:

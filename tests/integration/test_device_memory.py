@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
-from harness import COMPILED, PROGRAMS, Runner, compile_program, is_outdated, registry
-from mpis import Mpi
+from harness import COMPILED, PROGRAMS, Runner, compile_program, installed, is_outdated, registry
+from mpis import BY_NAME, Mpi
 
 RANKS = 3
 # Kind of GPU: the library's name, and how it is made.
@@ -56,16 +57,23 @@ def fake_gpu(kind: str) -> Path:
 
 
 def run(
-    mpi: Mpi, runner: Runner, kind: str, *words: str, settings: dict[str, str], variant: str = ""
-) -> dict[str, object]:
+    mpi: Mpi,
+    runner: Runner,
+    kind: str,
+    *words: str,
+    settings: dict[str, str],
+    variant: str = "",
+    ranks: int = RANKS,
+) -> dict[str, Any]:
     flags = ["-DGPU_AWARE", "-rdynamic"] if variant else []
     program = compile_program(mpi, "device_memory.c", flags=[*flags, "-ldl"], variant=variant)
     report = runner.scratch / "report.json"
     environment = {"UNISONO_REPORT": str(report), "UNISONO_PROGRESS": "calls", **settings}
     command = [program, fake_gpu(kind), *words]
-    result = runner.unisono(mpi, RANKS, command, environment, timeout=120).check()
-    assert f"RIGHT {RANKS}" in result.output, str(result)
-    read: dict[str, object] = json.loads(report.read_text())
+    result = runner.unisono(mpi, ranks, command, environment, timeout=120).check()
+    assert f"RIGHT {ranks}" in result.output, str(result)
+    assert "was wrong" not in result.errors, str(result)
+    read: dict[str, Any] = json.loads(report.read_text())
     return read
 
 
@@ -88,3 +96,33 @@ def test_native_is_the_default_where_the_mpi_knows_the_gpus(mpi: Mpi, runner: Ru
     assert "whose memory the MPI takes as it is" in json.dumps(report)
     report = run(mpi, runner, "cuda", "native", settings=forced("shared"), variant="aware")
     assert "whose memory the MPI takes as it is" not in json.dumps(report)
+
+
+@pytest.mark.in_turns(3)
+def test_learning_tries_the_mpi_too(mpi: Mpi, runner: Runner):
+    """Where the MPI takes such memory: calls of Unisono's, by copies, and the MPI's own are compared as others are."""
+    settings = {
+        "UNISONO_LEARN": "auto",
+        "UNISONO_LEARN_ITERATIONS": "2",
+        "UNISONO_LEARN_BUDGET": "100",  # from the first call on
+        "FAKE_GPU_OPEN": "1",
+    }
+    report = run(mpi, runner, "cuda", "repeat", settings=settings)
+    rows = [
+        row for row in report["learning"] if (row["operation"], row["size_class"]) == ("allreduce", "16 KiB")
+    ]
+    made = {c["algorithm"]: c["calls"] for row in rows for c in row["candidates"] if c["calls"]}
+    assert made.get("native", 0) > 0 and len(made) > 1 and sum(made.values()) == 600, rows
+
+
+@pytest.mark.parametrize("name", ["openmpi5", "intel"])
+def test_self_check(name: str, runner: Runner, request: pytest.FixtureRequest):
+    """The MPI makes each call as well, in the program's own buffers; the program gets Unisono's results."""
+    mpi = installed(BY_NAME[name], request.config)
+    settings = {"UNISONO_VERIFY": "all", "FAKE_GPU_OPEN": "1", **forced("shared")}
+    report = run(mpi, runner, "cuda", settings=settings, ranks=2)
+    checked = {row["form"] for row in report["classes"] if row["checks"] > 0}
+    # The program makes persistent calls where the MPI's header says that it has them.
+    persistent = {"persistent"} if name == "intel" else set()
+    assert checked == {"blocking", "non-blocking"} | persistent, report["classes"]
+    assert sum(row["mismatches"] for row in report["classes"]) == 0

@@ -90,7 +90,10 @@ def test_programs_learn_where_nothing_is_set(mpi: Mpi, runner: Runner):
 
 
 def test_communicators_alike_begin_with_what_one_has_learned(mpi: Mpi, runner: Runner):
-    """Rows of a grid learn; its columns, whose ranks come from different rows, and duplicates begin with that."""
+    """Rows of a grid learn; its columns, whose ranks come from different rows, and duplicates begin with that.
+
+    So does the second row, which has no rank in common with the first, where that one was quicker.
+    """
     report = runner.scratch / "report.json"
     environment = {
         "UNISONO_LEARN": "auto",
@@ -103,8 +106,9 @@ def test_communicators_alike_begin_with_what_one_has_learned(mpi: Mpi, runner: R
     assert "RIGHT" in result.output, str(result)
     rows = [row for row in learned(report) if row["operation"] == "allreduce" and row["calls"] == 400]
     begins = Counter(row["timeline"][0]["why"] for row in rows)
-    assert begins == {"what is used without learning": 2, "learned on another communicator of this job": 6}, (
-        json.dumps([(row["communicator"], row["timeline"][:3], row["candidates"]) for row in rows], indent=1)
+    fresh = begins["what is used without learning"]
+    assert fresh in (1, 2) and begins["learned on another communicator of this job"] == 8 - fresh, json.dumps(
+        [(row["communicator"], row["timeline"][:3], row["candidates"]) for row in rows], indent=1
     )
 
 

@@ -148,7 +148,9 @@ def _made_folder() -> Path:
         own_folder.make(places.cache())
         own_folder.make(folder())
     except OSError as error:
-        raise UnisonoError(f"cannot make {folder()}: {error.strerror}") from error
+        raise UnisonoError(
+            f"cannot keep a machine in {folder()}: {error.strerror}; let UNISONO_CACHE or XDG_CACHE_HOME name a place that can be written"
+        ) from error
     return folder()
 
 

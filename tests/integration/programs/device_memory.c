@@ -2,7 +2,8 @@
 // Collectives with buffers in the memory of a stand-in GPU (fake_gpu.c), on some ranks, which others know
 // nothing of: the same results as with host memory, gaps and inputs as they were. The GPU's library, the
 // first word, is loaded after MPI_Init and some collectives; with 'early' behind it, before; with 'blocking'
-// calls of that form alone are made. With 'native' what the MPI is said to take: the host's calls are
+// calls of that form alone are made. With 'repeat' one kind of call is made again and again, so that there is
+// something to learn. With 'native' what the MPI is said to take: the host's calls are
 // counted, and made of no memory.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -241,6 +242,23 @@ static void check_all(int elements, MPI_Datatype gappy, int forms) {
   }
 }
 
+// Some ranks' buffers are of the GPU, others' of the host, in turns.
+static void repeat(int calls, int elements) {
+  for (int turn = 0; turn < calls; ++turn) {
+    const int in_where = (rank + turn) % 2, out_where = (rank + turn / 2) % 2;
+    const size_t bytes = (size_t)elements * sizeof(int);
+    for (int i = 0; i < elements; ++i) input[i] = rank + turn + i, filled[i] = -1;
+    char *in = memory[in_where][0], *out = memory[out_where][1];
+    if (in_where == 1) write_device(in, input, bytes);
+    if (in_where == 0) memcpy(in, input, bytes);
+    if (out_where == 1) write_device(out, filled, bytes);
+    MPI_Allreduce(in, out, elements, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (out_where == 1) read_device(found, out, bytes);
+    if (out_where == 0) memcpy(found, out, bytes);
+    for (int i = 0; i < elements; ++i) failures += found[i] != size * (turn + i) + size * (size - 1) / 2;
+  }
+}
+
 int main(int argc, char** argv) {
   const int is_early = argc > 2 && strcmp(argv[2], "early") == 0;
   const int is_native = argc > 2 && strcmp(argv[2], "native") == 0;
@@ -279,8 +297,12 @@ int main(int argc, char** argv) {
     check(&small, 1, 1);
     const int is_blocking = argc > 2 && strcmp(argv[2], "blocking") == 0;
     const int forms = is_blocking ? starting : MPI_VERSION >= 4 ? form_count : persistent;
-    check_all(7, gappy, forms);
-    check_all(most_elements, gappy, forms);
+    if (argc > 2 && strcmp(argv[2], "repeat") == 0) {
+      repeat(600, 4096);
+    } else {
+      check_all(7, gappy, forms);
+      check_all(most_elements, gappy, forms);
+    }
     if (copies() == 0) ++failures;
     MPI_Type_free(&gappy);
     MPI_Type_free(&pairs);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,7 +27,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 void* fake_allocate(size_t bytes, int is_managed) {
   const int file = memfd_create("fake-gpu", 0);
   if (file < 0 || ftruncate(file, (off_t)bytes) != 0) return NULL;
-  const int access = is_managed ? PROT_READ | PROT_WRITE : PROT_NONE;
+  // With FAKE_GPU_OPEN the MPI can take this memory, too; whether others touch it is not seen then.
+  const int is_open = is_managed || getenv("FAKE_GPU_OPEN") != NULL;
+  const int access = is_open ? PROT_READ | PROT_WRITE : PROT_NONE;
   char* device = mmap(NULL, bytes, access, MAP_SHARED, file, 0);
   char* inside = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);

@@ -83,6 +83,34 @@ TEST_F(LearningAlikeTest, TheNextRowBeginsWithWhatTheFirstHasLearned) {
   }
 }
 
+// Ranks of one row are in none of the others: the node's ranks tell each other.
+TEST_F(LearningAlikeTest, RowsWithoutARankInCommonTellEachOther) {
+  constexpr int size = 6, of_row = 2, calls = 1000;
+  World world(size, {.seed = seed()});
+  std::vector<std::vector<Outcome>> outcomes(size);
+  world.run([&](FakeHost& host, int rank) {
+    Job job(host);
+    host::Comm row{};
+    host.comm_split(host.world(), rank / of_row, rank, &row);
+    Rank me{job, host, rank % of_row, of_row, row};
+    for (int turn = 0; turn < size / of_row; ++turn) {
+      for (int i = 0; turn == rank / of_row && i < calls; ++i)
+        me.call(Operation::allreduce, 20000, true, 5e-4);
+      host.barrier(host.world());
+    }
+    outcomes[static_cast<std::size_t>(rank)] = me.outcomes;
+    job.finish();
+    host.comm_free(&row);
+  });
+  for (int rank = 0; rank < size; rank += of_row)
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(rank)], outcomes[static_cast<std::size_t>(rank) + 1]);
+  std::multiset<std::string> begins;
+  const Json all = report();
+  for (const Json& learned : all["learning"]) begins.insert(learned["timeline"][0]["why"]);
+  EXPECT_EQ(begins.size(), 3u);
+  EXPECT_EQ(begins.count(of_another), 2u) << all["learning"].dump(1);
+}
+
 // Calls on both alternate, and both would begin to learn at the same call: the second one waits for what the
 // first one finds.
 TEST_F(LearningAlikeTest, OfCommunicatorsThatTakeTurnsOneLearnsFirst) {

@@ -52,21 +52,55 @@ TEST(AlikeTest, TheLastFindingIsKeptAsLongAsTheJobLives) {
   EXPECT_TRUE(findings.is_being_learned(kind));
   EXPECT_FALSE(findings.is_being_learned(other));
   EXPECT_FALSE(findings.find(kind).has_value());
-  findings.keep(kind, {.measured = {{.algorithm = "native", .time_s = 1}}, .chosen = "native"});
-  findings.keep(kind, {.measured = {{.algorithm = "ring", .time_s = 1}}, .chosen = "ring"});
+  findings.keep(
+      kind, {.measured = {{.algorithm = digest_of("native"), .time_s = 1}}, .chosen = digest_of("native")});
+  findings.keep(kind,
+                {.measured = {{.algorithm = digest_of("ring"), .time_s = 1}}, .chosen = digest_of("ring")});
   learner.reset();
   EXPECT_FALSE(findings.is_being_learned(kind)) << "its communicator is gone";
   ASSERT_TRUE(findings.find(kind).has_value());
-  EXPECT_EQ(findings.find(kind)->chosen, "ring");
+  EXPECT_EQ(findings.find(kind)->chosen, digest_of("ring"));
+}
+
+TEST(AlikeTest, RanksOfANodeKnowWhatOthersHaveTold) {
+  const auto board = std::make_unique<shm::Board>();
+  Findings one, other;
+  one.use_board(board.get());
+  other.use_board(board.get());
+  const Kind kind{.operation = Operation::bcast};
+  auto learner = one.begin(kind);
+  EXPECT_TRUE(other.is_being_learned(kind));
+  one.keep(kind, {.measured = {{digest_of("native"), 2, 0.1}}, .chosen = digest_of("native")});
+  EXPECT_FALSE(other.find(kind)) << "not told";
+  Finding found{.chosen = digest_of("ring")};
+  for (int k = 0; k < 100; ++k) found.measured.push_back({digest_of(std::to_string(k)), 1.0 + k, 0.2});
+  found.measured.push_back({digest_of("ring"), 0.5, 0.25});
+  one.keep(kind, found, true);
+  const std::optional<Finding> known = other.find(kind);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->chosen, digest_of("ring"));
+  EXPECT_EQ(known->measured[0].algorithm, digest_of("ring")) << "whatever finds no room";
+  EXPECT_EQ(known->measured[0].time_s, 0.5);
+  EXPECT_EQ(known->measured[0].uncertainty, 0.25);
+  EXPECT_EQ(known->measured[1].time_s, 1.0);
+  EXPECT_FALSE(other.find({.operation = Operation::bcast, .ranks = 2}));
+  // What other ranks say does not count against what this one has seen.
+  auto own = other.begin(kind);
+  other.keep(kind, {.measured = {{digest_of("fused"), 1, 0.1}}, .chosen = digest_of("fused")});
+  EXPECT_EQ(other.find(kind)->chosen, digest_of("fused"));
+  own.reset();
+  one.leave_board();
+  learner.reset();
+  EXPECT_TRUE(other.is_being_learned(kind)) << "who has left says nothing more";
 }
 
 TEST(AlikeTest, WhatOneRankTellsBecomesKnown) {
   const CandidateList of_teller = list_of({"native", "fused", "ring", "recursive_doubling"});
-  const Finding finding{.measured = {{"native", 3e-6, 0.1},
-                                     {of_teller.choices[2].text(), 1e-6, 0.2},
-                                     {"ring(segment=12345)", 9e-6, 0.3},
-                                     {"gone", 1e-9, 0.1}},
-                        .chosen = of_teller.choices[2].text()};
+  const Finding finding{.measured = {{digest_of("native"), 3e-6, 0.1},
+                                     {digest_of(of_teller.choices[2].text()), 1e-6, 0.2},
+                                     {digest_of("ring(segment=12345)"), 9e-6, 0.3},
+                                     {digest_of("gone"), 1e-9, 0.1}},
+                        .chosen = digest_of(of_teller.choices[2].text())};
   std::vector<std::uint64_t> agreed = numbers_to_tell(&finding, of_teller);
   const std::vector<std::uint64_t> nothing = numbers_to_tell(nullptr, of_teller);
   ASSERT_EQ(agreed.size(), nothing.size());

@@ -41,7 +41,7 @@ import mpis  # noqa: E402
 from demonstration.programs import COMPILER_FLAGS  # noqa: E402
 from harness import COMPILED, Cluster, is_outdated  # noqa: E402
 from lists import AddUp  # noqa: E402
-from unisono import bench  # noqa: E402
+from unisono.measuring import bench  # noqa: E402
 
 PROGRAMS = ROOT / "benchmarks/applications"
 UNISONO = Path(sys.executable).with_name("unisono")

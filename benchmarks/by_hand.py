@@ -28,7 +28,8 @@ from side_by_side import ROOT
 # isort: split
 import mpis
 from mpis import Mpi
-from unisono import bench, tables, tool
+from unisono.common import tool, units
+from unisono.measuring import bench
 
 KIB, MIB = 1 << 10, 1 << 20
 SMALL = (
@@ -97,8 +98,8 @@ def lines(title: str, rows: Sequence[dict], ranks: int, random: np.random.Genera
         count = steps(row["algorithm"], row["bytes"], ranks)
         low, high = bench.ratio_interval(hand, unisono, random)
         yield (
-            f"| `{row['algorithm']}` | {tables.bytes_text(row['bytes'])} | {tables.seconds_text(float(np.median(hand)))} "
-            f"| {tables.seconds_text(float(np.median(unisono)))} | {np.median(hand) / np.median(unisono):.2f} ({low:.2f} to {high:.2f}) "
+            f"| `{row['algorithm']}` | {units.bytes_text(row['bytes'])} | {units.seconds_text(float(np.median(hand)))} "
+            f"| {units.seconds_text(float(np.median(unisono)))} | {np.median(hand) / np.median(unisono):.2f} ({low:.2f} to {high:.2f}) "
             f"| {np.median(extra):.0f} | {count} | {np.median(extra) / count:.0f} ({interval(extra / count)}) |"
         )
     yield ""

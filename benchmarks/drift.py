@@ -38,7 +38,7 @@ import job  # noqa: E402
 import mpis  # noqa: E402
 from harness import COMPILED, SHIM, Cluster, is_outdated  # noqa: E402
 from lists import AddUp  # noqa: E402
-from unisono import tables  # noqa: E402
+from unisono.common import units  # noqa: E402
 
 SOURCES = [ROOT / "benchmarks/drift.c", ROOT / "src/measure/operations.h"]
 BATCH = 10  # learn_iterations
@@ -212,7 +212,7 @@ def main() -> None:
     call_s = statistics.median(made["seconds"][:changed])
     level = quick_again(made["seconds"], changed)
     bound = bound_of(call_s, arguments.factor)
-    title = f"{arguments.operation} of {tables.bytes_text(arguments.bytes)}, {arguments.nodes}x{arguments.ppn} ranks, {' then '.join(rates)}"
+    title = f"{arguments.operation} of {units.bytes_text(arguments.bytes)}, {arguments.nodes}x{arguments.ppn} ranks, {' then '.join(rates)}"
     print(title)
     for event in made["learned"]["timeline"]:
         print(
@@ -225,7 +225,7 @@ def main() -> None:
     for rate, times in alone.items():
         print(
             f"{rate}: "
-            + ", ".join(f"{name} {tables.seconds_text(t)}" for name, t in times.items())
+            + ", ".join(f"{name} {units.seconds_text(t)}" for name, t in times.items())
             + " a call alone"
         )
     outcome = {

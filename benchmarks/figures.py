@@ -35,13 +35,15 @@ from harness import Cluster
 from lists import AddUp
 from mpis import Layout, Mpi
 from rich.progress import Progress
-from unisono import bench, tables
-from unisono.machine import processor_model, usable_cores
+from unisono.common import printing, units
+from unisono.common.operations import OPERATIONS
+from unisono.machine.host import processor_model, usable_cores
+from unisono.measuring import bench
 from wire import wire_seconds_per_byte
 
 KIB, MIB = 1 << 10, 1 << 20
 SYNCHRONISING = ("barrier", "allreduce", "allgather", "alltoall")
-SIZED = tuple(name for name in bench.OPERATIONS if name != "barrier")
+SIZED = tuple(name for name in OPERATIONS if name != "barrier")
 CLUSTER_SIZES = (8, 64, KIB, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB)
 EVERY_MPI = [mpi.name for mpi in mpis.ALL if mpi.name != "mpich5_abi"]
 NODES = Layout((4, 4, 4, 4))
@@ -67,7 +69,7 @@ class Measured:
 
     @property
     def place(self) -> str:
-        size = "" if self.cell.operation == "barrier" else f" {tables.bytes_text(self.cell.bytes)}"
+        size = "" if self.cell.operation == "barrier" else f" {units.bytes_text(self.cell.bytes)}"
         return f"{self.mpi}, {self.cell.ranks} ranks, {self.cell.operation}{size}"
 
 
@@ -166,7 +168,7 @@ def is_alike(before: dict[str, float], after: dict[str, float]) -> bool:
 
 def pair(run: Bench, chosen: Sequence[Mpi]) -> None:
     for mpi in chosen:
-        run.run("pair", mpi, 2, bench.OPERATIONS, [8])
+        run.run("pair", mpi, 2, OPERATIONS, [8])
 
 
 def large(run: Bench, chosen: Sequence[Mpi]) -> None:
@@ -203,7 +205,7 @@ def on_cluster(run: Bench, chosen: Sequence[Mpi]) -> None:
         wire_s = wire_seconds_per_byte(cluster)
         for mpi in chosen:
             if mpi.has_cluster:
-                run.run("cluster", mpi, NODES.ranks, bench.OPERATIONS, CLUSTER_SIZES, cluster, wire_s=wire_s)
+                run.run("cluster", mpi, NODES.ranks, OPERATIONS, CLUSTER_SIZES, cluster, wire_s=wire_s)
 
 
 SECTIONS: dict[str, Callable[[Bench, Sequence[Mpi]], None]] = {
@@ -352,7 +354,7 @@ def cluster_verdicts(run: Bench) -> Iterator[Verdict]:
             f"{excess:+.1%} ({m.cell.unisono_s * 1e3:.1f} ms, limit {limit_s * 1e3:.1f} ms), {m.cell.speedup:.2f}x",
         )
     for mpi in dict.fromkeys(m.mpi for m in run.of("cluster")):
-        for operation in bench.OPERATIONS:
+        for operation in OPERATIONS:
             cells = [m for m in run.of("cluster", operation) if m.mpi == mpi]
             if cells:
                 mean = bench.geometric_mean([m.cell for m in cells])
@@ -406,14 +408,14 @@ def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:
         lines += ["| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
         for m in run.of(section):
             c = m.cell
-            machine = [tables.seconds_text(s) if s else "" for s in (m.round_trip_s, m.switch_s)]
+            machine = [units.seconds_text(s) if s else "" for s in (m.round_trip_s, m.switch_s)]
             words = [
                 m.mpi,
                 str(c.ranks),
                 c.operation,
-                tables.size_text(c.operation, c.bytes),
+                units.size_text(c.operation, c.bytes),
             ]
-            words += [tables.seconds_text(c.native_s), tables.seconds_text(c.unisono_s), f"{c.speedup:.2f}"]
+            words += [units.seconds_text(c.native_s), units.seconds_text(c.unisono_s), f"{c.speedup:.2f}"]
             words += [f"{c.speedup_low:.2f} - {c.speedup_high:.2f}{'' if c.is_same else ' WRONG'}", *machine]
             lines.append(f"| {' | '.join(words)} |")
     if run.troubles:
@@ -462,7 +464,7 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory() as scratch,
         Progress(
-            console=tables.console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
+            console=printing.console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
         ) as progress,
     ):
         run = Bench(arguments, Path(scratch), progress)

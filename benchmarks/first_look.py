@@ -27,8 +27,8 @@ import job
 import mpis
 from harness import COMPILED, SHIM, build_yield_preload, is_outdated
 from numpy.typing import NDArray
-from unisono import tables
-from unisono.machine import usable_cores
+from unisono.common import units
+from unisono.machine.host import usable_cores
 
 SOURCE = ROOT / "benchmarks/first_look.c"
 OPERATIONS = ("allreduce", "reduce", "bcast", "gather", "allgather", "alltoall")
@@ -150,9 +150,9 @@ def cells(made: dict[str, Any]) -> Iterator[str]:
     yield "| --- " * (2 + len(WAYS) + len(RATIOS)) + "|"
     for operation, seconds in made["seconds"].items():
         for i, size in enumerate(made["sizes"]):
-            words = [tables.seconds_text(seconds[way][i]) for way in WAYS]
+            words = [units.seconds_text(seconds[way][i]) for way in WAYS]
             words += [f"{seconds[above][i] / seconds[below][i]:.2f}" for above, below in RATIOS.values()]
-            yield f"| {operation} | {tables.bytes_text(size)} | {' | '.join(words)} |"
+            yield f"| {operation} | {units.bytes_text(size)} | {' | '.join(words)} |"
     yield ""
 
 

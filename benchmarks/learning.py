@@ -31,7 +31,7 @@ import job  # noqa: E402
 import mpis  # noqa: E402
 from harness import COMPILED, SHIM, is_outdated  # noqa: E402
 from lists import AddUp  # noqa: E402
-from unisono import tables  # noqa: E402
+from unisono.common import units  # noqa: E402
 
 SOURCES = [ROOT / "benchmarks/learning.c", ROOT / "src/measure/operations.h"]
 MODES: dict[str, dict[str, str]] = {
@@ -119,10 +119,10 @@ def summary(cell: tuple[str, int, int], mode: str, runs: list[dict[str, Any]]) -
 
 def line(row: dict[str, Any]) -> str:
     words = [
-        f"{row['calls']} {row['operation']} of {tables.bytes_text(row['bytes'])}",
+        f"{row['calls']} {row['operation']} of {units.bytes_text(row['bytes'])}",
         row["mode"],
-        tables.seconds_text(row["native_call_s"]),
-        tables.seconds_text(row["call_s"]),
+        units.seconds_text(row["native_call_s"]),
+        units.seconds_text(row["call_s"]),
         f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f}){' slower' if row['is_slower'] else ''}",
     ]
     if "chosen" in row:
@@ -130,7 +130,7 @@ def line(row: dict[str, Any]) -> str:
         words += [
             f"{chosen} ({row['chosen'].count(chosen)} of {len(row['chosen'])})",
             f"{row['trials']:.0f}",
-            tables.seconds_text(row["loss_s"]),
+            units.seconds_text(row["loss_s"]),
             f"{row['measuring_share']:.2%}",
             f"{row['monitoring_share']:.2%}",
         ]
@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument(
         "--machine",
         type=Path,
-        help="file of `unisono tune --only measure`, for predictions; default: none was measured",
+        help="file of `unisono machine measure`, for predictions; default: none was measured",
     )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--divide", type=int, default=1, help="make so many times fewer calls")

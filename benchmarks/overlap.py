@@ -27,8 +27,9 @@ from side_by_side import ROOT
 import mpis
 from harness import Cluster
 from mpis import Layout
-from unisono import bench, tables
-from unisono.machine import usable_cores
+from unisono.common import units
+from unisono.machine.host import usable_cores
+from unisono.measuring import bench
 
 KIB, MIB = 1 << 10, 1 << 20
 RATES = {"5gbit": 5e9 / 8, "1gbit": 1e9 / 8}  # bytes a second
@@ -109,7 +110,7 @@ def compared(way: bench.Candidate | None, none: bench.Candidate | None) -> str:
     """The median, and how many times as fast as without overlap; bold where the intervals of both medians are apart."""
     if way is None or none is None:
         return ""
-    text = f"{tables.seconds_text(way.seconds)} ({none.seconds / way.seconds:.2f})"
+    text = f"{units.seconds_text(way.seconds)} ({none.seconds / way.seconds:.2f})"
     return f"**{text}**" if way.low_s > none.high_s or way.high_s < none.low_s else text
 
 
@@ -130,9 +131,9 @@ def page(measured: list[Measured], mpi: str) -> Iterator[str]:
             ways = [by_name.get(text) for text in settings(c.operation).values()]
             algorithm, segment = ALGORITHMS[c.operation]
             words = [
-                f"{c.operation}, {algorithm}, segments of {tables.bytes_text(segment)}",
-                tables.bytes_text(size),
-                tables.seconds_text(c.native_s),
+                f"{c.operation}, {algorithm}, segments of {units.bytes_text(segment)}",
+                units.bytes_text(size),
+                units.seconds_text(c.native_s),
             ]
             words += [compared(way, ways[0]) for way in ways]
             found = [way.seconds for way in ways if way is not None]  # none where the algorithm may not run

@@ -33,10 +33,12 @@ import mpis
 from harness import Cluster
 from lists import AddUp
 from mpis import Layout
-from unisono import candidates, files, machine_measuring, machines, model_fit, tool
-from unisono.machine_costs import Marker
-from unisono.measuring import Measurer
-from unisono.plots import prediction_errors
+from unisono.common import files, tool
+from unisono.machine import catalogue, measuring, model_fit
+from unisono.machine.costs import Marker
+from unisono.measuring import candidates
+from unisono.measuring.measurer import Measurer
+from unisono.reporting.plots import prediction_errors
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (8, KIB, 16 * KIB, 256 * KIB)
@@ -77,12 +79,12 @@ def measure(arguments: argparse.Namespace, machine_file: Path, cluster: Cluster 
         return [*prefix, *side_by_side.words(mpi, ranks, options, layout, settings)]
 
     with side_by_side.environment(mpis.launcher_environment(mpi)):
-        with Measurer(words(machine_measuring.PROGRAM_OPTIONS, machine_measuring.SETTINGS)) as job:
-            document = machine_measuring.describe(
-                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None
+        with Measurer(words(measuring.PROGRAM_OPTIONS, measuring.SETTINGS)) as job:
+            document = measuring.describe(
+                job, measuring.read_base("typical"), arguments.budget, {}, lambda _: None
             )
         document["name"] = "measured"
-        machines.write(document, machine_file)
+        catalogue.write(document, machine_file)
         algorithms = tool.algorithms()
         cells: list[dict[str, Any]] = []
         left_out = 0

@@ -6,7 +6,7 @@
     .venv/bin/python benchmarks/regret.py --layout 2 --layout 4x4 --operation bcast,allreduce
 
 Layouts: 2 ranks, 8 ranks on this machine's cores, and emulated nodes of 1 Gbit/s (4x2, 4x4, 3+5+8; they need root). In each the machine is
-measured (`unisono tune --only measure`), then every cell is tuned as `unisono tune` does it and searched exhaustively. In a further
+measured (`unisono machine measure`), then every cell is tuned as `unisono tune` does it and searched exhaustively. In a further
 job, which runs by the tuned table, these take turns: native, what the table decides (as a program gets it, looking it up included), the search's winner, what the
 model predicts to be fastest, and what the rules choose without a table. Losses are against the search's winner in that alternation,
 which may be beaten; `slower` are cells in which the tuned decision takes more than 1.02 times as long as native with the whole 95 %
@@ -36,13 +36,18 @@ from harness import Cluster
 from lists import AddUp
 from mpis import Layout, Mpi
 from rich.progress import Progress
-from unisono import bench, candidates, decision_table, files, machine_measuring, machines, tables, tool
-from unisono.measuring import JobError, Measurer, Place
-from unisono.predictions import Predictions, predicted_us
-from unisono.proof import Compared, in_turn, loss_text, percent, times_taken
-from unisono.search_space import parse, ranges_of
-from unisono.searching import Tuner
-from unisono.tuning import REDUCTIONS, WITHOUT_SIZE, Outcome, limits_of, rules
+from unisono.common import files, operations, printing, tool, units
+from unisono.common.operations import ON_ONE_VECTOR, REDUCTIONS, WITHOUT_SIZE
+from unisono.machine import catalogue, measuring
+from unisono.machine.predictions import Predictions, predicted_us
+from unisono.measuring import candidates
+from unisono.measuring.candidates import parse
+from unisono.measuring.measurer import JobError, Measurer, Place
+from unisono.tables import decision_table
+from unisono.tuning.proof import Compared, in_turn, loss_text, percent, times_taken
+from unisono.tuning.results import Outcome, limits_of, rules
+from unisono.tuning.search_space import ranges_of
+from unisono.tuning.searching import Tuner
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (64, 4 * KIB, 64 * KIB, MIB)
@@ -104,7 +109,7 @@ class Site:
             for operation in operations
             for size in (sizes if operation != "barrier" else (0,))
             if operation not in REDUCTIONS or size % 8 == 0
-            if size * (1 if operation in bench.ON_ONE_VECTOR else self.layout.ranks) <= most
+            if size * (1 if operation in ON_ONE_VECTOR else self.layout.ranks) <= most
         ]
 
 
@@ -128,9 +133,9 @@ def found(
             with site.serving(plan, {}) as job:
                 place = job.place
                 tuner.expected = Predictions(str(machine), place.predicted_layout, plan)
-                tuner.ranges = ranges_of(machines.findings(machine), place.nodes)
+                tuner.ranges = ranges_of(catalogue.findings(machine), place.nodes)
                 for operation, size in plan[len(outcomes) :]:
-                    progress.update(task, description=f"{operation} {tables.bytes_text(size)}")
+                    progress.update(task, description=f"{operation} {units.bytes_text(size)}")
                     tuned = tuner.tune(job, operation, size, cell_s)
                     outcomes.append((tuned, search.tune(job, operation, size, CELL_S)))
                     progress.advance(task)
@@ -143,7 +148,7 @@ def found(
             bad = {(operation, name) for name in error.candidates}
             tuner.failed |= bad
             search.failed |= bad
-            troubles.append(f"{operation}, {tables.bytes_text(size)}: {error}; left out: {len(bad)} settings")
+            troubles.append(f"{operation}, {units.bytes_text(size)}: {error}; left out: {len(bad)} settings")
     assert place is not None
     return outcomes, place
 
@@ -165,12 +170,12 @@ def measure(mpi: Mpi, layout: str, arguments: argparse.Namespace, progress: Prog
         stack.callback(site.down)
         stack.enter_context(side_by_side.environment(mpis.launcher_environment(mpi)))
         date, start = time.strftime("%Y-%m-%d %H:%M"), time.monotonic()
-        with site.job(machine_measuring.PROGRAM_OPTIONS, machine_measuring.SETTINGS) as job:
-            document = machine_measuring.describe(
-                job, machine_measuring.read_base("typical"), arguments.budget, {}, lambda _: None
+        with site.job(measuring.PROGRAM_OPTIONS, measuring.SETTINGS) as job:
+            document = measuring.describe(
+                job, measuring.read_base("typical"), arguments.budget, {}, lambda _: None
             )
             library = job.place.mpi
-        machine = machines.write(document | {"name": "measured"}, folder / "machine.json")
+        machine = catalogue.write(document | {"name": "measured"}, folder / "machine.json")
         measured = Measured(layout, library, date, time.monotonic() - start, [], [])
         for operation in arguments.operation.split(","):
             if plan := site.plan([operation], arguments.size):
@@ -233,9 +238,9 @@ def page(measured: Sequence[Measured]) -> Iterator[str]:
         yield "| operation | bytes | native | search | | tuned | | of native | model | | rules | |"
         yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         for c in m.cells:
-            words = [c.operation, tables.size_text(c.operation, c.bytes)]
-            words += [tables.seconds_text(c.times["native"] or 0)]
-            words += [f"`{c.choices['search']}`", tables.seconds_text(c.times["search"] or np.nan)]
+            words = [c.operation, units.size_text(c.operation, c.bytes)]
+            words += [units.seconds_text(c.times["native"] or 0)]
+            words += [f"`{c.choices['search']}`", units.seconds_text(c.times["search"] or np.nan)]
             ratio, low, high = c.slowdown
             for kind in KINDS:
                 loss = c.loss(kind)
@@ -262,7 +267,7 @@ def merged(measured: Sequence[Measured], new: Measured) -> list[Measured]:
     before = [m for m in measured if (m.layout, m.mpi) == (new.layout, new.mpi)]
     again = {(c.operation, c.bytes) for c in new.cells}
     older = [c for m in before for c in m.cells if (c.operation, c.bytes) not in again]
-    cells = sorted([*older, *new.cells], key=lambda c: (bench.OPERATIONS.index(c.operation), c.bytes))
+    cells = sorted([*older, *new.cells], key=lambda c: (operations.OPERATIONS.index(c.operation), c.bytes))
     others = [m for m in measured if (m.layout, m.mpi) != (new.layout, new.mpi)]
     whole = [*others, replace(new, cells=cells)]
     return sorted(whole, key=lambda m: (list(LAYOUTS).index(m.layout), m.mpi))
@@ -274,7 +279,7 @@ def write(output: Path, measured: Sequence[Measured]) -> None:
 
 
 def byte_counts(text: str) -> list[int]:
-    counts = [tables.bytes_from_text(word) for word in text.split(",")]
+    counts = [units.bytes_from_text(word) for word in text.split(",")]
     if None in counts:
         raise argparse.ArgumentTypeError(f"{text} is no list of sizes such as 64,4K,1M")
     return [count for count in counts if count is not None]
@@ -287,7 +292,7 @@ def main() -> int:
     parser.add_argument("--mpi", choices=[m.name for m in mpis.ALL], default="openmpi5")
     parser.add_argument("--layout", action="append", choices=list(LAYOUTS), help="default: all")
     parser.add_argument("--operation", action=AddUp, default=OPERATIONS, help=f"default: {OPERATIONS}")
-    sizes = ",".join(map(tables.bytes_text, SIZES))
+    sizes = ",".join(map(units.bytes_text, SIZES))
     parser.add_argument(
         "--size",
         action=AddUp,
@@ -308,11 +313,11 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "reports/regret.md", help="the page")
     arguments = parser.parse_args()
     for operation in arguments.operation.split(","):
-        if operation not in bench.OPERATIONS or operation in WITHOUT_SIZE:
+        if operation not in OPERATIONS or operation in WITHOUT_SIZE:
             parser.error(f"{operation} is no operation that is tuned by size")
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     measured = kept(arguments.output.with_suffix(".json"))
-    console = tables.console(sys.stderr)
+    console = printing.console(sys.stderr)
     for layout in arguments.layout or list(LAYOUTS):
         with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
             for new in measure(mpis.BY_NAME[arguments.mpi], layout, arguments, progress):

@@ -29,7 +29,10 @@ import mpis
 from harness import Cluster
 from mpis import Layout, Mpi
 from rich.progress import Progress
-from unisono import bench, candidates, plots, tables, tool
+from unisono.common import printing, tool, units
+from unisono.common.operations import ON_ONE_VECTOR, OPERATIONS
+from unisono.measuring import bench, candidates
+from unisono.reporting import plots
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (8, 256, 4 * KIB, 64 * KIB, MIB, 4 * MIB)
@@ -53,7 +56,7 @@ class Measured:
 
 
 def sizes_of(operation: str, layout: str) -> list[int]:
-    blocks = 1 if operation in bench.ON_ONE_VECTOR else RANKS[layout]
+    blocks = 1 if operation in ON_ONE_VECTOR else RANKS[layout]
     return [size for size in SIZES if size * blocks <= MOST_BYTES[layout]]
 
 
@@ -109,14 +112,14 @@ def page(measured: list[Measured]) -> Iterator[str]:
         yield "| operation | bytes | native | own choice | | over native | fastest | | over native | interval | regret |"
         yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
         for c in m.cells:
-            size = tables.size_text(c.operation, c.bytes)
-            words = [c.operation, size, tables.seconds_text(c.native_s), f"`{c.algorithm}`"]
-            words += [tables.seconds_text(c.unisono_s), f"{c.speedup:.2f}{'' if c.is_same else ' WRONG'}"]
+            size = units.size_text(c.operation, c.bytes)
+            words = [c.operation, size, units.seconds_text(c.native_s), f"`{c.algorithm}`"]
+            words += [units.seconds_text(c.unisono_s), f"{c.speedup:.2f}{'' if c.is_same else ' WRONG'}"]
             if c.best is None or c.best.seconds is None:
                 words += ["", "", "", "", ""]
             else:
                 b = c.best
-                words += [f"`{b.name}`", tables.seconds_text(b.seconds), f"{b.speedup:.2f}"]
+                words += [f"`{b.name}`", units.seconds_text(b.seconds), f"{b.speedup:.2f}"]
                 words += [f"{b.speedup_low:.2f} - {b.speedup_high:.2f}", f"{c.unisono_s / b.seconds:.2f}"]
             yield f"| {' | '.join(words)} |"
 
@@ -136,7 +139,7 @@ def main() -> int:
     )
     parser.add_argument("--layout", action="append", choices=list(RANKS), help="default: all")
     parser.add_argument("--mpi", action="append", choices=every_mpi, help="default: mpich5")
-    parser.add_argument("--operation", action="append", choices=bench.OPERATIONS, help="default: all")
+    parser.add_argument("--operation", action="append", choices=OPERATIONS, help="default: all")
     parser.add_argument("--samples", type=int, default=25, help="most samples of each kind (default 25)")
     parser.add_argument("--seconds", type=float, default=0.5, help="most time for a cell (default 0.5)")
     parser.add_argument(
@@ -144,10 +147,10 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, default=ROOT / "reports/repository.md", help="the page")
     arguments = parser.parse_args()
-    arguments.operation = arguments.operation or list(bench.OPERATIONS)
+    arguments.operation = arguments.operation or list(OPERATIONS)
     measured = kept(arguments.output.with_suffix(".json"))
     with Progress(
-        console=tables.console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
+        console=printing.console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
     ) as progress:
         for layout in arguments.layout or list(RANKS):
             for name in arguments.mpi or ["mpich5"]:
@@ -157,7 +160,7 @@ def main() -> int:
                     again = {(c.operation, c.bytes) for c in new.cells}
                     new.cells[:0] = [c for c in before.cells if (c.operation, c.bytes) not in again]
                     measured.remove(before)
-                new.cells.sort(key=lambda c: (bench.OPERATIONS.index(c.operation), c.bytes))
+                new.cells.sort(key=lambda c: (OPERATIONS.index(c.operation), c.bytes))
                 measured.append(new)
                 write(measured, arguments.output)
     print(f"report: {arguments.output}")

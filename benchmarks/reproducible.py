@@ -25,7 +25,8 @@ import job  # noqa: E402
 import mpis  # noqa: E402
 import numpy as np  # noqa: E402
 from harness import COMPILED, SHIM  # noqa: E402
-from unisono import bench, tables  # noqa: E402
+from unisono.common import units  # noqa: E402
+from unisono.measuring import bench  # noqa: E402
 
 SOURCE = ROOT / "benchmarks/reproducible.c"
 SIZES = (8, 1 << 10, 32 << 10, 1 << 20)
@@ -79,7 +80,7 @@ def rows(layout: Layout, cells: Sequence[dict], random: np.random.Generator) -> 
         words = [
             layout.words,
             cell["operation"],
-            tables.bytes_text(cell["bytes"]),
+            units.bytes_text(cell["bytes"]),
             ratio(reproducible, plain, random),
             ratio(reproducible, cell["mpi_s"], random),
             str(len(plain)),

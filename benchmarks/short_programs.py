@@ -26,7 +26,7 @@ import learning  # noqa: E402
 import mpis  # noqa: E402
 from harness import SHIM  # noqa: E402
 from lists import AddUp  # noqa: E402
-from unisono import tables  # noqa: E402
+from unisono.common import units  # noqa: E402
 
 OPERATIONS = ("allreduce", "alltoall", "allgather", "bcast")
 SIZES = (2 << 10, 128 << 10)
@@ -81,8 +81,8 @@ def main() -> None:
         ratios.append(auto / off)
         operation, size, calls = cell
         words = [
-            f"{calls} {operation} of {tables.bytes_text(size)}, {ranks} ranks",
-            *(tables.seconds_text(time) for time in (native, off, auto)),
+            f"{calls} {operation} of {units.bytes_text(size)}, {ranks} ranks",
+            *(units.seconds_text(time) for time in (native, off, auto)),
             f"{auto / min(native, off):.3f}",
             f"{auto / off:.3f}",
         ]

@@ -15,8 +15,8 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
 import mpis  # noqa: E402
 from harness import Cluster, build_yield_preload  # noqa: E402
 from mpis import Layout, Mpi  # noqa: E402
-from unisono import bench  # noqa: E402
-from unisono.machine import usable_cores  # noqa: E402
+from unisono.machine.host import usable_cores  # noqa: E402
+from unisono.measuring import bench  # noqa: E402
 
 
 def words(

@@ -28,7 +28,8 @@ from side_by_side import ROOT
 import mpis
 from harness import Cluster
 from mpis import Layout, Mpi
-from unisono import bench, files, tables, tool
+from unisono.common import files, printing, tool, units
+from unisono.measuring import bench
 
 KIB, MIB = 1 << 10, 1 << 20
 FITTED_SIZES = (16 * KIB, 64 * KIB, 256 * KIB, MIB)
@@ -146,14 +147,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def print_table(outcome: dict[str, Any]) -> None:
     columns = ("by formula", "in virtual time", "measured", "flat", "two-level")
-    table = tables.table(
+    table = printing.table(
         "Gain of the two-level broadcast over the flat one", "bytes", *columns, right=("bytes", *columns)
     )
     for row in outcome["rows"]:
-        times = [tables.seconds_text(row["measured"][kind] * 1e-6) for kind in ("flat_us", "two_level_us")]
+        times = [units.seconds_text(row["measured"][kind] * 1e-6) for kind in ("flat_us", "two_level_us")]
         gains = [f"{row[name]['gain']:.0%}" for name in ("formula", "virtual_time", "measured")]
-        table.add_row(tables.bytes_text(row["bytes"]), *gains, *times)
-    tables.console().print(table)
+        table.add_row(units.bytes_text(row["bytes"]), *gains, *times)
+    printing.console().print(table)
     for level in ("node", "network"):
         alpha, beta = outcome[level]["alpha_us"], outcome[level]["beta_us_per_byte"]
         print(f"{level}: alpha {alpha:.1f} us, beta {beta * 1000:.2f} ns per byte")

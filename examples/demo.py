@@ -22,9 +22,10 @@ try:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-    from unisono import files, places, report, tables
-    from unisono.errors import UnisonoError
+    from unisono.common import files, places, printing
+    from unisono.common.errors import UnisonoError
     from unisono.page import build, sources
+    from unisono.reporting import report
 except ImportError as missing:
     sys.exit(
         f"demo: {missing}; run it with the project's Python: `make setup`, then .venv/bin/python examples/demo.py"
@@ -238,7 +239,7 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
 def main() -> int:
     options = parse_arguments()
     try:
-        return run_demo(options, tables.console())
+        return run_demo(options, printing.console())
     except (DemoError, UnisonoError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return error.exit_code

@@ -21,7 +21,24 @@ MOST_LINES = 400
 MOST_LINES_OF_FUNCTION = 60
 MOST_MEMBERS = 25
 # "path", "path:function" or "path:class": lines or members.
-STILL_LONGER: dict[str, int] = {}
+STILL_LONGER: dict[str, int] = {
+    "src/base/option_list.cc:options_of_the_process": 72,
+    "src/base/options.h:Options": 35,
+    "src/measure/collectives.c": 487,
+    "src/measure/collectives.c:main": 110,
+    "src/model/live_steps.h:LiveSteps": 31,
+    "src/runtime/communicator.h:Communicator": 42,
+    "src/runtime/job.cc": 463,
+    "src/runtime/job.h": 431,
+    "src/runtime/job.h:Job": 50,
+    "src/runtime/job_blocks.cc": 455,
+    "src/runtime/job_setup.cc": 407,
+    "src/runtime/report.cc": 452,
+    "src/schedule/run_state.h:Executor::State": 33,
+    "src/shm/slice/fused_operations.cc": 472,
+    "src/shm/slice/slice_state.h:Slice::State": 30,
+    "src/tuning/learning/learner_guarded.cc": 468,
+}
 CLASSES = ("class_specifier", "struct_specifier")
 
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from unisono import files, tool
 from unisono.commands.group import COMMANDS, cli
 from unisono.commands.listing import parameter_about
 from unisono.commands.options import default_text
 from unisono.commands.run import SettingOption
-from unisono.errors import UnisonoError
+from unisono.common import files, tool
+from unisono.common.errors import UnisonoError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTE = "<!-- Written by tools/generate_docs.py from the code; change it there. -->"

@@ -40,7 +40,10 @@ fi
 [ ${#c_files[@]} = 0 ] || check clang-format .venv/bin/clang-format --dry-run --Werror "${c_files[@]}"
 check "ruff format" .venv/bin/ruff format --quiet --diff .
 check "ruff" .venv/bin/ruff check --quiet .
+check "types" .venv/bin/mypy --no-error-summary
 check "layers" .venv/bin/python tools/check_layers.py
+check "sizes" .venv/bin/python tools/check_sizes.py
+check "packages" .venv/bin/python tools/check_packages.py
 check "sources" .venv/bin/python tools/check_sources.py
 [ ${#shell_files[@]} = 0 ] || check shellcheck shellcheck "${shell_files[@]}"
 exit "$status"

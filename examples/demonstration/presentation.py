@@ -11,7 +11,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from unisono import report, tables
+from unisono.common import printing, units
+from unisono.reporting import report
 
 from demonstration.comparison import Comparison, TimeComparison, Times
 from demonstration.mpi import Installation, usable_cores
@@ -87,8 +88,8 @@ def times_text(times: Times | None) -> str:
     if times is None:
         return ""
     if times.low == times.high:
-        return tables.seconds_text(times.median)
-    return f"{tables.seconds_text(times.median)} ({tables.seconds_text(times.low)} - {tables.seconds_text(times.high)})"
+        return units.seconds_text(times.median)
+    return f"{units.seconds_text(times.median)} ({units.seconds_text(times.low)} - {units.seconds_text(times.high)})"
 
 
 def ratio_text(row: TimeComparison) -> str:
@@ -131,13 +132,13 @@ def _algorithm_rows(run: dict[str, Any]) -> Iterable[list[str]]:
         yield [
             row["operation"],
             row["size_class"],
-            tables.count_text(row["calls"]),
-            ("~" if row["sampled"] else "") + tables.seconds_text(row["time_s"]),
+            units.count_text(row["calls"]),
+            ("~" if row["sampled"] else "") + units.seconds_text(row["time_s"]),
             report.algorithm_text(row),
             row["reason"] + ("" if row["source"] != "forced" else " (forced)"),
         ]
     for row in run["native"]:
-        yield [row["operation"], "", tables.count_text(row["calls"]), "", "native", row["reason"]]
+        yield [row["operation"], "", units.count_text(row["calls"]), "", "native", row["reason"]]
 
 
 _quantity_columns = ("result", "native", "Unisono", "largest difference", "allowed")
@@ -154,7 +155,7 @@ _algorithm_columns = ("operation", "size", "calls", "time", "algorithm", "why")
 def _print_table(
     console: Console, columns: Sequence[str], rows: Iterable[list[str]], right: tuple[str, ...]
 ) -> None:
-    made = tables.table(None, *columns, right=right)
+    made = printing.table(None, *columns, right=right)
     for row in rows:
         made.add_row(*map(escape, row))
     console.print(made)
@@ -163,7 +164,7 @@ def _print_table(
 
 def print_finding(finding: Finding, console: Console) -> None:
     colour = "red" if not finding.is_good else "yellow" if finding.comparison is None else "green"
-    console.print(f"[bold]{escape(finding.program.title)}[/bold], {tables.count_text(finding.steps)} steps")
+    console.print(f"[bold]{escape(finding.program.title)}[/bold], {units.count_text(finding.steps)} steps")
     console.print(f"same results: [{colour}]{escape(verdict(finding))}[/{colour}]\n")
     if finding.comparison is not None and not finding.comparison.is_same:
         _print_table(console, _quantity_columns, _quantity_rows(finding.comparison), _quantity_columns[1:])
@@ -192,7 +193,7 @@ def markdown(
         "",
     ]
     for finding in findings:
-        lines += [f"## {finding.program.title}, {tables.count_text(finding.steps)} steps", ""]
+        lines += [f"## {finding.program.title}, {units.count_text(finding.steps)} steps", ""]
         lines += [f"Same results: {verdict(finding)}.", ""]
         if finding.comparison is not None:
             lines += _markdown_table(_quantity_columns, _quantity_rows(finding.comparison))

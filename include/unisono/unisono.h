@@ -57,7 +57,7 @@ UNISONO_API int unisono_decision_on(const void* comm, const char* operation, lon
  * ranks call it alike, with no call under way on it; `what` is put, get, pipeline, pair_sync, group_sync,
  * group_seg_put, group_seg_get, signal, await, copy, copy_by_all, combine, single_copy, barrier, bcast or
  * allreduce (docs/models.md), of `bytes` bytes, through so many buffers; `wait` is how ranks wait meanwhile,
- * a value of option `wait`, or empty. `unisono tune --only measure` describes machines by it. Blocks. */
+ * a value of option `wait`, or empty. `unisono machine measure` describes machines by it. Blocks. */
 UNISONO_API double unisono_operation_time(const void* comm, const char* what, long long bytes, int buffers,
                                           const char* wait, int repetitions);
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from unisono.errors import INTERRUPTED, UnisonoError
+from unisono.common.errors import INTERRUPTED, UnisonoError
 
 
 def main() -> None:

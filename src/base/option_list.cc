@@ -154,7 +154,7 @@ std::vector<OptionSpec> learning_options() {
            "The machine, for learning: auto tries first what is predicted to be fast, and nothing that is "
            "predicted to take three times as long as the MPI; see also learn_prune. A file that rank 0 "
            "reads, or the name of one "
-           "that `unisono tune --only measure` has left in the cache directory, or of a built-in one "
+           "that `unisono machine measure` has left in the cache directory, or of a built-in one "
            "(docs/models.md). Nothing: the one of this host, else a usual machine with the cores that the "
            "job has; none: no predictions.",
            &Options::machine),

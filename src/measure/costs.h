@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What messages of the host MPI and operations on the node's shared memory cost (A9, sections 5.3.1 to
-// 5.3.3), as `unisono tune --only measure` asks for them. A few ranks measure; all others sleep meanwhile.
+// 5.3.3), as `unisono machine measure` asks for them. A few ranks measure; all others sleep meanwhile.
 #pragma once
 
 #include <mpi.h>

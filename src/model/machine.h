@@ -158,7 +158,7 @@ Link link_from_hockney(const Value& alpha_us, const Value& beta_us_per_byte);
 struct ReadMachine {
   std::optional<Machine> machine;
   std::string problem;
-  // Where `unisono tune --only measure` wrote the file: with which MPI, and what of it is worth something.
+  // Where `unisono machine measure` wrote the file: with which MPI, and what of it is worth something.
   std::string mpi;
   bool is_steady = true;    // the machine stayed what it was meanwhile
   bool has_network = true;  // messages between nodes were measured

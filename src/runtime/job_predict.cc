@@ -25,7 +25,7 @@ constexpr double us = 1e-6;
 
 constexpr std::size_t most_machine_bytes = std::size_t{4} << 20;
 
-// One that `unisono tune --only measure` has left in the cache directory.
+// One that `unisono machine measure` has left in the cache directory.
 std::string kept_machine(const std::string& cache, const std::string& name) {
   if (cache.empty() || name.empty() || name.find('/') != std::string::npos) return {};
   const OwnFolder folder(cache, {"machines"}, OwnFolder::Missing::stays);
@@ -42,7 +42,7 @@ std::string text_of_named(const std::string& name, const std::string& cache, std
   return text;
 }
 
-// Where `unisono tune --only measure` keeps what it found here: the host's name without its domain.
+// Where `unisono machine measure` keeps what it found here: the host's name without its domain.
 std::string own_name() {
   char host[256] = "";
   if (::gethostname(host, sizeof host - 1) != 0) return "";

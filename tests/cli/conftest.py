@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from unisono import bench
+from unisono.measuring import bench
 
 # Tables are as wide as in a file, whatever terminal the tests (or a worker of theirs) believe in.
 os.environ.pop("COLUMNS", None)

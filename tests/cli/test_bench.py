@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from conftest import BUILD, Stage, compiled_with_benchmarks, needs_build
-from unisono import bench, tool
-from unisono.commands.bench import size_in_bytes
 from unisono.commands.group import cli
+from unisono.commands.values import size_in_bytes
+from unisono.common import tool
+from unisono.measuring import bench
 
 LINE = {"operation": "allreduce", "bytes": 8, "ranks": 2, "batch": 4, "is_same": True}
 
@@ -290,7 +291,7 @@ def test_two_files_of_one_name_are_refused(
 def test_what_cannot_be_written_is_found_out_before_the_job(
     mpi: Path, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    monkeypatch.setattr("unisono.bench.measure", lambda *_: pytest.fail("the job was started"))
+    monkeypatch.setattr("unisono.measuring.bench.measure", lambda *_: pytest.fail("the job was started"))
     for file, said in (("/proc/no/cells.svg", "cannot write"), ("/dev/null/x.svg", "cannot write")):
         result = run(mpi, option, file)
         assert result.exit_code == 1 and said in result.output
@@ -322,7 +323,7 @@ def test_a_full_disk_costs_no_results(mpi: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_cache_that_cannot_be_written(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    measure = ["tune", "--only", "measure"]
+    measure = ["machine", "measure"]
     for words, what in (
         (["bench"], "the compiled benchmark program"),
         (["tune"], "the compiled benchmark program"),
@@ -364,7 +365,7 @@ def test_ctrl_c_ends_with_the_shells_status(mpi: Path, monkeypatch: pytest.Monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unisono.bench.compile_program", lambda *_, **__: interrupted())
+    monkeypatch.setattr("unisono.measuring.bench.compile_program", lambda *_, **__: interrupted())
     for name in ("bench", "tune"):
         result = CliRunner().invoke(cli, [name, "--", str(mpi / "mpirun"), "-n", "2"])
         assert result.exit_code == 130

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from test_tune import ALGORITHMS, PLACE, Machine
-from unisono import bench
-from unisono.budget import Budget
 from unisono.commands.tune_all import Tuning
 from unisono.commands.tune_run import Asked
-from unisono.measuring import JobError
+from unisono.common.budget import Budget
+from unisono.measuring import bench
+from unisono.measuring.measurer import JobError
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (8, 64, 512, 4 * KIB, 32 * KIB, 256 * KIB, 2 * MIB)
@@ -64,7 +64,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("time.monotonic", made)
     monkeypatch.setattr("unisono.commands.tune_run.Measurer", SlowMachine)
-    monkeypatch.setattr("unisono.tool.algorithms", lambda: ALGORITHMS)
+    monkeypatch.setattr("unisono.common.tool.algorithms", lambda: ALGORITHMS)
     monkeypatch.setattr(SlowMachine, "clock", made, raising=False)
     return made
 
@@ -107,7 +107,7 @@ def test_predictions_are_in_the_budget(tmp_path: Path, clock: Clock, monkeypatch
         return {size: [1.0 for _ in candidates] for size in sizes}
 
     monkeypatch.setattr("unisono.commands.tune_run._machine_of", lambda _: tmp_path / "machine.json")
-    monkeypatch.setattr("unisono.predictions.predicted_by_size", predicted)
+    monkeypatch.setattr("unisono.machine.predictions.predicted_by_size", predicted)
     asked = Asked(tmp_path / "table.json", None, {}, lambda *_: [])
     whole = Tuning(asked, ["world"], [("bcast", size) for size in SIZES], exhaustive=False)
     start = clock()

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from conftest import FIXTURES, Stage
-from unisono import __version__, machine
+from unisono import __version__
 from unisono.commands.group import COMMANDS, cli
 from unisono.commands.listing import parameter_about
+from unisono.machine import host
 
 ALGORITHMS = json.loads((FIXTURES / "list.json").read_text())
 
@@ -281,7 +282,7 @@ class TestInfo:
         assert "were not found in /nowhere" in answer.stdout
 
     def test_cores(self) -> None:
-        assert 1 <= machine.usable_cores() <= len(os.sched_getaffinity(0))
+        assert 1 <= host.usable_cores() <= len(os.sched_getaffinity(0))
 
 
 class TestMishaps:
@@ -332,7 +333,7 @@ def test_sessions_that_are_scheduled_as_groups(
         (tmp_path / "enabled").write_text(f"{enabled}\n")
     (tmp_path / "own").write_text(own)
     (tmp_path / "cgroup.subtree_control").write_text(f"{controllers}\n")
-    monkeypatch.setattr(machine, "_SESSION_GROUPS", tmp_path / "enabled")
-    monkeypatch.setattr(machine, "_OWN_GROUPS", tmp_path / "own")
-    monkeypatch.setattr(machine, "_CONTROL_GROUPS", tmp_path)
-    assert machine.are_sessions_grouped() == wanted
+    monkeypatch.setattr(host, "_SESSION_GROUPS", tmp_path / "enabled")
+    monkeypatch.setattr(host, "_OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(host, "_CONTROL_GROUPS", tmp_path)
+    assert host.are_sessions_grouped() == wanted

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import Stage, needs_build
-from unisono import __version__, machine
+from unisono import __version__
+from unisono.machine import host
 
 pytestmark = needs_build
 
@@ -18,7 +19,7 @@ pytestmark = needs_build
 def record(program: str, algorithm: str, **changes: Any) -> str:
     found = {
         "program": program,
-        "machine": f"{machine.processor_model()}, {os.sysconf('SC_NPROCESSORS_ONLN')} processors",
+        "machine": f"{host.processor_model()}, {os.sysconf('SC_NPROCESSORS_ONLN')} processors",
         "mpi": "Open MPI 5.0.11",
         "unisono": __version__,
         "host": "node1",

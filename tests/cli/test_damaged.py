@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, Stage, needs_build
-from unisono import files, json_text, sound
-from unisono.errors import UnisonoError
-from unisono.shown import shown, shown_json
+from unisono.common import files, json_text, sound
+from unisono.common.errors import UnisonoError
+from unisono.common.shown import shown, shown_json
 
 REPORT = FIXTURES / "report.json"
 
@@ -230,9 +230,9 @@ def test_a_read_only_file_system(stage: Stage, built: dict[str, str]) -> None:
         ["bench", "--plot", "kept/new/plot.svg", "mpirun"],
         ["tune", "--report", "kept/page.html", "mpirun"],
         ["tune", "-o", "kept/new.json", "mpirun"],
-        ["tune", "--only", "measure", "mpirun"],
-        ["tune", "--only", "measure", "-o", "kept/machine.json", "mpirun"],
-        ["tune", "--only", "measure", "-o", "machine.json", "--plot", "kept/plot.svg", "mpirun"],
+        ["machine", "measure", "mpirun"],
+        ["machine", "measure", "-o", "kept/machine.json", "mpirun"],
+        ["machine", "measure", "-o", "machine.json", "--plot", "kept/plot.svg", "mpirun"],
         ["cache", "clear"],
         ["cache", "clear", "--operation", "bcast"],
         ["crashes", "--forget"],

@@ -7,8 +7,8 @@ import itertools
 
 import numpy as np
 import pytest
-from unisono import line_fit, machine_fit
-from unisono.machine_costs import LINK_KINDS, LINK_SIZES, Costs, Question
+from unisono.machine import fit, line_fit, values
+from unisono.machine.costs import LINK_KINDS, LINK_SIZES, Costs, Question
 
 KIB = 1 << 10
 SIZES = np.array(LINK_SIZES, dtype=float)
@@ -74,7 +74,7 @@ def measured(whole_us: np.ndarray, seed: int = 0) -> Costs:
 @pytest.mark.parametrize("whole", [20 + 1e-3 * SIZES, eager(SIZES), bucket(SIZES, 64 * KIB)])
 def test_models_of_one_link_agree_where_it_is_idle(whole: np.ndarray):
     """An empty ping-pong, and one of the longest message, by each of the models."""
-    link = machine_fit.link(measured(whole), "net")
+    link = fit.link(measured(whole), "net")
     assert link is not None
     hockney, loggp, plogp = link["hockney"], link["loggp"], link["plogp"]
     for size, us in ((0, whole[0]), (LINK_SIZES[-1], whole[-1])):
@@ -82,7 +82,7 @@ def test_models_of_one_link_agree_where_it_is_idle(whole: np.ndarray):
         times = (
             hockney["alpha_us"]["value"] + size * hockney["beta_us_per_byte"]["value"],
             loggp["L_us"]["value"] + 2 * loggp["o_us"]["value"] + bytes_us,
-            plogp["L_us"]["value"] + machine_fit.at(plogp["g_us"], size),
+            plogp["L_us"]["value"] + values.at(plogp["g_us"], size),
         )
         assert times == pytest.approx([us] * 3, rel=0.15)
 
@@ -91,12 +91,12 @@ def test_models_of_one_link_agree_where_it_is_idle(whole: np.ndarray):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_machines_file_has_the_rate_of_the_wire(burst: float, seed: int):
     """1 Gbit/s as all models of the link say it: 8.0 ns a byte, within a tenth, in the interval that stands beside it."""
-    link = machine_fit.link(measured(bucket(SIZES, burst), seed), "net")
+    link = fit.link(measured(bucket(SIZES, burst), seed), "net")
     assert link is not None
     for per_byte in (link["hockney"]["beta_us_per_byte"], link["loggp"]["G_us_per_byte"]):
         assert per_byte["value"] == pytest.approx(8e-3, rel=0.1)
     gaps = link["plogp"]["g_us"]
     half = LINK_SIZES[-1] // 2
-    slope = (machine_fit.at(gaps, LINK_SIZES[-1]) - machine_fit.at(gaps, half)) / (LINK_SIZES[-1] - half)
+    slope = (values.at(gaps, LINK_SIZES[-1]) - values.at(gaps, half)) / (LINK_SIZES[-1] - half)
     assert slope == pytest.approx(8e-3, rel=0.1)
     assert link["hockney"]["alpha_us"]["value"] > 0

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`unisono tune --only measure`: from made-up costs back to the parameters that they were made of, and the command on a job of
-the test's own."""
+"""From made-up costs of messages and shared memory back to the parameters that they were made of."""
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +11,13 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from conftest import BUILD, ROOT, needs_build
-from test_bench import scripted_mpi
-from unisono import machine_costs, machine_fit, machines, places
-from unisono.commands.group import cli
+from conftest import ROOT
 from unisono.commands.tune_run import _machine_of
-from unisono.machine import processor_name
-from unisono.machine_costs import Costs, Question
-from unisono.measuring import Place
+from unisono.common import places
+from unisono.machine import catalogue, document, findings, fit, values
+from unisono.machine.costs import CALLS, FUSED_CALL, MESSAGE_CALLS, Costs, Question, jump, measure, plan
+from unisono.machine.host import processor_name
+from unisono.measuring.measurer import Place
 
 SCHEMA = json.loads((ROOT / "python/unisono/schema/machine.schema.json").read_text())
 ONE_NODE = Place("Test MPI 1.0", 2, 1, (2, 2), True, 2)
@@ -48,7 +44,7 @@ def time_us(question: Question, name: str) -> float:
         "pair_sync": 0.1,
         "group_sync": {"spin": 0.3, "pause": 0.2, "yield": 2.0, "futex": 3.0}.get(question.wait, 0),
         "allreduce": 0.1 + 0.04 * {8: 2, 280: 10}.get(question.bytes, 100),
-        machine_costs.FUSED_CALL: 0.1 + 0.07 + 2 * 0.04,
+        FUSED_CALL: 0.1 + 0.07 + 2 * 0.04,
         "pipeline": question.bytes * (1e-4 if question.bytes * question.buffers <= 256 << 10 else 2e-4),
     }
     return times[name] if name in times else shared.get(question.what, 0.05 + 1e-4 * question.bytes)
@@ -84,12 +80,12 @@ class FormulaJob:
 
 def costs_of(place: Place, cores: int = 4) -> Costs:
     job = FormulaJob()
-    return machine_costs.measure(job, machine_costs.plan(place, cores), 1000, lambda _: None)
+    return measure(job, plan(place, cores), 1000, lambda _: None)
 
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_costs, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr("unisono.machine.costs._PATIENCE_S", 0.0)
 
 
 @pytest.fixture
@@ -116,46 +112,46 @@ def close(of: Any, expected: float) -> bool:
 
 
 def test_parameters_of_messages() -> None:
-    link = machine_fit.link(costs_of(TWO_NODES), "net")
+    link = fit.link(costs_of(TWO_NODES), "net")
     assert link is not None
     assert close(link["hockney"]["alpha_us"], ALPHA) and close(link["hockney"]["beta_us_per_byte"], BETA)
     loggp = link["loggp"]
     assert close(loggp["o_us"], (0.5 + 0.25) / 2) and close(loggp["L_us"], ALPHA - 0.75)
     assert close(loggp["g_us"], 1.0) and close(loggp["G_us_per_byte"], BETA)
     assert close(link["plogp"]["L_us"], ALPHA - 1.0)
-    assert machine_fit.at(link["plogp"]["whole_us"], 3000) == pytest.approx(ALPHA + 3000 * BETA, rel=1e-3)
-    assert machine_fit.switch_point(link) == pytest.approx(ALPHA / BETA, rel=0.02)
+    assert values.at(link["plogp"]["whole_us"], 3000) == pytest.approx(ALPHA + 3000 * BETA, rel=1e-3)
+    assert findings.switch_point(link) == pytest.approx(ALPHA / BETA, rel=0.02)
     # 1 us + m ns costs at most twice m ns from 1000 bytes on, and at most 1.1 times from 10 000 on.
-    assert machine_fit.segment_range(link) == (1024, 16384)
+    assert findings.segment_range(link) == (1024, 16384)
 
 
 def test_parameters_of_shared_memory() -> None:
-    shared = machine_fit.shared_memory(costs_of(ONE_NODE), ONE_NODE, 1 << 22)
+    shared = fit.shared_memory(costs_of(ONE_NODE), ONE_NODE, 1 << 22)
     assert close(shared["signal_us"], 0.01) and close(shared["flag_us"], 0.07)
     assert close(shared["line_us"], 0.04) and close(shared["fused_us"], 0.1)
-    assert machine_fit.at(shared["put_us"], 4096) == pytest.approx(0.05 + 0.4096, rel=1e-3)
+    assert values.at(shared["put_us"], 4096) == pytest.approx(0.05 + 0.4096, rel=1e-3)
     assert close(shared["memory_us_per_byte"], 1e-4 / 2)
 
 
 def test_a_call_and_its_steps_are_told_apart() -> None:
     """0.3 us a call and 0.05 us a step, on top of what the model says."""
-    predicted = {call: (1.0 + i, 2.0 + 3 * i) for i, call in enumerate(machine_costs.CALLS)}
+    predicted = {call: (1.0 + i, 2.0 + 3 * i) for i, call in enumerate(CALLS)}
     costs = Costs()
     for (name, size), (us, steps) in predicted.items():
         samples = (us + 0.3 + 0.05 * steps) * 1e-6 * np.linspace(0.999, 1.001, 11)
         costs.add(Question(f"call {name}:shared", "pair", size), {"time": samples})
-    found = machine_fit.calls(costs, predicted)
+    found = fit.calls(costs, predicted)
     assert close(found["call_us"], 0.3) and close(found["step_us"], 0.05)
-    assert machine_fit.calls(Costs(), predicted) == {}
+    assert fit.calls(Costs(), predicted) == {}
 
 
 def test_how_a_core_changes_from_one_that_waits_for_messages(base: dict[str, Any]) -> None:
     """Of the values that are tried, the one by which the calls come out; one call that goes in step with the turns does not mislead."""
     place = Place("Test MPI 1.0", 8, 1, (8, 8), True, 2)
-    calls = machine_costs.MESSAGE_CALLS
-    asked = {(q.what, q.bytes) for q in machine_costs.plan(place, 2) if q.group == "node"}
+    calls = MESSAGE_CALLS
+    asked = {(q.what, q.bytes) for q in plan(place, 2) if q.group == "node"}
     assert {(f"call {name}:{by}", size) for name, by, size in calls} <= asked
-    assert not any(q.what == "call barrier:dissemination" for q in machine_costs.plan(place, 8))
+    assert not any(q.what == "call barrier:dissemination" for q in plan(place, 8))
     predicted = {
         tried: {call: 3 + tried * (2 + i) for i, call in enumerate(calls)} for tried in (1.0, 2.0, 4.0)
     }
@@ -164,13 +160,13 @@ def test_how_a_core_changes_from_one_that_waits_for_messages(base: dict[str, Any
         us = predicted[2.0][call] * (3 if call == calls[0] else 1)
         samples = us * 1e-6 * np.linspace(0.999, 1.001, 11)
         costs.add(Question(f"call {call[0]}:{call[1]}", "node", call[2]), {"time": samples})
-    measured = machine_fit.message_calls(costs, place)
-    assert machine_fit.message_switch(measured, predicted) == {"value": 2.0, "low": 2.0, "high": 2.0}
-    assert machine_fit.message_switch(machine_fit.message_calls(Costs(), place), predicted) is None
+    measured = fit.message_calls(costs, place)
+    assert fit.message_switch(measured, predicted) == {"value": 2.0, "low": 2.0, "high": 2.0}
+    assert fit.message_switch(fit.message_calls(Costs(), place), predicted) is None
     # Where it is not measured it stands to a switch as on the base machine, which knows of none here.
-    made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {})
+    made = document.assemble(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {})
     assert made["message_switch_us"] == 1.5
-    made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base | {"message_switch_us": 18}, 1 << 22, {})
+    made = document.assemble(costs_of(ONE_NODE), ONE_NODE, 2, base | {"message_switch_us": 18}, 1 << 22, {})
     assert made["message_switch_us"] == 3.0
 
 
@@ -178,31 +174,31 @@ def test_nodes_that_share_cores_are_asked_together(base: dict[str, Any]) -> None
     """Four nodes of two ranks on two cores: no node's ranks share cores with each other alone."""
     place = Place("Test MPI 1.0", 8, 4, (2, 2), True, 2, nodes_on_cores=4)
     apart = replace(place, nodes_on_cores=1)
-    asked, asked_apart = ({(q.what, q.group) for q in machine_costs.plan(one, 2)} for one in (place, apart))
-    name, by, _ = machine_costs.MESSAGE_CALLS[0]
+    asked, asked_apart = ({(q.what, q.group) for q in plan(one, 2)} for one in (place, apart))
+    name, by, _ = MESSAGE_CALLS[0]
     assert (f"call {name}:{by}", "all") in asked
     assert not any(group == "all" or what.startswith(f"call {name}:{by}") for what, group in asked_apart)
-    made = machine_fit.machine(costs_of(place), place, 2, base, 1 << 22, {})
+    made = document.assemble(costs_of(place), place, 2, base, 1 << 22, {})
     assert (made["cores_per_node"], made["nodes_on_cores"]) == (2, 4)
     jsonschema.validate(made, SCHEMA)
     uneven = replace(place, ranks_per_node=(1, 3), ranks_of_nodes=(1, 3, 3, 1))
-    assert any(q.group == "all" for q in machine_costs.plan(uneven, 2))
+    assert any(q.group == "all" for q in plan(uneven, 2))
     assert (place.predicted_layout, uneven.predicted_layout) == ("4x2", "1,3,3,1")
     assert replace(uneven, is_consecutive=False).predicted_layout == "1,3,3,1/cyclic"
     assert not uneven.is_like(replace(uneven, ranks_of_nodes=(3, 1, 1, 3)))
 
 
 def test_several_pairs_share_a_card(base: dict[str, Any]) -> None:
-    card = machine_fit.network_card(costs_of(TWO_NODES), TWO_NODES)
+    card = fit.network_card(costs_of(TWO_NODES), TWO_NODES)
     assert card is not None and close(card["us_per_byte"], BETA) and close(card["message_us"], 0.25)
     alone = Place("Test MPI 1.0", 2, 2, (1, 1), True, 2)
-    made = machine_fit.machine(costs_of(alone), alone, 2, base, 1 << 22, {})
+    made = document.assemble(costs_of(alone), alone, 2, base, 1 << 22, {})
     assert made["network_card"]["message_us"] == 0, "one rank has the card for itself"
     assert "node" in made["measured"]["not_measured"] and made["node"] == base["node"]
 
 
 def test_what_is_not_measured_is_said(base: dict[str, Any]) -> None:
-    made = machine_fit.machine(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {"base": "other"})
+    made = document.assemble(costs_of(ONE_NODE), ONE_NODE, 2, base, 1 << 22, {"base": "other"})
     assert made["network"] == base["network"] and made["cores_per_node"] == 2
     assert set(made["measured"]["not_measured"]) == {"network", "network_card", "overlap_penalty_us"}
     assert "network_segment_bytes" not in made["findings"]
@@ -221,7 +217,7 @@ def test_what_is_not_measured_is_said(base: dict[str, Any]) -> None:
 
 
 def test_between_nodes_overlap_is_measured(base: dict[str, Any]) -> None:
-    made = machine_fit.machine(costs_of(TWO_NODES), TWO_NODES, 4, base, 1 << 22, {})
+    made = document.assemble(costs_of(TWO_NODES), TWO_NODES, 4, base, 1 << 22, {})
     assert made["measured"]["not_measured"] == []
     assert made["overlap_penalty_us"]["us"] == pytest.approx([3.0] * 4, rel=0.02)
     pairs = made["findings"]["overlap"]
@@ -229,12 +225,12 @@ def test_between_nodes_overlap_is_measured(base: dict[str, Any]) -> None:
 
 
 def test_questions_go_with_the_layout() -> None:
-    waits = {q.wait for q in machine_costs.plan(Place("", 8, 1, (8, 8), True), 2) if q.what == "group_sync"}
+    waits = {q.wait for q in plan(Place("", 8, 1, (8, 8), True), 2) if q.what == "group_sync"}
     assert waits == {"yield", "futex"}, "who keeps a shared core waits for ticks"
-    assert {q.group for q in machine_costs.plan(Place("", 2, 2, (1, 1), True), 2)} == {"net"}
-    totals = {q.bytes * q.buffers for q in machine_costs.plan(ONE_NODE, 2) if q.what == "pipeline"}
+    assert {q.group for q in plan(Place("", 2, 2, (1, 1), True), 2)} == {"net"}
+    totals = {q.bytes * q.buffers for q in plan(ONE_NODE, 2) if q.what == "pipeline"}
     assert (min(totals), max(totals)) == (8 << 10, 8 << 20)
-    assert machine_costs.plan(Place("", 1, 1, (1, 1), True), 2) == []
+    assert plan(Place("", 1, 1, (1, 1), True), 2) == []
 
 
 def test_a_change_of_protocol_is_looked_for() -> None:
@@ -248,7 +244,7 @@ def test_a_change_of_protocol_is_looked_for() -> None:
 
     for size in (0, 1024, 2048, 4096, 8192):
         add(size)
-    while (between := machine_costs.jump(costs, "net")) is not None and len(steps) < 10:
+    while (between := jump(costs, "net")) is not None and len(steps) < 10:
         steps.append(between)
         add(between)
     assert steps[:2] == [3072, 2560]
@@ -263,7 +259,7 @@ def test_more_is_asked_where_samples_scatter() -> None:
             return {"time": random.uniform(1, 2 if what == "signal" else 1.001, 10)}
 
     job = Noisy()
-    machine_costs.measure(job, [Question("await", "pair"), Question("signal", "pair")], 1000, lambda _: None)
+    measure(job, [Question("await", "pair"), Question("signal", "pair")], 1000, lambda _: None)
     counts = [sum(q.what == what for q in job.asked) for what in ("await", "signal")]
     assert counts[0] == 1 and counts[1] > 1
 
@@ -284,11 +280,11 @@ def test_what_was_measured_on_two_machines_is_not_put_together() -> None:
             return {name: samples * self.factor for name, samples in found.items()}
 
     questions = [Question("put", "pair", size) for size in (8, 64, 512, 4096, 8192, 16384)]
-    once = machine_costs.measure(Moving({5}), questions, 1000, lambda _: None)
+    once = measure(Moving({5}), questions, 1000, lambda _: None)
     assert once.is_steady
     times = [float(np.median(once.series[q, "time"])) for q in questions]
     assert times == pytest.approx([2e-6 * time_us(q, "time") for q in questions]), "all of the second one"
-    often = machine_costs.measure(Moving(set(range(0, 200, 5))), questions, 1000, lambda _: None)
+    often = measure(Moving(set(range(0, 200, 5))), questions, 1000, lambda _: None)
     assert not often.is_steady and len(often.series) == len(questions)
 
 
@@ -309,12 +305,12 @@ def test_when_the_time_is_over_nothing_is_asked_twice(monkeypatch: pytest.Monkey
             self.puts.append(size)
             return found
 
-    monkeypatch.setattr("unisono.machine_costs.time.monotonic", lambda: clock[0])
-    monkeypatch.setattr("unisono.machine_costs.time.sleep", lambda _: None)
+    monkeypatch.setattr("unisono.machine.costs.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("unisono.machine.costs.time.sleep", lambda _: None)
     sizes = [8, 64, 512, 4096, 8192, 16384]
     questions = [Question("put", "pair", size) for size in sizes]
     job = Changing()
-    costs = machine_costs.measure(job, questions, 10, lambda _: None)
+    costs = measure(job, questions, 10, lambda _: None)
     assert not costs.is_steady
     assert {question.bytes for question, _ in costs.series} == set(sizes)
     after = job.puts.index(512)
@@ -325,7 +321,7 @@ def test_a_machine_that_changed_is_not_taken_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "mine.json"
-    monkeypatch.setattr("unisono.machines.measured_for", lambda _: kept)
+    monkeypatch.setattr("unisono.machine.catalogue.measured_for", lambda _: kept)
     for facts, wanted in (({}, kept), ({"is_steady": True}, kept), ({"is_steady": False}, None)):
         kept.write_text(json.dumps({"measured": facts}))
         assert _machine_of(ONE_NODE) == wanted
@@ -334,113 +330,11 @@ def test_a_machine_that_changed_is_not_taken_by_itself(
 
 def test_a_machine_is_taken_where_it_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert machines.measured_for(ONE_NODE) is None
+    assert catalogue.measured_for(ONE_NODE) is None
     measured = {"processor": processor_name(), "mpi": ONE_NODE.mpi, "not_measured": ["network"]}
-    kept = machines.write({"name": machines.own_name(), "measured": measured})
+    kept = catalogue.write({"name": catalogue.own_name(), "measured": measured})
     assert kept.parent == places.cache() / "machines"
-    assert machines.measured_for(ONE_NODE) == kept
-    assert machines.measured_for(TWO_NODES) is None, "it knows no messages between nodes"
+    assert catalogue.measured_for(ONE_NODE) == kept
+    assert catalogue.measured_for(TWO_NODES) is None, "it knows no messages between nodes"
     other = Place("Other MPI", 2, 1, (2, 2), True)
-    assert machines.measured_for(other) is None
-
-
-JOB = """
-import json, sys
-sys.path[:0] = [{tests!r}, {python!r}]
-from test_machine_measuring import answer
-from unisono.machine_costs import Question
-print(json.dumps({{"mpi": "Test MPI 1.0", "ranks": 2, "nodes": 1, "ranks_per_node": [2, 2], "is_consecutive": True, "cores": 2,
-    "is_active": True}}), flush=True)
-for line in sys.stdin:
-    verb, what, size, *rest = line.rstrip("\\n").split("\\t")
-    if verb == "cost":
-        group, buffers, wait = rest[1].split(",")
-        series = answer(Question(what, group, int(size), int(buffers), wait))
-        print(json.dumps({{"cost": what, "series": {{name: list(s) for name, s in series.items()}}}}), flush=True)
-    if verb == "compare":
-        names = [item.split(":", 1)[1] for item in rest[1].split(";")]
-        print(json.dumps({{"operation": what, "bytes": int(size), "ranks": 2, "batch": 1, "is_same": True,
-            "native_s": [2e-6] * 5, "unisono_s": [1e-6] * 5, "unisono": "shared",
-            "candidates": [{{"name": n, "tried_s": 0, "samples_s": [1e-6] * 5}} for n in names]}}), flush=True)
-"""
-
-
-@pytest.fixture
-def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """mpicc makes the job above; the tool is the compiled one."""
-    script = tmp_path / "job.py"
-    script.write_text(JOB.format(tests=str(Path(__file__).parent), python=str(ROOT / "python")))
-    mpicc = (
-        '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
-        f'printf \'#!/bin/sh\\nexec {sys.executable} {script} "$@"\\n\' > "$2"; chmod +x "$2"\n'
-    )
-    folder = scripted_mpi(tmp_path, monkeypatch, mpicc)
-    tool = tmp_path / "home/bin/unisono-tool"
-    tool.unlink()
-    tool.symlink_to(BUILD / "bin/unisono-tool")
-    monkeypatch.chdir(tmp_path)
-    return ["--budget", "5s", "--", str(folder / "mpirun"), "-n", "2"]
-
-
-@needs_build
-def test_the_command_leaves_a_machine(launcher: list[str]) -> None:
-    words = ["tune", "--only", "measure", "--name", "mine", "--plot", "curves.svg", *launcher]
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 0, done.output
-    assert "Not measured: messages between nodes (the job had one node)" in done.output
-    assert "those of machine 'typical'" in done.output
-    assert "Hockney: alpha" in done.output and "sender_put" in done.output
-    machine = json.loads((places.cache() / "machines/mine.json").read_text())
-    jsonschema.validate(machine, SCHEMA)
-    assert machine["measured"]["mpi"] == "Test MPI 1.0" and machine["measured"]["host"]
-    assert "</svg>" in Path("curves.svg").read_text()
-    asked = CliRunner().invoke(cli, ["predict", "bcast", "--ranks", "2", "--machine", "mine", "--json"])
-    assert asked.exit_code == 0, asked.output
-    assert json.loads(asked.stdout)[0]["machine"] == "mine"
-
-
-@needs_build
-def test_the_file_goes_where_it_is_asked_for(launcher: list[str]) -> None:
-    words = ["tune", "--only", "measure", "-o", "here.json", "--machine", "ethernet", "--json", *launcher]
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 0, done.output
-    written = json.loads(Path("here.json").read_text())
-    assert json.loads(done.stdout) == written
-    assert written["measured"]["base"] == "ethernet"
-    assert written["network"]["hockney"]["alpha_us"] == 50
-
-
-def test_options_of_measuring_alone_are_refused(launcher: list[str]) -> None:
-    done = CliRunner().invoke(cli, ["tune", "--name", "mine", *launcher])
-    assert done.exit_code == 2 and "--name goes with --only measure" in done.output
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--operation", "bcast"), "--operation is of a tuning, not of --only measure"),
-        (("--size", "8"), "--size is of a tuning"),
-        (("--exhaustive",), "--exhaustive is of a tuning"),
-        (("--restart",), "--restart is of a tuning"),
-        (("--report", "a.html"), "--report is of a tuning, not of --only measure: see --plot"),
-        (("--name", "../x"), "'../x' is no name for a machine"),
-        (("--name", ""), "'' is no name for a machine"),
-        (("--name", "none"), "'none' has a meaning of its own"),
-        (("--name", "typical"), "'typical' has a meaning of its own"),
-        (("-o", "same.svg", "--plot", "./same.svg"), "--output and --plot name the same file"),
-    ],
-)
-@needs_build
-def test_what_measuring_has_no_use_for_is_refused(
-    launcher: list[str], words: tuple[str, ...], said: str
-) -> None:
-    done = CliRunner().invoke(cli, ["tune", "--only", "measure", *words, *launcher])
-    assert done.exit_code == 2 and said in done.output, done.output
-    assert not Path("same.svg").exists() and not (places.cache() / "machines").exists()
-
-
-def test_a_machine_that_cannot_be_written_is_not_measured(launcher: list[str]) -> None:
-    for words in (["-o", "/proc/no/machine.json"], ["--plot", "/proc/no/curves.svg"]):
-        done = CliRunner().invoke(cli, ["tune", "--only", "measure", *words, *launcher])
-        assert done.exit_code == 1 and "cannot write /proc/no/" in done.output
-        assert "Hockney" not in done.output
+    assert catalogue.measured_for(other) is None

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from unisono import machines, places, tool
 from unisono.commands.group import cli
+from unisono.common import places, tool
+from unisono.machine import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = {"hockney": {"alpha_us": 40, "beta_us_per_byte": 2.6e-2}}
@@ -41,15 +42,15 @@ def run(*words: str) -> str:
 
 def test_what_was_measured_is_said():
     assert "As measured" not in run("info")
-    machines.write(LEAST | {"name": machines.own_name(), "findings": {"waits_us": WAITS}})
-    assert places.cache() in machines.folder().parents
+    catalogue.write(LEAST | {"name": catalogue.own_name(), "findings": {"waits_us": WAITS}})
+    assert places.cache() in catalogue.folder().parents
     wanted = "ranks that share cores wait by 'futex'"
     assert wanted in run("info")
     assert json.loads(run("info", "--json"))["machine"]["measured"] == wanted
     assert f"As measured on this machine, {wanted}." in run("explain", "allreduce", "8")
-    machines.write(
+    catalogue.write(
         LEAST
-        | {"name": machines.own_name(), "measured": {"is_steady": False}, "findings": {"waits_us": WAITS}}
+        | {"name": catalogue.own_name(), "measured": {"is_steady": False}, "findings": {"waits_us": WAITS}}
     )
     assert "As measured" not in run("info"), "the machine changed meanwhile"
 
@@ -59,7 +60,7 @@ def test_four_numbers_are_a_machine(tmp_path: Path):
     file.write_text(json.dumps(LEAST))
     said = run("predict", "bcast", "--layout", "4x4", "--size", "1K", "--machine", str(file))
     assert "The file of machine mine does not have cores_per_node, switch_us, node.loggp" in said
-    shown = json.loads(run("predict", "--machine", str(file), "--show-machine"))
+    shown = json.loads(run("machine", "show", str(file), "--json"))
     assert "shared_memory" in shown["filled"] and shown["network"]["hockney"] == LINK["hockney"]
     answers = json.loads(run("predict", "bcast", "--size", "1K", "--machine", str(file), "--json"))
     assert answers[0]["machine_filled"] == shown["filled"]

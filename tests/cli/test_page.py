@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from conftest import BUILD, FIXTURES, needs_build
-from unisono import bench, tuning
 from unisono.commands.group import cli
-from unisono.errors import UnisonoError
+from unisono.common.errors import UnisonoError
+from unisono.measuring import bench
 from unisono.page import asking, axes, build, colours, decisions, grid, sources, speedups, text, timelines
 from unisono.page.marks import Mark
+from unisono.tuning import results
 
 REPORT = json.loads((FIXTURES / "report.json").read_text())
 HOSTILE = '</script><script>alert(1)</script><b title="'
@@ -317,12 +318,12 @@ class TestMeasuredSizes:
         ],
     )
     def test_size(self, rule: dict[str, Any], size: int | None) -> None:
-        assert tuning.measured_bytes(rule) == size
+        assert results.measured_bytes(rule) == size
 
     def test_what_tuning_writes_is_understood(self) -> None:
-        outcome = tuning.Outcome("allreduce", 512, cell("allreduce", 512, 2.0, 1.9, 2.1), 3, 1.0)
-        (rule,) = tuning.rules([outcome], tuning.Place("MPI", 4, 1, (4, 4), True))
-        assert tuning.measured_bytes(rule) == 512
+        outcome = results.Outcome("allreduce", 512, cell("allreduce", 512, 2.0, 1.9, 2.1), 3, 1.0)
+        (rule,) = results.rules([outcome], results.Place("MPI", 4, 1, (4, 4), True))
+        assert results.measured_bytes(rule) == 512
 
 
 class TestTexts:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unisono.errors import UsageError
+from unisono.common.errors import UsageError
 from unisono.launch import parse
 from unisono.launch.flavours import FLAVOURS
 

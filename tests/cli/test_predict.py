@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT, Stage, needs_build
-from unisono import model_fit
 from unisono.commands.group import cli
 from unisono.commands.predict import best_of_each
+from unisono.machine import model_fit
 
 SCHEMA = ROOT / "python/unisono/schema/machine.schema.json"
 
@@ -132,7 +132,7 @@ def test_models_differ(stage: Stage, built: dict[str, str]) -> None:
 
 @needs_build
 def test_machine_file(stage: Stage, built: dict[str, str]) -> None:
-    shown = stage.unisono("predict", "--show-machine", environment=built)
+    shown = stage.unisono("machine", "show", "typical", "--json", environment=built)
     machine = json.loads(shown.stdout)
     jsonschema.validate(machine, json.loads(SCHEMA.read_text()))
     machine["name"] = "mine"
@@ -165,7 +165,7 @@ def test_machine_file(stage: Stage, built: dict[str, str]) -> None:
     ],
 )
 def test_refuses(stage: Stage, built: dict[str, str], words: list[str], says: str) -> None:
-    machine = json.loads(stage.unisono("predict", "--show-machine", environment=built).stdout)
+    machine = json.loads(stage.unisono("machine", "show", "typical", "--json", environment=built).stdout)
     del machine["network"]["plogp"]["g_us"]
     (stage.work / "bad.json").write_text(json.dumps(machine))
     answer = stage.unisono("predict", *words, environment=built)

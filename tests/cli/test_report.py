@@ -14,8 +14,9 @@ import jsonschema
 import pytest
 from conftest import FIXTURES, Stage
 from rich.console import Console
-from unisono import report, tables
-from unisono.errors import UnisonoError
+from unisono.common import printing, units
+from unisono.common.errors import UnisonoError
+from unisono.reporting import report
 
 SCHEMA = json.loads((importlib.resources.files("unisono") / "schema/report.schema.json").read_text())
 FILE = FIXTURES / "report.json"
@@ -153,7 +154,7 @@ class TestTables:
 
     def test_narrow_terminals_lose_nothing(self, stage: Stage) -> None:
         text = stage.unisono("report", str(FILE), environment={"COLUMNS": "20"}).stdout
-        assert max(map(len, text.splitlines())) <= tables.LEAST_WIDTH
+        assert max(map(len, text.splitlines())) <= printing.LEAST_WIDTH
         for part in ("120,000", "938 KiB", "~1.25 s", "alltoallv", "120,345"):
             assert part in text
 
@@ -199,7 +200,7 @@ class TestNumbers:
         ],
     )
     def test_bytes(self, count: int, text: str) -> None:
-        assert tables.bytes_text(count) == text
+        assert units.bytes_text(count) == text
 
     @pytest.mark.parametrize(
         ("seconds", "text"),
@@ -213,7 +214,7 @@ class TestNumbers:
         ],
     )
     def test_seconds(self, seconds: float, text: str) -> None:
-        assert tables.seconds_text(seconds) == text
+        assert units.seconds_text(seconds) == text
 
 
 class TestCommand:
@@ -234,7 +235,7 @@ class TestCommand:
             ("", "is no report"),
             ("Dear Sir", "is no report: it is no JSON: line 1 of it"),
             ('{"schema": "unisono-table"}', "unisono table show "),
-            ('{"schema": "unisono-machine"}', "--machine "),
+            ('{"schema": "unisono-machine"}', "`unisono machine show r.json`"),
             ("[1]", "is no report of Unisono"),
             ('{"schema": "other"}', "is no report of Unisono"),
             ('{"schema": "unisono-report", "version": 2}', "report version 2, this command reads version 1"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Stage, install_script
-from unisono.errors import UsageError
+from unisono.common.errors import UsageError
 from unisono.launch.rewrite import Shim, rewrite
 
 SHIM = Shim(

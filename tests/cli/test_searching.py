@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import pytest
 from test_tune import KIB, Machine, entry
-from unisono import bench, tuning
-from unisono.search_space import Candidate, parse
-from unisono.searching import FINALISTS, LOOKING_CALLS, Tuner
+from unisono.measuring import bench
+from unisono.measuring.candidates import Candidate, parse
+from unisono.tuning import results
+from unisono.tuning.searching import FINALISTS, LOOKING_CALLS, Tuner
 
 CUT = {"segment": 0, "window": 2}
 ALGORITHMS = [
@@ -77,10 +78,10 @@ def test_an_exhaustive_search_counts_programs_that_may_run_once_each():
 
 def test_the_time_of_an_exhaustive_search_is_estimated_by_looks():
     cell = bench.Cell("bcast", 8, 4, 1, 9, 1, 1, 1, 1, 1, True, "flat")
-    outcome = tuning.Outcome("bcast", 8, cell, looked=4, seconds=3, looking_s=2, every=20)
+    outcome = results.Outcome("bcast", 8, cell, looked=4, seconds=3, looking_s=2, every=20)
     assert outcome.exhaustive_s == 20 * 0.5 + 1
-    assert tuning.Outcome("gatherv", 8, cell, looked=4, seconds=3, every=4).exhaustive_s == 3
-    assert tuning.Outcome("bcast", 8, cell, looked=0, seconds=3, looking_s=1, every=20).exhaustive_s == 2
+    assert results.Outcome("gatherv", 8, cell, looked=4, seconds=3, every=4).exhaustive_s == 3
+    assert results.Outcome("bcast", 8, cell, looked=0, seconds=3, looking_s=1, every=20).exhaustive_s == 2
 
 
 def test_values_beyond_one_that_is_too_slow_are_left_out():
@@ -115,7 +116,7 @@ def compared(native: float, gain: float, gain_low: float) -> str:
     cell = bench.Cell(
         "bcast", 8, 4, 1, 9, own, 1, own, own * 0.9, own * 1.1, True, "flat", candidates=(ring,)
     )
-    return tuning.Outcome("bcast", 8, cell, 2, 0.1).winner()
+    return results.Outcome("bcast", 8, cell, 2, 0.1).winner()
 
 
 @pytest.mark.parametrize(

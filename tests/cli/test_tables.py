@@ -7,7 +7,7 @@ import io
 
 import pytest
 from rich.console import Console
-from unisono import tables
+from unisono.common import printing
 
 COLUMNS = ["operation", "time", "of native", "looked at", "algorithm"]
 ROWS = [
@@ -18,7 +18,7 @@ ROWS = [
 
 def printed(width: int) -> list[str]:
     out = io.StringIO()
-    tables.print_rows(
+    printing.print_rows(
         Console(file=out, width=width),
         "Title",
         COLUMNS,

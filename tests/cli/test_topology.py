@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Stage, needs_build
-from unisono import latencies
-from unisono.errors import UnisonoError
+from unisono.common.errors import UnisonoError
+from unisono.measuring import latencies
 
 
 def matrix(groups: list[list[int]], near: float, far: float) -> np.ndarray:

@@ -13,16 +13,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from test_bench import executable
-from unisono import bench, search_space, tuning
 from unisono.commands.group import cli
-from unisono.commands.tune import budget_in_seconds
 from unisono.commands.tune_all import _undecided_text
 from unisono.commands.tune_run import shares_cores
-from unisono.measuring import JobError, Measurer, Place, mpi_name
-from unisono.predictions import Predictions
-from unisono.search_space import Candidate, parse
-from unisono.searching import Tuner
-from unisono.tuning import choose
+from unisono.commands.values import budget_in_seconds
+from unisono.machine.predictions import Predictions
+from unisono.measuring import bench
+from unisono.measuring.candidates import Candidate, parse
+from unisono.measuring.measurer import JobError, Measurer, Place, mpi_name
+from unisono.tuning import results, search_space
+from unisono.tuning.results import choose
+from unisono.tuning.searching import Tuner
 
 KIB = 1 << 10
 PLACE = Place("Test MPI 1.0", 16, 4, (4, 4), True)
@@ -176,7 +177,7 @@ def test_predictions_of_an_operation_are_asked_for_at_once(monkeypatch: pytest.M
         sizes = [int(value) for word, value in itertools.pairwise(words) if word == "--bytes"]
         return [{"bytes": size, "predictions": [{"asked": "flat", "us": size * 1.0}]} for size in sizes]
 
-    monkeypatch.setattr("unisono.tool.ask_lines", answers)
+    monkeypatch.setattr("unisono.common.tool.ask_lines", answers)
     expected = Predictions("typical", "4x4", [("bcast", 8), ("bcast", 64), ("barrier", 0)])
     candidates = [Candidate("flat"), Candidate("ring")]
     assert expected("bcast", 8, candidates) == [8.0, None]
@@ -193,7 +194,7 @@ def test_predictions_share_out_their_time_among_operations(monkeypatch: pytest.M
         questions.append(words)
         return [{"bytes": 8, "predictions": []}]
 
-    monkeypatch.setattr("unisono.tool.ask_lines", answers)
+    monkeypatch.setattr("unisono.common.tool.ask_lines", answers)
     expected = Predictions("typical", "64x48", [("bcast", 8), ("barrier", 0)], most_s=30)
     assert expected("bcast", 8, [Candidate("flat")]) == [None]
     assert dict(itertools.pairwise(questions[0]))["--time-ms"] == "15000"
@@ -262,7 +263,7 @@ def test_what_the_machine_says_is_worth_a_test():
     assert search_space.ranges_of({}, 4).segments(size) == search_space.segments(size)
 
 
-def outcome(operation: str, size: int, **speedups: float) -> tuning.Outcome:
+def outcome(operation: str, size: int, **speedups: float) -> results.Outcome:
     own = speedups.get("own", 0.5)
     candidates = tuple(
         bench.Candidate(name, 1e-4 / s, 1e-4 / s, s, s, s, gain_low=s / own)
@@ -272,11 +273,11 @@ def outcome(operation: str, size: int, **speedups: float) -> tuning.Outcome:
     cell = bench.Cell(
         operation, size, 16, 1, 9, 1e-4, 1e-4 / own, own, own, own, True, "own_choice", candidates
     )
-    return tuning.Outcome(operation, size, cell, 3, 0.1)
+    return results.Outcome(operation, size, cell, 3, 0.1)
 
 
 def test_rules_cover_all_sizes_once():
-    found = tuning.rules([outcome("bcast", size, ring=2.0) for size in (8, 512, 64 * KIB)], PLACE)
+    found = results.rules([outcome("bcast", size, ring=2.0) for size in (8, 512, 64 * KIB)], PLACE)
     ranges = [rule["bytes"] for rule in found]
     assert ranges[0][0] == 1
     assert ranges[-1][1] is None
@@ -293,7 +294,7 @@ def test_rules_cover_all_sizes_once():
 
 def test_the_own_choice_is_made_anew_beyond_the_last_size():
     """It goes by the size (pieces, segments): what it was at the last one is no choice for those far beyond."""
-    found = tuning.rules([outcome("bcast", size, own=2.0) for size in (8, 64 * KIB)], PLACE)
+    found = results.rules([outcome("bcast", size, own=2.0) for size in (8, 64 * KIB)], PLACE)
     assert [(rule["algorithm"], rule["bytes"][1]) for rule in found] == [
         ("own_choice", 512),
         ("own_choice", 64 * KIB),
@@ -302,18 +303,18 @@ def test_the_own_choice_is_made_anew_beyond_the_last_size():
 
 def test_rules_keep_what_they_were_measured_under():
     """A rule must not pass for one of another placement, or of cores that are shared."""
-    (rule,) = tuning.rules([outcome("bcast", 8, ring=2.0)], PLACE, shares_cores=True)
+    (rule,) = results.rules([outcome("bcast", 8, ring=2.0)], PLACE, shares_cores=True)
     assert (rule["placement"], rule["oversubscribed"], rule["measured_bytes"]) == ("consecutive", True, 8)
     assert rule["mpi"] == "Test MPI 1"
     scattered = Place("Test MPI 1.0", 16, 4, (4, 4), False)
-    (rule,) = tuning.rules([outcome("gatherv", 8, flat=2.0)], scattered)
+    (rule,) = results.rules([outcome("gatherv", 8, flat=2.0)], scattered)
     assert rule["placement"] == "scattered"
     assert "oversubscribed" not in rule, "where nobody knows it holds for both"
 
 
 def test_rules_of_an_uneven_layout_are_for_no_single_number_of_ranks():
     uneven = Place("Test MPI 1.0", 16, 3, (3, 8), True)
-    for rule in tuning.rules([outcome("bcast", 8, ring=2.0), outcome("gatherv", 8, flat=2.0)], uneven):
+    for rule in results.rules([outcome("bcast", 8, ring=2.0), outcome("gatherv", 8, flat=2.0)], uneven):
         assert rule["ranks_per_node"] == [3, 8]
         assert rule["note"].endswith("measured on 3 nodes, 3 to 8 ranks each")
 
@@ -341,7 +342,7 @@ def test_cores_that_are_shared(
 ):
     """Several nodes may share the cores of one machine, and be seen to; of uneven ones the fullest may not be the one with the fewest
     cores."""
-    monkeypatch.setattr("unisono.machine_measuring.usable_cores", lambda: 8)
+    monkeypatch.setattr("unisono.machine.measuring.usable_cores", lambda: 8)
     assert shares_cores(Place("MPI", 8, nodes, ranks, True, cores, together)) is shares
 
 
@@ -357,18 +358,18 @@ def test_cores_that_are_shared(
 )
 def test_rules_end_where_their_algorithms_do(registered: dict[str, int], first: list, second: list):
     """Beyond, what has won at the next size serves, and not what was second at a smaller one."""
-    limits = tuning.limits_of([{"operation": "bcast", "name": "ring", **registered}])
-    found = tuning.rules(
+    limits = results.limits_of([{"operation": "bcast", "name": "ring", **registered}])
+    found = results.rules(
         [outcome("bcast", 8, ring=2.0), outcome("bcast", 128 * KIB, flat=2.0)], PLACE, limits
     )
     assert [rule["bytes"] for rule in found] == [first, second]
 
 
-def noisy(low: float, high: float, own: str = "flat") -> tuning.Outcome:
+def noisy(low: float, high: float, own: str = "flat") -> results.Outcome:
     """The own choice, whose times say little."""
     mean = (low * high) ** 0.5
     cell = bench.Cell("bcast", 8, 16, 1, 9, 1e-4, 1e-4 / mean, mean, low, high, True, own)
-    return tuning.Outcome("bcast", 8, cell, 3, 0.1)
+    return results.Outcome("bcast", 8, cell, 3, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -380,11 +381,11 @@ def test_what_is_not_decided_says_so(low: float, high: float, is_open: bool):
     assert found.winner() == "flat", "the own choice stays as long as nothing is surely faster"
     assert found.undecided("flat") == ((low, high) if is_open else None)
     assert found.undecided("native") is None
-    assert len(tuning.rules([found], PLACE)) == (0 if is_open else 1), "what is not decided is no rule"
+    assert len(results.rules([found], PLACE)) == (0 if is_open else 1), "what is not decided is no rule"
 
 
 def test_ranks_that_share_no_size_get_one_rule():
-    found = tuning.rules(
+    found = results.rules(
         [
             outcome("gatherv", 8, flat=0.9, shared=1.1),
             outcome("gatherv", 64 * KIB, flat=3.0, shared=1.5),

@@ -120,7 +120,7 @@ def test_what_is_no_table_is_not_overwritten(launcher: list[str], command: str):
     letter = Path("letter.json")
     words = {
         "tune": ["tune", "--operation", "bcast", "--size", "8", "-o", str(letter), *launcher],
-        "measure": ["tune", "--only", "measure", "-o", str(letter), *launcher],
+        "measure": ["machine", "measure", "-o", str(letter), *launcher],
         "merge": ["table", "merge", "nowhere.json", "-o", str(letter)],
     }
     for text in ('{"schema": "unisono-report"}', "Dear Sir", "[]"):
@@ -212,8 +212,10 @@ def test_cells_that_asked_something_else_are_left_alone(
     if changed == "settings":
         monkeypatch.setenv("UNISONO_CORES", "1")
     if changed == "--machine":
-        monkeypatch.setattr("unisono.machines.measured_for", lambda _: Path("/nowhere/measured.json"))
-        monkeypatch.setattr("unisono.predictions.predicted_by_size", lambda *_: {8: [], 64: []})
+        monkeypatch.setattr(
+            "unisono.machine.catalogue.measured_for", lambda _: Path("/nowhere/measured.json")
+        )
+        monkeypatch.setattr("unisono.machine.predictions.predicted_by_size", lambda *_: {8: [], 64: []})
         leave(monkeypatch, "--restart", *words)
     words[-1] = "2" if changed == "launcher" else "4"
     done = CliRunner().invoke(cli, ["tune", *other, *words])
@@ -403,8 +405,8 @@ def test_sizes_that_cannot_be_are_said(launcher: list[str]):
 
 def test_a_layout_that_is_pretended_is_not_tuned(launcher: list[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNISONO_NODES", "2x2")
-    for words in ([], ["--only", "measure"]):
-        done = CliRunner().invoke(cli, ["tune", *words, *launcher])
+    for words in (["tune"], ["machine", "measure"]):
+        done = CliRunner().invoke(cli, [*words, *launcher])
         assert done.exit_code == 2 and "UNISONO_NODES=2x2 pretends a layout" in done.output
 
 
@@ -445,7 +447,7 @@ def test_one_rule_for_all_sizes_is_what_is_shown(
         )
     )
     listed = [entry("gatherv", name, name) for name in ("flat", "ring")]
-    monkeypatch.setattr("unisono.tool.algorithms", lambda: listed)
+    monkeypatch.setattr("unisono.common.tool.algorithms", lambda: listed)
     words = ["--operation", "gatherv", "--size", "8,64K", *launcher]
     done = CliRunner().invoke(cli, ["tune", *words], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output

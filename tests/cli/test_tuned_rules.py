@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 from test_tune import KIB, PLACE, noisy, outcome
-from unisono import tuning
+from unisono.tuning import results
 
 
 def test_what_is_not_decided_leaves_its_sizes_to_others():
     """Its neighbours' rules end where they would beside a rule."""
     sizes = (8, 512, 32 * KIB)
     undecided = replace(noisy(0.9, 1.1, "own_choice"), bytes=512)
-    found = tuning.rules(
+    found = results.rules(
         [outcome("bcast", 8, ring=2.0), undecided, outcome("bcast", sizes[2], ring=2.0)], PLACE
     )
     assert [rule["bytes"] for rule in found] == [[1, 64], [4 * KIB + 1, 32 * KIB]]
-    assert tuning.rules([replace(undecided, operation="barrier", bytes=0)], PLACE) == []
-    assert tuning.rules([replace(undecided, operation="gatherv")], PLACE) == []
+    assert results.rules([replace(undecided, operation="barrier", bytes=0)], PLACE) == []
+    assert results.rules([replace(undecided, operation="gatherv")], PLACE) == []
 
 
 def test_what_is_surely_faster_than_the_own_choice_is_a_rule():
@@ -27,7 +27,7 @@ def test_what_is_surely_faster_than_the_own_choice_is_a_rule():
     found = outcome("bcast", 8, own=0.5, ring=1.05)
     (ring,) = found.cell.candidates
     open_ = replace(found.cell, candidates=(replace(ring, speedup_low=0.9, speedup_high=1.2),))
-    (rule,) = tuning.rules([replace(found, cell=open_)], PLACE)
+    (rule,) = results.rules([replace(found, cell=open_)], PLACE)
     assert rule["algorithm"] == "ring"
     assert rule["note"].startswith("faster than own_choice; not decided: 0.90 to 1.20")
 
@@ -46,5 +46,5 @@ def test_what_is_surely_faster_than_the_own_choice_is_a_rule():
 def test_rules_end_at_the_sizes_that_were_measured(size: int, winner: str, wanted: list):
     """A broadcast of 8 bytes does not go by what was measured at 64 KiB, nor one of 1 MiB by what was at 8 bytes."""
     speedups = {"own": {"own": 2.0}, "native": {"own": 0.5}, "ring": {"ring": 2.0}}[winner]
-    (rule,) = tuning.rules([outcome("bcast", size, **speedups)], PLACE)
+    (rule,) = results.rules([outcome("bcast", size, **speedups)], PLACE)
     assert (rule["bytes"], rule["measured_bytes"]) == (wanted, size)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def _change(value: Any, numbers: random.Random) -> None:
         if isinstance(value, dict) and numbers.random() < 0.2:
             del value[key]
         else:
-            value[key] = numbers.choice(ODD)
+            value[key] = deepcopy(numbers.choice(ODD))  # the next change may be inside it
         return
 
 
@@ -94,6 +95,19 @@ def main() -> int:
             {"operation": "bcast", "bytes": [1, 64], "algorithm": "native", "time_us": 3.0, "samples": 4}
         ],
     }
+    link = {"hockney": {"alpha_us": 40, "beta_us_per_byte": 2.6e-2}}
+    machine = {
+        "schema": "unisono-machine",
+        "version": 1,
+        "node": link,
+        "network": link,
+        "measured": {"mpi": "Open MPI 5", "layout": "1x2", "not_measured": ["network"], "is_steady": True},
+        "findings": {
+            "waits_us": {"yield": {"value": 10, "low": 9, "high": 11}},
+            "buffers": [{"piece_bytes": 4096, "buffers": 4, "us": 2.5}],
+            "operations": {"sender_put": {"bytes": [8, 4096], "us": [0.1, 0.4]}},
+        },
+    }
     runs = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file.json"
@@ -108,6 +122,7 @@ def main() -> int:
             (report, ["report", str(file), "--html", page], file),
             (table, ["table", "show", str(file)], file),
             (table, ["cache", "show"], tables / "1x2.json"),
+            (machine, ["machine", "show", str(file)], file),
         ]
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `unisono tune --only measure` has found of waits and buffers decides, where its file is there."""
+"""What `unisono machine measure` has found of waits and buffers decides, where its file is there."""
 
 from __future__ import annotations
 

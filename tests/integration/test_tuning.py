@@ -16,7 +16,7 @@ import mpis
 import pytest
 from harness import Cluster, Runner, compile_program
 from mpis import Layout, Mpi
-from unisono.machine import usable_cores
+from unisono.machine.host import usable_cores
 
 pytestmark = pytest.mark.each_library
 
@@ -143,7 +143,7 @@ def described(
 ) -> dict[str, Any]:
     file = Path(runner.scratch) / "machine.json"
     environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
-    words = [sys.executable, "-m", "unisono", "tune", "--only", "measure", "--budget", "1s"]
+    words = [sys.executable, "-m", "unisono", "machine", "measure", "--budget", "1s"]
     words += ["-o", str(file), "--mpicc", str(mpi.compilers["c"]), "--", *launcher]
     words = cluster.on_head(words) if cluster else words
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)

@@ -7,77 +7,100 @@ import csv
 import io
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from unisono import bench, candidates, files, tables, tool
 from unisono.commands.cells import planned
 from unisono.commands.given import require_algorithms, require_sensible
+from unisono.commands.jobs import launcher_argument, mpicc_option
 from unisono.commands.lists import ListOption
-from unisono.errors import UnisonoError
+from unisono.commands.values import (
+    WORLD,
+    collected,
+    communicator,
+    json_option,
+    listed,
+    operations_option,
+    picture_name,
+    plot_option,
+    sizes_in_bytes,
+    sizes_option,
+)
+from unisono.common import files, printing, tool, units
+from unisono.common.operations import OPERATIONS
 from unisono.launch.job import settings_from_environment
+from unisono.measuring import bench, candidates
 
-_DEFAULT_SIZES = "8,1K,64K,1M"
 _NOISE = 0.02  # a cell is behind where even the upper end of its interval is below 1 - this
 
 
-def size_in_bytes(text: str) -> int:
-    """`8`, `64K`, `1M`, `4MiB` -> bytes."""
-    count = tables.bytes_from_text(text)
-    if count is None:
-        raise click.BadParameter(f"'{text}' is no size; write 8, 64K or 1M")
-    return count
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
 
+    operations: str
+    sizes: str
+    precision: float
+    samples: int
+    seconds: float
+    algorithm: str
+    tried: str
+    finalists: int
+    skip_verify: bool
+    mpicc: Path | None
+    start: str
+    skew: float
+    seed: int
+    cold: bool
+    comm: str
+    plot: Path | None
+    as_json: bool
+    csv_file: Path | None
+    launcher: tuple[str, ...]
 
-def listed(value: str, allowed: Sequence[str]) -> list[str]:
-    names = [name.strip() for name in value.split(",") if name.strip()]
-    for name in names:
-        if name not in allowed:
-            raise click.BadParameter(f"'{name}' is none of {', '.join(allowed)}")
-    if not names:
-        raise click.BadParameter(f"'{value}' names none of {', '.join(allowed)}")
-    return names
+    def plan(self) -> list[tuple[str, int]]:
+        """Operations and sizes, as far as they can be measured."""
+        return planned(listed(self.operations, OPERATIONS), sizes_in_bytes(self.sizes))
 
+    def program_options(self, plan: Sequence[tuple[str, int]], wanted: Sequence[str]) -> list[str]:
+        """What the benchmark program is told, which tries the candidates `wanted`."""
+        names = dict.fromkeys(operation for operation, _ in plan)
+        byte_counts = sorted({size for operation, size in plan if operation != "barrier"}) or [0]
+        options = ["--operations", ",".join(names), "--sizes", ",".join(map(str, byte_counts))]
+        options += ["--precision", f"{self.precision / 100:g}"]
+        options += ["--samples", str(self.samples), "--seconds", str(self.seconds)]
+        options += ["--skip-verify"] if self.skip_verify else []
+        options += ["--comm", self.comm, "--start", self.start, *(["--cold"] if self.cold else [])]
+        if self.skew > 0:
+            options += ["--skew", f"{self.skew:g}", "--seed", str(self.seed)]
+        if wanted:
+            options += ["--candidates", ";".join(wanted), "--finalists", str(self.finalists)]
+        return options
 
-def picture_name(plot: Path | None) -> None:
-    """The suffix says what is drawn. The picture's folder is made where there is none."""
-    if plot is None:
-        return
-    if plot.suffix not in (".svg", ".png"):
-        raise click.BadParameter(f"'{plot}': the name must end in .svg or .png, which says what to draw")
-    try:
-        plot.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnisonoError(f"cannot write {plot}: {error.strerror}") from error
+    def settings(self, wanted: Sequence[str]) -> dict[str, str]:
+        """Those of the job."""
+        settings = settings_from_environment(os.environ)
+        if wanted:
+            settings.setdefault("UNISONO_LOG", "quiet")  # what may not run is left out, and not spoken of
+        require_algorithms(self.algorithm)
+        if self.algorithm:
+            settings["UNISONO_ALGORITHM"] = self.algorithm
+        return settings
 
-
-def communicator(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    name, _, number = value.partition(":")
-    is_grouped = name in ("split", "strided") and number.isdigit() and int(number) > 0
-    if value not in ("world", "node", "leaders", "reversed") and not is_grouped:
-        raise click.BadParameter(
-            f"'{value}' is no layout; write world, split:2, strided:2, node, leaders or reversed"
-        )
-    return value
+    def conditions(self) -> str:
+        """How calls begin, in words."""
+        caches = "cold" if self.cold else "warm"
+        parts = [f"communicator: {self.comm}", f"start: {self.start}", f"caches: {caches}"]
+        if self.skew > 0:
+            parts.append(f"ranks arrive within {self.skew:g} us at random (seed {self.seed})")
+        return "; ".join(parts)
 
 
 @click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
-@click.option(
-    "--operation",
-    "operations",
-    cls=ListOption,
-    default=",".join(bench.OPERATIONS),
-    help="Operations, separated by commas.",
-)
-@click.option(
-    "--size",
-    "sizes",
-    cls=ListOption,
-    default=_DEFAULT_SIZES,
-    show_default=True,
-    help="Message sizes, separated by commas.",
-)
+@operations_option
+@sizes_option()
 @click.option(
     "--precision",
     type=click.FloatRange(min=0),
@@ -120,11 +143,7 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     help="How many of those tried are measured to the end.",
 )
 @click.option("--skip-verify", is_flag=True, help="Do not compare the results of native and Unisono.")
-@click.option(
-    "--mpicc",
-    type=click.Path(exists=True, path_type=Path),
-    help="The MPI's C compiler, where it is not beside the launcher.",
-)
+@mpicc_option
 @click.option(
     "--start",
     type=click.Choice(["barrier", "window"]),
@@ -145,7 +164,7 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
 @click.option("--cold", is_flag=True, help="Purge the caches before each call.")
 @click.option(
     "--comm",
-    default="world",
+    default=WORLD,
     show_default=True,
     metavar="LAYOUT",
     callback=communicator,
@@ -153,35 +172,12 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     "turn; node, the ranks of each node; leaders, one rank of each node; reversed, the world from the last rank to the first. "
     "All groups at the same time.",
 )
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw native and Unisono with their intervals over sizes into this .svg or .png file.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the cells as JSON.")
+@plot_option("Draw native and Unisono with their intervals over sizes into this .svg or .png file.")
+@json_option("Print the cells as JSON.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Also write the cells to this file.")
-@click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(
-    operations: str,
-    sizes: str,
-    precision: float,
-    samples: int,
-    seconds: float,
-    algorithm: str,
-    tried: str,
-    finalists: int,
-    skip_verify: bool,
-    mpicc: Path | None,
-    start: str,
-    skew: float,
-    seed: int,
-    cold: bool,
-    comm: str,
-    plot: Path | None,
-    as_json: bool,
-    csv_file: Path | None,
-    launcher: tuple[str, ...],
-) -> None:
+@launcher_argument
+@collected(Asked)
+def command(asked: Asked) -> None:
     """Measure collectives natively and under Unisono, alternating in one run.
 
     LAUNCHER is what would start a program, without the program:
@@ -201,67 +197,45 @@ def command(
       unisono bench --skew 50 --seed 7 --operation bcast,allreduce -- mpirun -n 4
       unisono bench --cold --start window --size 64K,1M --plot cold.svg -- mpirun -n 4
     """
-    picture_name(plot)
-    names = listed(operations, bench.OPERATIONS)
-    plan = planned(names, [size_in_bytes(text) for text in sizes.split(",")])
-    names = list(dict.fromkeys(operation for operation, _ in plan))
-    byte_counts = sorted({size for operation, size in plan if operation != "barrier"}) or [0]
-    files.require_outputs({"--csv": csv_file, "--plot": plot})
-    options = ["--operations", ",".join(names), "--sizes", ",".join(map(str, byte_counts))]
-    options += [
-        "--precision",
-        f"{precision / 100:g}",
-        "--samples",
-        str(samples),
-        "--seconds",
-        str(seconds),
-        *(["--skip-verify"] if skip_verify else []),
-    ]
-    options += ["--comm", comm, "--start", start, *(["--cold"] if cold else [])]
-    if skew > 0:
-        options += ["--skew", f"{skew:g}", "--seed", str(seed)]
-    wanted = _candidates(tried, names)
-    if wanted:
-        options += ["--candidates", ";".join(wanted), "--finalists", str(finalists)]
-    settings = settings_from_environment(os.environ)
-    if wanted:
-        settings.setdefault("UNISONO_LOG", "quiet")  # what may not run is left out, and not spoken of
-    require_algorithms(algorithm)
-    if algorithm:
-        settings["UNISONO_ALGORITHM"] = algorithm
-    words = bench.command_line(launcher, settings, options, mpicc)
-    with tables.progress() as progress:
-        task = progress.add_task("measuring", total=len(plan))
-
-        def advance(cell: bench.Cell) -> None:
-            progress.update(task, advance=1, description=f"{cell.operation} {tables.bytes_text(cell.bytes)}")
-
-        cells, status = bench.measure(words, advance)
-    if as_json:
-        tables.print_json(bench.as_rows(cells))
-    elif cells:
-        _print_table(cells)
-        tables.echo(_conditions(start, skew, seed, cold, comm))
-    # Files come last: what was measured is printed even where the disk is full.
-    if csv_file and cells:
-        _write_csv(csv_file, cells)
-    if plot and cells:
-        from unisono.plots import native_and_unisono
-
-        native_and_unisono(cells, plot, _conditions(start, skew, seed, cold, comm))
+    picture_name(asked.plot)
+    plan = asked.plan()
+    files.require_outputs({"--csv": asked.csv_file, "--plot": asked.plot})
+    wanted = _candidates(asked.tried, list(dict.fromkeys(operation for operation, _ in plan)))
+    options = asked.program_options(plan, wanted)
+    words = bench.command_line(asked.launcher, asked.settings(wanted), options, asked.mpicc)
+    cells, status = _measured(words, len(plan))
+    _write(asked, cells)
     if status != 0:
-        tables.echo(f"unisono: the benchmark ended with status {status}", err=True)
+        printing.echo(f"unisono: the benchmark ended with status {status}", err=True)
     elif not cells:
-        tables.echo("unisono: the benchmark has measured nothing; does the launcher start ranks?", err=True)
+        printing.echo("unisono: the benchmark has measured nothing; does the launcher start ranks?", err=True)
     click.get_current_context().exit(status if cells or status else 1)
 
 
-def _conditions(start: str, skew: float, seed: int, cold: bool, comm: str) -> str:
-    """How calls began, in words."""
-    parts = [f"communicator: {comm}", f"start: {start}", f"caches: {'cold' if cold else 'warm'}"]
-    if skew > 0:
-        parts.append(f"ranks arrive within {skew:g} us at random (seed {seed})")
-    return "; ".join(parts)
+def _measured(words: Sequence[str], count: int) -> tuple[list[bench.Cell], int]:
+    """The cells, of which there should be so many, and the job's exit status."""
+    with printing.progress() as progress:
+        task = progress.add_task("measuring", total=count)
+
+        def advance(cell: bench.Cell) -> None:
+            progress.update(task, advance=1, description=f"{cell.operation} {units.bytes_text(cell.bytes)}")
+
+        return bench.measure(words, advance)
+
+
+def _write(asked: Asked, cells: Sequence[bench.Cell]) -> None:
+    """Files come last: what was measured is printed even where the disk is full."""
+    if asked.as_json:
+        printing.print_json(bench.as_rows(cells))
+    elif cells:
+        _print_table(cells)
+        printing.echo(asked.conditions())
+    if asked.csv_file and cells:
+        _write_csv(asked.csv_file, cells)
+    if asked.plot and cells:
+        from unisono.reporting.plots import native_and_unisono
+
+        native_and_unisono(cells, asked.plot, asked.conditions())
 
 
 def _candidates(tried: str, operations: Sequence[str]) -> list[str]:
@@ -281,7 +255,7 @@ def _candidates(tried: str, operations: Sequence[str]) -> list[str]:
 
 def _print_candidates(cells: Sequence[bench.Cell]) -> None:
     right = ("bytes", "time", "over native", "95 % interval", "over Unisono's own")
-    table = tables.table(
+    table = printing.table(
         "Fastest of those tried", "operation", "algorithm", *right, "own choice", right=right
     )
     for c in cells:
@@ -291,33 +265,33 @@ def _print_candidates(cells: Sequence[bench.Cell]) -> None:
             table.add_row(
                 c.operation,
                 candidate.name,
-                tables.size_text(c.operation, c.bytes),
-                tables.seconds_text(candidate.seconds),
+                units.size_text(c.operation, c.bytes),
+                units.seconds_text(candidate.seconds),
                 f"{candidate.speedup:.2f}",
                 f"{candidate.speedup_low:.2f} - {candidate.speedup_high:.2f}",
                 f"{c.unisono_s / candidate.seconds:.2f}",
                 c.algorithm,
             )
-    tables.console().print(table)
+    printing.console().print(table)
 
 
 def _print_table(cells: Sequence[bench.Cell]) -> None:
     right = ("bytes", "native", "Unisono", "speed-up", "95 % interval", "samples")
-    table = tables.table(None, "operation", *right, "results", right=right)
+    table = printing.table(None, "operation", *right, "results", right=right)
     for c in cells:
         style = "green" if c.speedup_low > 1 else "red" if c.speedup_high < 1 - _NOISE else ""
         table.add_row(
             c.operation,
-            tables.size_text(c.operation, c.bytes),
-            tables.seconds_text(c.native_s),
-            tables.seconds_text(c.unisono_s),
+            units.size_text(c.operation, c.bytes),
+            units.seconds_text(c.native_s),
+            units.seconds_text(c.unisono_s),
             f"{c.speedup:.2f}",
             f"{c.speedup_low:.2f} - {c.speedup_high:.2f}",
             str(c.samples),
             "same" if c.is_same else "DIFFERENT",
             style=style,
         )
-    console = tables.console()
+    console = printing.console()
     console.print(table)
     console.print(
         f"{cells[0].ranks} ranks; times are medians of the longest rank, a call; geometric mean of the speed-ups "

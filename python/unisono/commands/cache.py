@@ -8,10 +8,12 @@ import sys
 import click
 from rich.markup import escape
 
-from unisono import kept, tables
 from unisono.commands.listing import algorithms_of
-from unisono.errors import UsageError
-from unisono.shown import shown
+from unisono.commands.values import json_option
+from unisono.common import printing, units
+from unisono.common.errors import UsageError
+from unisono.common.shown import shown
+from unisono.tables import kept
 
 _NAMES = {
     "learned": "learned by jobs",
@@ -32,33 +34,33 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option()
 def show(as_json: bool) -> None:
     """Show what is kept: how much, how large, and how old."""
     folder = kept.folder()
     found = kept.found(folder)
     if as_json:
-        tables.print_json({"directory": str(folder), "kept": [one.as_json() for one in found]})
+        printing.print_json({"directory": str(folder), "kept": [one.as_json() for one in found]})
         return
-    console = tables.console()
+    console = printing.console()
     console.print(escape(str(folder)), soft_wrap=True)
     if not found:
         console.print("Nothing is kept.")
         return
-    made = tables.table(
+    made = printing.table(
         None, "what", "rules", "size", "days old", "operations", "file", right=("rules", "size", "days old")
     )
     for one in found:
         made.add_row(
             _NAMES[one.what],
-            "" if one.count is None else tables.count_text(one.count),
-            tables.bytes_text(one.bytes),
+            "" if one.count is None else units.count_text(one.count),
+            units.bytes_text(one.bytes),
             str(one.days),
             escape(", ".join(one.operations)),
             escape(str(one.path.relative_to(folder))),
         )
     console.print(made)
-    console.print(f"{tables.bytes_text(sum(one.bytes for one in found))} in all")
+    console.print(f"{units.bytes_text(sum(one.bytes for one in found))} in all")
 
 
 @command.command()
@@ -75,19 +77,19 @@ def clear(operation: str | None, program: str | None, yes: bool) -> None:
     folder = kept.folder()
     if operation is not None:
         algorithms_of(operation)  # refuses what is no operation
-        tables.echo(
+        printing.echo(
             f"{kept.clear_operation(folder, operation)} rules and crashes of {operation} are forgotten"
         )
         return
     if program is not None:
-        tables.echo(f"{kept.clear_program(folder, program)} crashes of {program} are forgotten")
+        printing.echo(f"{kept.clear_program(folder, program)} crashes of {program} are forgotten")
         return
     if (
         sys.stdin.isatty()
         and not yes
         and not click.confirm(f"Forget all that is kept in {shown(str(folder))}?")
     ):
-        tables.echo("Nothing is forgotten.")
+        printing.echo("Nothing is forgotten.")
         return
     gone = kept.clear_all(folder)
-    tables.echo(f"{len(gone)} files are forgotten, {tables.bytes_text(sum(one.bytes for one in gone))}")
+    printing.echo(f"{len(gone)} files are forgotten, {units.bytes_text(sum(one.bytes for one in gone))}")

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unisono import tables, tuning
-from unisono.errors import UsageError
+from unisono.common import printing, units
+from unisono.common.errors import UsageError
+from unisono.common.operations import REDUCTIONS
 
 MOST_BYTES = (1 << 31) - 1  # that the count of one call can say
 MOST_SIZES = 64  # that the benchmark program takes (max_sizes)
@@ -28,7 +29,7 @@ def planned(operations: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, 
         why = f"they add up doubles, so that a size must be a multiple of {ELEMENT_BYTES} B"
         if not plan:
             raise UsageError(f"nothing is left to measure of {cells_named(left_out)}: {why}")
-        tables.echo(f"unisono: left out: {cells_named(left_out)}: {why}", err=True)
+        printing.echo(f"unisono: left out: {cells_named(left_out)}: {why}", err=True)
     return plan
 
 
@@ -36,7 +37,7 @@ def _require_counts(sizes: Sequence[int]) -> None:
     for size in sizes:
         if size > MOST_BYTES:
             raise UsageError(
-                f"--size {tables.bytes_text(size)}: a call counts its bytes with an int, which ends at {MOST_BYTES}; name sizes below "
+                f"--size {units.bytes_text(size)}: a call counts its bytes with an int, which ends at {MOST_BYTES}; name sizes below "
                 "2 GiB"
             )
     if len(set(sizes)) > MOST_SIZES:
@@ -46,12 +47,12 @@ def _require_counts(sizes: Sequence[int]) -> None:
 
 
 def _is_cut_through(operation: str, size: int) -> bool:
-    return operation in tuning.REDUCTIONS and size % ELEMENT_BYTES != 0
+    return operation in REDUCTIONS and size % ELEMENT_BYTES != 0
 
 
 def cells_named(cells: Sequence[tuple[str, int]]) -> str:
     """`gather 64 MiB, 128 MiB; scatter 64 MiB`."""
     of: dict[str, list[str]] = {}
     for operation, size in cells:
-        of.setdefault(operation, []).append(tables.bytes_text(size))
+        of.setdefault(operation, []).append(units.bytes_text(size))
     return "; ".join(f"{operation} {', '.join(sizes)}" for operation, sizes in of.items())

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from unisono import tables, tool
-from unisono.errors import UnisonoError
+from unisono.commands.values import json_option
+from unisono.common import printing, tool, units
+from unisono.common.errors import UnisonoError
 
 _SHOWN_FAILURES = 20
 
@@ -22,7 +23,7 @@ _SHOWN_FAILURES = 20
 @click.option("--operation", metavar="NAME", help="Only this operation's algorithms.")
 @click.option("--algorithm", metavar="NAME", help="Only this algorithm.")
 @click.option("--ranks", metavar="RANKS", help="Numbers of ranks: 1-33,64  [default: 1-33,64,100,127,128]")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@json_option("Print the summary as JSON.")
 @click.pass_context
 def command(
     ctx: click.Context, operation: str | None, algorithm: str | None, ranks: str | None, as_json: bool
@@ -37,11 +38,11 @@ def command(
     for name, value in (("--operation", operation), ("--algorithm", algorithm), ("--ranks", ranks)):
         if value is not None:
             question += [name, value]
-    summary = _follow(tool.ask_lines(*question), tables.console(sys.stderr))
+    summary = _follow(tool.ask_lines(*question), printing.console(sys.stderr))
     if as_json:
-        tables.print_json(summary)
+        printing.print_json(summary)
     else:
-        _print(summary, tables.console())
+        _print(summary, printing.console())
     ctx.exit(1 if summary["failures"] else 0)
 
 
@@ -73,7 +74,7 @@ def _follow(answers: Iterator[Any], console: Console) -> dict[str, Any]:
 def _print(summary: dict[str, Any], console: Console) -> None:
     failures = summary["failures"]
     if failures:
-        made = tables.table("Failed", "operation", "algorithm", "case", "problem")
+        made = printing.table("Failed", "operation", "algorithm", "case", "problem")
         for failure in failures[:_SHOWN_FAILURES]:
             where = (failure["operation"], failure["algorithm"])
             made.add_row(*where, escape(failure["case"]), escape(failure["problem"]))
@@ -83,6 +84,6 @@ def _print(summary: dict[str, Any], console: Console) -> None:
         console.print()
     proved = summary["cases"] - len(failures)
     console.print(
-        f"{tables.count_text(proved)} of {tables.count_text(summary['cases'])} cases proved, "
-        f"{summary['algorithms']} algorithms, {tables.seconds_text(summary['seconds'])}"
+        f"{units.count_text(proved)} of {units.count_text(summary['cases'])} cases proved, "
+        f"{summary['algorithms']} algorithms, {units.seconds_text(summary['seconds'])}"
     )

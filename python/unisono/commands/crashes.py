@@ -8,14 +8,15 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from unisono import tables, tool
-from unisono.errors import UnisonoError
+from unisono.commands.values import json_option
+from unisono.common import printing, tool, units
+from unisono.common.errors import UnisonoError
 
 
 @click.command()
 @click.argument("program", required=False)
 @click.option("--forget", is_flag=True, help="Forget them, so that they may be used again.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option()
 def command(program: str | None, forget: bool, as_json: bool) -> None:
     """Show the algorithms in which a signal has ended jobs, and which later jobs of the same program leave out.
 
@@ -30,15 +31,15 @@ def command(program: str | None, forget: bool, as_json: bool) -> None:
     if found.get("problem"):
         raise UnisonoError(found["problem"])
     if as_json:
-        tables.print_json(found)
+        printing.print_json(found)
     elif forget:
-        tables.echo(f"{found['forgotten']} forgotten")
+        printing.echo(f"{found['forgotten']} forgotten")
     else:
         _print(found)
 
 
 def _print(found: dict[str, Any]) -> None:
-    console = tables.console()
+    console = printing.console()
     if found["malformed"]:
         console.print(
             f"{found['malformed']} lines of {escape(found['file'])} are no records.", soft_wrap=True
@@ -46,14 +47,14 @@ def _print(found: dict[str, Any]) -> None:
     if not found["crashes"]:
         console.print("No job is known to have died in an algorithm.")
         return
-    made = tables.table(
+    made = printing.table(
         None, "program", "algorithm", "bytes", "died of", "on", "rank", "MPI", "left out", right=("bytes",)
     )
     for crash in found["crashes"]:
         made.add_row(
             escape(crash["program"]),
             escape(f"{crash['operation']}:{crash['algorithm']}"),
-            tables.bytes_text(crash["bytes_high"]) if crash["bytes_high"] > 0 else "",
+            units.bytes_text(crash["bytes_high"]) if crash["bytes_high"] > 0 else "",
             f"{crash['signal']} {crash['date']}",
             escape(crash["host"]),
             f"{crash['rank']} of {crash['ranks']}",

@@ -3,18 +3,77 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.markup import escape
 
-from unisono import decision_table, explanation, files, machines, recorded, report, tables
 from unisono.commands.given import require_algorithms
 from unisono.commands.listing import algorithms_of
-from unisono.errors import UnisonoError, UsageError
+from unisono.commands.values import collected, json_option
+from unisono.common import files, printing, schemas, units
+from unisono.common.errors import UnisonoError, UsageError
+from unisono.machine import catalogue
+from unisono.reporting import explanation, recorded, report
+from unisono.tables import decision_table
 
-_ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
+_SWITCHES = ("oversubscribed", "ordered", "reproducible", "non_blocking")
+_OF_QUESTIONS = ("layout", "names", "algorithm", "mpi", "topology", "machine", "program", *_SWITCHES)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    words: tuple[str, ...]
+    layout: str | None
+    names: tuple[str, ...]
+    algorithm: str | None
+    mpi: str | None
+    topology: str | None
+    machine: str | None
+    program: str | None
+    region: str | None
+    oversubscribed: bool
+    ordered: bool
+    reproducible: bool
+    non_blocking: bool
+    as_json: bool
+
+    def forced(self, operation: str) -> str | None:
+        """What --algorithm names, with its operation."""
+        if self.algorithm and ":" not in self.algorithm:
+            return f"{operation}:{self.algorithm}"
+        return self.algorithm
+
+    def question(self, operation: str, size: int) -> list[str]:
+        """As the tool takes it."""
+        words = ["--operation", operation, "--bytes", str(size)]
+        machine = catalogue.resolve(self.machine) if self.machine else None
+        given = {
+            "layout": self.layout,
+            "algorithm": self.forced(operation),
+            "mpi": self.mpi,
+            "topology": self.topology,
+            "region": self.region,
+            "program": self.program,
+            "machine": machine,
+        }
+        for name, value in given.items():
+            words += [f"--{name}", value] if value else []
+        for name in self.names:
+            words += ["--table", name]
+        return words + [f"--{name.replace('_', '-')}" for name in _SWITCHES if getattr(self, name)]
+
+    def require_about_file(self) -> None:
+        """Refuses what makes sense in questions alone."""
+        for name in _OF_QUESTIONS:
+            if getattr(self, name):
+                option = "table" if name == "names" else name.replace("_", "-")
+                raise UsageError(f"--{option} asks about a layout, not about a file: leave it out")
 
 
 @click.command()
@@ -51,8 +110,9 @@ _ONLY_IN_QUESTIONS = "asks about a layout, not about a file: leave it out"
 @click.option("--ordered", is_flag=True, help="The operator does not commute.")
 @click.option("--reproducible", is_flag=True, help="Reductions are to keep one order.")
 @click.option("--non-blocking", is_flag=True, help="The call does not block.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
+@json_option()
+@collected(Asked)
+def command(asked: Asked) -> None:
     """Say which algorithm serves a call, why, what else was measured, and what is not legal.
 
     \b
@@ -65,37 +125,35 @@ def command(words: tuple[str, ...], as_json: bool, **given: Any) -> None:
     Asked about an operation it answers what a run would do with the options that are set in this environment. A FILE is
     the report of a run, or a table. Without a SIZE all of a file are meant, in a question 8 bytes.
     """
-    first = words[0]
+    first = asked.words[0]
     is_file = "/" in first or "." in first or Path(first).is_file()
-    operation, size = _operation_and_size(words[1:] if is_file else words)
+    operation, size = _operation_and_size(asked.words[1:] if is_file else asked.words)
     if not is_file:
         assert operation is not None
-        if given["algorithm"] and ":" not in given["algorithm"]:
-            given["algorithm"] = f"{operation}:{given['algorithm']}"
-        require_algorithms(given["algorithm"])
-        if given["names"]:
-            decision_table.require(given["names"], UsageError)  # a job would do without a table that is none
-        found = explanation.ask(_question(operation, 8 if size is None else size, given))
-        if as_json:
-            tables.print_json(found.as_json())
-        else:
-            console = tables.console()
-            explanation.render(found, console)
-            resolved = machines.resolve(given["machine"]) if given["machine"] else ""
-            measured = machines.choices_text(Path(resolved) if resolved else None)
-            if measured:
-                console.print(escape(f"As measured on this machine, {measured}."), soft_wrap=True)
+        _answer(asked, operation, 8 if size is None else size)
         return
-    region = given.pop("region")
-    for name, value in given.items():
-        if value:
-            raise UsageError(
-                f"--{'table' if name == 'names' else name.replace('_', '-')} {_ONLY_IN_QUESTIONS}"
-            )
-    if _schema_of(Path(first)) == decision_table.SCHEMA:
-        _explain_table(first, operation, size, region, as_json)
+    asked.require_about_file()
+    if _schema_of(Path(first)) == schemas.TABLE:
+        _explain_table(first, operation, size, asked.region, asked.as_json)
     else:
-        _explain_report(Path(first), operation, size, region, as_json)
+        _explain_report(Path(first), operation, size, asked.region, asked.as_json)
+
+
+def _answer(asked: Asked, operation: str, size: int) -> None:
+    """What a run would do."""
+    require_algorithms(asked.forced(operation))
+    if asked.names:
+        decision_table.require(asked.names, UsageError)  # a job would do without a table that is none
+    found = explanation.ask(asked.question(operation, size))
+    if asked.as_json:
+        printing.print_json(found.as_json())
+        return
+    console = printing.console()
+    explanation.render(found, console)
+    resolved = catalogue.resolve(asked.machine) if asked.machine else ""
+    measured = catalogue.choices_text(Path(resolved) if resolved else None)
+    if measured:
+        console.print(escape(f"As measured on this machine, {measured}."), soft_wrap=True)
 
 
 def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]:
@@ -106,28 +164,16 @@ def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]
     algorithms_of(words[0])  # refuses what is no operation
     if len(words) == 1:
         return words[0], None
-    size = tables.bytes_from_text(words[1])
+    size = units.bytes_from_text(words[1])
     if size is None:
         raise UsageError(f"'{words[1]}' is no size; write 4096, 64K or 1MiB")
     return words[0], size
 
 
-def _question(operation: str, size: int, given: dict[str, Any]) -> list[str]:
-    words = ["--operation", operation, "--bytes", str(size)]
-    for name in ("layout", "algorithm", "mpi", "topology", "region", "program"):
-        words += [f"--{name}", given[name]] if given[name] else []
-    words += ["--machine", machines.resolve(given["machine"])] if given["machine"] else []
-    for name in given["names"]:
-        words += ["--table", name]
-    for name in ("oversubscribed", "ordered", "reproducible", "non_blocking"):
-        words += [f"--{name.replace('_', '-')}"] if given[name] else []
-    return words
-
-
 def _schema_of(file: Path) -> str:
     read = files.read_json(file, "is neither a report nor a table")
     schema = read.get("schema") if isinstance(read, dict) else None
-    if schema not in (decision_table.SCHEMA, report.SCHEMA):
+    if schema not in (schemas.TABLE, schemas.REPORT):
         raise UnisonoError(f"{file} is neither a report nor a table of Unisono: its 'schema' says {schema!r}")
     return str(schema)
 
@@ -144,9 +190,9 @@ def _explain_table(
         and (region is None or rule.get("region", region) == region)
     ]
     if as_json:
-        tables.print_json([{"number": number, **rule} for number, rule in table.rules])
+        printing.print_json([{"number": number, **rule} for number, rule in table.rules])
     else:
-        decision_table.explain(table, tables.console())
+        decision_table.explain(table, printing.console())
 
 
 def _explain_report(
@@ -159,26 +205,26 @@ def _explain_report(
                 "--region of a report wants an operation: unisono explain FILE OPERATION --region NAME"
             )
         if as_json:
-            tables.print_json(report.whole(lambda: loaded["classes"]))
+            printing.print_json(report.whole(lambda: loaded["classes"]))
         else:
-            report.render(loaded, tables.console())
-            tables.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
+            report.render(loaded, printing.console())
+            printing.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
         return
     found = report.whole(lambda: explanation.of_report(loaded, operation, size, region))
     if not found:
         raise UnisonoError(_nothing_text(file, loaded, operation, size, region))
     if as_json:
-        tables.print_json([entry.as_json() for entry in found])
+        printing.print_json([entry.as_json() for entry in found])
         return
-    console = tables.console()
+    console = printing.console()
     for entry in found:
-        report.whole(lambda entry=entry: explanation.render(entry, console))
+        report.whole(partial(explanation.render, entry, console))
 
 
 def _nothing_text(
     file: Path, loaded: dict[str, Any], operation: str, size: int | None, region: str | None
 ) -> str:
-    calls = f"{file} has no calls of {operation}" + ("" if size is None else f" of {tables.bytes_text(size)}")
+    calls = f"{file} has no calls of {operation}" + ("" if size is None else f" of {units.bytes_text(size)}")
     if region is None:
         return calls
     names = ", ".join(recorded.regions(loaded, operation, size)) or "none"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import click
 from click.core import ParameterSource
 
-from unisono import tool
-from unisono.errors import UsageError
+from unisono.common import tool
+from unisono.common.errors import UsageError
 
 
 def require_sensible(settings: Mapping[str, tuple[str, str]]) -> None:

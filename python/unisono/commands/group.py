@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
-from typing import IO, Any
+from typing import Any, NoReturn
 
 import click
 
 from unisono import __version__
-from unisono.errors import INTERRUPTED, UnisonoError
-from unisono.shown import shown
+from unisono.common.errors import INTERRUPTED, UnisonoError
+from unisono.common.shown import shown
 
 # name: (module, one line for the list of commands)
 COMMANDS = {
@@ -27,6 +28,7 @@ COMMANDS = {
     "crashes": ("crashes", "Show and forget the algorithms in which jobs have died."),
     "cache": ("cache", "Show and forget what jobs have kept for later ones."),
     "predict": ("predict", "Predict how long algorithms would take on a machine."),
+    "machine": ("machine", "Measure, show and list machines."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
     "info": ("info", "Show versions, places, and what this machine has."),
@@ -39,15 +41,18 @@ def _system_text(error: OSError) -> str:
     return f"{name}{error.strerror or error}"
 
 
-class _Shown(click.ClickException):
-    """An error of ours as the parser ends with it."""
+def _end_with(error: UnisonoError) -> NoReturn:
+    """As the parser ends with errors of its own."""
+    error.show()
+    sys.exit(error.exit_code)
 
-    def __init__(self, error: UnisonoError) -> None:
-        super().__init__(error.message)
-        self.exit_code = error.exit_code
 
-    def show(self, file: IO[Any] | None = None) -> None:
-        UnisonoError(self.message).show(file)
+def _end_with_parsers(error: click.ClickException) -> NoReturn:
+    """What the parser says of the command line may repeat words of it, which may hold anything."""
+    said = io.StringIO()
+    error.show(said)
+    click.echo(shown(said.getvalue()), err=True, nl=False)
+    sys.exit(error.exit_code)
 
 
 class CommandGroup(click.Group):
@@ -67,14 +72,13 @@ class CommandGroup(click.Group):
         try:
             return super().invoke(ctx)
         except UnisonoError as error:
-            raise _Shown(error) from error
+            _end_with(error)
         except click.ClickException as error:
-            error.message = shown(error.message)
-            raise
+            _end_with_parsers(error)
         except BrokenPipeError:
             raise  # the parser's own: whoever reads has seen enough
         except OSError as error:
-            raise _Shown(UnisonoError(_system_text(error))) from error
+            _end_with(UnisonoError(_system_text(error)))
         except KeyboardInterrupt:
             # The parser's own way says "Aborted!" and ends with 1, which scripts take for a failure.
             click.echo("unisono: interrupted", err=True)

@@ -10,17 +10,20 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from unisono import __version__, machine, machines, places, tables, tool
-from unisono.errors import UnisonoError
+from unisono import __version__
+from unisono.commands.values import json_option
+from unisono.common import places, printing, tool
+from unisono.common.errors import UnisonoError
+from unisono.machine import catalogue, host
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option()
 def command(as_json: bool) -> None:
     """Show versions, where the parts are, which MPIs are found, and what the machine offers to its ranks."""
     found = collect()
     if as_json:
-        tables.print_json(found)
+        printing.print_json(found)
     else:
         _print(found)
 
@@ -28,7 +31,7 @@ def command(as_json: bool) -> None:
 def collect() -> dict[str, Any]:
     home = places.find_home()
     tree = Path(__file__).resolve().parents[3]
-    launchers = machine.launchers(sorted(tree.glob(".mpi/*/bin")))
+    launchers = host.launchers(sorted(tree.glob(".mpi/*/bin")))
     return {
         "unisono": __version__,
         "compiled": _compiled_version() if home and home.tool.is_file() else None,
@@ -44,12 +47,12 @@ def collect() -> dict[str, Any]:
             "host": platform.node(),
             "architecture": platform.machine(),
             "kernel": platform.release(),
-            "usable_cores": machine.usable_cores(),
-            "measured": machines.choices_text() if home and home.tool.is_file() else "",
+            "usable_cores": host.usable_cores(),
+            "measured": catalogue.choices_text() if home and home.tool.is_file() else "",
         },
         "crashes": _crashes(home),
         "checks": [
-            {"name": check.name, "good": check.is_good, "text": check.text} for check in machine.checks()
+            {"name": check.name, "good": check.is_good, "text": check.text} for check in host.checks()
         ],
     }
 
@@ -79,25 +82,25 @@ def _parts(home: places.Home | None) -> list[dict[str, Any]]:
 
 
 def _print(found: dict[str, Any]) -> None:
-    console = tables.console()
+    console = printing.console()
     compiled = f", compiled parts {found['compiled']}" if found["compiled"] else ""
     console.print(f"[bold]Unisono {found['unisono']}[/bold]{compiled}, Python {found['python']}")
-    host = found["machine"]
-    system = f"{host['host']}: {host['architecture']}, Linux {host['kernel']}"
-    console.print(escape(f"{system}, {host['usable_cores']} usable cores\n"))
-    if host["measured"]:
+    own = found["machine"]
+    system = f"{own['host']}: {own['architecture']}, Linux {own['kernel']}"
+    console.print(escape(f"{system}, {own['usable_cores']} usable cores\n"))
+    if own["measured"]:
         console.print(
-            escape(f"As measured here (`unisono tune --only measure`), {host['measured']}.\n"), soft_wrap=True
+            escape(f"As measured here (`unisono machine measure`), {own['measured']}.\n"), soft_wrap=True
         )
     if found["home"] is None:
         looked = ", ".join(str(home.path) for home in places.candidates())
         console.print(f"[red]The compiled parts were not found[/red] in {escape(looked)}\n")
     else:
-        parts = tables.table(f"Parts ({found['home_reason']})", "file", "")
+        parts = printing.table(f"Parts ({found['home_reason']})", "file", "")
         for part in found["parts"]:
             parts.add_row(escape(part["file"]), "" if part["found"] else "[red]missing[/red]")
         console.print(parts, "")
-    mpis = tables.table("MPIs found", "MPI", "launcher")
+    mpis = printing.table("MPIs found", "MPI", "launcher")
     for mpi in found["mpis"]:
         mpis.add_row(escape(mpi["mpi"]), escape(mpi["launcher"]))
     console.print(mpis if found["mpis"] else "No MPI found in PATH.", "")
@@ -105,7 +108,7 @@ def _print(found: dict[str, Any]) -> None:
         console.print(
             f"[yellow]Jobs have died in {found['crashes']} algorithms[/yellow]: `unisono crashes` says in which\n"
         )
-    checks = tables.table("Inside this machine", "", "", "")
+    checks = printing.table("Inside this machine", "", "", "")
     for check in found["checks"]:
         checks.add_row(
             check["name"],

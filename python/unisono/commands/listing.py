@@ -10,8 +10,9 @@ import click
 from rich.markup import escape
 from rich.padding import Padding
 
-from unisono import source_names, tables, tool
-from unisono.errors import UsageError
+from unisono.commands.values import json_option
+from unisono.common import printing, source_names, tool, units
+from unisono.common.errors import UsageError
 
 _NO_LIMIT = 2**62  # and more bytes: whatever there is
 
@@ -20,7 +21,7 @@ _NO_LIMIT = 2**62  # and more bytes: whatever there is
 @click.argument("operation", required=False)
 @click.option("--operation", "named", metavar="NAME", help="The same as OPERATION.")
 @click.option("--long", "is_long", is_flag=True, help="All about every algorithm.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option("Print the list as JSON.")
 def command(operation: str | None, named: str | None, is_long: bool, as_json: bool) -> None:
     """List the algorithms; those of one OPERATION (bcast, allreduce, ...), or with --long all, with what each does, when it may run,
     its parameters, and where it comes from."""
@@ -29,11 +30,11 @@ def command(operation: str | None, named: str | None, is_long: bool, as_json: bo
     operation = operation or named
     chosen = algorithms_of(operation)
     if as_json:
-        tables.print_json(chosen)
+        printing.print_json(chosen)
         return
-    console = tables.console()
+    console = printing.console()
     if operation is None and not is_long:
-        made = tables.table(None, "operation", "algorithm", "group", whole=("operation", "algorithm"))
+        made = printing.table(None, "operation", "algorithm", "group", whole=("operation", "algorithm"))
         for algorithm in chosen:
             made.add_row(algorithm["operation"], algorithm["name"], algorithm["group"])
         console.print(made)
@@ -71,7 +72,7 @@ def parameter_about(parameter: dict[str, Any]) -> str:
 def _value_text(value: int, unit: str) -> str:
     if unit != "bytes":
         return str(value)
-    return "no limit" if value >= _NO_LIMIT else tables.bytes_text(value)
+    return "no limit" if value >= _NO_LIMIT else units.bytes_text(value)
 
 
 def algorithms_of(operation: str | None) -> list[dict[str, Any]]:

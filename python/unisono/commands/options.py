@@ -6,11 +6,12 @@ from __future__ import annotations
 import click
 from rich.markup import escape
 
-from unisono import tables, tool
+from unisono.commands.values import json_option
+from unisono.common import printing, tool
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@json_option("Print the list as JSON.")
 def command(as_json: bool) -> None:
     """List the options of a run.
 
@@ -19,9 +20,9 @@ def command(as_json: bool) -> None:
     """
     options = tool.options()
     if as_json:
-        tables.print_json(options)
+        printing.print_json(options)
         return
-    made = tables.table(None, "unisono run", "environment", "configuration", "default", "meaning")
+    made = printing.table(None, "unisono run", "environment", "configuration", "default", "meaning")
     for option in options:
         made.add_row(
             option["cli"] or "",
@@ -30,7 +31,7 @@ def command(as_json: bool) -> None:
             escape(default_text(option["default"])),
             escape(option["help"]),
         )
-    tables.console().print(made)
+    printing.console().print(made)
 
 
 def default_text(value: object) -> str:

@@ -3,25 +3,72 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from unisono import candidates, files, json_text, machines, model_fit, tables, tool
-from unisono.commands.bench import size_in_bytes
 from unisono.commands.lists import ListOption
-from unisono.errors import UsageError
+from unisono.commands.values import (
+    collected,
+    hint,
+    json_option,
+    picture_name,
+    plot_option,
+    sizes_in_bytes,
+    sizes_option,
+)
+from unisono.common import files, json_text, printing, tool, units
+from unisono.common.errors import INTERRUPTED, UsageError
+from unisono.machine import catalogue, model_fit
+from unisono.measuring import candidates
+from unisono.reporting.machines import filled_text
 
 _MODELS = ("hockney", "logp", "loggp", "plogp")
 _SHOWN = 15  # rows, without --all
-_DEFAULT_SIZES = "8,1K,64K,1M"
 _STANDARD_S = 10.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    operation: str | None
+    layout: str | None
+    ranks: int | None
+    topology: str | None
+    root: int | None
+    sizes: str
+    machine: str
+    algorithms: str | None
+    model: str
+    steps: int | None
+    most_s: float | None
+    as_all: bool
+    plot: Path | None
+    measured: Path | None
+    show_machine: bool
+    as_json: bool
+
+    def question(self, known_machine: str) -> list[str]:
+        """What holds for all operations and sizes."""
+        words = ["predict", "--machine", known_machine, "--model", self.model]
+        for name in ("layout", "ranks", "topology", "root", "steps"):
+            value = getattr(self, name)
+            words += [f"--{name}", str(value)] if value is not None else []
+        return words
+
+    def limit_s(self) -> float:
+        """For all sizes together; 0: none."""
+        if self.most_s is not None:
+            return self.most_s
+        return 0 if self.algorithms else _STANDARD_S
 
 
 @click.command()
@@ -34,17 +81,10 @@ _STANDARD_S = 10.0
 @click.option("--ranks", metavar="N", type=click.IntRange(min=1), help="Without a layout: ranks of one node.")
 @click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes, as for `unisono show`.")
 @click.option("--root", metavar="RANK", type=click.IntRange(min=0), help="Root of a rooted operation.")
-@click.option(
-    "--size",
-    "sizes",
-    cls=ListOption,
-    default=_DEFAULT_SIZES,
-    show_default=True,
-    help="Message sizes, separated by commas; of operations on blocks, the size of a block.",
-)
+@sizes_option(more="; of operations on blocks, the size of a block")
 @click.option(
     "--machine",
-    default="typical",
+    default=catalogue.STANDARD,
     show_default=True,
     metavar="NAME|FILE",
     help="The machine: a file, or the name of a known one.",
@@ -75,34 +115,16 @@ _STANDARD_S = 10.0
 @click.option(
     "--all", "as_all", is_flag=True, help="All settings of all algorithms, and why others cannot run."
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="Draw times over sizes into this .svg or .png file."
-)
+@plot_option("Draw times over sizes into this .svg or .png file.")
 @click.option(
     "--measured",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Cells of `unisono bench --try all --json` on this layout: print how far predictions are from them.",
 )
-@click.option("--show-machine", is_flag=True, help="Print the machine's file and do nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="Print the predictions as JSON.")
-def command(
-    operation: str | None,
-    layout: str | None,
-    ranks: int | None,
-    topology: str | None,
-    root: int | None,
-    sizes: str,
-    machine: str,
-    algorithms: str | None,
-    model: str,
-    steps: int | None,
-    most_s: float | None,
-    as_all: bool,
-    plot: Path | None,
-    measured: Path | None,
-    show_machine: bool,
-    as_json: bool,
-) -> None:
+@click.option("--show-machine", is_flag=True, hidden=True, help="Now `unisono machine show NAME --json`.")
+@json_option("Print the predictions as JSON.")
+@collected(Asked)
+def command(asked: Asked) -> None:
     """Rank the algorithms of OPERATION by their predicted time.
 
     \b
@@ -113,53 +135,50 @@ def command(
     Every algorithm's own program runs in virtual time on the described machine (docs/models.md). The MPI's own collective, `native`, is
     taken to be the best of the textbooks' algorithms over messages.
     """
-    known_machine = machines.resolve(machine)
-    if show_machine:
-        tables.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
+    known_machine = catalogue.resolve(asked.machine)
+    if asked.show_machine:
+        hint(f"unisono machine show {shlex.quote(asked.machine)} --json")
+        printing.echo(tool.ask_text("machine", "--machine", known_machine), nl=False)
         return
-    if operation is None and measured is None:
+    if asked.operation is None and asked.measured is None:
         raise UsageError("say which operation: unisono predict allreduce --layout 4x8")
-    if plot is not None and plot.suffix not in (".svg", ".png"):
-        raise UsageError(f"{plot}: the name must end in .svg or .png, which says what to draw")
-    question = ["predict", "--machine", known_machine, "--model", model]
-    for name, value in {
-        "--layout": layout,
-        "--ranks": ranks,
-        "--topology": topology,
-        "--root": root,
-        "--steps": steps,
-    }.items():
-        if value is not None:
-            question += [name, str(value)]
-    if measured is not None:
-        fits = _fits(question, measured, operation)
-        _print_fit(fits, as_json)
-        if plot is not None:
-            from unisono.plots import prediction_errors
+    picture_name(asked.plot)
+    question = asked.question(known_machine)
+    if asked.measured is not None:
+        _compare(asked, asked.measured, question)
+    else:
+        _predict(asked, [*question, "--operation", str(asked.operation)])
 
-            prediction_errors(fits, plot, f"{measured.name} on {machine}")
-        return
-    byte_counts = [size_in_bytes(text) for text in sizes.split(",")] if operation != "barrier" else [0]
-    for text in candidates.split(algorithms or ""):
-        question += ["--algorithm", text]
-    if most_s is None:
-        most_s = 0 if algorithms else _STANDARD_S
-    answers, is_interrupted = _ask_all([*question, "--operation", str(operation)], byte_counts, most_s)
-    if plot is not None and answers:
-        from unisono.plots import predicted_times
 
-        predicted_times(answers, plot)
-    if as_json:
-        tables.print_json(answers)
+def _compare(asked: Asked, measured: Path, question: Sequence[str]) -> None:
+    """Predictions beside what was measured."""
+    fits = _fits(question, measured, asked.operation)
+    _print_fit(fits, asked.as_json)
+    if asked.plot is not None:
+        from unisono.reporting.plots import prediction_errors
+
+        prediction_errors(fits, asked.plot, f"{measured.name} on {asked.machine}")
+
+
+def _predict(asked: Asked, question: Sequence[str]) -> None:
+    byte_counts = sizes_in_bytes(asked.sizes) if asked.operation != "barrier" else [0]
+    named = [word for text in candidates.split(asked.algorithms or "") for word in ("--algorithm", text)]
+    answers, is_interrupted = _ask_all([*question, *named], byte_counts, asked.limit_s())
+    if asked.plot is not None and answers:
+        from unisono.reporting.plots import predicted_times
+
+        predicted_times(answers, asked.plot)
+    if asked.as_json:
+        printing.print_json(answers)
     else:
         for answer in answers:
-            _print(answer, as_all)
+            _print(answer, asked.as_all)
     if is_interrupted:
-        tables.echo(
+        printing.echo(
             f"unisono: interrupted after {len(answers)} of {len(byte_counts)} sizes; --time shortens it",
             err=True,
         )
-        raise SystemExit(130)
+        raise SystemExit(INTERRUPTED)
 
 
 def _ask_all(
@@ -182,10 +201,10 @@ def _ask_all(
 def _ask(question: Sequence[str], byte_count: int) -> dict[str, Any]:
     """One size's predictions; shows on a terminal how far they are."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = tables.console(sys.stderr)
+    console = printing.console(sys.stderr)
     answer: dict[str, Any] = {}
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(f"predicting {tables.bytes_text(byte_count)}", total=1.0)
+        task = progress.add_task(f"predicting {units.bytes_text(byte_count)}", total=1.0)
         for line in tool.ask_lines(*question, "--bytes", str(byte_count), "--progress"):
             if "progress" in line:
                 progress.update(task, completed=line["progress"])
@@ -230,10 +249,12 @@ def _print_fit(fits: Sequence[model_fit.Fit], as_json: bool) -> None:
             name: {**asdict(model_fit.errors(some)), "regret": model_fit.regret(some)}
             for name, some in groups
         }
-        tables.print_json({"errors": summary, "fits": [{**asdict(fit), "error": fit.error} for fit in fits]})
+        printing.print_json(
+            {"errors": summary, "fits": [{**asdict(fit), "error": fit.error} for fit in fits]}
+        )
         return
     right = ("times", "median", "size: quartiles", "worst tenth", "within 20 %", "within factor 2", "regret")
-    table = tables.table(
+    table = printing.table(
         "Errors of predictions: predicted over measured, less 1", "operation", *right, right=right
     )
     for name, some in groups:
@@ -249,8 +270,8 @@ def _print_fit(fits: Sequence[model_fit.Fit], as_json: bool) -> None:
             f"{e.within_factor_2:.0%}",
             f"{model_fit.regret(some):.2f}",
         )
-    tables.console().print(table)
-    tables.echo(
+    printing.console().print(table)
+    printing.echo(
         "regret: what was measured of the algorithm predicted fastest, over the fastest measured; 1 is none"
     )
 
@@ -266,12 +287,12 @@ def best_of_each(predictions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _print(answer: dict[str, Any], as_all: bool) -> None:
     predictions = answer["predictions"] if as_all else best_of_each(answer["predictions"])
     done = [one for one in predictions if one["us"] is not None]
-    of_bytes = "" if answer["operation"] == "barrier" else f" of {tables.bytes_text(answer['bytes'])}"
+    of_bytes = "" if answer["operation"] == "barrier" else f" of {units.bytes_text(answer['bytes'])}"
     title = (
-        f"{answer['operation']}{of_bytes} on {tables.count_text(answer['ranks'])} ranks, {answer['nodes']} "
+        f"{answer['operation']}{of_bytes} on {units.count_text(answer['ranks'])} ranks, {answer['nodes']} "
         f"node{'' if answer['nodes'] == 1 else 's'}; machine {answer['machine']}, {answer['model']}"
     )
-    table = tables.table(
+    table = printing.table(
         title, "algorithm", "predicted", "of the best", "remark", right=("predicted", "of the best")
     )
     for one in done if as_all else done[:_SHOWN]:
@@ -279,18 +300,14 @@ def _print(answer: dict[str, Any], as_all: bool) -> None:
         remarks += [f"not run: {', '.join(one['not_run'])}"] if "not_run" in one else []
         remarks += ["one node run for all"] if one["is_for_all_nodes"] else []
         ratio = f"{one['us'] / done[0]['us']:.2f}" if done[0]["us"] > 0 else ""
-        table.add_row(one["text"], tables.seconds_text(one["us"] * 1e-6), ratio, ", ".join(remarks))
+        table.add_row(one["text"], units.seconds_text(one["us"] * 1e-6), ratio, ", ".join(remarks))
     for one in predictions if as_all else []:
         if one["us"] is None:
             table.add_row(one["text"], "", "", one["problem"])
-    console = tables.console()
+    console = printing.console()
     console.print(table)
     if answer.get("machine_filled"):
-        console.print(
-            f"The file of machine {answer['machine']} does not have {', '.join(answer['machine_filled'])}: these follow from what it "
-            "has, or are those of machine 'typical'.",
-            soft_wrap=True,
-        )
+        console.print(filled_text(answer["machine"], answer["machine_filled"]), soft_wrap=True)
     hidden = max(0, len(done) - _SHOWN)
     left_out = [one for one in predictions if one["us"] is None and one["problem"].startswith("takes about")]
     if not as_all and (hidden or left_out):

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
-from unisono import report, tables
-from unisono.errors import UsageError
+from unisono.commands.values import json_option
+from unisono.common import printing
+from unisono.common.errors import UsageError
+from unisono.reporting import report
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option("Print the report as JSON.")
 @click.option(
     "--html",
     "page",
@@ -53,17 +55,18 @@ def command(
             raise UsageError("several files make a page: add --html PAGE")
         loaded = report.load(names[0])
         if as_json:
-            tables.print_json(loaded)
+            printing.print_json(loaded)
         else:
-            report.render(loaded, tables.console())
+            report.render(loaded, printing.console())
         return
     if as_json:
         raise UsageError("--json prints a report, --html writes a page: leave one of them out")
+    from unisono.machine import catalogue
     from unisono.page import build, sources  # here, since printing a report does without
 
     build.require_name(page)
     cells_layout = layouts[0] if layouts else None
     build.write(
-        page, [sources.load(file, cells_layout) for file in names], machine or build.STANDARD_MACHINE, layouts
+        page, [sources.load(file, cells_layout) for file in names], machine or catalogue.STANDARD, layouts
     )
-    tables.echo(f"page: {page}")
+    printing.echo(f"page: {page}")

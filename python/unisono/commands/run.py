@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
-from unisono import places, tool
 from unisono.commands import given
-from unisono.errors import UnisonoError, UsageError
+from unisono.common import places, schemas, tool
+from unisono.common.errors import UnisonoError, UsageError
 from unisono.launch import job, process
 from unisono.launch.job import CONFIG, REPORT
 
@@ -136,9 +136,10 @@ def _require_sensible(ctx: click.Context) -> None:
 
 
 def _machine_file(name: str) -> str:
-    from unisono import machines  # here, since it takes long to import, and few runs name a machine
+    # Here, since it takes long to import, and few runs name a machine.
+    from unisono.machine import catalogue
 
-    return machines.resolve(name)
+    return catalogue.resolve(name)
 
 
 @click.command(
@@ -185,7 +186,7 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
     if wanted and not Path(wanted).parent.is_dir():
         raise UsageError(f"--report {wanted}: there is no folder {Path(wanted).parent}")
     if wanted.endswith(".html") and not dry_run:
-        from unisono import files  # here, since most runs do without
+        from unisono.common import files  # here, since most runs do without
 
         files.require_writable(Path(wanted))
         # Beside the page: all hosts see that folder if they see any of the user's. In one of its own, which a host
@@ -196,14 +197,14 @@ def command(ctx: click.Context, /, dry_run: bool, verbose: bool, words: tuple[st
             _write_page(report, Path(wanted))
         ctx.exit(status)
     if wanted and wanted != "-" and not wanted.endswith(".html"):
-        from unisono import files  # here, since most runs do without
+        from unisono.common import files  # here, since most runs do without
 
-        files.require_own(Path(wanted), "unisono-report")
+        files.require_own(Path(wanted), schemas.REPORT)
     command_line = job.prepare(words, settings, verbose)
     if dry_run:
-        from unisono import tables  # here, since most runs do without
+        from unisono.common import printing  # here, since most runs do without
 
-        tables.echo(shlex.join(command_line))
+        printing.echo(shlex.join(command_line))
     else:
         process.replace(command_line)
 
@@ -217,9 +218,9 @@ def _written(file: Path) -> Path | None:
     for place in (file, Path.cwd() / file.name, Path.home() / file.name):
         if place.is_file():
             return place
-    from unisono import tables
+    from unisono.common import printing
 
-    tables.echo(
+    printing.echo(
         "unisono: no report was written here. Either no program came to its MPI_Finalize, or rank 0 ran on another host: "
         "if that could write one it has said above where it is. Use --report with a file that all hosts see.",
         err=True,
@@ -228,7 +229,8 @@ def _written(file: Path) -> Path | None:
 
 
 def _show_report(file: Path) -> None:
-    from unisono import report, tables
+    from unisono.common import printing
+    from unisono.reporting import report
 
     written = _written(file)
     if written is None:
@@ -238,14 +240,14 @@ def _show_report(file: Path) -> None:
         written.unlink()
         if isinstance(content.get("options"), dict):
             content["options"]["report"] = "-"  # as it was asked for
-        report.render(content, tables.console(sys.stderr))
+        report.render(content, printing.console(sys.stderr))
     except UnisonoError as error:
         error.show()
 
 
 def _write_page(file: Path, page: Path) -> None:
-    from unisono import report
     from unisono.page import build, sources
+    from unisono.reporting import report
 
     written = _written(file)
     if written is None:

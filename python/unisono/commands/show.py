@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from unisono import files, tables, tool
 from unisono.commands.listing import algorithms_of
-from unisono.errors import UsageError
+from unisono.commands.values import collected, json_option
+from unisono.common import files, printing, tool, units
+from unisono.common.errors import UsageError
 
 _FORMATS = {".svg": "svg", ".txt": "text", ".json": "json"}
 
@@ -19,7 +21,7 @@ def _in_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     """A number of bytes: 4096, 8K, 64KiB, 1M."""
     if value is None:
         return None
-    count = tables.bytes_from_text(value)
+    count = units.bytes_from_text(value)
     if count is None:
         raise click.BadParameter(f"{value!r} is no number of bytes (4096, 8K, 1M).", ctx, param)
     return count
@@ -34,6 +36,35 @@ def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
             raise click.BadParameter(f"{value!r}: write NAME=VALUE (degree=4, overlap=8K).", ctx, param)
         settings.append(f"{name}={_in_bytes(ctx, param, number)}")
     return settings
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    operation: str
+    algorithm: str | None
+    ranks: int | None
+    layout: str | None
+    topology: str | None
+    root: int | None
+    segment: int | None
+    parameters: list[str]
+    count: int | None
+    output: Path | None
+    as_json: bool
+
+    def question(self, algorithm: str) -> list[str]:
+        in_layout = ranks_in(self.layout) if self.layout else None
+        if self.ranks and in_layout and self.ranks != in_layout:
+            raise UsageError(f"--layout {self.layout} holds {in_layout} ranks, --ranks says {self.ranks}")
+        words = ["show", "--operation", self.operation, "--algorithm", algorithm]
+        if self.ranks or in_layout or self.topology is None:
+            words += ["--ranks", str(self.ranks or in_layout or 8)]
+        for name in ("layout", "topology", "root", "segment", "count"):
+            value = getattr(self, name)
+            words += [f"--{name}", str(value)] if value is not None else []
+        return words + [word for setting in self.parameters for word in ("--parameter", setting)]
 
 
 @click.command()
@@ -83,51 +114,24 @@ def _settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write .svg, .txt or .json to this file."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the steps as JSON.")
-def command(
-    operation: str,
-    algorithm: str | None,
-    ranks: int | None,
-    layout: str | None,
-    topology: str | None,
-    root: int | None,
-    segment: int | None,
-    parameters: list[str],
-    count: int | None,
-    output: Path | None,
-    as_json: bool,
-) -> None:
+@json_option("Print the steps as JSON.")
+@collected(Asked)
+def command(asked: Asked) -> None:
     """Draw an algorithm: time runs down the page, each rank has a column."""
-    known = algorithms_of(operation)
-    if algorithm is None:
+    known = algorithms_of(asked.operation)
+    if asked.algorithm is None:
         names = " | ".join(one["name"] for one in known)
         raise UsageError(f"say which algorithm: --algorithm {names}")
+    output = asked.output
     if output is not None and output.suffix not in _FORMATS:
         raise UsageError(f"{output}: the name must end in {', '.join(_FORMATS)}, which says what to write")
-    in_layout = ranks_in(layout) if layout else None
-    if ranks and in_layout and ranks != in_layout:
-        raise UsageError(f"--layout {layout} holds {in_layout} ranks, --ranks says {ranks}")
-    question = ["show", "--operation", operation, "--algorithm", algorithm]
-    if ranks or in_layout or topology is None:
-        question += ["--ranks", str(ranks or in_layout or 8)]
-    given = {
-        "--layout": layout,
-        "--topology": topology,
-        "--root": root,
-        "--segment": segment,
-        "--count": count,
-    }
-    for name, value in given.items():
-        if value is not None:
-            question += [name, str(value)]
-    for setting in parameters:
-        question += ["--parameter", setting]
+    question = asked.question(asked.algorithm)
     if output is not None:
         files.write_whole(output, tool.ask_text(*question, "--format", _FORMATS[output.suffix]))
-    if as_json:
-        tables.echo(tool.ask_text(*question, "--format", "json"), nl=False)
+    if asked.as_json:
+        printing.echo(tool.ask_text(*question, "--format", "json"), nl=False)
     elif output is None:
-        tables.echo(tool.ask_text(*question, "--format", "text"), nl=False)
+        printing.echo(tool.ask_text(*question, "--format", "text"), nl=False)
 
 
 def ranks_in(layout: str) -> int:

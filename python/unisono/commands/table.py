@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from unisono import decision_table, files, tables
 from unisono.commands.listing import algorithms_of
-from unisono.errors import UsageError
-from unisono.shown import shown_json
+from unisono.commands.values import json_option
+from unisono.common import files, printing, schemas
+from unisono.common.errors import UsageError
+from unisono.common.shown import shown_json
+from unisono.tables import decision_table
 
 
 @click.group()
@@ -24,7 +26,7 @@ def command() -> None:
 
 
 _files = click.argument("names", metavar="FILE...", nargs=-1, required=True)
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_as_json = json_option()
 
 
 @command.command()
@@ -38,7 +40,7 @@ def check(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """
     loaded = decision_table.load(names)
     if as_json:
-        tables.print_json(
+        printing.print_json(
             [
                 {
                     "file": table.file,
@@ -52,12 +54,12 @@ def check(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     else:
         for table in loaded:
             if table.problem:
-                tables.echo(table.problem)
+                printing.echo(table.problem)
                 continue
             for line in decision_table.disabled_lines(table):
-                tables.echo(line)
+                printing.echo(line)
             count = len(table.rules)
-            tables.echo(f"{table.file}: {count} of {count + len(table.disabled)} rules can be followed")
+            printing.echo(f"{table.file}: {count} of {count + len(table.disabled)} rules can be followed")
     ctx.exit(0 if all(table.is_clean for table in loaded) else 1)
 
 
@@ -75,9 +77,9 @@ def show(names: tuple[str, ...], operation: str | None, as_json: bool) -> None:
     if as_json:
         for table in loaded:
             table.rules = [(n, rule) for n, rule in table.rules if operation in (None, rule["operation"])]
-        tables.print_json(decision_table.merged(loaded, _command_line("show", names)))
+        printing.print_json(decision_table.merged(loaded, _command_line("show", names)))
         return
-    console = tables.console()
+    console = printing.console()
     for table in loaded:
         decision_table.render(table, operation, console)
 
@@ -95,11 +97,11 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
     one, other = decision_table.require((first, second), UsageError)
     found = list(decision_table.differences(one, other))
     if as_json:
-        tables.print_json([{"calls": d.calls, "first": d.first, "second": d.second} for d in found])
+        printing.print_json([{"calls": d.calls, "first": d.first, "second": d.second} for d in found])
     elif not found:
-        tables.echo("They decide alike.")
+        printing.echo("They decide alike.")
     else:
-        made = tables.table(
+        made = printing.table(
             None,
             "operation",
             "size",
@@ -121,7 +123,7 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
                 escape(decision_table.where_text(calls)),
                 *sides,
             )
-        tables.console().print(made)
+        printing.console().print(made)
     ctx.exit(1 if found else 0)
 
 
@@ -134,11 +136,11 @@ def merge(names: tuple[str, ...], output: Path | None) -> None:
     Disabled rules are left out with a warning; where a file is no table nothing is written, with status 1.
     """
     if output is not None:
-        files.require_own(output, decision_table.SCHEMA)
+        files.require_own(output, schemas.TABLE)
     loaded = decision_table.require(names)
     for table in loaded:
         for line in decision_table.disabled_lines(table):
-            tables.echo(f"unisono: {line}", err=True)
+            printing.echo(f"unisono: {line}", err=True)
     text = decision_table.as_text(decision_table.merged(loaded, _command_line("merge", names)))
     if output is None:
         sys.stdout.write(shown_json(text))

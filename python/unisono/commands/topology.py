@@ -14,8 +14,10 @@ import numpy as np
 from rich.markup import escape
 from rich.tree import Tree
 
-from unisono import bench, files, latencies, tables, tool
-from unisono.errors import UnisonoError
+from unisono.commands.values import json_option
+from unisono.common import files, printing, tool, units
+from unisono.common.errors import UnisonoError
+from unisono.measuring import bench, latencies
 
 _SHOWN_MACHINES = 16
 _EXTRA_SECONDS = 120.0  # for the launcher: to start and to end
@@ -33,7 +35,7 @@ def command() -> None:
 _layout = click.option(
     "--layout", metavar="LAYOUT", help="Ranks per machine, as 4x8 or 3,5,8  [default: one rank each]"
 )
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_as_json = json_option()
 
 
 def _asked(topology: str, layout: str | None, *more: str) -> dict[str, Any]:
@@ -53,16 +55,16 @@ def show(topology: str, layout: str | None, phases: bool, as_json: bool) -> None
     """Print the tree, the order of a ring around it, and the phases of an alltoall."""
     found = _asked(topology, layout, *(["--phases"] if phases else []))
     if as_json:
-        tables.print_json(found)
+        printing.print_json(found)
         return
-    console = tables.console()
+    console = printing.console()
     console.print(_tree(found), "")
     ring = " ".join(str(rank) for rank in found["ring"])
     console.print(
         f"[bold]Ring[/bold] that takes every link once in either direction: {ring}\n", soft_wrap=True
     )
     console.print(
-        f"[bold]Alltoall[/bold] without contention: {tables.count_text(found['phases'])} phases, "
+        f"[bold]Alltoall[/bold] without contention: {units.count_text(found['phases'])} phases, "
         f"as many as there are messages over {escape(found['busiest_link'])}",
         soft_wrap=True,
     )
@@ -95,7 +97,7 @@ def _tree(found: dict[str, Any]) -> Tree:
 
 
 def _phases(found: dict[str, Any]) -> Any:
-    made = tables.table(None, "phase", "messages", "tokens before it", right=("phase",))
+    made = printing.table(None, "phase", "messages", "tokens before it", right=("phase",))
     for number, (messages, tokens) in enumerate(zip(found["messages"], found["tokens"], strict=True)):
         made.add_row(str(number), *("  ".join(f"{a}→{b}" for a, b in pairs) for pairs in (messages, tokens)))
     return made
@@ -124,9 +126,9 @@ def contention(
     more = ["--operation", operation] + (["--algorithm", algorithm] if algorithm else [])
     found = _asked(topology, layout, *more)["algorithms"]
     if as_json:
-        tables.print_json(found)
+        printing.print_json(found)
     else:
-        made = tables.table(
+        made = printing.table(
             None,
             "algorithm",
             "rounds",
@@ -137,7 +139,7 @@ def contention(
         )
         for entry in found:
             made.add_row(escape(entry["algorithm"]), *_contention_cells(entry))
-        tables.console().print(made)
+        printing.console().print(made)
     if algorithm and any(_contends(entry) for entry in found):
         ctx.exit(1)
 
@@ -172,9 +174,7 @@ def _contention_cells(entry: dict[str, Any]) -> list[str]:
     help="By how much, as a part, a latency must be larger for one switch more on the way.",
 )
 @click.option("--mpicc", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The C compiler.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the latencies in microseconds as JSON, and no topology."
-)
+@json_option("Print the latencies in microseconds as JSON, and no topology.")
 @click.argument("launcher", nargs=-1, required=True, type=click.UNPROCESSED)
 def measure(
     output: Path | None,
@@ -199,14 +199,14 @@ def measure(
     if len(machines) < 2:
         raise UnisonoError(f"all ranks run on {machines[0]}; between machines there is nothing to measure")
     if as_json:
-        tables.print_json(found)
+        printing.print_json(found)
         return
     top = latencies.switches_of(np.asarray(found["latencies_us"], dtype=float), gap)
     text = "\n".join(
         [f"# Measured between {len(machines)} machines, gap {gap}.", *latencies.as_lines(top, machines), ""]
     )
     if output is None:
-        tables.echo(text, nl=False)
+        printing.echo(text, nl=False)
     else:
         files.write_whole(output, text)
 

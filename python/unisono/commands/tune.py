@@ -3,33 +3,50 @@
 
 from __future__ import annotations
 
-import math
-import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-from unisono import bench, decision_table, files, machine_measuring, machines, tables, tool, tuning
-from unisono.budget import Budget
-from unisono.commands import tune_machine
-from unisono.commands.bench import communicator, listed, picture_name, size_in_bytes
+from unisono.commands import machine
 from unisono.commands.cells import planned
 from unisono.commands.given import given_words
+from unisono.commands.jobs import (
+    budget_option,
+    interruptible,
+    launcher_argument,
+    mpicc_option,
+    quiet_settings,
+)
 from unisono.commands.lists import ListOption
 from unisono.commands.tune_all import Tuning
 from unisono.commands.tune_proof import Proof
-from unisono.commands.tune_run import NO_MACHINE, WORLD, Asked
-from unisono.errors import INTERRUPTED, UsageError
-from unisono.launch.job import settings_from_environment
+from unisono.commands.tune_run import Asked
+from unisono.commands.values import (
+    WORLD,
+    budget_in_seconds,
+    collected,
+    communicators,
+    hint,
+    listed,
+    operations_option,
+    sizes_in_bytes,
+    sizes_option,
+)
+from unisono.common import files, schemas, tool
+from unisono.common.budget import Budget
+from unisono.common.errors import UsageError
+from unisono.common.operations import OPERATIONS, WITHOUT_SIZE
+from unisono.machine import catalogue
+from unisono.measuring import bench
 from unisono.page import build
 
 _SIZES = "8,64,512,4K,32K,256K,2M"
-_MOST_BUDGET_S = 30 * 24 * 3600.0
-# What --only measure has no use for, and what serves instead.
+_OLD = "Now `unisono machine measure`."
+# What the old spelling, `--only measure`, has no use for, and what serves instead.
 _OF_TUNING = {
     "operations": "",
     "sizes": "",
@@ -41,26 +58,40 @@ _OF_TUNING = {
 }
 
 
-def budget_in_seconds(text: str) -> float:
-    """`300`, `90s`, `5m`, `1h` -> seconds."""
-    units = {"s": 1, "m": 60, "h": 3600}
-    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
-    try:
-        seconds = float(number) * unit
-    except ValueError:
-        seconds = 0
-    if not (seconds > 0 and math.isfinite(seconds)):
-        raise click.BadParameter(f"'{text}' is no time; write 300, 90s, 5m or 1h")
-    if seconds > _MOST_BUDGET_S:
-        raise click.BadParameter(f"'{text}' is more than 30 days (720h)")
-    return seconds
+@dataclass(frozen=True)
+class Given:
+    """What the command line says."""
 
+    output: Path | None
+    budget: str
+    operations: str
+    sizes: str
+    comms: list[str]
+    prove: bool
+    exhaustive: bool
+    machine: str | None
+    page: Path | None
+    restart: bool
+    mpicc: Path | None
+    launcher: tuple[str, ...]
+    # Those of the old spelling of `unisono machine measure`.
+    only: str | None
+    name: str | None
+    plot: Path | None
+    as_json: bool
 
-def _communicators(context: click.Context, parameter: click.Parameter, value: str) -> list[str]:
-    kinds = list(dict.fromkeys(value.split(",")))
-    for kind in kinds:
-        communicator(context, parameter, kind)
-    return kinds
+    @property
+    def table(self) -> Path:
+        return self.output or Path("unisono-table.json")
+
+    def asked(self, settings: Mapping[str, str]) -> Asked:
+        """Of all kinds of communicators, in jobs with these settings."""
+
+        def words(options: Sequence[str], more: Mapping[str, str]) -> list[str]:
+            return bench.command_line(self.launcher, {**settings, **more}, options, self.mpicc)
+
+        job = {"launcher": self.launcher, "settings": settings}
+        return Asked(self.table, self.machine, job, words, is_proof=self.prove)
 
 
 @click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
@@ -68,36 +99,11 @@ def _communicators(context: click.Context, parameter: click.Parameter, value: st
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The table to write  [default: unisono-table.json], or the machine's file  [default: NAME.json in the user's "
-    "cache directory].",
+    help="The table to write  [default: unisono-table.json].",
 )
-@click.option(
-    "--only",
-    type=click.Choice(["measure"]),
-    help="measure: find what messages and shared memory cost here, and write a machine's file in the place of a table.",
-)
-@click.option("--name", help="With --only measure: the machine's name  [default: the host's].")
-@click.option(
-    "--budget",
-    default="5m",
-    show_default=True,
-    help="Time for all of it, from the command's start: 90s, 5m, 1h. What it does not suffice for is left for the next run.",
-)
-@click.option(
-    "--operation",
-    "operations",
-    cls=ListOption,
-    default=",".join(bench.OPERATIONS),
-    help="Operations, separated by commas.",
-)
-@click.option(
-    "--size",
-    "sizes",
-    cls=ListOption,
-    default=_SIZES,
-    show_default=True,
-    help="Message sizes, separated by commas.",
-)
+@budget_option(" What it does not suffice for is left for the next run.")
+@operations_option
+@sizes_option(_SIZES)
 @click.option(
     "--comm",
     "comms",
@@ -105,7 +111,7 @@ def _communicators(context: click.Context, parameter: click.Parameter, value: st
     default=WORLD,
     show_default=True,
     metavar="LAYOUTS",
-    callback=_communicators,
+    callback=communicators,
     help="The communicators to tune for, separated by commas: world; node, the ranks of each node; leaders, one rank of each "
     "node; split:N, N groups of neighbouring ranks. What has the layout of one before it is left out.",
 )
@@ -122,16 +128,7 @@ def _communicators(context: click.Context, parameter: click.Parameter, value: st
     "--machine",
     metavar="NAME|FILE",
     help="Leave out what `unisono predict` expects to take three times as long as the fastest on this machine  "
-    "[default: the one that --only measure has left here; `none`: no prediction]. With --only measure: where what is not "
-    "measured comes from  [default: typical].",
-)
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="With --only measure: draw the curves into this .svg or .png file.",
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="With --only measure: print the machine's file as JSON."
+    "[default: the one that `unisono machine measure` has left here; `none`: no prediction].",
 )
 @click.option(
     "--report",
@@ -141,32 +138,14 @@ def _communicators(context: click.Context, parameter: click.Parameter, value: st
     help="Also write what was measured and decided as one HTML page, which needs no network.",
 )
 @click.option("--restart", is_flag=True, help="Forget what an interrupted run has left.")
-@click.option(
-    "--mpicc",
-    type=click.Path(exists=True, path_type=Path),
-    help="The MPI's C compiler, where it is not beside the launcher.",
-)
-@click.argument("launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.pass_context
-def command(
-    context: click.Context,
-    output: Path | None,
-    only: str | None,
-    name: str | None,
-    budget: str,
-    operations: str,
-    sizes: str,
-    comms: list[str],
-    prove: bool,
-    exhaustive: bool,
-    machine: str | None,
-    page: Path | None,
-    plot: Path | None,
-    as_json: bool,
-    restart: bool,
-    mpicc: Path | None,
-    launcher: tuple[str, ...],
-) -> None:
+@mpicc_option
+@click.option("--only", type=click.Choice(["measure"]), hidden=True, help=_OLD)
+@click.option("--name", hidden=True, help=_OLD)
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), hidden=True, help=_OLD)
+@click.option("--json", "as_json", is_flag=True, hidden=True, help=_OLD)
+@launcher_argument
+@collected(Given)
+def command(given: Given) -> None:
     """Find the fastest algorithms by measuring, and write a table of decisions.
 
     LAUNCHER is what would start a program, without the program; the table is for that number of ranks and nodes, and serves
@@ -187,108 +166,85 @@ def command(
 
     \b
       unisono tune --comm world,node,leaders -- mpirun -n 64 --map-by node
-
-    With --only measure no collective is tuned: messages inside and between nodes and the operations on shared memory are
-    measured one by one, and a file that describes this machine is written, for predictions, learning, and later tuning:
-
-    \b
-      unisono tune --only measure --plot machine.svg -- mpirun -n 8
-      unisono predict allreduce --layout 64x8 --machine $(hostname -s)
     """
-    time = Budget(budget_in_seconds(budget))  # from here on
-    settings = settings_from_environment(os.environ) | {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off"}
-    _require_real_layout(settings)
-    if only is not None:
-        _require_of_measuring(context)
-    picture_name(plot)
-    written_by = shlex.join(["unisono", "tune", *given_words(context), "--", *launcher])
-    target = output or (Path("unisono-table.json") if only is None else None)
-    if target is not None:
-        files.require_own(target, decision_table.SCHEMA if only is None else machines.SCHEMA)
-    if only is not None:
-        if name is not None:
-            machines.require_name(name)
-        files.require_outputs({"--output": output, "--plot": plot})
-        if output is None:
-            machines.require_writable_folder()
-        with _interruptible(lambda: "interrupted: of a machine that is half measured nothing is kept"):
-            tune_machine.command(
-                bench.command_line(
-                    launcher, settings | machine_measuring.SETTINGS, machine_measuring.PROGRAM_OPTIONS, mpicc
-                ),
-                written_by,
-                time,
-                machine or "typical",
-                name,
-                output,
-                plot,
-                as_json,
-            )
+    if given.only is not None:
+        _measure_machine(given)
         return
-    if prove and exhaustive:
+    time = Budget(budget_in_seconds(given.budget))  # from here on
+    settings = quiet_settings()
+    written_by = shlex.join(
+        ["unisono", "tune", *given_words(click.get_current_context()), "--", *given.launcher]
+    )
+    _require_sensible(given)
+    plan = _planned(given)
+    asked = given.asked(settings)
+    asked.words([], {})  # refuses what cannot be started
+    whole = Tuning(asked, given.comms, plan, given.exhaustive)
+    if given.restart:
+        whole.unfinished.forget()
+    whole.say_damage()
+    with interruptible(whole.interrupted_text):
+        whole.go(time)
+    is_right = _finish(given, whole, written_by)
+    if not is_right:
+        click.get_current_context().exit(1)
+
+
+def _finish(given: Given, whole: Tuning, written_by: str) -> bool:
+    """The table, the page and the proof of what was tuned; whether all results were the MPI's."""
+    whole.write_table(written_by)
+    if not given.prove:
+        whole.drop_kept()
+    if given.page is not None:
+        whole.write_page(given.page)
+    is_right = whole.say()
+    if given.prove:
+        proof = Proof(whole)
+        with interruptible(proof.interrupted_text):
+            proof.go()
+        proof.say()
+    return is_right
+
+
+def _require_sensible(given: Given) -> None:
+    """Refuses what cannot be, before a job is started."""
+    files.require_own(given.table, schemas.TABLE)
+    if given.prove and given.exhaustive:
         raise click.UsageError("--prove makes an exhaustive search beside the tuning: leave --exhaustive out")
-    for given, option in ((name, "--name"), (plot, "--plot"), (as_json, "--json")):
-        if given:
-            raise click.UsageError(f"{option} goes with --only measure")
-    if page is not None:
-        build.require_name(page)
-    files.require_outputs({"--output": target, "--report": page})
-    if machine not in (None, NO_MACHINE):
-        tool.ask(
-            "machine", "--machine", machines.resolve(machine)
-        )  # refuses what is none, before a job is started
-    plan = planned(listed(operations, bench.OPERATIONS), [size_in_bytes(text) for text in sizes.split(",")])
-    if prove and all(operation in tuning.WITHOUT_SIZE for operation, _ in plan):
+    for value, option in ((given.name, "--name"), (given.plot, "--plot"), (given.as_json, "--json")):
+        if value:
+            raise click.UsageError(f"{option} is an option of `unisono machine measure`")
+    if given.page is not None:
+        build.require_name(given.page)
+    files.require_outputs({"--output": given.table, "--report": given.page})
+    if given.machine not in (None, catalogue.NONE):
+        tool.ask("machine", "--machine", catalogue.resolve(given.machine))
+
+
+def _planned(given: Given) -> list[tuple[str, int]]:
+    plan = planned(listed(given.operations, OPERATIONS), sizes_in_bytes(given.sizes))
+    if given.prove and all(operation in WITHOUT_SIZE for operation, _ in plan):
         raise click.UsageError(
             "--prove: of these operations no decision goes by size; all algorithms are measured at all sizes anyway"
         )
-    asked = Asked(
-        target or Path("unisono-table.json"),
-        machine,
-        {"launcher": launcher, "settings": settings},
-        lambda options, more: bench.command_line(launcher, settings | dict(more), options, mpicc),
-        is_proof=prove,
+    return plan
+
+
+def _measure_machine(given: Given) -> None:
+    """`unisono machine measure`, as it was spelt before."""
+    _require_of_measuring(click.get_current_context())
+    asked = machine.Asked(
+        output=given.output,
+        name=given.name,
+        budget=given.budget,
+        base=given.machine or catalogue.STANDARD,
+        plot=given.plot,
+        as_json=given.as_json,
+        mpicc=given.mpicc,
+        launcher=given.launcher,
     )
-    asked.words([], {})  # refuses what cannot be started
-    whole = Tuning(asked, comms, plan, exhaustive)
-    if restart:
-        whole.unfinished.forget()
-    whole.say_damage()
-    with _interruptible(whole.interrupted_text):
-        whole.go(time)
-    whole.write_table(written_by)
-    if not prove:
-        whole.drop_kept()
-    if page is not None:
-        whole.write_page(page)
-    is_right = whole.say()
-    if prove:
-        proof = Proof(whole)
-        with _interruptible(proof.interrupted_text):
-            proof.go()
-        proof.say()
-    if not is_right:
-        context.exit(1)
-
-
-@contextmanager
-def _interruptible(said: Callable[[], str]) -> Iterator[None]:
-    """Ctrl-C ends the command with what is to be known then."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        tables.echo(f"unisono: {said()}", err=True)
-        raise SystemExit(INTERRUPTED) from None
-
-
-def _require_real_layout(settings: Mapping[str, str]) -> None:
-    """Messages between nodes that are only pretended go through one node's memory: what is fastest there is fastest nowhere else,
-    and the rules would be for the layout that the launcher's ranks have."""
-    if settings.get("UNISONO_NODES"):
-        raise UsageError(
-            f"UNISONO_NODES={settings['UNISONO_NODES']} pretends a layout, which cannot be tuned for: a table's rules are for the "
-            "layout that ranks have; unset it"
-        )
+    hint("unisono machine measure")
+    machine.measure_here(asked, ["unisono", "tune"])
 
 
 def _require_of_measuring(context: click.Context) -> None:

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import click
 
-from unisono import decision_table, files, tables, tuning
-from unisono.budget import Budget
 from unisono.commands.tune_run import Asked, LeftOut, TuningRun, cells_text
-from unisono.machine import processor_name
-from unisono.measuring import Place
+from unisono.common import files, printing
+from unisono.common.budget import Budget
+from unisono.machine import catalogue
+from unisono.machine.host import processor_name
+from unisono.measuring.measurer import Place
 from unisono.page import build, sources
-from unisono.unfinished import Unfinished
+from unisono.tables import decision_table
+from unisono.tuning import results
+from unisono.tuning.unfinished import Unfinished
 
 
 class Tuning:
@@ -33,7 +36,7 @@ class Tuning:
         """Of what an interrupted run may have left."""
         damage = self.unfinished.damage()
         if damage is not None:
-            tables.echo(
+            printing.echo(
                 f"unisono: {self.unfinished.file} {damage}: it is not used, and what it held is measured anew",
                 err=True,
             )
@@ -47,7 +50,7 @@ class Tuning:
                     raise LeftOut("there was no time for it; give a larger --budget")
                 part.go(budget.part(1 / len(self.left)))
             except LeftOut as why:
-                tables.echo(f"unisono: --comm {part.comm} is left out: {why}", err=True)
+                printing.echo(f"unisono: --comm {part.comm} is left out: {why}", err=True)
                 if len(self.left) == 1 and not self.done:
                     raise click.UsageError("there is nothing to tune on these communicators") from None
             else:
@@ -57,7 +60,7 @@ class Tuning:
             self.left.pop(0)
 
     @property
-    def outcomes(self) -> list[tuning.Outcome]:
+    def outcomes(self) -> list[results.Outcome]:
         return [outcome for part in self.done for outcome in part.outcomes]
 
     def interrupted_text(self) -> str:
@@ -84,8 +87,8 @@ class Tuning:
         (table,) = decision_table.require((str(self.asked.output),))
         cells = [outcome.cell for outcome in self.outcomes]
         source = sources.Table(str(self.asked.output), self.asked.output.stem, table, cells)
-        build.write(page, [source], self.asked.machine or build.STANDARD_MACHINE)
-        tables.echo(f"page: {page}")
+        build.write(page, [source], self.asked.machine or catalogue.STANDARD)
+        printing.echo(f"page: {page}")
 
     def _cost_text(self) -> str:
         """The time of this tuning against an exhaustive one's."""
@@ -112,17 +115,17 @@ class Tuning:
 
     def say(self) -> bool:
         """Prints what was found; whether all results were the MPI's."""
-        console = tables.console()
+        console = printing.console()
         is_right = [part.say(console) for part in self.done]
         undecided = [o for part in self.done for o in part.outcomes if o.undecided(part.decision(o))]
         if undecided:
             console.print(_undecided_text(undecided), soft_wrap=True)
         console.print(self._cost_text(), soft_wrap=True)
-        tables.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
+        printing.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
         return all(is_right)
 
 
-def _undecided_text(undecided: Sequence[tuning.Outcome]) -> str:
+def _undecided_text(undecided: Sequence[results.Outcome]) -> str:
     """Why, and what would tell: a job stops by itself where the difference from the fastest is too small to matter, and after so many
     samples, whatever the budget."""
     samples = sorted(outcome.cell.samples for outcome in undecided)

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from unisono import proof, tables
-from unisono.budget import Budget
 from unisono.commands.tune_all import Tuning
-from unisono.commands.tune_run import WORLD, TuningRun
-from unisono.errors import UnisonoError
-from unisono.measuring import Measurer
-from unisono.proof import Compared
-from unisono.tuning import WITHOUT_SIZE
+from unisono.commands.tune_run import TuningRun
+from unisono.commands.values import WORLD
+from unisono.common import printing, units
+from unisono.common.budget import Budget
+from unisono.common.errors import UnisonoError
+from unisono.common.operations import WITHOUT_SIZE
+from unisono.measuring.measurer import Measurer
+from unisono.tuning import proof
+from unisono.tuning.proof import Compared
 
 _COMPARISON_S = 0.6  # a cell
 _SHOWN = 5  # cells with the largest losses
@@ -34,7 +36,7 @@ class Proof:
             plan = [(o.operation, o.bytes) for o in by_size]
             seconds = sum(o.exhaustive_s for o in by_size)
             of = f" on --comm {part.comm}" if part.comm != WORLD else ""
-            tables.echo(
+            printing.echo(
                 f"unisono: the exhaustive search{of} is of {sum(o.every for o in by_size)} settings and takes {seconds:.0f} s at "
                 "least (an estimate)",
                 err=True,
@@ -62,18 +64,18 @@ class Proof:
         table = str(self.tuned.asked.output.absolute())
         cells = self.cells.setdefault(part.comm, [])
         words = search.words(UNISONO_TABLE=table, UNISONO_STARTUP_TEST="0")
-        with tables.progress() as progress, Measurer(words) as job:
+        with printing.progress() as progress, Measurer(words) as job:
             task = progress.add_task("comparing", total=len(search.outcomes))
             for searched in search.outcomes:
                 own = tuned[searched.operation, searched.bytes]
                 progress.update(
-                    task, description=f"{own.operation} {tables.size_text(own.operation, own.bytes)}"
+                    task, description=f"{own.operation} {units.size_text(own.operation, own.bytes)}"
                 )
                 cells.append(proof.in_turn(job, own, searched, _COMPARISON_S))
                 progress.advance(task)
 
     def say(self) -> None:
-        console = tables.console()
+        console = printing.console()
         for comm, cells in self.cells.items():
             took, share, _, looks = proof.times_taken(cells, 0.0)
             slower = [cell for cell in cells if cell.is_slower]
@@ -90,7 +92,7 @@ class Proof:
             )
             if worst:
                 right = ("bytes", "native", "tuned", "search", "loss", "of native")
-                tables.print_rows(
+                printing.print_rows(
                     console,
                     "The largest losses"
                     if len(worst) > _SHOWN
@@ -108,10 +110,10 @@ def _row(cell: Compared) -> list[str]:
     ratio, low, high = cell.slowdown
     return [
         cell.operation,
-        tables.size_text(cell.operation, cell.bytes),
-        tables.seconds_text(cell.times["native"] or 0),
-        tables.seconds_text(cell.times["tuned"] or 0),
-        tables.seconds_text(found) if found else "",
+        units.size_text(cell.operation, cell.bytes),
+        units.seconds_text(cell.times["native"] or 0),
+        units.seconds_text(cell.times["tuned"] or 0),
+        units.seconds_text(found) if found else "",
         proof.percent(loss) if loss is not None else "",
         f"{ratio:.2f} ({low:.2f} to {high:.2f})",
         str(cell.choices["served"]),

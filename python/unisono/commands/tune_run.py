@@ -11,28 +11,23 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from unisono import (
-    bench,
-    machine_measuring,
-    machines,
-    search_space,
-    tables,
-    tool,
-    tuning,
-)
-from unisono.budget import Budget
 from unisono.commands.cells import cells_named
-from unisono.errors import UnisonoError
-from unisono.measuring import JobError, Measurer, Place
-from unisono.predictions import Predictions
-from unisono.searching import Tuner
-from unisono.unfinished import Unfinished
+from unisono.commands.values import WORLD
+from unisono.common import printing, tool, units
+from unisono.common.budget import Budget
+from unisono.common.errors import UnisonoError
+from unisono.common.operations import ON_ONE_VECTOR, WITHOUT_SIZE
+from unisono.machine import catalogue, measuring
+from unisono.machine.predictions import Predictions
+from unisono.measuring.measurer import JobError, Measurer, Place
+from unisono.tuning import results, search_space
+from unisono.tuning.searching import Tuner
+from unisono.tuning.unfinished import Unfinished
 
 _MOST_BYTES = 64 << 20  # that a rank holds of all blocks: larger blocks are left out
 _LEAST_CELL_S = 0.1
 _PREDICTING_SHARE = 0.1  # of the budget, at most: jobs of many ranks take long to predict
 _MOST_FAILURES = 5
-NO_MACHINE = machines.NONE
 _KINDS = {"node": "the ranks of each node", "leaders": "one rank of each node"}
 _PARTS = {
     "exhaustive": "--exhaustive",
@@ -42,7 +37,6 @@ _PARTS = {
     "comm": "the communicators",
     "place": "the MPI or the layout",
 }
-WORLD = "world"
 
 
 class LeftOut(Exception):  # noqa: N818 - it is no error
@@ -81,7 +75,7 @@ class TuningRun:
         self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive)
         self.known = known
         self.title = title
-        self.outcomes: list[tuning.Outcome] = []
+        self.outcomes: list[results.Outcome] = []
         self.place: Place | None = None
         self.question: Mapping[str, object] = {}
         self.troubles: list[str] = []
@@ -95,7 +89,7 @@ class TuningRun:
 
     def go(self, budget: Budget) -> None:
         self.budget = budget
-        with tables.progress() as progress:
+        with printing.progress() as progress:
             task = progress.add_task(self.title, total=len(self.plan))
             failures = 0
             while failures < _MOST_FAILURES and not (failures > 0 and self._is_time_up()):
@@ -139,17 +133,17 @@ class TuningRun:
         if len(self.left_out) == len(self.plan):
             raise LeftOut(f"{self._left_out_text()}; name smaller sizes")
         named = self.asked.machine
-        machine = machines.resolve(named) if named else _machine_of(place.of_job)
-        if machine is not None and machine != NO_MACHINE:
-            self.tuner.ranges = search_space.ranges_of(machines.findings(machine), place.nodes)
+        machine = catalogue.resolve(named) if named else _machine_of(place.of_job)
+        if machine is not None and machine != catalogue.NONE:
+            self.tuner.ranges = search_space.ranges_of(catalogue.findings(machine), place.nodes)
             self.tuner.expected = Predictions(
                 str(machine), place.predicted_layout, self.plan, _PREDICTING_SHARE * self.budget.seconds
             )
             if named is None and not self.known and not self.tuner.is_exhaustive:
-                tables.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
+                printing.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {
             "exhaustive": self.tuner.is_exhaustive,
-            "machine": str(machine or NO_MACHINE),
+            "machine": str(machine or catalogue.NONE),
             "comm": self.comm,
             "place": asdict(place),
             **self.asked.job,
@@ -179,7 +173,7 @@ class TuningRun:
         names = [name for name in error.candidates if name != "native"]
         self.tuner.failed |= {(operation, name) for name in names}
         self.troubles.append(
-            f"{operation}, {tables.bytes_text(size)}: {error}; left out: {', '.join(names) or 'nothing'}"
+            f"{operation}, {units.bytes_text(size)}: {error}; left out: {', '.join(names) or 'nothing'}"
         )
 
     def _left(self) -> list[tuple[str, int]]:
@@ -187,18 +181,18 @@ class TuningRun:
         return [cell for cell in self.plan if cell not in done and not self._is_too_large(*cell)]
 
     def _left_out_text(self) -> str:
-        return f"{cells_named(self.left_out)}: a rank would hold more than {tables.bytes_text(_MOST_BYTES)} of all blocks together"
+        return f"{cells_named(self.left_out)}: a rank would hold more than {units.bytes_text(_MOST_BYTES)} of all blocks together"
 
     def _is_too_large(self, operation: str, size: int) -> bool:
         assert self.place is not None
-        return operation not in bench.ON_ONE_VECTOR and size * self.place.ranks > _MOST_BYTES
+        return operation not in ON_ONE_VECTOR and size * self.place.ranks > _MOST_BYTES
 
     def _cells(self, job: Measurer, progress: Progress, task: TaskID) -> None:
         left = self._left()
         progress.update(task, total=len(left) + len(self.outcomes), completed=len(self.outcomes))
         for number, (operation, size) in enumerate(left):
             of = f"{self.comm}: " if self.comm != WORLD else ""
-            progress.update(task, description=f"{of}{operation} {tables.bytes_text(size)}")
+            progress.update(task, description=f"{of}{operation} {units.bytes_text(size)}")
             share_s = self.budget.left_s / (len(left) - number)
             free_s = self.budget.left_s - self._overtime_s(size)
             if not self.tuner.is_exhaustive and self.outcomes and free_s <= 0:
@@ -219,7 +213,7 @@ class TuningRun:
         of_plan = [o for o in self.unfinished.cells(self.question) if (o.operation, o.bytes) in self.plan]
         self.outcomes += of_plan
         if of_plan:
-            tables.echo(
+            printing.echo(
                 f"unisono: goes on after {cells_text(len(of_plan))} that an interrupted run has left",
                 err=True,
             )
@@ -227,7 +221,7 @@ class TuningRun:
             if self._is_of_same_command(differing):
                 continue
             what = ", ".join(_PARTS[part] for part in differing)
-            tables.echo(
+            printing.echo(
                 f"unisono: leaves alone {cells_text(count)} of an interrupted run that asked something else ({what})",
                 err=True,
             )
@@ -240,21 +234,21 @@ class TuningRun:
 
     def rules(self) -> list[dict[str, Any]]:
         assert self.place is not None
-        limits = tuning.limits_of(self.tuner.algorithms)
-        return tuning.rules(self.outcomes, self.place, limits, shares_cores(self.place))
+        limits = results.limits_of(self.tuner.algorithms)
+        return results.rules(self.outcomes, self.place, limits, shares_cores(self.place))
 
-    def _decided_together(self) -> dict[str, list[tuning.Outcome]]:
+    def _decided_together(self) -> dict[str, list[results.Outcome]]:
         """Those whose operation has one rule for all sizes, by the operation."""
-        found: dict[str, list[tuning.Outcome]] = {}
+        found: dict[str, list[results.Outcome]] = {}
         for outcome in self.outcomes:
-            if outcome.operation in tuning.WITHOUT_SIZE:
+            if outcome.operation in WITHOUT_SIZE:
                 found.setdefault(outcome.operation, []).append(outcome)
         return found
 
-    def decision(self, outcome: tuning.Outcome) -> str:
+    def decision(self, outcome: results.Outcome) -> str:
         """What the table has for it."""
         together = self._decided_together().get(outcome.operation)
-        return tuning.winner_at_all(together) if together else outcome.winner()
+        return results.winner_at_all(together) if together else outcome.winner()
 
     def drop_kept(self) -> None:
         """What stands in the table now; where more is to come it waits for that."""
@@ -267,7 +261,7 @@ class TuningRun:
         assert self.place is not None
         right = ("bytes", "native", "tuned", "over native", "over own choice", "looked at")
         of = f", {_KINDS.get(self.comm, self.comm)}" if self.comm != WORLD else ""
-        tables.print_rows(
+        printing.print_rows(
             console,
             f"{self.place.mpi}, {self.place.layout}{of}",
             ["operation", *right, "algorithm"],
@@ -291,10 +285,10 @@ class TuningRun:
                 soft_wrap=True,
             )
         for trouble in self.troubles:
-            tables.echo(f"unisono: {trouble}", err=True)
+            printing.echo(f"unisono: {trouble}", err=True)
         wrong = [o for o in self.outcomes if not o.cell.is_same]
         for outcome in wrong:
-            tables.echo(
+            printing.echo(
                 f"unisono: {outcome.operation}, {outcome.bytes} bytes: results differ from the MPI's",
                 err=True,
             )
@@ -303,11 +297,11 @@ class TuningRun:
 
 def _machine_of(place: Place) -> Path | None:
     """The one that was measured here, as far as it can be relied on."""
-    found = machines.measured_for(place)
-    if found is None or machines.is_steady(found):
+    found = catalogue.measured_for(place)
+    if found is None or catalogue.is_steady(found):
         return found
-    tables.echo(
-        f"unisono: {found} is not used, since the machine changed while it was measured; measure again (`unisono tune --only "
+    printing.echo(
+        f"unisono: {found} is not used, since the machine changed while it was measured; measure again (`unisono machine "
         f"measure`), or name it: --machine {found.stem}",
         err=True,
     )
@@ -321,23 +315,23 @@ def shares_cores(place: Place) -> bool | None:
     least, most = job.ranks_per_node
     if job.cores == 0 or least != most:
         return None
-    if job.most_on_cores > machine_measuring.cores_of(job):
+    if job.most_on_cores > measuring.cores_of(job):
         return True
     return False if job.nodes == 1 else None
 
 
-def _row(outcome: tuning.Outcome, decision: str) -> list[str]:
+def _row(outcome: results.Outcome, decision: str) -> list[str]:
     """`decision`: what the table has, which may be decided together with other sizes."""
     fastest = outcome.winner()
     between = outcome.undecided(decision)
     remark = f" (not decided: {between[0]:.2f} to {between[1]:.2f})" if between else ""
-    if outcome.speedup(fastest) > tuning.TIE * outcome.speedup(decision):
+    if outcome.speedup(fastest) > results.TIE * outcome.speedup(decision):
         remark += f" (at this size: {fastest}, {outcome.speedup(fastest):.2f} over native)"
     return [
         outcome.operation,
-        tables.size_text(outcome.operation, outcome.bytes),
-        tables.seconds_text(outcome.cell.native_s),
-        tables.seconds_text(outcome.time_s(decision)),
+        units.size_text(outcome.operation, outcome.bytes),
+        units.seconds_text(outcome.cell.native_s),
+        units.seconds_text(outcome.time_s(decision)),
         f"{outcome.speedup(decision):.2f}",
         f"{outcome.speedup(decision) / outcome.cell.speedup:.2f}",
         str(outcome.looked),

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from unisono import places
+from unisono.common import places
+from unisono.common.shown import shown
 from unisono.launch import parse, process
 from unisono.launch.rewrite import Shim, rewrite
-from unisono.shown import shown
 
 REPORT = "UNISONO_REPORT"
 CONFIG = "UNISONO_CONFIG"

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from unisono.errors import UsageError
+from unisono.common.errors import UsageError
+from unisono.common.places import SHIM
 from unisono.launch.flavours import MAYBE, PAIR, Flavour
-from unisono.places import SHIM
 
 SEPARATOR = ":"  # between the sections of a job with several programs (MPMD)
 
@@ -173,7 +173,7 @@ def _with_section_files(flavour: Flavour, words: list[str]) -> list[str]:
 
 
 def _read(file_name: str) -> str:
-    from unisono import files  # here, since most runs do without
+    from unisono.common import files  # here, since most runs do without
 
     return files.read_bytes(Path(file_name), most=1 << 20).decode()
 

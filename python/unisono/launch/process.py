@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from unisono.errors import NotExecutableError, NotFoundError, UnisonoError
+from unisono.common.errors import NotExecutableError, NotFoundError, UnisonoError
 
 # What somebody may send to us and means for the job. (The terminal's own reach the launcher by themselves.)
 _forwarded = frozenset(

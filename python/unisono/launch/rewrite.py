@@ -13,10 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from unisono.errors import UsageError
+from unisono.common.errors import UsageError
+from unisono.common.places import SHIM
 from unisono.launch import detect, parse
 from unisono.launch.flavours import Flavour
-from unisono.places import SHIM
 
 
 class Shim(NamedTuple):

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from unisono import explanation
 from unisono.page.grid import SIZELESS
 from unisono.page.sources import Table
+from unisono.reporting import explanation
 
 _MOST_LAYOUTS = 6
 _STANDARD_RANKS = 8

@@ -16,12 +16,15 @@ from typing import Any
 
 import jinja2
 
-from unisono import __version__, bench, decision_table, files, machines, tables
-from unisono.errors import UnisonoError
+from unisono import __version__
+from unisono.common import files, units
+from unisono.common.errors import UnisonoError
+from unisono.common.operations import OPERATIONS
+from unisono.machine import catalogue
 from unisono.page import colours, decisions, fit, shares, speedups, text, timelines
 from unisono.page.sources import Cells, Run, Source, Table
+from unisono.tables import decision_table
 
-STANDARD_MACHINE = "typical"
 _SUFFIXES = (".html", ".htm")
 _PROVENANCE = {
     "unisono": "Unisono",
@@ -61,7 +64,7 @@ def require_name(file: Path) -> None:
 
 
 def write(
-    file: Path, sources: Sequence[Source], machine: str = STANDARD_MACHINE, layouts: Sequence[str] = ()
+    file: Path, sources: Sequence[Source], machine: str = catalogue.STANDARD, layouts: Sequence[str] = ()
 ) -> None:
     """Writes the page of the sources. `machine` is what predictions are made for, `layouts` what tables are asked about."""
     require_name(file)
@@ -70,7 +73,7 @@ def write(
     files.write_whole(file, made.encode("utf-8", "replace").decode("utf-8"))
 
 
-def page(sources: Sequence[Source], machine: str = STANDARD_MACHINE, layouts: Sequence[str] = ()) -> str:
+def page(sources: Sequence[Source], machine: str = catalogue.STANDARD, layouts: Sequence[str] = ()) -> str:
     try:
         return _rendered(_values(sources, machine, layouts))
     except (KeyError, TypeError, ValueError) as error:
@@ -90,8 +93,8 @@ def _rendered(values: Mapping[str, Any]) -> str:
         "seconds": text.seconds,
         "times": text.times,
         "percent": text.percent,
-        "count": tables.count_text,
-        "bytes": tables.bytes_text,
+        "count": units.count_text,
+        "bytes": units.bytes_text,
     }
     script = _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -114,7 +117,7 @@ def _values(sources: Sequence[Source], machine: str, layouts: Sequence[str]) -> 
     palette = colours.Algorithms(_names(runs, decided))
     drawn = [decisions.draw(*one, palette) for one in decided]
     lines = [found for run in runs if (found := timelines.of_run(run, palette))]
-    resolved = machines.resolve(machine)
+    resolved = catalogue.resolve(machine)
     maps = speedups.of_sources(sources)
     return {
         "title": ", ".join(dict.fromkeys(source.name for source in sources)),
@@ -155,7 +158,7 @@ def _operations(sources: Iterable[Source]) -> list[str]:
             found |= {cell.operation for cell in source.cells}
         else:
             found |= {rule["operation"] for _, rule in source.table.rules}
-    return [name for name in bench.OPERATIONS if name in found]
+    return [name for name in OPERATIONS if name in found]
 
 
 def _regions(sources: Iterable[Source]) -> list[str]:
@@ -200,7 +203,7 @@ def _overview(source: Source, maps: Sequence[speedups.SpeedupMap]) -> Overview:
             source.name,
             "measured cells",
             f"{text.plural(len(source.cells), 'cell')} that unisono bench has measured",
-            [("ranks", tables.count_text(source.cells[0].ranks))],
+            [("ranks", units.count_text(source.cells[0].ranks))],
             figures,
         )
     told = source.table.provenance
@@ -218,7 +221,7 @@ def _overview_of_run(run: Run) -> Overview:
     ours = sum(row["calls"] for row in content["classes"] if row["algorithm"] != "native")
     about = "~" if content["collective_time_s"]["error"] else ""
     figures = [(about + text.percent(collective_s / wall_s), "of the run in collectives")] if wall_s else []
-    figures += [(tables.count_text(calls), "collective calls")]
+    figures += [(units.count_text(calls), "collective calls")]
     figures += [(text.percent(ours / calls), "of them served by Unisono")] if calls else []
     speeds = [row["native_s"] / row["time_s"] for row in speedups.learned(run)]
     if speeds:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unisono import bench, report, tables
+from unisono.common import units
+from unisono.common.operations import OPERATIONS
 from unisono.page import asking, text
 from unisono.page.colours import Algorithms
 from unisono.page.grid import SIZELESS, Entry, Grid, grid
 from unisono.page.marks import Mark
 from unisono.page.sources import Run, Source, Table
+from unisono.reporting import report
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def _recorded(run: Run) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:
         for (operation, form, low, high), rows in sorted(classes.items(), key=_order):
             most, *others = sorted(rows, key=lambda row: -row["calls"])
             calls = text.plural(most["calls"], "call")
-            also = ", ".join(f"{row['algorithm']} {tables.count_text(row['calls'])}" for row in others)
+            also = ", ".join(f"{row['algorithm']} {units.count_text(row['calls'])}" for row in others)
             decisions.append(
                 _Decision(
                     operation=operation,
@@ -108,7 +110,7 @@ def _recorded(run: Run) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:
 
 def _order(entry: tuple[tuple[str, str, int, int], Any]) -> tuple[int, str, int]:
     operation, form, low, _ = entry[0]
-    return bench.OPERATIONS.index(operation), form, low
+    return OPERATIONS.index(operation), form, low
 
 
 def _asked(source: Table, layouts: Sequence[str]) -> Iterator[tuple[str, str, Mark, list[_Decision]]]:

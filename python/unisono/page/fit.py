@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unisono import model_fit, tables, tool, tuning
+from unisono.common import tool, units
+from unisono.machine import model_fit
 from unisono.page import axes, text
 from unisono.page.marks import Mark
 from unisono.page.sources import Cells, Run, Source, Table, layout_of_rule
+from unisono.tuning import results
 
 WIDTH, HEIGHT = 660, 460  # of the plot itself
 _MOST_STEPS = "1000000"  # of large jobs those algorithms that take more are left out: a page should come soon
@@ -90,7 +92,7 @@ def _of_run(run: Run) -> Iterator[Measured]:
 
 def _of_table(source: Table) -> Iterator[Measured]:
     for _, rule in source.table.rules:
-        layout, size = layout_of_rule(rule), tuning.measured_bytes(rule)
+        layout, size = layout_of_rule(rule), results.measured_bytes(rule)
         timed = [one for one in (rule, *rule.get("others", [])) if one.get("time_us")]
         if layout is not None and size is not None and timed:
             times = {one["algorithm"]: one["time_us"] * 1e-6 for one in timed}
@@ -142,7 +144,7 @@ def _look(number: int) -> tuple[str, str]:
 
 
 def _point(one: Measured, fit: model_fit.Fit, axis: axes.Both, shape: str, css_class: str) -> Point:
-    size = f", {tables.bytes_text(fit.bytes)}" if fit.operation != "barrier" else ""
+    size = f", {units.bytes_text(fit.bytes)}" if fit.operation != "barrier" else ""
     return Point(
         operation=fit.operation,
         shape=shape,

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from unisono import tables
+from unisono.common import units
+from unisono.common.operations import WITHOUT_SIZE
 from unisono.page.marks import Mark
-from unisono.tuning import WITHOUT_SIZE
 
 _NO_LIMIT = 1 << 62
 SIZELESS = ("barrier", *WITHOUT_SIZE)
@@ -92,5 +92,5 @@ def _spans(lane: Sequence[Entry], columns: Sequence[tuple[int, int]]) -> Iterabl
 
 def _column_text(low: int, end: int) -> str:
     if end == _NO_LIMIT:
-        return f"> {tables.bytes_text(low - 1)}" if low > 1 else "any size"
-    return tables.bytes_text(end - 1)
+        return f"> {units.bytes_text(low - 1)}" if low > 1 else "any size"
+    return units.bytes_text(end - 1)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unisono import report, tables
+from unisono.common import units
 from unisono.page import axes, text
 from unisono.page.marks import Mark
 from unisono.page.sources import Run
+from unisono.reporting import report
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ def _learned(content: dict[str, Any]) -> str:
     total_s = content["collective_time_s"]["max"]
     share = f" ({text.percent(loss_s / total_s)} of the time in collectives)" if total_s else ""
     sentence = (
-        f"{text.plural(len(rows), 'kind')} of calls learned, {tables.count_text(left)} of them left with the MPI's own collective. "
+        f"{text.plural(len(rows), 'kind')} of calls learned, {units.count_text(left)} of them left with the MPI's own collective. "
         f"Trials lost {text.seconds(loss_s)}{share}; agreeing, aligning and keeping times took {text.seconds(overhead_s)}."
     )
     if content["options"].get("learn") != "star":

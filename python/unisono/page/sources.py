@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unisono import bench, decision_table, files, report
-from unisono.errors import UnisonoError
+from unisono.common import files, schemas
+from unisono.common.errors import UnisonoError
+from unisono.measuring import bench
+from unisono.reporting import report
+from unisono.tables import decision_table
 
 _WHAT_FILES = "a run's report (`unisono run --report`), a table (`unisono tune`) or measured cells (`unisono bench --json`)"
 
@@ -51,9 +54,9 @@ def load(file: Path, layout: str | None = None) -> Source:
     if isinstance(read, list):
         return _cells(file, read, layout)
     schema = read.get("schema") if isinstance(read, dict) else None
-    if schema == report.SCHEMA:
+    if schema == schemas.REPORT:
         return Run(file.stem, report.load(file))
-    if schema == decision_table.SCHEMA:
+    if schema == schemas.TABLE:
         (table,) = decision_table.require((str(file),))
         return Table(str(file), file.stem, table)
     raise UnisonoError(f"{file} is not {_WHAT_FILES}: its 'schema' says {schema!r}")

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unisono import bench, decision_table, report
+from unisono.common.operations import OPERATIONS
+from unisono.measuring import bench
 from unisono.page import asking, text
 from unisono.page.colours import speedup_class
 from unisono.page.grid import SIZELESS, Entry, Grid, grid
 from unisono.page.marks import Mark
 from unisono.page.sources import Cells, Run, Source, Table, layout_of_rule
+from unisono.reporting import report
+from unisono.tables import decision_table
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def _map(
             style=speedup_class(one.speedup) + (" doubtful" if one.is_doubtful else ""),
             mark=Mark(one.operation, mark.layout, mark.communicator, mark.region),
         )
-        for one in sorted(measured, key=lambda one: bench.OPERATIONS.index(one.operation))
+        for one in sorted(measured, key=lambda one: OPERATIONS.index(one.operation))
     ]
     mean = text.geometric_mean([one.speedup for one in measured])
     return SpeedupMap(title, note, grid(entries), mean, len(measured))

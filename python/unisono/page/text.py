@@ -7,12 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unisono import tables
+from unisono.common import units
 
 
 def seconds(value: float | None) -> str:
     """0.0000123 -> `12.3 µs`; None: `?`."""
-    return "?" if value is None else tables.seconds_text(value).replace(" us", " µs")
+    return "?" if value is None else units.seconds_text(value).replace(" us", " µs")
 
 
 def times(value: float) -> str:
@@ -42,15 +42,15 @@ def bare(name: str) -> str:
 def sizes(low: int, high: int | None) -> str:
     """`17 B to 256 B`, `8 B`, `from 1 MiB`, `all sizes`."""
     if high is None:
-        return f"from {tables.bytes_text(low)}" if low > 1 else "all sizes"
+        return f"from {units.bytes_text(low)}" if low > 1 else "all sizes"
     if low == high:
-        return tables.bytes_text(high)
-    return f"{tables.bytes_text(low)} to {tables.bytes_text(high)}"
+        return units.bytes_text(high)
+    return f"{units.bytes_text(low)} to {units.bytes_text(high)}"
 
 
 def plural(number: int, word: str) -> str:
     """`1 rule`, `3,000 rules`."""
-    return f"{tables.count_text(number)} {word}{'' if number == 1 else 's'}"
+    return f"{units.count_text(number)} {word}{'' if number == 1 else 's'}"
 
 
 def geometric_mean(values: Sequence[float]) -> float:

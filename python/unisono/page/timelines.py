@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unisono import tables
+from unisono.common import units
 from unisono.page import axes, text
 from unisono.page.colours import Algorithms
 from unisono.page.marks import Mark
@@ -87,8 +87,8 @@ def of_run(run: Run, colours: Algorithms) -> Timelines | None:
     # The first call stands at 1, for the logarithm's sake.
     most = max(row["calls"] for row in rows)
     axis = axes.Both(
-        axes.linear(most, lambda call: tables.count_text(round(call))),
-        axes.logarithmic(1, most + 1, lambda call: tables.count_text(round(call)), is_to_decades=False),
+        axes.linear(most, lambda call: units.count_text(round(call))),
+        axes.logarithmic(1, most + 1, lambda call: units.count_text(round(call)), is_to_decades=False),
     )
     names = {row["id"]: row["name"] for row in run.report["communicators"]}
     lanes = [_lane(run, row, names, axis, colours) for row in rows]
@@ -136,7 +136,7 @@ def _segments(row: dict[str, Any], axis: axes.Both, colours: Algorithms) -> list
             tip="\n".join(
                 [
                     f"{entry['algorithm']}, {'on trial' if entry['trial'] else 'in use'}",
-                    f"calls {tables.count_text(entry['call'])} to {tables.count_text(max(end - 1, entry['call']))}",
+                    f"calls {units.count_text(entry['call'])} to {units.count_text(max(end - 1, entry['call']))}",
                     entry["why"],
                 ]
             ),

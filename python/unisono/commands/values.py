@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What several commands take and mean alike: options, how their values are read, and what holds where none is given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+
+from unisono.commands.lists import ListOption
+from unisono.common import printing, units
+from unisono.common.errors import UnisonoError
+from unisono.common.operations import OPERATIONS
+
+SIZES = "8,1K,64K,1M"
+WORLD = "world"  # the communicator of all ranks
+_MOST_BUDGET_S = 30 * 24 * 3600.0
+_PICTURES = (".svg", ".png")
+
+_Given = ParamSpec("_Given")
+_Settings = TypeVar("_Settings")
+_Result = TypeVar("_Result")
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def collected(
+    kind: Callable[_Given, _Settings],
+) -> Callable[[Callable[[_Settings], _Result]], Callable[_Given, _Result]]:
+    """Hands a command all that was given as one object: `kind` is a dataclass with a field for each parameter."""
+
+    def decorate(command: Callable[[_Settings], _Result]) -> Callable[_Given, _Result]:
+        @wraps(command)
+        def call(*words: _Given.args, **options: _Given.kwargs) -> _Result:
+            return command(kind(*words, **options))
+
+        return call
+
+    return decorate
+
+
+# --- Options ---
+
+
+operations_option = click.option(
+    "--operation",
+    "operations",
+    cls=ListOption,
+    default=",".join(OPERATIONS),
+    help="Operations, separated by commas.",
+)
+
+
+def sizes_option(default: str = SIZES, more: str = "") -> Callable[[Command], Command]:
+    """`more`: what else there is to say of the sizes."""
+    return click.option(
+        "--size",
+        "sizes",
+        cls=ListOption,
+        default=default,
+        show_default=True,
+        help=f"Message sizes, separated by commas{more}.",
+    )
+
+
+def json_option(text: str = "Print it as JSON.") -> Callable[[Command], Command]:
+    return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+def plot_option(text: str) -> Callable[[Command], Command]:
+    return click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help=text)
+
+
+def hint(new: str) -> None:
+    """Says how what was asked for is spelt now."""
+    printing.echo(f"unisono: this is `{new}` now; the old spelling goes on working", err=True)
+
+
+# --- How values are read ---
+
+
+def size_in_bytes(text: str) -> int:
+    """`8`, `64K`, `1M`, `4MiB` -> bytes."""
+    count = units.bytes_from_text(text)
+    if count is None:
+        raise click.BadParameter(f"'{text}' is no size; write 8, 64K or 1M")
+    return count
+
+
+def sizes_in_bytes(text: str) -> list[int]:
+    """`8,64K` -> bytes."""
+    return [size_in_bytes(part) for part in text.split(",")]
+
+
+def listed(value: str, allowed: Sequence[str]) -> list[str]:
+    """`bcast,scan` -> the names, each one of those allowed."""
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    for name in names:
+        if name not in allowed:
+            raise click.BadParameter(f"'{name}' is none of {', '.join(allowed)}")
+    if not names:
+        raise click.BadParameter(f"'{value}' names none of {', '.join(allowed)}")
+    return names
+
+
+def budget_in_seconds(text: str) -> float:
+    """`300`, `90s`, `5m`, `1h` -> seconds."""
+    scales = {"s": 1, "m": 60, "h": 3600}
+    number, scale = (text[:-1], scales[text[-1]]) if text[-1:] in scales else (text, 1)
+    try:
+        seconds = float(number) * scale
+    except ValueError:
+        seconds = 0
+    if not (seconds > 0 and math.isfinite(seconds)):
+        raise click.BadParameter(f"'{text}' is no time; write 300, 90s, 5m or 1h")
+    if seconds > _MOST_BUDGET_S:
+        raise click.BadParameter(f"'{text}' is more than 30 days (720h)")
+    return seconds
+
+
+def picture_name(plot: Path | None) -> None:
+    """The suffix says what is drawn. The picture's folder is made where there is none."""
+    if plot is None:
+        return
+    if plot.suffix not in _PICTURES:
+        raise click.BadParameter(
+            f"'{plot}': the name must end in {' or '.join(_PICTURES)}, which says what to draw"
+        )
+    try:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnisonoError(f"cannot write {plot}: {error.strerror}") from error
+
+
+def communicator(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A layout of communicators, as `--comm` takes it."""
+    name, _, number = value.partition(":")
+    is_grouped = name in ("split", "strided") and number.isdigit() and int(number) > 0
+    if value not in (WORLD, "node", "leaders", "reversed") and not is_grouped:
+        raise click.BadParameter(
+            f"'{value}' is no layout; write world, split:2, strided:2, node, leaders or reversed"
+        )
+    return value
+
+
+def communicators(context: click.Context, parameter: click.Parameter, value: str) -> list[str]:
+    """Several of them, separated by commas; each once."""
+    return [communicator(context, parameter, kind) for kind in dict.fromkeys(value.split(","))]

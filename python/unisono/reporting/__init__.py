@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reports of runs and explanations of decisions, as text and pictures."""

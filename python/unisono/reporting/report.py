@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a run's report (docs/report.md) and prints it as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from unisono.common import files, printing, schemas, sound, units
+from unisono.common.errors import UnisonoError
+
+VERSION = 1
+_OTHERS = {
+    schemas.TABLE: "is a table and no report: `unisono table show {file}` prints it, `unisono report {file} --html PAGE` makes a "
+    "page of it",
+    schemas.MACHINE: "is a machine's file and no report: `unisono machine show {file}` prints it",
+}
+_Read = TypeVar("_Read")
+
+
+def load(file: Path) -> dict[str, Any]:
+    """The report in `file`; ends the command where it is none that this version can read."""
+    report = files.read_json(file, "is no report")
+    schema = report.get("schema") if isinstance(report, dict) else None
+    if isinstance(schema, str) and schema in _OTHERS:
+        raise UnisonoError(f"{file} {_OTHERS[schema].format(file=file)}")
+    if schema != schemas.REPORT:
+        raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{schemas.REPORT}'")
+    assert isinstance(report, dict)
+    if report.get("version") != VERSION:
+        raise UnisonoError(
+            f"{file} has report version {report.get('version')}, this command reads version {VERSION}; "
+            "use the command of the Unisono that wrote it."
+        )
+    if problem := sound.problem(report, "report"):
+        raise UnisonoError(f"the report is damaged: {problem}")
+    return report
+
+
+def whole(read: Callable[[], _Read]) -> _Read:
+    """What `read` makes of a report; ends the command where fields of it are missing, or hold what they cannot."""
+    return sound.whole(read, "the report")
+
+
+def render(report: dict[str, Any], console: Console) -> None:
+    """Prints the report."""
+    whole(lambda: _render(report, console))
+
+
+def _render(report: dict[str, Any], console: Console) -> None:
+    _headline(report, console)
+    _classes(report, console)
+    _native(report, console)
+    _learning(report, console)
+    _communicators(report, console)
+    if report.get("measured_here"):
+        console.print(f"as measured on this machine: {escape(str(report['measured_here']))}")
+    for hint in report["hints"]:
+        console.print(f"[cyan]hint:[/cyan] {escape(hint)}")
+    for warning in report["warnings"]:
+        console.print(f"[yellow]warning:[/yellow] {escape(warning)}")
+
+
+def _headline(report: dict[str, Any], console: Console) -> None:
+    wall_s = report["wall_s"]
+    collective = report["collective_time_s"]
+    console.print(
+        f"[bold]Unisono {report['unisono']}[/bold] on {escape(report['mpi'])}: "
+        f"{layout_text(report['nodes'])}, {cores_text(report['usable_cores'])}"
+    )
+    console.print(
+        f"{units.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; in collectives "
+        f"{in_collectives_text(collective, wall_s)} on the slowest rank, "
+        f"{units.seconds_text(collective['mean'])} on average"
+    )
+    if report["under_way_time_s"]["max"]:
+        console.print(under_way_text(report["under_way_time_s"], wall_s))
+    if "verify" in report["options"]:
+        console.print(checks_text(report))
+    if report["options"]:
+        given = ", ".join(f"{name}={value}" for name, value in report["options"].items())
+        console.print(escape(f"options: {given}"))
+    console.print()
+
+
+def in_collectives_text(collective: dict[str, float], wall_s: float) -> str:
+    """`~2 s +- 0.1 s (16%)`: an estimate says how wrong it may be."""
+    text = units.seconds_text(collective["max"])
+    if collective["error"]:
+        text = f"~{text} +- {units.seconds_text(collective['error'])}"
+    return f"{text} ({collective['max'] / wall_s:.0%})" if wall_s else text
+
+
+def under_way_text(under_way: dict[str, float], wall_s: float) -> str:
+    share = f" ({under_way['max'] / wall_s:.0%})" if wall_s else ""
+    return f"calls that do not block were under way for {units.seconds_text(under_way['max'])}{share} at most"
+
+
+def _classes(report: dict[str, Any], console: Console) -> None:
+    if not report["classes"]:
+        console.print("No collective call was counted.\n")
+        return
+    for shape, rows in _by_shape(report["classes"]):
+        made = _shape_table(shape, rows, {})
+        if printing.fits(made, console):
+            console.print(made)
+        else:
+            reasons = list(dict.fromkeys(row["reason"] for row in rows))
+            notes = {reason: f"({number})" for number, reason in enumerate(reasons, 1)}
+            console.print(_shape_table(shape, rows, notes))
+            for reason, note in notes.items():
+                console.print(f"{note} {escape(reason)}")
+        console.print()
+    remarks = []
+    if any(row["sampled"] for row in report["classes"]):
+        remarks.append("~ extrapolated: not every call was timed")
+    if any(row["form"] != "blocking" for row in report["classes"]):
+        remarks.append(
+            "Calls that do not block are timed from start to end, beside each other and the program"
+        )
+    if remarks:
+        console.print("\n".join(remarks) + "\n")
+
+
+def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) -> Table:
+    """The classes of one communicator shape; reasons that are in `notes` are written as those are."""
+    made = printing.table(
+        escape(shape),
+        "operation",
+        "size",
+        "calls",
+        "bytes",
+        "time",
+        "per call",
+        "algorithm",
+        "why",
+        right=("size", "calls", "bytes", "time", "per call"),
+        whole=("operation",),
+    )
+    for row in rows:
+        about = "~" if row["sampled"] else ""
+        each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
+        made.add_row(
+            operation_text(row),
+            row["size_class"],
+            units.count_text(row["calls"]),
+            units.bytes_text(row["bytes"]),
+            *(
+                (about + units.seconds_text(time_s) for time_s in (row["time_s"], each_s))
+                if is_timed(row)
+                else ("", "")
+            ),
+            escape(algorithm_text(row)),
+            escape(notes.get(row["reason"], row["reason"])),
+        )
+    return made
+
+
+def checks_text(report: dict[str, Any]) -> str:
+    """What option `verify` did: without a word nobody knows whether it was on."""
+    checks = sum(row["checks"] for row in report["classes"])
+    mismatches = sum(row["mismatches"] for row in report["classes"])
+    verdict = f"{units.count_text(mismatches)} of them were wrong" if mismatches else "all alike"
+    calls = "call" if checks == 1 else "calls"
+    return f"checked {units.count_text(checks)} {calls} against the MPI, {verdict}"
+
+
+def operation_text(row: dict[str, Any]) -> str:
+    """`bcast`, `ibcast`, `bcast_init`: as the program called it."""
+    before, behind = {"blocking": ("", ""), "non-blocking": ("i", ""), "persistent": ("", "_init")}[
+        row["form"]
+    ]
+    return before + str(row["operation"]) + behind
+
+
+def is_timed(row: dict[str, Any]) -> bool:
+    """Of calls that do not block and are the MPI's own nobody knows when they end."""
+    return bool(row["form"] == "blocking" or row["algorithm"] != "native")
+
+
+def _native(report: dict[str, Any], console: Console) -> None:
+    if not report["native"]:
+        return
+    made = printing.table("Left to the MPI", "operation", "calls", "why", right=("calls",))
+    for row in report["native"]:
+        made.add_row(row["operation"], units.count_text(row["calls"]), escape(row["reason"]))
+    console.print(made)
+    console.print()
+
+
+def _learning(report: dict[str, Any], console: Console) -> None:
+    """A line for each kind of calls in which anything was found out; `--json` shows the time lines."""
+    rows = [row for row in report["learning"] if row["agreements"]]
+    if not rows:
+        return
+    made = printing.table(
+        "Learned while the program ran",
+        "operation",
+        "size",
+        "region",
+        "calls",
+        "chosen",
+        "time",
+        "native",
+        "tried",
+        "since call",
+        "trials cost",
+        right=("size", "calls", "time", "native", "tried", "since call", "trials cost"),
+        whole=("operation",),
+    )
+    for row in rows:
+        native = next((c["time_s"] for c in row["candidates"] if c["algorithm"] == "native"), None)
+        tried = f"{len(row['candidates'])} of {len(row['candidates']) + len(row['untried'])}"
+        cost_s = row["trial_loss_s"] + row["measuring_overhead_s"] + row["monitoring_overhead_s"]
+        made.add_row(
+            row["operation"],
+            row["size_class"],
+            escape(row["region"]),
+            units.count_text(row["calls"]),
+            escape(row["chosen"]),
+            known_time_text(row["time_s"]),
+            known_time_text(native),
+            tried,
+            units.count_text(row["timeline"][-1]["call"]),
+            units.seconds_text(cost_s),
+        )
+    console.print(made)
+    console.print()
+
+
+def known_time_text(seconds: float | None) -> str:
+    return "?" if seconds is None else units.seconds_text(seconds)
+
+
+def _communicators(report: dict[str, Any], console: Console) -> None:
+    if len(report["communicators"]) < 2:
+        return
+    made = printing.table(
+        "Communicators", "name", "ranks", "nodes", "per node", "calls", right=("ranks", "nodes", "calls")
+    )
+    for row in report["communicators"]:
+        name = row["name"] or f"number {row['id']}"
+        counts = [str(row["size"]), str(row["nodes"]), row["ppn"], units.count_text(row["calls"])]
+        made.add_row(escape(name), *counts)
+    console.print(made)
+    console.print()
+
+
+def _by_shape(classes: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The classes of each communicator shape; shapes by time, the longest first."""
+    shapes: dict[str, list[dict[str, Any]]] = {}
+    for row in classes:
+        shapes.setdefault(row["shape"], []).append(row)
+    for rows in shapes.values():
+        rows.sort(key=lambda row: (row["operation"], row["form"], row["bytes_low"], row["algorithm"]))
+    return sorted(shapes.items(), key=lambda item: -sum(row["time_s"] for row in item[1]))
+
+
+def algorithm_text(row: dict[str, Any]) -> str:
+    """`chain (segment 64 KiB, window 2)`."""
+    if not row["parameters"]:
+        return str(row["algorithm"])
+    values = ", ".join(f"{name} {parameter_text(name, value)}" for name, value in row["parameters"].items())
+    return f"{row['algorithm']} ({values})"
+
+
+def parameter_text(name: str, value: Any) -> str:
+    """Segments, and what is named so, are in bytes; everything else is a plain number."""
+    is_bytes = name == "segment" or name.endswith("_bytes")
+    return units.bytes_text(value) if is_bytes and isinstance(value, int) else str(value)
+
+
+def layout_text(nodes: list[dict[str, Any]]) -> str:
+    """`8 ranks on 1 node`, `16 ranks on 4 nodes (4 each)`, `16 ranks on 3 nodes (3, 5, 8)`."""
+    per_node = [node["ranks"] for node in nodes]
+    ranks = sum(per_node)
+    text = f"{ranks} rank{'s' if ranks != 1 else ''} on {len(nodes)} node{'s' if len(nodes) != 1 else ''}"
+    if len(nodes) == 1:
+        return text
+    return text + (
+        f" ({per_node[0]} each)" if len(set(per_node)) == 1 else f" ({', '.join(map(str, per_node))})"
+    )
+
+
+def cores_text(usable_cores: list[int]) -> str:
+    if len(set(usable_cores)) == 1:
+        count = usable_cores[0]
+        each = " each" if len(usable_cores) > 1 else ""
+        return f"{count} usable core{'s' if count != 1 else ''}{each}"
+    return f"usable cores {', '.join(map(str, usable_cores))}"

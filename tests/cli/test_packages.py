@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tools/check_packages.py finds: imports upwards, circles, and what has grown too long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+CHECK = (ROOT / "tools/check_packages.py").read_text()
+
+
+def found(tmp_path: Path, files: dict[str, str]) -> list[str]:
+    """What is said of a package unisono of these files."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/check_packages.py").write_text(CHECK)
+    for name, text in {"__init__.py": "", "regions.py": "", **files}.items():
+        file = tmp_path / "python/unisono" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    command = [sys.executable, str(tmp_path / "tools/check_packages.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == bool(done.stdout), done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"commands/a.py": "from unisono.common import b\n", "common/b.py": "import os\n"}, None),
+        (
+            {"common/b.py": "def f():\n    from unisono.commands import a\n", "commands/a.py": ""},
+            "unisono/common/b.py: imports unisono.commands.a: commands stands above common",
+        ),
+        ({"common/b.py": "import unisono.page.c\n", "page/c.py": ""}, "page stands above common"),
+        ({"common/b.py": "from unisono.main import main\n", "main.py": ""}, "which lies in no package"),
+        ({"other/b.py": ""}, "lies in no package that tools/check_packages.py knows"),
+        (
+            {
+                "common/a.py": "from unisono.common import b\n",
+                "common/b.py": "from unisono.common.a import x\n",
+            },
+            "circle of imports: unisono.common.a -> unisono.common.b -> unisono.common.a",
+        ),
+        ({"common/a.py": "def f():\n" + 60 * "    pass\n"}, "function f has 61 lines, more than 60"),
+        ({"common/a.py": 401 * "\n"}, "has 401 lines, more than 400"),
+    ],
+)
+def test_what_is_found(tmp_path: Path, files: dict[str, str], said: str | None) -> None:
+    lines = found(tmp_path, files)
+    assert len(lines) == (said is not None), lines
+    assert said is None or said in lines[0]

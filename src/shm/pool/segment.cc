@@ -152,12 +152,20 @@ Segment::Window Segment::window(int number) const {
   return {.begin = number == 0 ? 0 : end / 2, .end = std::min(end, capacity_bytes_)};
 }
 
+// Where the program has all memory to come locked (mlockall), a window would be there at once, as long as it
+// is, used or not. So it is mapped without access, which brings no page, and unlocked before it gets that.
 bool Segment::map(int number) {
   const Window wanted = window(number);
+  const std::size_t bytes = wanted.end - wanted.begin;
   const int flags = MAP_SHARED | MAP_NORESERVE | (kind_ == SegmentKind::alone ? MAP_ANONYMOUS : 0);
-  void* mapped = mmap(nullptr, wanted.end - wanted.begin, PROT_READ | PROT_WRITE, flags, descriptor_,
+  void* mapped = mmap(nullptr, bytes, PROT_NONE, flags, descriptor_,
                       static_cast<off_t>(kind_ == SegmentKind::alone ? 0 : wanted.begin));
   if (mapped == MAP_FAILED) return false;
+  munlock(mapped, bytes);
+  if (mprotect(mapped, bytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(mapped, bytes);
+    return false;
+  }
   addresses_[static_cast<std::size_t>(number)].store(static_cast<char*>(mapped), std::memory_order_release);
   return true;
 }

@@ -2,7 +2,11 @@
 #include "shm/pool/segment.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include <fstream>
+#include <string>
 
 namespace unisono::shm {
 namespace {
@@ -75,6 +79,34 @@ TEST(Segment, a_descriptor_that_is_another_file_by_now_is_left_alone) {
   ASSERT_EQ(dup2(other->descriptor(), segment->descriptor()), segment->descriptor());
   EXPECT_FALSE(segment->back(8192, 8192));
   EXPECT_EQ(lseek(other->descriptor(), 0, SEEK_END), 4096);
+}
+
+// Bytes of shared memory that this process has in its page tables.
+std::size_t resident_shared_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::size_t kib = 0;
+    if (word == "RssShmem:" && status >> kib) return kib << 10;
+  }
+  return 0;
+}
+
+// A program that has all memory to come locked would have the pool's windows there at once.
+TEST(Segment, windows_of_a_program_that_locks_its_memory_take_pages_as_they_are_touched) {
+  constexpr std::size_t large = std::size_t{64} << 20;
+  for (const SegmentKind kind : {SegmentKind::memfd, SegmentKind::alone}) {
+    if (mlockall(MCL_FUTURE) != 0) GTEST_SKIP() << "mlockall is not permitted here";
+    const std::size_t before = resident_shared_bytes();
+    std::string why;
+    const auto made = Segment::create(kind, draw_nonce(), large, 4096, &why);
+    const bool has_windows = made != nullptr && made->map_window(1) && made->map_window(2);
+    const std::size_t after = resident_shared_bytes();
+    munlockall();
+    ASSERT_TRUE(has_windows) << why;
+    EXPECT_LT(after - before, std::size_t{1} << 20);
+    *made->at(large - 1) = 'd';
+    EXPECT_EQ(*made->at(large - 1), 'd');
+  }
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ SliceOffer Job::reserve_place(const Communicator& c, std::int64_t bytes, int win
         std::max(least_area_bytes, (wanted + page_bytes - 1) / page_bytes * page_bytes));
   }
   if (!reserve(c, windows, &offer)) return offer;
-  const std::int64_t of_another = pool_->allocate(slice_shape(c, {}).bytes(), windows);
+  const std::int64_t of_another =
+      pool_->allocate(slice_shape(c, {}).bytes() + shm::cache_line_bytes, windows);
   pool_->release(of_another >= 0 ? of_another : std::exchange(offer.offset, -1));
   return offer;
 }

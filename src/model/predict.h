@@ -55,8 +55,8 @@ struct Prediction {
   bool is_for_all_nodes = false;  // one node was run for all
 };
 
-// `bytes` as size classes count them (tuning/decisions/size_class.h): a vector, or one block. The problem's rank does
-// not count. Some 0.1 to 1 ms for 16 ranks and a usual algorithm.
+// `bytes` as size classes count them (tuning/decisions/size_class.h): a vector, or one block. The problem's
+// rank does not count. Some 0.1 to 1 ms for 16 ranks and a usual algorithm.
 Prediction predict(const Candidate& candidate, const schedule::Problem& problem, std::int64_t bytes,
                    const Machine& machine, const PredictOptions& options = {});
 // The time alone; empty where the algorithm is not legal or takes too many steps.

@@ -28,9 +28,9 @@ class Expressions {
   enum class Fault : std::int32_t { undefined = -1, mixed_calls = -2, twice = -3, order = -4 };
   std::int32_t combine(std::int32_t left, std::int32_t right, bool is_commutative);
 
-  // What reproducible reductions of the first `count` ranks are to be; algorithms/building/order.h states it once
-  // more. A scan's: from the left; others': neighbours in pairs as far as a power of two asks for it, then a
-  // perfect binary tree.
+  // What reproducible reductions of the first `count` ranks are to be; algorithms/building/order.h states it
+  // once more. A scan's: from the left; others': neighbours in pairs as far as a power of two asks for it,
+  // then a perfect binary tree.
   std::int32_t in_one_order(int call, int count, bool is_scan);
 
   int call_of(std::int32_t value) const { return nodes_[value].call; }

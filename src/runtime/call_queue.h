@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "base/float_control.h"
 #include "runtime/communicator.h"
 #include "runtime/persistent.h"
 #include "runtime/runtime.h"
@@ -37,6 +38,9 @@ struct StartedCall {
   Arguments arguments;
   std::optional<Transfer> transfer;  // not of uneven blocks, which work.blocks transfers
   std::optional<Operator> op;
+  // Reductions: how the thread computes that started it. Whichever thread lets it go on does so alike.
+  std::optional<FloatControl> float_control;
+  bool is_of_program_alone = false;  // its operator is the program's: it runs in the program's threads
   Workspace work;
   // What runs: first the header, where ranks must tell each other of their blocks.
   std::shared_ptr<const schedule::Compiled> header, compiled;
@@ -67,6 +71,8 @@ struct CallQueue {
   OperationTables& classes_of(const Call& call) { return call.is_persistent ? persistent : classes; }
   OperationTables classes, persistent;
   std::deque<std::unique_ptr<StartedCall>> calls;
+  // A thread lets the first one go on, without the lock: the others leave them alone meanwhile.
+  bool is_polled_apart = false;
   // Those that are over, with their memory: a repeated call allocates nothing.
   std::vector<std::unique_ptr<StartedCall>> spare;
 

@@ -91,6 +91,8 @@ class Job {
                         std::optional<shm::WaitPolicy> wait);
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+
   // job_setup.cc
   std::string as_rank_0_has_it(std::string text);
   void agree_on_options();
@@ -327,7 +329,7 @@ class Job {
 
   // job_verify_started.cc: calls that do not block.
   void plan_check(StartedCall* started, bool can_host_start);
-  void look_at_host_parts();
+  void look_at_host_parts(Lock* lock);
   void conclude_check(StartedCall* started);
   const schedule::Compiled* agreeing_aside(Communicator& c);
   std::vector<std::uint64_t> findings_to_tell(const Communicator& c) const;
@@ -357,20 +359,25 @@ class Job {
   static StartedCall* take_started(Communicator* c, const Call& call);
   Start look_at(Communicator* c, const Call& call, StartedCall** taken);
   // Under the lock, which it gives up.
-  Outcome launch(StartedCall* started, const Completion& completion, HostPart** host,
-                 std::unique_lock<std::mutex>* lock);
+  Outcome launch(StartedCall* started, const Completion& completion, HostPart** host, Lock* lock);
   void drain(Communicator& c);
   std::optional<std::int64_t> read(StartedCall* started, int* error);
   int prepare(StartedCall* started);
-  bool advance(StartedCall* call);
-  bool advance(Communicator* c);
+  bool advance(StartedCall* call, Lock* lock);
+  bool advance(Communicator* c, Lock* lock);
   template <class Choose>
-  bool advance_all(Choose choose);
+  bool advance_all(Choose choose, Lock* lock);
   bool may_go_on_aside(const Communicator& c) const;
   bool may_send_aside(const Communicator& c) const;
   bool advance_aside();
   void conclude(std::vector<std::unique_ptr<StartedCall>>* calls);
   void deliver_staged(StartedCall& call);
+
+  // job_poll.cc
+  bool is_left_for_operator(const Communicator& c, const Call& call, host::Datatype type) const;
+  bool is_of_program_alone(const Call& call) const;
+  static bool may_call_program(const StartedCall& call);
+  static bool poll(StartedCall* call, Lock* lock);
 
   host::Host& host_;
   Options options_;
@@ -412,7 +419,8 @@ class Job {
   std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_;
   Records records_;                   // of communicators that are gone
   std::set<PreparedCall*> prepared_;  // that have places
-  // Held by whoever lets calls go on; guards every communicator's queue.
+  // Held by whoever lets calls go on, but where the program's functions may run; guards every communicator's
+  // queue.
   std::mutex progress_mutex_;
   std::atomic<int> calls_under_way_{0};
   double under_way_since_s_ = 0, under_way_s_ = 0;  // any of them; and before that

@@ -67,13 +67,23 @@ void Job::host_has_started(HostPart* host, bool (*is_over)(void* context, int* e
   host->is_over = is_over;
 }
 
-// Under the lock, on a thread of the program.
-void Job::look_at_host_parts() {
-  std::erase_if(open_checks_, [](StartedCheck* check) {
+// On a thread of the program, under the lock but where the host looks: it may call the program's functions.
+// A check stays until it is known that the host is over; other threads do not see it meanwhile.
+void Job::look_at_host_parts(Lock* lock) {
+  if (open_checks_.empty()) return;
+  const auto begun = std::ranges::partition(
+      open_checks_, [](const StartedCheck* check) { return check->host_part.is_over == nullptr; });
+  const std::vector<StartedCheck*> looked_at(begun.begin(), begun.end());
+  open_checks_.erase(begun.begin(), begun.end());
+  std::vector<StartedCheck*> over, open;
+  lock->unlock();
+  for (StartedCheck* check : looked_at) {
     const HostPart& host = check->host_part;
-    check->is_host_over = host.is_over != nullptr && host.is_over(host.context, &check->host_error);
-    return check->is_host_over;
-  });
+    (host.is_over(host.context, &check->host_error) ? over : open).push_back(check);
+  }
+  lock->lock();
+  for (StartedCheck* check : over) check->is_host_over = true;
+  open_checks_.insert(open_checks_.end(), open.begin(), open.end());
 }
 
 // Both parts have ended. The host's result stays, but that of a reproducible communicator is Unisono's.

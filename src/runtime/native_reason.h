@@ -56,7 +56,8 @@ constexpr std::string_view describe(NativeReason reason) {
              "themselves "
              "inside a node alone, and not with option 'verify'";
     case NativeReason::operator_aside:
-      return "non-blocking calls with an operator that the MPI alone applies, without MPI_THREAD_MULTIPLE";
+      return "non-blocking calls with an operator of the program's own, which is for its threads alone, or "
+             "with any other that the MPI alone applies, without MPI_THREAD_MULTIPLE";
     case NativeReason::of_session:
       return "non-blocking and persistent calls on a session's communicator, which MPI_Finalize does not end";
     case NativeReason::no_place:

@@ -59,8 +59,7 @@ Job::Start Job::look_at(Communicator* c, const Call& call, StartedCall** taken) 
     started.left_for = NativeReason::undefined_operator;
   if (started.left_for != NativeReason::none) return Start::native;
   if (!bytes) return Start::nothing_to_do;
-  if (is_reducing && !may_call_host_aside_ &&
-      kernel_combine(host_, call.op, type, type_info(host_, type)).call == nullptr) {
+  if (is_reducing && is_left_for_operator(*c, call, type)) {
     started.left_for = NativeReason::operator_aside;
     return Start::native;
   }
@@ -114,8 +113,7 @@ Outcome Job::start(const Call& call, const Completion& completion, HostPart** ho
 }
 
 // Under the lock, which it gives up. `started` is the last one of the spare ones.
-Outcome Job::launch(StartedCall* started, const Completion& completion, HostPart** host,
-                    std::unique_lock<std::mutex>* lock) {
+Outcome Job::launch(StartedCall* started, const Completion& completion, HostPart** host, Lock* lock) {
   Communicator* c = started->communicator;
   started->algorithm = started->entry->choice->algorithm;
   started->completion = completion;
@@ -182,6 +180,8 @@ int Job::prepare(StartedCall* started) {
   started->header = nullptr;
   started->data = {};
   started->op.reset();
+  started->float_control.reset();
+  started->is_of_program_alone = false;
   started->transfer.reset();
   if (has_uneven_blocks(call.operation)) {
     started->compiled = compiled(c, entry, call, work.blocks.is_in_place(), started->is_commutative);
@@ -209,12 +209,14 @@ int Job::prepare(StartedCall* started) {
     Operator& op = started->op.emplace(host_, Operator::Handles{type, call.op}, type_info(host_, type),
                                        started->is_commutative);
     started->data.combine = op.combine();
+    started->float_control = FloatControl::of_this_thread();
+    started->is_of_program_alone = is_of_program_alone(call);
   }
   return host::success;
 }
 
 // Lets a call go on that comes first in its queue. True where it is over but for the host's part.
-bool Job::advance(StartedCall* call) {
+bool Job::advance(StartedCall* call, Lock* lock) {
   using State = StartedCall::State;
   Communicator& c = *call->communicator;
   schedule::Executor& executor = call->work.executor;
@@ -244,7 +246,7 @@ bool Job::advance(StartedCall* call) {
       const UnevenMemory uneven{.read = &call->work.blocks};
       const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
                                  {.call = &call->call, .ranks = c.size, .uneven = &uneven});
-      if (!executor.poll()) {
+      if (!poll(call, lock)) {
         if (c.peers == nullptr || !c.peers->are_lost_by_now()) return false;
         has_lost_peer_ = true;
         call->error = host_.rank_has_died();
@@ -262,11 +264,12 @@ bool Job::advance(StartedCall* call) {
   }
 }
 
-// Under the lock: the communicator's calls one after the other. True where one has ended.
-bool Job::advance(Communicator* c) {
+// Under the lock: the communicator's calls one after the other. True where one has ended. The queue stays
+// while it has calls; other threads may add some meanwhile.
+bool Job::advance(Communicator* c, Lock* lock) {
   CallQueue& queue = *c->queue;
   bool has_ended = false;
-  while (!queue.calls.empty() && advance(queue.calls.front().get())) {
+  while (!queue.calls.empty() && advance(queue.calls.front().get(), lock)) {
     over_.push_back(std::move(queue.calls.front()));
     queue.calls.pop_front();
     if (thread_ != nullptr) thread_->remove();
@@ -276,11 +279,14 @@ bool Job::advance(Communicator* c) {
   return has_ended;
 }
 
+// Where the lock is given up in between others may begin or end: those that begin come behind, and where one
+// ends that stood before, one is looked at twice.
 template <class Choose>
-bool Job::advance_all(Choose choose) {
+bool Job::advance_all(Choose choose, Lock* lock) {
   bool has_ended = false;
   for (std::size_t i = active_.size(); i-- > 0;) {
-    if (choose(*active_[i])) has_ended = advance(active_[i]) || has_ended;
+    if (i >= active_.size() || active_[i]->queue->is_polled_apart || !choose(*active_[i])) continue;
+    has_ended = advance(active_[i], lock) || has_ended;
   }
   return has_ended;
 }
@@ -289,12 +295,13 @@ bool Job::advance_all(Choose choose) {
 bool Job::advance_aside() {
   if (is_making_progress) return false;
   const MakingProgress guard;
-  const std::unique_lock lock(progress_mutex_, std::try_to_lock);
-  return lock.owns_lock() && advance_all([this](const Communicator& c) { return may_go_on_aside(c); });
+  Lock lock(progress_mutex_, std::try_to_lock);
+  return lock.owns_lock() && advance_all([this](const Communicator& c) { return may_go_on_aside(c); }, &lock);
 }
 
 // Reproducible calls may use messages without threads in the host: then they go on with the program alone.
 bool Job::may_go_on_aside(const Communicator& c) const {
+  if (c.queue->calls.front()->is_of_program_alone) return false;
   return may_call_host_aside_ || !c.is_reproducible || c.id < 0;
 }
 
@@ -310,10 +317,10 @@ bool Job::make_progress() {
   if (thread_ != nullptr) thread_->program_came_by();
   std::vector<std::unique_ptr<StartedCall>> over;
   {
-    const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+    Lock lock(progress_mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
-    advance_all([](const Communicator&) { return true; });
-    look_at_host_parts();
+    advance_all([](const Communicator&) { return true; }, &lock);
+    look_at_host_parts(&lock);
     std::erase_if(over_, [&](std::unique_ptr<StartedCall>& call) {
       if (call->check != nullptr && !call->check->is_host_over) return false;
       over.push_back(std::move(call));

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <csignal>
 
+#include "base/float_control.h"
+
 namespace unisono::runtime {
 namespace {
 
@@ -50,6 +52,7 @@ void ProgressThread::add() {
 }
 
 void ProgressThread::run() {
+  set_standard_float_control();  // not what the program's thread had that began this one
   microseconds interval = first_look;
   std::unique_lock lock(mutex_);
   while (!must_stop()) {

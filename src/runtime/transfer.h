@@ -54,6 +54,7 @@ class Operator {
   Operator(host::Host& host, const Handles& handles, const host::TypeInfo& info, bool is_commutative);
   const shm::Combine& combine() const { return combine_; }
   int error() const { return error_; }
+  bool is_applied_by_host() const { return combine_.context == this; }
 
  private:
   static void apply_contiguous(const void* context, void* into, const void* left, const void* right,

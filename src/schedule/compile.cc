@@ -322,6 +322,10 @@ bool has_runs(const Compiled& compiled, Place place) {
   return place == Place::input ? compiled.has_input_runs : compiled.has_output_runs;
 }
 
+bool has_messages(const Compiled& compiled) {
+  return compiled.most_messages != 0;
+}
+
 std::size_t size_bytes(const Compiled& compiled) {
   return sizeof(Compiled) + held_bytes(compiled.stages) + held_bytes(compiled.steps) +
          held_bytes(compiled.refs) + held_bytes(compiled.predecessors) + held_bytes(compiled.successors) +

@@ -21,6 +21,8 @@ std::shared_ptr<const Compiled> compile(const Problem& problem, const Program& p
 std::size_t size_bytes(const Compiled& compiled);
 // Does a step name several uneven blocks at once in input, or output?
 bool has_runs(const Compiled& compiled, Place place);
+// Does it call the host for messages?
+bool has_messages(const Compiled& compiled);
 
 // Maps the shared memory that the next `calls` of so many bytes (of an even block) write, where the
 // `calls_before` of the same kind have not: they would do it page by page. Local.

@@ -29,6 +29,14 @@ def test_threads(mpi: Mpi, runner: Runner):
     assert result.output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_operators_and_threads_of_the_program(mpi: Mpi, runner: Runner, ranks: int):
+    """Operators that take the program's locks, and threads that round upward."""
+    result = runner.unisono(mpi, ranks, [compile_program(mpi, "program_threads.c")], timeout=60).check()
+    assert result.output.splitlines()[-1] == "OK", str(result)
+
+
 @pytest.mark.parametrize(("ranks", "turns"), [(2, 700), (4, 120)])
 def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int, turns: int):
     """Thousands of random steps: communicators made, freed and used by three threads in every collective and form."""

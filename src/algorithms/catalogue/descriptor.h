@@ -54,7 +54,8 @@ struct Legality {
   int max_phases = 0;  // of an alltoall on that tree; 0: no limit
   int max_ranks = 0;   // 0: no limit
   // Reductions: asked for a reproducible one (Problem::is_reproducible), does it join in the order of
-  // algorithms/building/order.h? The checker proves it of those that say so, and a test that all others do not.
+  // algorithms/building/order.h? The checker proves it of those that say so, and a test that all others do
+  // not.
   bool keeps_one_order = false;
   // Largest message on one rank's side, bytes; 0: no limit. (Block operations: one block; all blocks.)
   std::int64_t max_bytes = 0;

@@ -244,6 +244,7 @@ TEST_F(CrashesTest, InTheProgressThread) {
 }
 
 TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
+  set("UNISONO_PROGRESS", "calls");
   World world(size);
   std::atomic<int> calls{0};
   const host::Op op = world.add_op(

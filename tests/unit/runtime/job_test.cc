@@ -67,6 +67,8 @@ class JobTest : public ::testing::Test {
     const host::Datatype type = s.has_gaps ? gaps : dense;
     if (!s.nodes.empty()) ::setenv("UNISONO_NODES", s.nodes.c_str(), 1);
     if (!s.algorithm.empty()) ::setenv("UNISONO_ALGORITHM", s.algorithm.c_str(), 1);
+    // With a thread of ours the host makes them that have the program's operators.
+    if (!s.is_blocking) ::setenv("UNISONO_PROGRESS", "calls", 1);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       once_set_up(rank);

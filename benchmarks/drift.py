@@ -53,7 +53,15 @@ def compiled(mpi: mpis.Mpi) -> Path:
     target = COMPILED / mpi.name / "benchmark-drift"
     if is_outdated(target, SOURCES):
         target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", f"-I{SOURCES[1].parent}", SOURCES[0], "-o", target, *mpi.link_flags]
+        command = [
+            mpi.compilers["c"],
+            "-O2",
+            f"-I{SOURCES[1].parent}",
+            SOURCES[0],
+            "-o",
+            target,
+            *mpi.link_flags,
+        ]
         job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
     return target
 

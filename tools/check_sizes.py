@@ -97,7 +97,9 @@ def complaints(root: Path, still_longer: dict[str, int]) -> list[str]:
             if size > max(most, known or 0):
                 unit = "members" if most == MOST_MEMBERS else "lines"
                 found.append(f"{what} has {size} {unit} (at most {max(most, known or 0)})")
-    found += [f"{what} is not too long any more: take it off the list in {Path(__file__).name}" for what in left]
+    found += [
+        f"{what} is not too long any more: take it off the list in {Path(__file__).name}" for what in left
+    ]
     return found
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import again
 import harness
 import mpis
 import pytest
@@ -73,6 +75,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if is_selected and not is_another else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+# Workers of pytest-xdist tell the process that prints the summary what they have run once more.
+RUN_AGAIN: Counter[str] = Counter()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["run_again"] = dict(again.OF_THIS_PROCESS.counts)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    RUN_AGAIN.update(getattr(node, "workeroutput", {}).get("run_again", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(again.text(RUN_AGAIN + again.OF_THIS_PROCESS.counts))
 
 
 @pytest.fixture(scope="session", params=[mpi.name for mpi in mpis.ALL])

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import again
 import job
 import mpis
 import pytest
@@ -145,32 +146,13 @@ class Cluster:
         self._command("down")
 
 
-def is_finalize_lost(mpi: Mpi, result: job.Result) -> bool:
-    """Whether a job failed in the way in which Open MPI 4 fails by itself on a busy machine.
-
-    A rank waits two seconds for its daemon to take note of its MPI_Finalize, then exits; the daemon, too late, finds
-    a rank that exited without it.
-    """
-    waited = 2.0
-    return (
-        mpi.family == "openmpi4"
-        and result.status == 1
-        and "exiting improperly" in result.errors
-        and result.seconds > waited
-    )
-
-
-def is_abort_lost(mpi: Mpi, result: job.Result) -> bool:
-    """Whether Open MPI 5's launcher did not end although its ranks aborted: natively, 1 in 30 jobs that lose a node's rank."""
-    return mpi.family == "openmpi5" and result.is_timed_out and "MPI_ERRORS_ARE_FATAL" in result.errors
-
-
 class Runner:
     """Starts programs under an MPI, natively or under Unisono; `run` and `unisono` are what tests call."""
 
     def __init__(self, yield_preload: Path, scratch: Path) -> None:
         self._yield_preload = yield_preload
         self.scratch = scratch
+        self.again = again.OF_THIS_PROCESS
 
     def environment_for_ranks(
         self, mpi: Mpi, ranks: int, environment: Mapping[str, str | None] | None
@@ -201,7 +183,7 @@ class Runner:
     def run_line(self, mpi: Mpi, line: Sequence[str], timeout: float = 60) -> job.Result:
         """Run a launcher's command line as it stands."""
         result = job.run(line, mpis.launcher_environment(mpi), timeout, self.scratch)
-        if is_finalize_lost(mpi, result) or is_abort_lost(mpi, result):
+        if self.again.is_due(mpi, result):
             result = job.run(line, mpis.launcher_environment(mpi), timeout, self.scratch)
         return result
 

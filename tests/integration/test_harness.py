@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import again
 import job
 import mpis
 import pytest
@@ -46,8 +47,37 @@ def test_a_job_that_stands_still_is_ended(tmp_path: Path):
     ],
 )
 def test_only_a_lost_finalize_is_run_again(runner: Runner, script: str, runs: int):
+    runner.again = again.RunAgain()
     runner.run_line(mpis.BY_NAME["openmpi4"], ["bash", "-c", script])
     assert (runner.scratch / "runs").read_text() == "x\n" * runs
+
+
+def test_a_launcher_without_a_listener_is_started_again(runner: Runner):
+    runner.again = again.RunAgain()
+    script = "echo x >>runs; echo 'listener thread failed to start' >&2; exit 1"
+    runner.run_line(mpis.BY_NAME["openmpi5"], ["bash", "-c", script])
+    assert (runner.scratch / "runs").read_text() == "x\n" * 2
+
+
+def test_jobs_that_are_run_again_are_counted_and_limited(tmp_path: Path):
+    fault = job.run(["bash", "-c", "echo listener thread failed to start >&2; exit 1"], directory=tmp_path)
+    right = job.run(["true"], directory=tmp_path)
+    counted = again.RunAgain(most=2)
+    seen = [
+        counted.is_due(mpis.BY_NAME[name], result)
+        for name, result in [
+            ("openmpi5", right),
+            ("mpich5", fault),
+            ("openmpi5", fault),
+            ("openmpi5", fault),
+            ("openmpi5", fault),
+        ]
+    ]
+    assert seen == [False, False, True, True, False]
+    assert again.text(counted.counts) == (
+        "2 jobs were run once more (Open MPI 5's launcher could not start its listener: 2)"
+    )
+    assert again.text({}) == "no job was run once more"
 
 
 def test_nodes_are_separate(cluster: Cluster):

@@ -241,7 +241,16 @@ def _compile(compiler: Path, name: str, program: Path) -> None:
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         made = Path(scratch) / program.name
         library = compiler.parent.parent / "lib"
-        command = [str(compiler), "-O2", f"-I{source().parent}", "-o", str(made), str(source(name)), "-ldl", "-lm"]
+        command = [
+            str(compiler),
+            "-O2",
+            f"-I{source().parent}",
+            "-o",
+            str(made),
+            str(source(name)),
+            "-ldl",
+            "-lm",
+        ]
         command.append(f"-Wl,-rpath,{library}")
         try:
             done = subprocess.run(

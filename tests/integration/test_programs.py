@@ -33,7 +33,11 @@ def test_threads(mpi: Mpi, runner: Runner):
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_operators_and_threads_of_the_program(mpi: Mpi, runner: Runner, ranks: int):
     """Operators that take the program's locks, and threads that round upward."""
-    result = runner.unisono(mpi, ranks, [compile_program(mpi, "program_threads.c")], timeout=60).check()
+    # Intel MPI holds a lock of its own while an operator runs: by itself it hangs where two threads want one lock.
+    which = ["one"] if mpi.name.startswith("intel") else []
+    result = runner.unisono(
+        mpi, ranks, [compile_program(mpi, "program_threads.c"), *which], timeout=60
+    ).check()
     assert result.output.splitlines()[-1] == "OK", str(result)
 
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES, Stage
+from conftest import BUILD, FIXTURES, Stage, needs_build
 from unisono import __version__
 from unisono.commands.group import COMMANDS, cli
 from unisono.commands.listing import parameter_about
@@ -25,10 +25,10 @@ class TestTop:
     def test_version(self, stage: Stage) -> None:
         assert stage.unisono("--version").stdout == f"unisono {__version__}\n"
 
+    @needs_build
     def test_version_is_the_builds(self) -> None:
-        cmake = (Path(__file__).parents[2] / "CMakeLists.txt").read_text()
-        assert f"project(unisono VERSION {__version__} " in cmake
-        assert f'version = "{__version__}"' in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+        tool = subprocess.run([BUILD / "bin/unisono-tool", "version"], capture_output=True, check=True)
+        assert json.loads(tool.stdout) == {"unisono": __version__}
 
     def test_help_lists_the_commands(self, stage: Stage) -> None:
         text = stage.unisono("--help").stdout

@@ -29,8 +29,8 @@ class PolledApart {
 
 }  // namespace
 
-// Persistent calls are not among them: they match by their initialisation, which not every host does, and must
-// go on while the program is in the host. So any thread runs theirs, without a lock.
+// Persistent calls are not among them: they match by their initialisation, which not every host does, and
+// must go on while the program is in the host. So any thread runs theirs, without a lock.
 bool Job::is_of_program_alone(const Call& call) const {
   return thread_ != nullptr && !call.is_persistent && is_reduction(call.operation) &&
          host_.reduce_op(call.op) == ReduceOp::host;

@@ -247,9 +247,9 @@ static void preload(const char* library) {
 }
 
 // AddressSanitizer's shared runtime refuses to start where another library comes first, for fear of functions
-// that the other one defines. Of those that the runtime replaces the library defines dlopen alone, and hands it
-// on; the runtime still comes before the C library. To preload the runtime itself would bring it into every program that this one starts.
-// What the user says of the check stands behind ours, and wins.
+// that the other one defines. Of those that the runtime replaces the library defines dlopen alone, and hands
+// it on; the runtime still comes before the C library. To preload the runtime itself would bring it into
+// every program that this one starts. What the user says of the check stands behind ours, and wins.
 static void admit_sanitizer(void) {
   static const char admission[] = "verify_asan_link_order=0";
   const char* given = getenv("ASAN_OPTIONS");

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import again
 import harness
 import job
 import mpis
@@ -45,6 +46,6 @@ class Jobs:
             path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
             own |= {"PYTHONPATH": path, "UNISONO_HOME": str(harness.BUILD)}
         result = job.run(line, own, timeout, directory, watch)
-        if harness.is_finalize_lost(mpi, result):
+        if again.is_finalize_lost(mpi, result):
             result = job.run(line, own, timeout, directory, watch)
         return result

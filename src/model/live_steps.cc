@@ -26,10 +26,6 @@ namespace {
 constexpr std::int64_t least_area_bytes = 16 * 1024;  // of a rank, as the runtime has it
 constexpr std::uint32_t least_ring = 4;
 
-bool is_remote(Place place) {
-  return place == Place::remote_input || place == Place::remote_output;
-}
-
 std::int64_t lane_bytes(const Stage& stage, std::int64_t channel_bytes, int local_size) {
   const std::int64_t area = std::max(least_area_bytes, channel_bytes / std::max(1, local_size));
   const std::int64_t areas = stage.shared == SharedMode::common ? local_size : 1;

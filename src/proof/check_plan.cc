@@ -4,14 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "schedule/dependencies.h"
+
 namespace unisono::schedule {
-namespace {
-
-bool is_remote(const Ref& ref) {
-  return ref.place == Place::remote_input || ref.place == Place::remote_output;
-}
-
-}  // namespace
 
 CheckPlan::CheckPlan(std::vector<const CheckedCall*> calls, const std::vector<std::int64_t>& elements,
                      const CheckLoad& load)
@@ -32,7 +27,8 @@ CheckPlan::CheckPlan(std::vector<const CheckedCall*> calls, const std::vector<st
       for (const int channel : program.program().channel_of) channels_ = std::max(channels_, channel + 1);
       for (const CheckedStep& checked : program.program().steps) {
         has_node_steps_ = has_node_steps_ || checked.is_node;
-        has_remote_ = has_remote_ || is_remote(checked.step.left) || is_remote(checked.step.right);
+        has_remote_ =
+            has_remote_ || is_remote(checked.step.left.place) || is_remote(checked.step.right.place);
       }
     }
     check_messages(static_cast<int>(call));

@@ -30,6 +30,10 @@ std::vector<std::vector<Predecessor>> find_predecessors(const std::vector<FlatSt
 constexpr bool is_private(Place place) {
   return place == Place::input || place == Place::output || place == Place::scratch;
 }
+// Another local rank's?
+constexpr bool is_remote(Place place) {
+  return place == Place::remote_input || place == Place::remote_output;
+}
 
 // The references that a step reads and writes, by its kind.
 struct Operands {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/short_copy.h"
+#include "schedule/dependencies.h"
 #include "schedule/run_state.h"
 #include "shm/slice/slot_copy.h"
 
@@ -13,10 +14,6 @@ namespace unisono::schedule {
 namespace {
 
 constexpr std::int64_t staging_bytes = 64 << 10;
-
-bool is_remote(Place place) {
-  return place == Place::remote_input || place == Place::remote_output;
-}
 
 }  // namespace
 

@@ -2,15 +2,10 @@
 #include "adapter/below/elements.h"
 
 #include <algorithm>
-#include <climits>
 #include <vector>
 
 namespace unisono::host::mpi {
 namespace {
-
-bool fits(MPI_Count count) {
-  return count <= INT_MAX;
-}
 
 // Indexed rather than a struct of a big and a small part: a struct's extent may be padded.
 int make_type(MPI_Count count, MPI_Datatype type, MPI_Datatype* made) {
@@ -37,7 +32,7 @@ int extent_of(MPI_Datatype type, MPI_Count* extent) {
 
 Elements::Elements(MPI_Count total, MPI_Datatype element) : type(element) {
   if (fits(total)) {
-    count = total < 0 ? -1 : static_cast<int>(total);
+    count = narrowed(total);
     return;
   }
   error = make_type(total, element, &type);

@@ -2,12 +2,23 @@
 // Counts above what an int holds, for functions that take ints.
 #pragma once
 
+#include <climits>
+
 #include "adapter/below/functions.h"
 
 namespace unisono::host::mpi {
 
 // One block of a made type, and one piece of a reduction that is cut. The same on all ranks.
 inline constexpr MPI_Count piece_elements = MPI_Count{1} << 30;
+
+// Not too large for an int. Negative counts stay negative, so that the host reports them.
+constexpr bool fits(MPI_Count count) {
+  return count <= INT_MAX;
+}
+// As an int; -1 where there is none.
+constexpr int narrowed(MPI_Count count) {
+  return count < 0 || !fits(count) ? -1 : static_cast<int>(count);
+}
 
 // MPI_Type_get_extent_x, without the lower bound.
 int extent_of(MPI_Datatype type, MPI_Count* extent);

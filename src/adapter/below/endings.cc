@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <vector>
 
 #include "adapter/below/functions.h"
@@ -57,10 +56,9 @@ void begin_ending(MPI_Comm comm) {
 
 void end_ending(MPI_Comm comm, bool is_freed) {
   freed_communicators.fetch_add(1, std::memory_order_relaxed);
-  const auto ending = std::find_if(endings().rbegin(), endings().rend(),
-                                   [&](const Ending& entry) { return entry.comm == comm; });
+  const Ending* ending = find_ending(comm);
   const Ending kept = *ending;
-  endings().erase(std::next(ending).base());
+  endings().erase(endings().begin() + (ending - endings().data()));
   if (is_freed) return;
   restore_hint(comm, kept.hint);
   if (kept.is_session) mark_of_session(comm);

@@ -10,10 +10,6 @@
 namespace unisono::host::mpi {
 namespace {
 
-bool fits(MPI_Count count) {
-  return count <= INT_MAX;
-}
-
 // MPI leaves some arguments without meaning on some ranks; a type must not be made of them. Negative counts
 // stay negative, so that the host reports them.
 struct Significant {
@@ -102,8 +98,7 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm c
 int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm) {
   if (pmpi.reduce.large != nullptr) return pmpi.reduce.large(in, out, count, type, op, root, comm);
-  if (fits(count))
-    return pmpi.reduce.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, root, comm);
+  if (fits(count)) return pmpi.reduce.small(in, out, narrowed(count), type, op, root, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
     return pmpi.reduce.small(from, to, length, type, op, root, comm);
   });
@@ -111,8 +106,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
 
 int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   if (pmpi.allreduce.large != nullptr) return pmpi.allreduce.large(in, out, count, type, op, comm);
-  if (fits(count))
-    return pmpi.allreduce.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  if (fits(count)) return pmpi.allreduce.small(in, out, narrowed(count), type, op, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
     return pmpi.allreduce.small(from, to, length, type, op, comm);
   });
@@ -176,8 +170,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
   int is_inter = 0;
   int error = pmpi.Comm_test_inter(comm, &is_inter);
   if (fits(count) || error != MPI_SUCCESS || is_inter != 0) {
-    const int narrowed = count < 0 || !fits(count) ? -1 : static_cast<int>(count);
-    return pmpi.reduce_scatter_block.small(in, out, narrowed, type, op, comm);
+    return pmpi.reduce_scatter_block.small(in, out, narrowed(count), type, op, comm);
   }
   int rank = 0;
   int size = 0;
@@ -197,7 +190,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
 
 int scan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   if (pmpi.scan.large != nullptr) return pmpi.scan.large(in, out, count, type, op, comm);
-  if (fits(count)) return pmpi.scan.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  if (fits(count)) return pmpi.scan.small(in, out, narrowed(count), type, op, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
     return pmpi.scan.small(from, to, length, type, op, comm);
   });
@@ -205,8 +198,7 @@ int scan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op o
 
 int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   if (pmpi.exscan.large != nullptr) return pmpi.exscan.large(in, out, count, type, op, comm);
-  if (fits(count))
-    return pmpi.exscan.small(in, out, count < 0 ? -1 : static_cast<int>(count), type, op, comm);
+  if (fits(count)) return pmpi.exscan.small(in, out, narrowed(count), type, op, comm);
   return in_pieces(in, out, count, type, [&](const void* from, void* to, int length) {
     return pmpi.exscan.small(from, to, length, type, op, comm);
   });
@@ -219,10 +211,6 @@ namespace {
 // For what cannot be started with so many elements: `done` is what the blocking function returned.
 int complete_request(int done, MPI_Request* request) {
   return done == MPI_SUCCESS ? pmpi.barrier.start_small(MPI_COMM_SELF, request) : done;
-}
-
-int narrowed(MPI_Count count) {
-  return count < 0 ? -1 : static_cast<int>(count);
 }
 
 }  // namespace

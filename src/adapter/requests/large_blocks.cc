@@ -3,18 +3,14 @@
 // handler speaks.
 #include "adapter/requests/large_blocks.h"
 
-#include <climits>
 #include <memory>
 #include <vector>
 
+#include "adapter/below/elements.h"
 #include "adapter/requests/requests.h"
 
 namespace unisono::host::mpi {
 namespace {
-
-int narrowed(MPI_Count count) {
-  return count < 0 || count > INT_MAX ? -1 : static_cast<int>(count);
-}
 
 // How many blocks the arrays of a collective on `comm` describe.
 int peers(MPI_Comm comm) {

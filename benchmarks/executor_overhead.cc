@@ -20,7 +20,7 @@ namespace unisono::schedule {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 void add(const void*, void* into, const void* left, const void* right, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -78,7 +78,7 @@ void run_program(benchmark::State& state, host::Host& host, const Program& progr
 }
 
 void run_alone(const std::function<void(FakeHost& host)>& body) {
-  World(1, {}).run([&](FakeHost& host, int) { body(host); });
+  FakeWorld(1, {}).run([&](FakeHost& host, int) { body(host); });
 }
 
 void exchanges_by_hand(benchmark::State& state) {

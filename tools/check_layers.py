@@ -31,6 +31,17 @@ CORE = (
     "tuning/decisions",
     "tuning/tables",
     "tuning/learning",
+    "runtime/call",
+    "runtime/packing",
+    "runtime/world",
+    "runtime/judging",
+    "runtime/communicators",
+    "runtime/reports",
+    "runtime/engines",
+    "runtime/decisions",
+    "runtime/learning",
+    "runtime/checks",
+    "runtime/calls",
     "runtime",
 )
 BRANCHES = (

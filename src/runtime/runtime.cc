@@ -5,9 +5,10 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/crash_watch.h"
+#include "runtime/calls/operation_time.h"
+#include "runtime/decisions/crash_watch.h"
 #include "runtime/job.h"
-#include "runtime/start_watch.h"
+#include "runtime/world/start_watch.h"
 
 namespace unisono::runtime {
 namespace {
@@ -23,7 +24,7 @@ void unless_peers_are_lost(host::Comm comm, Work work) {
   try {
     work();
   } catch (const PeerLost& lost) {
-    job->end_with_lost_peer(comm, lost);
+    job->communicators().end_with_lost_peer(comm, lost);
   }
 }
 
@@ -69,7 +70,7 @@ void left_to_host(Operation operation, NativeReason reason) {
 }
 
 std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason) {
-  return job == nullptr ? nullptr : job->starts_of_host(operation, reason);
+  return job == nullptr ? nullptr : job->persistent().starts_of_host(operation, reason);
 }
 
 Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {
@@ -82,25 +83,25 @@ void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error)
 
 Prepared prepare_collective(const Call& call) {
   Prepared prepared;
-  unless_peers_are_lost(call.comm, [&] { prepared = job->prepare(call); });
+  unless_peers_are_lost(call.comm, [&] { prepared = job->persistent().prepare(call); });
   return prepared;
 }
 
 void refuse_persistent(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->refuse_persistent(comm); });
+  unless_peers_are_lost(comm, [&] { job->persistent().refuse(comm); });
 }
 
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
                        HostPart** host) {
-  return job == nullptr ? Outcome::native : job->start_prepared(call, completion, host);
+  return job == nullptr ? Outcome::native : job->persistent().start(call, completion, host);
 }
 
 void begin_freeing(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->begin_freeing(comm); });
+  unless_peers_are_lost(comm, [&] { job->communicators().begin_freeing(comm); });
 }
 
 void end_freeing(host::Comm comm, bool is_freed) {
-  unless_peers_are_lost(comm, [&] { job->end_freeing(comm, is_freed); });
+  unless_peers_are_lost(comm, [&] { job->communicators().end_freeing(comm, is_freed); });
 }
 
 bool has_calls_under_way() {
@@ -124,7 +125,7 @@ int compare(const Call& call, int host_error) {
 }
 
 void hints_changed(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->forget(comm); });
+  unless_peers_are_lost(comm, [&] { job->communicators().forget(comm); });
 }
 
 void begin_region(const char* name) {
@@ -160,7 +161,8 @@ double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int
                                      .buffers = buffers,
                                      .repetitions = repetitions};
   double seconds = -1;
-  unless_peers_are_lost(comm, [&] { seconds = job->operation_time(comm, measurement, policy); });
+  unless_peers_are_lost(comm,
+                        [&] { seconds = operation_time(job->communicators(), comm, measurement, policy); });
   return seconds;
 }
 

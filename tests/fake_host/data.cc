@@ -215,7 +215,7 @@ void add_predefined(State* state) {
   }
 }
 
-Datatype World::add_type(const std::vector<Segment>& segments, std::ptrdiff_t extent_bytes) {
+Datatype FakeWorld::add_type(const std::vector<Segment>& segments, std::ptrdiff_t extent_bytes) {
   TypeState type;
   type.segments = segments;
   type.extent_bytes = extent_bytes;
@@ -224,11 +224,11 @@ Datatype World::add_type(const std::vector<Segment>& segments, std::ptrdiff_t ex
   return Datatype{state_->types.size()};
 }
 
-Datatype World::gapped_int32() {
+Datatype FakeWorld::gapped_int32() {
   return add_type({{0, 4}, {8, 4}}, 16);
 }
 
-Op World::add_op(UserFunction function, bool is_commutative) {
+Op FakeWorld::add_op(UserFunction function, bool is_commutative) {
   state_->ops.push_back({ReduceOp::host, is_commutative, std::move(function)});
   return Op{state_->ops.size()};
 }

@@ -56,10 +56,10 @@ Op op(ReduceOp which);
 struct State;
 class FakeHost;
 
-class World {
+class FakeWorld {
  public:
-  explicit World(int size, const Options& options = {});
-  ~World();
+  explicit FakeWorld(int size, const Options& options = {});
+  ~FakeWorld();
 
   int size() const;
   // Rank -> node as given in the options.

@@ -69,26 +69,26 @@ class Watchdog {
 
 }  // namespace
 
-World::World(int size, const Options& options) : state_(std::make_unique<State>(size, options)) {
+FakeWorld::FakeWorld(int size, const Options& options) : state_(std::make_unique<State>(size, options)) {
   add_predefined(state_.get());
 }
 
-World::~World() = default;
+FakeWorld::~FakeWorld() = default;
 
-int World::size() const {
+int FakeWorld::size() const {
   return state_->size;
 }
 
-const std::vector<int>& World::node_labels() const {
+const std::vector<int>& FakeWorld::node_labels() const {
   return state_->options.node_labels;
 }
 
-std::string World::leftovers() const {
+std::string FakeWorld::leftovers() const {
   const std::lock_guard lock(state_->mutex);
   return state_->describe(true);
 }
 
-void World::run(const std::function<void(FakeHost& host, int rank)>& body) {
+void FakeWorld::run(const std::function<void(FakeHost& host, int rank)>& body) {
   std::exception_ptr first_failure;
   for (RankState& rank : state_->ranks) rank.is_finished = false;
   const auto run_rank = [&](int rank) {

@@ -4,7 +4,7 @@
 
 #include "adapter/below/elements.h"
 #include "adapter/host_interface/mpi_host.h"
-#include "runtime/crash_site.h"
+#include "runtime/call/crash_site.h"
 
 namespace unisono::host::mpi {
 

@@ -11,7 +11,7 @@
 #include "adapter/below/nesting.h"
 #include "adapter/below/place.h"
 #include "adapter/large_counts/large.h"
-#include "runtime/crash_site.h"
+#include "runtime/call/crash_site.h"
 
 namespace unisono::host::mpi {
 namespace {

@@ -24,7 +24,8 @@ int wait(Host& host, Request* request) {
 TEST(FakeHost, MessagesOfOnePairDoNotOvertake) {
   for (const bool is_synchronous : {false, true}) {
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
-      World world(2, {.is_synchronous = is_synchronous, .seed = seed, .max_delay = static_cast<int>(seed)});
+      FakeWorld world(2,
+                      {.is_synchronous = is_synchronous, .seed = seed, .max_delay = static_cast<int>(seed)});
       world.run([](Host& host, int rank) {
         constexpr int count = 20;
         int values[count];
@@ -60,7 +61,7 @@ TEST(FakeHost, MessagesOfOnePairDoNotOvertake) {
 }
 
 TEST(FakeHost, TagsAndCommunicatorsKeepMessagesApart) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](Host& host, int rank) {
     Comm other;
     ASSERT_EQ(host.comm_split(host.world(), 0, 0, &other), success);
@@ -85,7 +86,7 @@ TEST(FakeHost, TagsAndCommunicatorsKeepMessagesApart) {
 }
 
 TEST(FakeHost, LargeMessageNeedsTheSendersProgress) {
-  World world(2, {.eager_limit_bytes = 8});
+  FakeWorld world(2, {.eager_limit_bytes = 8});
   std::atomic<bool> may_progress{false};
   std::atomic<bool> has_arrived{false};
   world.run([&](Host& host, int rank) {
@@ -112,7 +113,7 @@ TEST(FakeHost, LargeMessageNeedsTheSendersProgress) {
 }
 
 TEST(FakeHost, TruncationIsAnError) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](Host& host, int rank) {
     int values[2] = {1, 2};
     Request request;
@@ -127,7 +128,7 @@ TEST(FakeHost, TruncationIsAnError) {
 }
 
 TEST(FakeHost, ChosenSendFails) {
-  World world(1, {.failing_rank = 0, .failing_isend = 1});
+  FakeWorld world(1, {.failing_rank = 0, .failing_isend = 1});
   world.run([](Host& host, int) {
     Request send, recv;
     int out = 3, in = 0;
@@ -141,7 +142,7 @@ TEST(FakeHost, ChosenSendFails) {
 }
 
 TEST(FakeHost, DeadlockIsReportedWithWhatEveryRankWaitsFor) {
-  World world(2, {.deadlock_seconds = 0.2});
+  FakeWorld world(2, {.deadlock_seconds = 0.2});
   std::string reason;
   try {
     world.run([](Host& host, int rank) {
@@ -158,7 +159,7 @@ TEST(FakeHost, DeadlockIsReportedWithWhatEveryRankWaitsFor) {
 }
 
 TEST(FakeHost, ExceptionOfOneRankStopsTheOthers) {
-  World world(3);
+  FakeWorld world(3);
   EXPECT_THROW(world.run([](Host& host, int rank) {
     if (rank == 1) throw std::out_of_range("on purpose");
     host.barrier(host.world());
@@ -167,7 +168,7 @@ TEST(FakeHost, ExceptionOfOneRankStopsTheOthers) {
 }
 
 TEST(FakeHost, SplitOrdersByKeyAndTranslates) {
-  World world(6);
+  FakeWorld world(6);
   world.run([](Host& host, int rank) {
     Comm half;
     ASSERT_EQ(host.comm_split(host.world(), rank % 2, -rank, &half), success);
@@ -195,7 +196,7 @@ TEST(FakeHost, SplitOrdersByKeyAndTranslates) {
 }
 
 TEST(FakeHost, CollectivesOfSetUp) {
-  World world(5);
+  FakeWorld world(5);
   world.run([](Host& host, int rank) {
     std::uint64_t values[2] = {std::uint64_t{1} << rank, 10u + rank};
     host.agree(values, 2, AgreeOp::bor, host.world());
@@ -223,7 +224,7 @@ TEST(FakeHost, CollectivesOfSetUp) {
 }
 
 TEST(FakeHost, GathersWithoutWaiting) {
-  World world(3, {.max_delay = 2});
+  FakeWorld world(3, {.max_delay = 2});
   world.run([](FakeHost& host, int rank) {
     int first[3], second[3];
     Request requests[2];
@@ -244,7 +245,7 @@ TEST(FakeHost, GathersWithoutWaiting) {
 }
 
 TEST(FakeHost, SeesCollectivesInAnotherOrder) {
-  World world(2);
+  FakeWorld world(2);
   const auto body = [](FakeHost& host, int rank) {
     int all[2];
     Request request;
@@ -256,7 +257,7 @@ TEST(FakeHost, SeesCollectivesInAnotherOrder) {
 }
 
 TEST(FakeHost, NamesAndIntercommunicators) {
-  World world(1, {.node_labels = {4}, .is_thread_multiple = false});
+  FakeWorld world(1, {.node_labels = {4}, .is_thread_multiple = false});
   EXPECT_EQ(world.node_labels(), std::vector<int>{4});
   world.run([](FakeHost& host, int) {
     EXPECT_EQ(host.comm_name(host.world()), "");
@@ -272,7 +273,7 @@ TEST(FakeHost, NamesAndIntercommunicators) {
 }
 
 TEST(FakeHost, TypesPackAndUnpack) {
-  World world(1);
+  FakeWorld world(1);
   const Datatype gapped = world.gapped_int32();
   world.run([&](Host& host, int) {
     TypeInfo info;
@@ -301,7 +302,7 @@ TEST(FakeHost, TypesPackAndUnpack) {
 }
 
 TEST(FakeHost, ReducesPredefinedAndUserOperators) {
-  World world(1);
+  FakeWorld world(1);
   const Op minus = world.add_op(
       [](const void* in, void* inout, std::size_t count, Datatype) {
         for (std::size_t i = 0; i < count; ++i) {

@@ -19,7 +19,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 using Values = std::vector<std::int32_t>;
 
 const host::Datatype int32 = host::fake::datatype(ElementType::int32);
@@ -147,7 +147,7 @@ TEST_P(BlocksTest, RandomLengthsInManyCalls) {
     ::setenv("UNISONO_CHANNEL_BYTES", GetParam().channel_bytes, 1);
     ::setenv("UNISONO_SINGLE_COPY", GetParam().single_copy, 1);
     ::setenv("UNISONO_POOL_BYTES", GetParam().pool_bytes, 1);
-    World world(ranks);
+    FakeWorld world(ranks);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       std::minstd_rand common(seed() + static_cast<std::uint32_t>(ranks));

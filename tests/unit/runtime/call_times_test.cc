@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/call_times.h"
+#include "runtime/call/call_times.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The handler of signals that end a program (B9), each case in a process of its own that dies or goes on:
 // what it says and records, and that all else is as without it.
-#include "runtime/crash_watch.h"
+#include "runtime/decisions/crash_watch.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "base/files.h"
-#include "runtime/communicator.h"
-#include "runtime/crash_site.h"
+#include "runtime/call/crash_site.h"
+#include "runtime/communicators/communicator.h"
 
 namespace unisono::runtime {
 namespace {

@@ -19,8 +19,8 @@
 #include "base/program_name.h"
 #include "fake_host/fake_host.h"
 #include "job_options.h"
-#include "runtime/crash_site.h"
-#include "runtime/crash_watch.h"
+#include "runtime/call/crash_site.h"
+#include "runtime/decisions/crash_watch.h"
 #include "runtime/job.h"
 #include "start_and_wait.h"
 #include "tuning/decisions/crash_records.h"
@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 using ::testing::KilledBySignal;
 
 constexpr int size = 4;
@@ -73,7 +73,7 @@ class CrashesTest : public ::testing::Test {
   // As jobs of this test have it.
   static tuning::CrashPlace here() {
     tuning::CrashPlace place{.program = program_name(), .machine = tuning::machine_name()};
-    World world(1);
+    FakeWorld world(1);
     world.run([&](FakeHost& host, int) {
       place.mpi = host.library_name();
       place.unisono = Job(host).crash_facts()->known.place.unisono;
@@ -83,7 +83,7 @@ class CrashesTest : public ::testing::Test {
 
   // One allreduce of each size; the report.
   nlohmann::json run(const std::vector<std::size_t>& counts) const {
-    World world(size);
+    FakeWorld world(size);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       for (const std::size_t count : counts) {
@@ -119,7 +119,7 @@ char* no_memory() {
 
 // A job whose last rank dies in what `body` does, as a program of its own would.
 template <class Body>
-void die(World& world, Body body) {
+void die(FakeWorld& world, Body body) {
   for (const int number : {SIGSEGV, SIGBUS}) ::signal(number, SIG_DFL);
   ::setenv("UNISONO_LOG", "warning", 1);
   world.run([&](FakeHost& host, int rank) {
@@ -162,7 +162,7 @@ TEST_P(CrashingCallTest, IsTheProgramsFaultAndARecordOfOneLeavesItOut) {
   set("UNISONO_PROGRESS", "calls");
   // Each rank takes its messages itself, as processes do: others' threads, which push what is not buffered,
   // know nothing of the buffers that its call was given.
-  World world(size, {.eager_limit_bytes = most_bytes});
+  FakeWorld world(size, {.eager_limit_bytes = most_bytes});
   const auto die_in_a_call = [&] {
     die(world, [&](FakeHost& host, Job& job, int rank) {
       const std::vector<std::int64_t> in(c.count, rank);
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(All, CrashingCallTest, ::testing::ValuesIn(cases),
 TEST_F(CrashesTest, UnevenBlocks) {
   // Short blocks through lines, and long ones by schedules.
   for (const int count : {8, 20000}) {
-    World world(size);
+    FakeWorld world(size);
     const auto die_in_a_call = [&] {
       die(world, [&](FakeHost& host, Job& job, int rank) {
         const std::vector<int> counts(size, count), places = {0, count, 2 * count, 3 * count};
@@ -222,7 +222,7 @@ TEST_F(CrashesTest, UnevenBlocks) {
 // The program stays away from the call, which the thread beside it carries on.
 TEST_F(CrashesTest, InTheProgressThread) {
   set("UNISONO_ALGORITHM", "allreduce:shared");
-  World world(size);
+  FakeWorld world(size);
   const auto die_aside = [&] {
     die(world, [&](FakeHost& host, Job& job, int rank) {
       const std::vector<std::int64_t> in(10000, rank);
@@ -245,7 +245,7 @@ TEST_F(CrashesTest, InTheProgressThread) {
 
 TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
   set("UNISONO_PROGRESS", "calls");
-  World world(size);
+  FakeWorld world(size);
   std::atomic<int> calls{0};
   const host::Op op = world.add_op(
       [&](const void*, void*, std::size_t, host::Datatype) {
@@ -304,7 +304,7 @@ TEST_F(CrashesTest, TheOptionEndsIt) {
   set("UNISONO_CRASHES", "0");
   const nlohmann::json report = run({1});
   EXPECT_NE(report["classes"].dump().find("\"fused\""), std::string::npos) << report["classes"];
-  World world(1);
+  FakeWorld world(1);
   world.run([](FakeHost& host, int) { EXPECT_FALSE(Job(host).crash_facts().has_value()); });
 }
 

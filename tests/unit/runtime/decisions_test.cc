@@ -14,7 +14,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 class DecisionsTest : public ::testing::Test {
  protected:
@@ -66,7 +66,7 @@ class DecisionsTest : public ::testing::Test {
 };
 
 TEST_F(DecisionsTest, AProgramSetsAlgorithmsBetweenItsCalls) {
-  World world(4);
+  FakeWorld world(4);
   world.run([](FakeHost& host, int) {
     Job job(host);
     const std::string by_itself = decided(&job, 8);
@@ -90,7 +90,7 @@ TEST_F(DecisionsTest, AProgramSetsAlgorithmsBetweenItsCalls) {
 }
 
 TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](FakeHost& host, int) {
     Job job(host);
     EXPECT_TRUE(job.set_algorithm("allreduce:native,alltoallv:native"));
@@ -135,7 +135,7 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
 }
 
 TEST_F(DecisionsTest, NonsenseChangesNothing) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](FakeHost& host, int) {
     Job job(host);
     EXPECT_TRUE(job.set_algorithm("allreduce:recursive_doubling"));
@@ -147,7 +147,7 @@ TEST_F(DecisionsTest, NonsenseChangesNothing) {
 }
 
 TEST_F(DecisionsTest, WhatMayNotRunIsNotToldAsDecided) {
-  World world(3);
+  FakeWorld world(3);
   world.run([](FakeHost& host, int) {
     Job job(host);
     const std::string by_itself = decided(&job, 8);

@@ -15,7 +15,7 @@ namespace {
 
 using host::Comm;
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 constexpr int ranks = 4;
 
@@ -63,7 +63,7 @@ class EarlyTest : public ::testing::Test {
   // On a duplicate of the world, after `prepare` had it.
   template <class Prepare>
   static void expect_first(int first, int calls, std::size_t elements, Prepare prepare) {
-    World world(ranks);
+    FakeWorld world(ranks);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       Comm comm{};
@@ -81,7 +81,7 @@ class EarlyTest : public ::testing::Test {
 };
 
 TEST_F(EarlyTest, TheWorldIsTakenFromTheFirstCallOn) {
-  World world(ranks);
+  FakeWorld world(ranks);
   world.run([&](FakeHost& host, int) {
     Job job(host);
     EXPECT_EQ(allreduces(host, job, host.world(), 3, 4).first, 0);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/identifiers.h"
+#include "runtime/communicators/identifiers.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <climits>
 
-#include "runtime/communicator.h"
+#include "runtime/communicators/communicator.h"
 
 namespace unisono::runtime {
 namespace {

@@ -27,7 +27,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 class JobTest : public ::testing::Test {
  protected:
@@ -47,7 +47,7 @@ class JobTest : public ::testing::Test {
       const std::function<void(int rank)>& once_set_up = [](int) {}) {
     const Setting& s = settings.front();
     std::atomic<int> taken{0};
-    World world(s.size);
+    FakeWorld world(s.size);
     const host::Datatype gaps = world.gapped_int32();
     const host::Datatype dense = world.add_type({{0, 8}}, 8);
     const host::Op op = world.add_op(
@@ -424,7 +424,7 @@ TEST_F(JobTest, AFullPoolLeavesTheCallToTheHostOrToMessages) {
 
 TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
   // A type that the host fails to reduce, on all ranks.
-  World world(3);
+  FakeWorld world(3);
   std::atomic<int> handled{0};
   world.run([&](FakeHost& host, int) {
     Job job(host);
@@ -448,7 +448,7 @@ TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
 
 TEST_F(JobTest, AnOperatorThatIsNotDefinedForTheTypeIsTheHostsToReport) {
   // A predefined operator on a type that the program made, also where there is nothing to reduce.
-  World world(3);
+  FakeWorld world(3);
   const host::Datatype dense = world.add_type({{0, 8}}, 8);
   std::atomic<int> left{0};
   world.run([&](FakeHost& host, int) {
@@ -472,7 +472,7 @@ TEST_F(JobTest, AnOperatorThatIsNotDefinedForTheTypeIsTheHostsToReport) {
 }
 
 TEST_F(JobTest, CommunicatorsComeAndGo) {
-  World world(6);
+  FakeWorld world(6);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     for (int round = 0; round < 40; ++round) {

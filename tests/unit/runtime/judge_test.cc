@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/judge.h"
+#include "runtime/judging/judge.h"
 
 #include <gtest/gtest.h>
 

@@ -43,7 +43,7 @@ class LearningAlikeTest : public LearningTest {
 
 TEST_F(LearningAlikeTest, TheNextRowBeginsWithWhatTheFirstHasLearned) {
   constexpr int size = 2, rows = 4, calls = 1000;
-  World world(size, {.seed = seed()});
+  FakeWorld world(size, {.seed = seed()});
   std::vector<std::vector<Outcome>> outcomes(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -86,7 +86,7 @@ TEST_F(LearningAlikeTest, TheNextRowBeginsWithWhatTheFirstHasLearned) {
 // Ranks of one row are in none of the others: the node's ranks tell each other.
 TEST_F(LearningAlikeTest, RowsWithoutARankInCommonTellEachOther) {
   constexpr int size = 6, of_row = 2, calls = 1000;
-  World world(size, {.seed = seed()});
+  FakeWorld world(size, {.seed = seed()});
   std::vector<std::vector<Outcome>> outcomes(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -116,7 +116,7 @@ TEST_F(LearningAlikeTest, RowsWithoutARankInCommonTellEachOther) {
 TEST_F(LearningAlikeTest, OfCommunicatorsThatTakeTurnsOneLearnsFirst) {
   set("UNISONO_LEARN_BUDGET", "99");
   constexpr int size = 2, calls = 600;
-  World world(size, {.seed = seed()});
+  FakeWorld world(size, {.seed = seed()});
   std::vector<std::vector<Outcome>> outcomes(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -151,7 +151,7 @@ TEST_F(LearningAlikeTest, RanksThatLearnedDifferentThingsBeginAlike) {
   constexpr int size = 4;
   for (const char* nodes : {"", "4x1"}) {
     set("UNISONO_NODES", nodes);
-    World world(size, {.seed = seed()});
+    FakeWorld world(size, {.seed = seed()});
     std::vector<Outcome> first(size), reversed(size), unknown(size), of_row(size);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
@@ -189,7 +189,7 @@ TEST_F(LearningAlikeTest, RanksThatLearnedDifferentThingsBeginAlike) {
 // The lowest rank has been in no such communicator: another one tells.
 TEST_F(LearningAlikeTest, AnyRankThatKnowsSomethingTells) {
   set("UNISONO_LEARN_FACTOR", "2");
-  World world(3);
+  FakeWorld world(3);
   std::vector<Outcome> last(3);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -215,7 +215,7 @@ TEST_F(LearningAlikeTest, RanksDoAlikeOnWhateverCommunicators) {
   for (const auto& [nodes, budget] : {std::pair{"", "100"}, {"2,3", "99"}, {"", "99"}}) {
     set("UNISONO_NODES", nodes);
     set("UNISONO_LEARN_BUDGET", budget);
-    World world(size, {.seed = seed(), .max_delay = 4});
+    FakeWorld world(size, {.seed = seed(), .max_delay = 4});
     std::vector<std::map<std::pair<int, int>, std::vector<Outcome>>> outcomes(size);
     world.run([&](FakeHost& host, int rank) {
       std::mt19937 same(seed()), random(seed() + 1 + static_cast<unsigned>(rank));

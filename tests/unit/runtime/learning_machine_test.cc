@@ -37,7 +37,7 @@ class LearningMachineTest : public LearningTest {
     constexpr int size = 4;
     set("UNISONO_LEARN", "auto");
     set("UNISONO_LEARN_BUDGET", "100");
-    World world(size);
+    FakeWorld world(size);
     world.run([](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, size};
@@ -101,7 +101,7 @@ TEST_F(LearningMachineTest, AMachineThatIsNoneIsSaid) {
   set("UNISONO_LEARN", "auto");
   for (const std::string& machine : {directory_ + "/machine.json", directory_ + "/nowhere.json"}) {
     set("UNISONO_MACHINE", machine);
-    World world(2);
+    FakeWorld world(2);
     world.run([](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, 2};

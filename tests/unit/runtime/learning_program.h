@@ -20,7 +20,7 @@
 namespace unisono::runtime {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 using Json = nlohmann::json;
 
 class LearningTest : public ::testing::Test {

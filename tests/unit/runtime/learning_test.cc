@@ -38,7 +38,7 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
       set("UNISONO_LEARN_BUDGET", "100");
       set("UNISONO_NODES", nodes);
       constexpr int size = 5;
-      World world(size, {.seed = seed(), .max_delay = 4});
+      FakeWorld world(size, {.seed = seed(), .max_delay = 4});
       std::vector<std::vector<Outcome>> outcomes(size);
       world.run([&](FakeHost& host, int rank) {
         std::mt19937 random(seed() + static_cast<unsigned>(rank));
@@ -72,7 +72,7 @@ TEST_F(LearningTest, StarTriesAllAndTheGuardFindsTheHosts) {
   constexpr int size = 4;
   for (const char* mode : {"star", "auto"}) {
     set("UNISONO_LEARN", mode);
-    World world(size);
+    FakeWorld world(size);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, size};
@@ -103,7 +103,7 @@ TEST_F(LearningTest, StarGoesByTheRanksMean) {
     for (const int iterations : {3, 200}) {
       set("UNISONO_NODES", nodes);
       set("UNISONO_LEARN_ITERATIONS", std::to_string(iterations));
-      World world(size);
+      FakeWorld world(size);
       world.run([&](FakeHost& host, int rank) {
         Job job(host);
         Rank me{job, host, rank, size};
@@ -126,7 +126,7 @@ TEST_F(LearningTest, StarGoesByTheRanksMean) {
 TEST_F(LearningTest, TheHostIsTriedAFewTimesWhereItIsSlow) {
   set("UNISONO_LEARN", "auto");
   constexpr int size = 3;
-  World world(size);
+  FakeWorld world(size);
   std::array<int, size> left{};
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -151,7 +151,7 @@ TEST_F(LearningTest, TheNextJobBeginsWithWhatWasLearned) {
   set("UNISONO_CACHE", directory_ + "/cache");
   const auto run = [](const char* mode, int calls) {
     set("UNISONO_LEARN", mode);
-    World world(3);
+    FakeWorld world(3);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       Rank me{job, host, rank, 3};
@@ -193,7 +193,7 @@ TEST_F(LearningTest, ItBeginsWithWhatATableHasMeasured) {
     {"operation": "bcast", "algorithm": "binomial"}]})";
   set("UNISONO_TABLE", file);
   set("UNISONO_LEARN", "auto");
-  World world(3);
+  FakeWorld world(3);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Rank me{job, host, rank, 3};
@@ -215,7 +215,7 @@ TEST_F(LearningTest, ItBeginsWithWhatATableHasMeasured) {
 TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
   set("UNISONO_CACHE", directory_ + "/cache");
   const auto run = [](int calls) {
-    World world(4);
+    FakeWorld world(4);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       host::Comm part{};
@@ -245,7 +245,7 @@ TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
 TEST_F(LearningTest, WhatIsForcedIsNotLearned) {
   set("UNISONO_LEARN", "star");
   set("UNISONO_ALGORITHM", "allreduce:ring");
-  World world(3);
+  FakeWorld world(3);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Rank me{job, host, rank, 3};
@@ -258,7 +258,7 @@ TEST_F(LearningTest, WhatIsForcedIsNotLearned) {
 TEST_F(LearningTest, OnlySoManySizesOfAnOperationAreLearned) {
   set("UNISONO_LEARN", "star");
   set("UNISONO_LEARN_SIZES", "2");
-  World world(2);
+  FakeWorld world(2);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Rank me{job, host, rank, 2};
@@ -274,7 +274,7 @@ TEST_F(LearningTest, OnlySoManySizesOfAnOperationAreLearned) {
 TEST_F(LearningTest, ReproducibleReductionsAreLearnedAmongWhatKeepsTheOrder) {
   set("UNISONO_LEARN", "star");
   set("UNISONO_REPRODUCIBLE", "1");
-  World world(4);
+  FakeWorld world(4);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Rank me{job, host, rank, 4};
@@ -294,7 +294,7 @@ TEST_F(LearningTest, ReproducibleReductionsAreLearnedAmongWhatKeepsTheOrder) {
 TEST_F(LearningTest, RegionsAreLearnedApart) {
   set("UNISONO_LEARN", "star");
   set("UNISONO_LEARN_ITERATIONS", "1");
-  World world(3);
+  FakeWorld world(3);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Rank me{job, host, rank, 3};
@@ -322,7 +322,7 @@ TEST_F(LearningTest, RegionsAreLearnedApart) {
 
 TEST_F(LearningTest, RegionsHaveNamesInAnyEncodingAndAnEnd) {
   set("UNISONO_LEARN", "auto");
-  World world(2);
+  FakeWorld world(2);
   world.run([](FakeHost& host, int rank) {
     Job job(host);
     Rank me{job, host, rank, 2};
@@ -343,7 +343,7 @@ TEST_F(LearningTest, WhereRanksNameDifferentRegionsNothingBreaks) {
   set("UNISONO_LEARN", "star");
   set("UNISONO_LEARN_ITERATIONS", "1");
   constexpr int size = 3;
-  World world(size);
+  FakeWorld world(size);
   std::vector<std::vector<Outcome>> outcomes(size);
   world.run([&](FakeHost& host, int rank) {
     std::mt19937 random(seed() + static_cast<unsigned>(rank));
@@ -373,7 +373,7 @@ TEST_F(LearningTest, WhereRanksNameDifferentRegionsNothingBreaks) {
 TEST_F(LearningTest, CommunicatorsThatEndAreReported) {
   set("UNISONO_LEARN", "star");
   set("UNISONO_LEARN_ITERATIONS", "1");
-  World world(4);
+  FakeWorld world(4);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     for (int round = 0; round < 3; ++round) {

@@ -19,7 +19,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 struct Started : Numbers {
   bool is_ended = false;
@@ -97,7 +97,7 @@ class NonBlockingTest : public ::testing::Test {
 TEST_F(NonBlockingTest, CompletesInAnyOrderOfWaiting) {
   for (const char* nodes : {"", "2x2", "4x1", "1,3"}) {
     set_nodes(nodes);
-    World world(4);
+    FakeWorld world(4);
     world.run([](FakeHost& host, int) {
       Job job(host);
       Rank rank(job, host);
@@ -116,7 +116,7 @@ TEST_F(NonBlockingTest, CompletesInAnyOrderOfWaiting) {
 // Where one slice serves both kinds of calls: the pool has no room for a second one.
 TEST_F(NonBlockingTest, BlockingCallsComeAfterThoseUnderWayInOneSlice) {
   ::setenv("UNISONO_POOL_BYTES", "1M", 1);
-  World world(4);
+  FakeWorld world(4);
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -135,7 +135,7 @@ TEST_F(NonBlockingTest, BlockingCallsWaitForNoneUnderWay) {
   for (const char* nodes : {"", "2x2", "4x1", "1,3"}) {
     for (const std::size_t count : {3, 20'000}) {
       set_nodes(nodes);
-      World world(4);
+      FakeWorld world(4);
       world.run([count](FakeHost& host, int number) {
         Job job(host);
         Rank rank(job, host);
@@ -160,7 +160,7 @@ TEST_F(NonBlockingTest, BlockingCallsWaitForNoneUnderWay) {
 TEST_F(NonBlockingTest, TakesNoTagsThatTheHostHasNot) {
   set_nodes("4x1");
   constexpr int numbers = 2;
-  World world(4, {.largest_tag = numbers * static_cast<int>(Communicator::tags_of_number) - 1});
+  FakeWorld world(4, {.largest_tag = numbers * static_cast<int>(Communicator::tags_of_number) - 1});
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -190,7 +190,7 @@ TEST_F(NonBlockingTest, CallsUnderWayKeepTheirAlgorithm) {
   for (const char* learn : {"off", "star"}) {
     ::setenv("UNISONO_LEARN", learn, 1);
     ::setenv("UNISONO_LEARN_ITERATIONS", "1", 1);
-    World world(4);
+    FakeWorld world(4);
     world.run([](FakeHost& host, int) {
       Job job(host);
       Rank rank(job, host);
@@ -216,7 +216,7 @@ TEST_F(NonBlockingTest, CallsUnderWayKeepTheirAlgorithm) {
 TEST_F(NonBlockingTest, BlockingCallsElsewhereLetThemGoOn) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    World world(4);
+    FakeWorld world(4);
     world.run([](FakeHost& host, int number) {
       Job job(host);
       Rank rank(job, host);
@@ -244,7 +244,7 @@ TEST_F(NonBlockingTest, BlockingCallsElsewhereLetThemGoOn) {
 TEST_F(NonBlockingTest, GoOnWhileTheProgramIsInTheHost) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    World world(4);
+    FakeWorld world(4);
     world.run([](FakeHost& host, int number) {
       Job job(host);
       Rank rank(job, host);
@@ -261,7 +261,7 @@ TEST_F(NonBlockingTest, GoOnWhileTheProgramIsInTheHost) {
 }
 
 TEST_F(NonBlockingTest, IsLeftToTheHostBeforeSetUp) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -278,7 +278,7 @@ TEST_F(NonBlockingTest, IsLeftToTheHostBeforeSetUp) {
 }
 
 TEST_F(NonBlockingTest, FreedCommunicatorsEndTheirCalls) {
-  World world(3);
+  FakeWorld world(3);
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -295,7 +295,7 @@ TEST_F(NonBlockingTest, FreedCommunicatorsEndTheirCalls) {
 
 // MPI 4.1, section 7.7.2: delete callbacks may use the communicator that the host is freeing.
 TEST_F(NonBlockingTest, CommunicatorsServeUntilTheHostHasFreedThem) {
-  World world(3);
+  FakeWorld world(3);
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -303,18 +303,18 @@ TEST_F(NonBlockingTest, CommunicatorsServeUntilTheHostHasFreedThem) {
       host::Comm fresh = split_all(host);
       if (is_used_before) rank.barrier(fresh);
       // Refused: it lives on, with its state.
-      job.begin_freeing(fresh);
+      job.communicators().begin_freeing(fresh);
       rank.barrier(fresh);
-      job.end_freeing(fresh, false);
+      job.communicators().end_freeing(fresh, false);
       rank.barrier(fresh);
       // Freed: a call that its callbacks have started ends.
-      job.begin_freeing(fresh);
+      job.communicators().begin_freeing(fresh);
       rank.barrier(fresh);
       Started s;
       rank.start(&s, rank.prepare(&s, fresh, 4, 50'000));
       const host::Comm freed = fresh;
       host.comm_free(&fresh);
-      job.end_freeing(freed, true);
+      job.communicators().end_freeing(freed, true);
       EXPECT_TRUE(s.is_ended);
       s.expect_result();
     }
@@ -330,7 +330,7 @@ TEST_F(NonBlockingTest, RandomSequences) {
     const char* layouts[] = {"", "2x2", "1,3", "2x2/cyclic"};
     set_nodes(layouts[round % 4]);
     ::setenv("UNISONO_POOL_BYTES", round % 3 == 0 ? "3M" : "64M", 1);
-    World world(4);
+    FakeWorld world(4);
     world.run([round](FakeHost& host, int number) {
       Job job(host);
       Rank rank(job, host);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks as processes that die, leave, or only take long. Rank counts: 2 and 3.
-#include "runtime/peers.h"
+#include "runtime/world/peers.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

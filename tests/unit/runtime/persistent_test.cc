@@ -22,7 +22,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 struct Made : Numbers {
   Prepared prepared;
@@ -47,7 +47,7 @@ class Rank {
   void prepare(Made* made, host::Comm comm, int number, std::size_t count) {
     made->call = numbered_call(host_, comm, number, count, made);
     made->call.is_persistent = true;
-    made->prepared = job_.prepare(made->call);
+    made->prepared = job_.persistent().prepare(made->call);
   }
   void start(Made* made) {
     made->clear();
@@ -58,7 +58,7 @@ class Rank {
                                   --ended->under_way;
                                 },
                                 made};
-    ASSERT_EQ(job_.start_prepared(made->prepared.call, completion), Outcome::done);
+    ASSERT_EQ(job_.persistent().start(made->prepared.call, completion), Outcome::done);
   }
   void wait(const Made& made) {
     while (made.under_way != 0) {
@@ -103,7 +103,7 @@ TEST_F(PersistentTest, StartsInAnyOrderWithOtherCallsBetween) {
   const unsigned seed_of_run = seed();
   for (const char* nodes : {"", "2x2", "4x1"}) {
     set_nodes(nodes);
-    World world(4);
+    FakeWorld world(4);
     world.run([seed_of_run](FakeHost& host, int world_rank) {
       Job job(host);
       Rank rank(job, host);
@@ -132,7 +132,7 @@ TEST_F(PersistentTest, StartsInAnyOrderWithOtherCallsBetween) {
 TEST_F(PersistentTest, OutlivesItsCommunicator) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    World world(4);
+    FakeWorld world(4);
     world.run([](FakeHost& host, int) {
       Job job(host);
       Rank rank(job, host);
@@ -140,7 +140,7 @@ TEST_F(PersistentTest, OutlivesItsCommunicator) {
       Made made, never_freed;
       rank.prepare(&made, comm, 1, 100);
       rank.prepare(&never_freed, comm, 3, 100);
-      job.end_calls(comm);
+      job.communicators().end_calls(comm);
       host.comm_free(&comm);
       for (int turn = 0; turn < 3; ++turn) {
         rank.start(&made);
@@ -159,7 +159,7 @@ TEST_F(PersistentTest, OutlivesItsCommunicator) {
 TEST_F(PersistentTest, GivesItsRoomBack) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    World world(4);
+    FakeWorld world(4);
     world.run([](FakeHost& host, int world_rank) {
       Job job(host);
       Rank rank(job, host);
@@ -181,7 +181,7 @@ TEST_F(PersistentTest, GivesItsRoomBack) {
 
 TEST_F(PersistentTest, WithoutRoomAllRanksLeaveTheCallToTheHost) {
   ::setenv("UNISONO_POOL_BYTES", "4M", 1);
-  World world(4);
+  FakeWorld world(4);
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -212,7 +212,7 @@ TEST_F(PersistentTest, WithoutRoomAllRanksLeaveTheCallToTheHost) {
 // Of many calls that need messages some find no tags: communicators still do.
 TEST_F(PersistentTest, LeavesTagsToCommunicators) {
   set_nodes("4x1");
-  World world(4, {.largest_tag = 8 * 8192 - 1});
+  FakeWorld world(4, {.largest_tag = 8 * 8192 - 1});
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);
@@ -228,13 +228,13 @@ TEST_F(PersistentTest, LeavesTagsToCommunicators) {
 }
 
 TEST_F(PersistentTest, WhatOneRankRefusesIsTheHostsOnAll) {
-  World world(4);
+  FakeWorld world(4);
   world.run([](FakeHost& host, int world_rank) {
     Job job(host);
     Rank rank(job, host);
     Made first, second;
     if (world_rank == 2) {
-      job.refuse_persistent(host.world());
+      job.persistent().refuse(host.world());
     } else {
       rank.prepare(&first, host.world(), 1, 3);
     }
@@ -249,7 +249,7 @@ TEST_F(PersistentTest, WhatOneRankRefusesIsTheHostsOnAll) {
 }
 
 TEST_F(PersistentTest, ThoseInOneOrderShareAPlace) {
-  World world(4);
+  FakeWorld world(4);
   world.run([](FakeHost& host, int world_rank) {
     Job job(host);
     Rank rank(job, host);
@@ -272,7 +272,7 @@ TEST_F(PersistentTest, ThoseInOneOrderShareAPlace) {
 
 // A call that is given back while it is under way ends as others do.
 TEST_F(PersistentTest, IsGivenBackWhileUnderWay) {
-  World world(4);
+  FakeWorld world(4);
   world.run([](FakeHost& host, int) {
     Job job(host);
     Rank rank(job, host);

@@ -18,7 +18,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 using std::chrono::milliseconds;
 
 constexpr int ranks = 2;
@@ -74,7 +74,7 @@ TEST_F(ProgramThreadsTest, AnOperatorHoldsUpNoOtherThread) {
   set_option("UNISONO_PROGRESS=calls");
   for (const char* nodes : {"", "2x1"}) {
     ::setenv("UNISONO_NODES", nodes, 1);
-    World world(ranks);
+    FakeWorld world(ranks);
     std::atomic<int> meetings{0}, held_up{0};
     const host::Op op = world.add_op(
         [&](const void* in, void* inout, std::size_t count, host::Datatype) {
@@ -123,7 +123,7 @@ TEST_F(ProgramThreadsTest, AnOperatorHoldsUpNoOtherThread) {
 TEST_F(ProgramThreadsTest, OperatorsOfTheProgramRunInItsThreads) {
   for (const bool is_reproducible : {false, true}) {
     ::setenv("UNISONO_REPRODUCIBLE", is_reproducible ? "1" : "0", 1);
-    World world(ranks);
+    FakeWorld world(ranks);
     static thread_local bool is_of_program = false;
     std::atomic<int> calls{0}, aside{0};
     const host::Op op = world.add_op(
@@ -156,7 +156,7 @@ TEST_F(ProgramThreadsTest, OperatorsOfTheProgramRunInItsThreads) {
 TEST_F(ProgramThreadsTest, CallsAreComputedAsTheirThreadDoes) {
   for (const char* progress : {"thread", "calls"}) {
     if (std::string(progress) == "calls") ::setenv("UNISONO_PROGRESS", "calls", 1);
-    World world(ranks);
+    FakeWorld world(ranks);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       for (int turn = 0; turn < 3; ++turn) {

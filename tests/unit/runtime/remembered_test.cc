@@ -20,7 +20,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 using Values = std::vector<std::int32_t>;
 
 constexpr int ranks = 4;
@@ -143,7 +143,7 @@ class RememberedTest : public ::testing::Test {
   template <class Body>
   static void run(const std::string& algorithms, Body body) {
     ::setenv("UNISONO_ALGORITHM", algorithms.c_str(), 1);
-    World world(ranks);
+    FakeWorld world(ranks);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       Calls calls(host, job, rank);
@@ -234,7 +234,7 @@ TEST_F(RememberedTest, AnErrorReachesTheHandler) {
   };
   ::setenv("UNISONO_ALGORITHM", "bcast:binomial", 1);
   ::setenv("UNISONO_SHARED_MEMORY", "0", 1);
-  World world(2, {.failing_rank = 0, .failing_isend = 3});
+  FakeWorld world(2, {.failing_rank = 0, .failing_isend = 3});
   const auto body = [](FakeHost& host, int rank) {
     Job job(host);
     Values data(10, rank);

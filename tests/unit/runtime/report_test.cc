@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/report.h"
+#include "runtime/reports/report.h"
 
 #include <gtest/gtest.h>
 

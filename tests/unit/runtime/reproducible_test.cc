@@ -17,7 +17,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 // Exponents far apart: nearly every other order gives other bits.
 template <typename T>
@@ -79,7 +79,7 @@ class ReproducibleTest : public ::testing::Test {
     std::atomic<bool> is_taken{true};
     if (!c.nodes.empty()) ::setenv("UNISONO_NODES", c.nodes.c_str(), 1);
     if (!c.algorithm.empty()) ::setenv("UNISONO_ALGORITHM", c.algorithm.c_str(), 1);
-    World world(c.size);
+    FakeWorld world(c.size);
     world.run([&](FakeHost& host, int rank) {
       if (c.hint != host::Hint::none) host.set_reproducible_hint(host.world(), c.hint);
       Job job(host);
@@ -228,7 +228,7 @@ TEST_F(ReproducibleTest, AHintOverridesTheOption) {
 
 TEST_F(ReproducibleTest, ChangedHintsHoldFromTheNextCallOn) {
   std::atomic<int> equal{0};
-  World world(4);
+  FakeWorld world(4);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     const auto sum = [&](std::size_t i) {
@@ -249,7 +249,7 @@ TEST_F(ReproducibleTest, ChangedHintsHoldFromTheNextCallOn) {
     while (in_one_order<double>(4, i) == from_the_left<double>(4, i)) ++i;
     if (sum(i) == from_the_left<double>(4, i)) ++equal;
     host.set_reproducible_hint(host.world(), host::Hint::yes);
-    job.forget(host.world());
+    job.communicators().forget(host.world());
     if (sum(i) == in_one_order<double>(4, i)) ++equal;
     job.finish();
   });

@@ -3,7 +3,7 @@
 // on, the same on all ranks. The host makes the calls before, in the tests as for a program: where ranks
 // differ in who makes a call, a job hangs, or the fake host says that collectives are in another order.
 // TEST_SEED repeats a run.
-#include "runtime/set_up_aside.h"
+#include "runtime/communicators/set_up_aside.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace {
 
 using host::Comm;
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 constexpr int ranks = 4;
 
@@ -145,7 +145,7 @@ class SetUpAsideTest : public ::testing::Test {
   // Each rank's part of a job with one duplicate of the world, which is freed and must leave nothing.
   template <class Body>
   static void run(Body body, const host::fake::Options& options = {}) {
-    World world(ranks, options);
+    FakeWorld world(ranks, options);
     world.run([&](FakeHost& host, int number) {
       Job job(host);
       Rank rank(job, host);
@@ -257,7 +257,8 @@ TEST_F(SetUpAsideTest, PersistentCallsEndIt) {
   run([](Rank& rank, Comm comm, Job& job, FakeHost&, int) {
     Started first;
     EXPECT_FALSE(rank.start(&first, comm, 1));
-    EXPECT_EQ(job.prepare({.operation = Operation::barrier, .comm = comm}).outcome, Outcome::done);
+    EXPECT_EQ(job.persistent().prepare({.operation = Operation::barrier, .comm = comm}).outcome,
+              Outcome::done);
     EXPECT_TRUE(rank.run(comm, 2));
     rank.wait(&first);
   });
@@ -285,7 +286,7 @@ TEST_F(SetUpAsideTest, CommunicatorsMayEndMeanwhile) {
 
 TEST_F(SetUpAsideTest, TheJobMayEndMeanwhile) {
   for (const int calls : {1, 2, 30}) {
-    World world(ranks);
+    FakeWorld world(ranks);
     world.run([&](FakeHost& host, int) {
       Job job(host);
       Rank rank(job, host);
@@ -338,7 +339,7 @@ TEST_F(SetUpAsideTest, OtherHintsBeginAnew) {
   run([](Rank& rank, Comm comm, Job& job, FakeHost& host, int) {
     for (const int calls : {1, 2, 40}) {
       rank.first_of_ours(comm, calls);
-      job.forget(comm);
+      job.communicators().forget(comm);
       host.barrier(comm);
     }
     EXPECT_GE(rank.first_of_ours(comm, 40), 0);
@@ -349,7 +350,7 @@ TEST_F(SetUpAsideTest, OtherHintsBeginAnew) {
 // alone.
 TEST_F(SetUpAsideTest, ThreadsSetUpBothWaysAtOnce) {
   constexpr int threads = 4, rounds = 10;
-  World world(ranks, {.seed = seed(), .max_delay = 2});
+  FakeWorld world(ranks, {.seed = seed(), .max_delay = 2});
   world.run([](FakeHost& host, int) {
     Job job(host);
     std::vector<Comm> bases;
@@ -381,7 +382,7 @@ TEST_F(SetUpAsideTest, RandomSequences) {
   constexpr int rounds = 30, steps = 80;
   for (int round = 0; round < rounds; ++round) {
     ::setenv("UNISONO_SET_UP_AFTER", round % 3 == 0 ? "6" : "0", 1);
-    World world(ranks, {.seed = seed() + static_cast<unsigned>(round), .max_delay = round % 4});
+    FakeWorld world(ranks, {.seed = seed() + static_cast<unsigned>(round), .max_delay = round % 4});
     std::atomic<int> ours = 0;
     world.run([&](FakeHost& host, int number) {
       Job job(host);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a rank says that waits in MPI_Init for others: each case is a process of its own, rank 0 of a job
 // whose launcher is this one. (Ranks without Unisono: tests/integration/test_entry.py.)
-#include "runtime/start_watch.h"
+#include "runtime/world/start_watch.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 using Json = nlohmann::json;
 
 class StartupTest : public ::testing::Test {
@@ -50,7 +50,7 @@ class StartupTest : public ::testing::Test {
   // Checked allreduces and broadcasts of 24 bytes on four ranks: how the report has their classes.
   std::map<std::string, Json> run(int calls) const {
     constexpr int size = 4;
-    World world(size);
+    FakeWorld world(size);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       for (int i = 0; i < calls; ++i) {

@@ -20,7 +20,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 class TablesTest : public ::testing::Test {
  protected:
@@ -46,7 +46,7 @@ class TablesTest : public ::testing::Test {
   // apart the job would hang or the sums be wrong.
   nlohmann::json run() const {
     ::setenv("UNISONO_NODES", "3x2", 1);
-    World world(6);
+    FakeWorld world(6);
     world.run([](FakeHost& host, int rank) {
       Job job(host);
       add_up(&job, host.world(), host, 1);
@@ -136,7 +136,7 @@ TEST_F(TablesTest, TablesMergeByPrecedence) {
 
 TEST_F(TablesTest, WhatWasLearnedServesTheNextJob) {
   std::string mpi;
-  World(1).run([&](FakeHost& host, int) { mpi = host.library_name(); });
+  FakeWorld(1).run([&](FakeHost& host, int) { mpi = host.library_name(); });
   const tuning::StorePlace place =
       tuning::store_place(tuning::cache_directory(folder_ + "/cache"), tuning::machine_name(), mpi,
                           *patterns::Layout::parse("3x2"));

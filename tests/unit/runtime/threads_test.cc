@@ -21,7 +21,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 // One communicator as one thread of one rank sees it.
 struct Member {
@@ -129,7 +129,7 @@ class ThreadsTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ThreadsTest, CollectivesOnDifferentCommunicators) {
   constexpr int threads = 3, turns = 40;
-  World world(ranks, {.seed = seed(), .max_delay = 3});
+  FakeWorld world(ranks, {.seed = seed(), .max_delay = 3});
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     std::vector<host::Comm> comms(threads);
@@ -154,7 +154,7 @@ TEST_P(ThreadsTest, CollectivesOnDifferentCommunicators) {
 // All threads' first calls at once: each set-up asks for the numbers that another one may be holding.
 TEST_P(ThreadsTest, ManySetUpsAtOnce) {
   constexpr int threads = 6, rounds = 8;
-  World world(ranks);
+  FakeWorld world(ranks);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     std::vector<host::Comm> bases(threads);
@@ -175,7 +175,7 @@ TEST_P(ThreadsTest, ManySetUpsAtOnce) {
 // A set-up that waits for a rank must not hold what that rank needs for another one first.
 TEST_P(ThreadsTest, SetUpsInAnOrderOfTheirOwnOnEachRank) {
   constexpr int rounds = 20;
-  World world(ranks);
+  FakeWorld world(ranks);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     for (int round = 0; round < rounds; ++round) {
@@ -211,7 +211,7 @@ TEST_P(ThreadsTest, SetUpsInAnOrderOfTheirOwnOnEachRank) {
 // all ranks that share them.
 TEST_P(ThreadsTest, CommunicatorsComeAndGoInRandomOrder) {
   constexpr int threads = 3, turns = 60;
-  World world(ranks, {.seed = seed(), .max_delay = 2});
+  FakeWorld world(ranks, {.seed = seed(), .max_delay = 2});
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     std::vector<host::Comm> bases(threads);

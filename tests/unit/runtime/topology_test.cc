@@ -20,7 +20,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 class TopologyTest : public ::testing::Test {
  protected:
@@ -44,7 +44,7 @@ class TopologyTest : public ::testing::Test {
   // Alltoalls of six ranks, and of those of every second; gives the report.
   nlohmann::json run(const std::string& topology) {
     ::setenv("UNISONO_TOPOLOGY", topology.c_str(), 1);
-    World world(6);
+    FakeWorld world(6);
     world.run([](FakeHost& host, int rank) {
       Job job(host);
       exchange(&job, host.world(), host);

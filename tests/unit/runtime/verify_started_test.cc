@@ -13,14 +13,14 @@
 #include "fake_host/fake_host.h"
 #include "job_options.h"
 #include "runtime/job.h"
-#include "runtime/judge.h"
+#include "runtime/judging/judge.h"
 #include "verify_fixture.h"
 
 namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 constexpr int size = 4;
 
@@ -141,7 +141,7 @@ void barrier(Job& job, host::Comm comm) {
 
 TEST_F(VerifyStartedTest, OffComparesNothing) {
   set("UNISONO_VERIFY", "off");
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int) {
     Job job(host);
     for (int i = 0; i < 5; ++i) {
@@ -159,7 +159,7 @@ TEST_F(VerifyStartedTest, OneInSoManyIsComparedByItsNumber) {
   for (const char* nodes : {"", "2x2"}) {
     set("UNISONO_NODES", nodes);
     set("UNISONO_ALGORITHM", "allreduce:recursive_doubling");
-    World world(size);
+    FakeWorld world(size);
     world.run([&](FakeHost& host, int) {
       Job job(host);
       for (int i = 0; i < 20; ++i) {
@@ -181,7 +181,7 @@ TEST_F(VerifyStartedTest, AWrongAlgorithmIsReplacedAtTheNextCall) {
       for (const bool is_in_place : {false, true}) {
         set("UNISONO_NODES", nodes);
         set("UNISONO_ALGORITHM", std::string(name(operation)) + ":faulty");
-        World world(size);
+        FakeWorld world(size);
         world.run([&](FakeHost& host, int) {
           Job job(host);
           for (int i = 0; i < 6; ++i) {
@@ -218,7 +218,7 @@ TEST_F(VerifyStartedTest, CallsThatAreUnderWayAreReplacedOnAllRanksAlike) {
   set("UNISONO_VERIFY", "sample:16");
   set("UNISONO_ALGORITHM", "allreduce:faulty");
   constexpr int calls = 40;
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     std::deque<Started<std::int64_t>> all;
@@ -242,7 +242,7 @@ TEST_F(VerifyStartedTest, CallsThatAreUnderWayAreReplacedOnAllRanksAlike) {
 TEST_F(VerifyStartedTest, UnevenBlocksAreServedByAnother) {
   set("UNISONO_ALGORITHM", "allgatherv:ring");
   constexpr int calls = 4;
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     const int counts[size] = {3, 1, 0, 2}, places[size] = {3, 2, 2, 0};
@@ -296,7 +296,7 @@ TEST_F(VerifyStartedTest, UnevenBlocksAreServedByAnother) {
 
 // A rank whose host has not ended yet holds up nobody: not the calls behind, not what others wait for.
 TEST_F(VerifyStartedTest, NobodyWaitsForAnothersHost) {
-  World world(size);
+  FakeWorld world(size);
   std::atomic<int> ready{0};
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -321,7 +321,7 @@ TEST_F(VerifyStartedTest, NobodyWaitsForAnothersHost) {
 TEST_F(VerifyStartedTest, BlockingCallsAgreeOnWhatWasFound) {
   set("UNISONO_ALGORITHM", "allreduce:faulty");
   for (const bool has_blocking : {false, true}) {
-    World world(size);
+    FakeWorld world(size);
     world.run([&](FakeHost& host, int rank) {
       Job job(host);
       host::Comm other{};
@@ -355,7 +355,7 @@ TEST_F(VerifyStartedTest, BlockingCallsAgreeOnWhatWasFound) {
 TEST_F(VerifyStartedTest, AnotherOrderOfFloatingPointIsNoFault) {
   set("UNISONO_VERIFY", "all");
   set("UNISONO_REPRODUCIBLE", "1");  // an order that is not the host's
-  World world(size);
+  FakeWorld world(size);
   std::atomic<int> different{0};
   world.run([&](FakeHost& host, int) {
     Job job(host);
@@ -373,7 +373,7 @@ TEST_F(VerifyStartedTest, AnotherOrderOfFloatingPointIsNoFault) {
 }
 
 TEST_F(VerifyStartedTest, MoreThanAnOrderExplainsIsAFault) {
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     // On one rank alone.
@@ -387,7 +387,7 @@ TEST_F(VerifyStartedTest, MoreThanAnOrderExplainsIsAFault) {
 }
 
 TEST_F(VerifyStartedTest, WithoutTheHostsPartNothingIsCompared) {
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     std::int64_t in = rank, out = -1;

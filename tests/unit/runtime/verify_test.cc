@@ -17,7 +17,7 @@ namespace unisono::runtime {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 constexpr int size = 4;
 
@@ -78,7 +78,7 @@ struct Caller {
 };
 
 TEST_F(VerifyTest, OffComparesNothing) {
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Caller<std::int64_t> caller{job, host, rank};
@@ -89,7 +89,7 @@ TEST_F(VerifyTest, OffComparesNothing) {
 
 TEST_F(VerifyTest, OneInSoManyIsComparedByItsNumber) {
   set("UNISONO_VERIFY", "sample:3");
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Caller<std::int64_t> caller{job, host, rank};
@@ -107,7 +107,7 @@ TEST_F(VerifyTest, AWrongAlgorithmIsQuarantinedAndTheHostsResultDelivered) {
   for (const Operation operation : {Operation::allreduce, Operation::scan}) {
     for (const bool is_in_place : {false, true}) {
       set("UNISONO_ALGORITHM", std::string(name(operation)) + ":faulty");
-      World world(size);
+      FakeWorld world(size);
       world.run([&](FakeHost& host, int rank) {
         Job job(host);
         Caller<std::int64_t> caller{job, host, rank, operation, 5, is_in_place};
@@ -133,7 +133,7 @@ TEST_F(VerifyTest, InputsThatCannotBeWrittenSayWhy) {
   set("UNISONO_VERIFY_INPUTS", "/proc/unisono");
   set("UNISONO_LOG", "warning");
   set("UNISONO_ALGORITHM", "allreduce:faulty");
-  World world(size);
+  FakeWorld world(size);
   ::testing::internal::CaptureStderr();
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -150,7 +150,7 @@ TEST_F(VerifyTest, LearningMeetsAWrongAlgorithmOnce) {
   set("UNISONO_VERIFY", "sample");
   set("UNISONO_LEARN", "star");
   set("UNISONO_LEARN_ITERATIONS", "2");
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Caller<std::int64_t> caller{job, host, rank};
@@ -179,7 +179,7 @@ TEST_F(VerifyTest, LearningMeetsAWrongAlgorithmOnce) {
 TEST_F(VerifyTest, WithoutChecksTheWrongResultIsDelivered) {
   // The fault is there: what the tests above see is the check.
   set("UNISONO_ALGORITHM", "allreduce:faulty");
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     Caller<std::int64_t> caller{job, host, rank};
@@ -192,7 +192,7 @@ TEST_F(VerifyTest, WithoutChecksTheWrongResultIsDelivered) {
 TEST_F(VerifyTest, NewCommunicatorsKnowOfIt) {
   set("UNISONO_VERIFY", "all");
   set("UNISONO_ALGORITHM", "allreduce:faulty");
-  World world(size);
+  FakeWorld world(size);
   std::atomic<int> right{0};
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -227,7 +227,7 @@ TEST_F(VerifyTest, NewCommunicatorsKnowOfIt) {
 TEST_F(VerifyTest, AnotherOrderOfFloatingPointIsNoFault) {
   set("UNISONO_VERIFY", "all");
   set("UNISONO_REPRODUCIBLE", "1");  // an order that is not the host's
-  World world(size);
+  FakeWorld world(size);
   std::atomic<int> different{0};
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
@@ -245,7 +245,7 @@ TEST_F(VerifyTest, AnotherOrderOfFloatingPointIsNoFault) {
 
 TEST_F(VerifyTest, MoreThanAnOrderExplainsIsAFault) {
   set("UNISONO_VERIFY", "all");
-  World world(size);
+  FakeWorld world(size);
   world.run([&](FakeHost& host, int rank) {
     Job job(host);
     // On one rank alone.

@@ -12,7 +12,7 @@ namespace unisono::schedule {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 // Ends the world when a rank has seen what it was to see; the others wait for messages that never come.
 struct Enough : std::runtime_error {
@@ -47,7 +47,7 @@ TEST(ExecutorErrors, FailedSendEndsTheCallWithItsCode) {
       host::fake::Options options;
       options.failing_rank = 1;
       options.failing_isend = failing_isend;
-      World world(3, options);
+      FakeWorld world(3, options);
       const auto body = [&](FakeHost& host, int rank) {
         Side side(host, rank);
         Values output(40, rank == 0 ? 7 : -1);
@@ -74,7 +74,7 @@ TEST(ExecutorErrors, FailedSendEndsTheCallWithItsCode) {
 }
 
 TEST(ExecutorErrors, TruncatedMessageEndsTheCall) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](FakeHost& host, int rank) {
     Side side(host, rank);
     Values output(rank == 0 ? 10 : 5, rank);
@@ -90,7 +90,7 @@ TEST(ExecutorErrors, TruncatedMessageEndsTheCall) {
 TEST(ExecutorErrors, LateMessagesFindTheirMemory) {
   host::fake::Options options;
   options.failing_rank = 0;
-  World world(2, options);
+  FakeWorld world(2, options);
   std::atomic<bool> has_failed{false};
   world.run([&](FakeHost& host, int rank) {
     Side side(host, rank);
@@ -123,7 +123,7 @@ TEST(ExecutorErrors, LateMessagesFindTheirMemory) {
 TEST(ExecutorErrors, FailedSingleCopyIsAnError) {
   const patterns::Layout layout = patterns::Layout::one_node(2);
   const Nodes nodes(layout, 4096);
-  World world(2);
+  FakeWorld world(2);
   world.run([&](FakeHost& host, int rank) {
     // No process has this id: reading out of it fails.
     const std::vector<int> process_ids(2, 1 << 30);
@@ -149,7 +149,7 @@ TEST(ExecutorErrors, FailedSingleCopyIsAnError) {
 
 // Started, polled among other things, finished: what a non-blocking call will do.
 TEST(ExecutorErrors, RunsInParts) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](FakeHost& host, int rank) {
     Side side(host, rank);
     Values output(30, rank);

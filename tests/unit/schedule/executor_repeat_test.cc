@@ -15,7 +15,7 @@ namespace unisono::schedule {
 namespace {
 
 using host::fake::FakeHost;
-using host::fake::World;
+using host::fake::FakeWorld;
 
 // What the rank before has is added to what is there, by thirds of the vector.
 Program add_previous(const Problem& problem, std::int64_t segment_bytes, int window) {
@@ -71,7 +71,7 @@ class Caller : public RankOfWorld {
 
 TEST(ExecutorRepeat, CallsThatDifferInOneThing) {
   for (const std::int64_t segment_bytes : {0, 16}) {
-    World world(3, {.seed = 1, .max_delay = 3});
+    FakeWorld world(3, {.seed = 1, .max_delay = 3});
     world.run([&](FakeHost& host, int rank) {
       Caller caller(host, rank);
       const auto compiled = caller.compile(segment_bytes, 2), wide = caller.compile(segment_bytes, 4);
@@ -94,7 +94,7 @@ TEST(ExecutorRepeat, CallsThatDifferInOneThing) {
 
 // A schedule may lie where one lay that is gone.
 TEST(ExecutorRepeat, SchedulesComeAndGo) {
-  World world(2);
+  FakeWorld world(2);
   world.run([](FakeHost& host, int rank) {
     Caller caller(host, rank);
     for (int repeat = 0; repeat < 50; ++repeat) {
@@ -108,7 +108,7 @@ TEST(ExecutorRepeat, SchedulesComeAndGo) {
 TEST(ExecutorRepeat, AnyCallsInAnyOrder) {
   for (std::uint64_t seed = 1; seed <= 20; seed += static_cast<std::uint64_t>(case_stride())) {
     SCOPED_TRACE(seed);
-    World world(3, {.eager_limit_bytes = 32, .seed = seed, .max_delay = 5});
+    FakeWorld world(3, {.eager_limit_bytes = 32, .seed = seed, .max_delay = 5});
     world.run([&](FakeHost& host, int rank) {
       Caller caller(host, rank);
       std::mt19937_64 random(seed);  // all ranks draw the same
@@ -135,7 +135,7 @@ TEST(ExecutorRepeat, AnyCallsInAnyOrder) {
 
 TEST(ExecutorRepeat, TheCallAfterAnErrorIsAsAnyOther) {
   for (const std::int64_t segment_bytes : {0, 16}) {
-    World world(1, {.failing_rank = 0, .failing_isend = 0});
+    FakeWorld world(1, {.failing_rank = 0, .failing_isend = 0});
     world.run([&](FakeHost& host, int rank) {
       Caller caller(host, rank);
       const auto compiled = caller.compile(segment_bytes, 2);
@@ -157,7 +157,7 @@ TEST(ExecutorRepeat, TheCallAfterAnErrorIsAsAnyOther) {
 TEST(ExecutorRepeat, FusedSchedulesBetweenOthers) {
   const patterns::Layout layout = patterns::Layout::one_node(2);
   const Nodes nodes(layout, 4096);
-  World world(2);
+  FakeWorld world(2);
   world.run([&](FakeHost& host, int rank) {
     const std::vector<int> process_ids(2, 1);
     const auto slice = nodes.slice(host, rank, process_ids);

@@ -67,7 +67,7 @@ class Rank {
   shm::Slice slice_;
   std::shared_ptr<const Compiled> compiled_;
   Executor executor_;
-  host::fake::World world_{1};
+  host::fake::FakeWorld world_{1};
   int calls_ = 0;
 };
 

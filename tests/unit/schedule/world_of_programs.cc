@@ -13,7 +13,7 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
       has_slices ? ranks.layout : patterns::Layout::one_node(ranks.size));
   std::unique_ptr<Nodes> nodes;
   if (has_slices) nodes = std::make_unique<Nodes>(*layout, ranks.area_bytes);
-  host::fake::World world(ranks.size, ranks.host);
+  host::fake::FakeWorld world(ranks.size, ranks.host);
   world.run([&](host::fake::FakeHost& host, int rank) {
     const std::vector<int> process_ids(layout->local_size(rank), getpid());
     const std::unique_ptr<shm::Slice> slice = nodes ? nodes->slice(host, rank, process_ids) : nullptr;

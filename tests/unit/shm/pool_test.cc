@@ -70,7 +70,7 @@ class PoolOfThreads : public ::testing::TestWithParam<std::tuple<int, bool>> {
 
 TEST_P(PoolOfThreads, shares_memory_on_one_node) {
   const std::set<std::string> before = leftovers();
-  host::fake::World world(size_);
+  host::fake::FakeWorld world(size_);
   world.run([&](host::fake::FakeHost& host, int rank) {
     const host::Comm comm = host.world();
     const auto pool = Pool::create(host, comm, options_);
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PoolOfThreads,
 
 TEST(Pool, single_copy_is_what_the_options_say) {
   for (const bool is_wanted : {false, true}) {
-    host::fake::World world(2);
+    host::fake::FakeWorld world(2);
     world.run([&](host::fake::FakeHost& host, int) {
       const auto pool =
           Pool::create(host, host.world(), {.capacity_bytes = mib, .use_single_copy = is_wanted});

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/calls/blocking_calls.h"
+
+#include "runtime/call/crash_site.h"
+#include "runtime/engines/call_timing.h"
+#include "runtime/engines/fused.h"
+
+namespace unisono::runtime {
+namespace {
+
+// The class of a call that the host is running for this thread, between run() and native_finished().
+[[gnu::tls_model("initial-exec")]] thread_local CallClass* timed_native = nullptr;
+
+}  // namespace
+
+// Null: the host makes the call.
+[[gnu::always_inline]] inline Communicator* BlockingCalls::find_to_take(const Call& call) {
+  if (!gate_.is_open()) {
+    gate_.leave(call.operation, NativeReason::disabled);
+    return nullptr;
+  }
+  Communicator* c = communicators_.find(call.comm);
+  if (c->native_reason != NativeReason::none) {
+    if (c->native_reason != NativeReason::few_calls) {
+      ++c->native_calls[static_cast<int>(call.operation)];
+      return nullptr;
+    }
+    if (!communicators_.is_set_up_now(*c, call)) return nullptr;
+  }
+  if (c->queue != nullptr && c->queue->comes_before_blocking()) [[unlikely]]
+    started_checks_.settle(*c);
+  ++c->calls;
+  return c;
+}
+
+// The handler stands here, not around the call of this: that stays the last thing that its caller does.
+Outcome BlockingCalls::run(const Call& call, int* error) try {
+  Communicator* c = find_to_take(call);
+  if (c == nullptr) return Outcome::native;
+  *error = host::success;
+  const CallMemos& memos = c->memos[static_cast<int>(call.operation)];
+  if (memos.quick.holds(call) && !memos.quick.entry->is_next_to_be_looked_at()) [[likely]]
+    return run_remembered(*c, memos.quick, call);
+  if (memos.scheduled.holds(call) && !needs_copy(call) && !memos.scheduled.entry->is_next_to_be_looked_at())
+    return run_remembered_schedule(*c, memos.scheduled, call, error);
+  return run_anew(*c, call, error);
+} catch (const PeerLost& lost) {
+  *error = communicators_.end_with_lost_peer(call.comm, lost);
+  return Outcome::done;
+}
+
+// What ranks have remembered of calls is of calls without copies.
+Outcome BlockingCalls::run_staged(const Call& call, int* error) try {
+  Communicator* c = find_to_take(call);
+  if (c == nullptr) return Outcome::native;
+  *error = host::success;
+  return run_anew(*c, call, error);
+} catch (const PeerLost& lost) {
+  *error = communicators_.end_with_lost_peer(call.comm, lost);
+  return Outcome::done;
+}
+
+Outcome BlockingCalls::run_anew(Communicator& c, const Call& call, int* error) {
+  if (has_uneven_blocks(call.operation)) return run_blocks(c, call, error);
+  const Arguments arguments = read_arguments(world_.host, call, c.rank, c.size, error);
+  // The host says what is wrong.
+  if (*error != host::success) return gate_.leave(call.operation, NativeReason::datatype);
+  if (is_reduction(call.operation) && !world_.host.is_defined(call.op, call.send_type))
+    return gate_.leave(call.operation, NativeReason::undefined_operator);
+  const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
+  if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
+  const bool may_exchange = is_commutative(world_, c, call);
+
+  CallClass& entry = learning_.class_of(c, call, may_exchange, bytes);
+  const auto run_it = [&] {
+    const int result = run_by_engine(c, entry, call, arguments, may_exchange);
+    // A remembered call is not looked at again: not where one in so many is to be checked, or where the next
+    // one may be of another region.
+    if (c.verify_interval == 0 && c.regions.is_constant()) remember(c, entry, call, arguments, may_exchange);
+    return result;
+  };
+  const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
+  if (*error != host::success) [[unlikely]]
+    return outcome;  // the error handler may have freed the communicator
+  if (entry.kind == CallClass::Kind::native && c.regions.is_constant())
+    remember(c, entry, call, arguments, may_exchange);
+  return outcome;
+}
+
+// One that is fused or left to the host.
+Outcome BlockingCalls::run_remembered(Communicator& c, const CallMemo& memo, const Call& call) {
+  CallClass& entry = *memo.entry;
+  const bool is_timed = CallTiming::count(entry, memo.size.bytes);
+  if (entry.kind == CallClass::Kind::native) {
+    if (!is_timed) return Outcome::native;
+    timed_native = &entry;
+    return Outcome::native_timed;
+  }
+  const CallTiming timing(is_timed);
+  {
+    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes),
+                               {.call = &call, .ranks = c.size});
+    run_fused(c, call, call.send_buffer, call.recv_buffer, call.is_in_place, memo.size);
+  }
+  timing.end(entry, true);
+  return Outcome::done;
+}
+
+// Nothing is to be packed, and no operator of the host's can fail.
+Outcome BlockingCalls::run_remembered_schedule(Communicator& c, const CallMemo& memo, const Call& call,
+                                               int* error) {
+  CallClass& entry = *memo.entry;
+  const CallTiming timing(CallTiming::count(entry, memo.size.bytes));
+  const bool is_bcast = call.operation == Operation::bcast;
+  const schedule::Data data{.input = call.send_buffer,
+                            .output = is_bcast ? const_cast<void*>(call.send_buffer) : call.recv_buffer,
+                            .elements = static_cast<std::int64_t>(memo.size.elements),
+                            .element_bytes = memo.element_bytes,
+                            .combine = memo.size.combine};
+  {
+    const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes),
+                               {.call = &call, .ranks = c.size});
+    *error = schedules_.execute(
+        c, call, *Schedules::compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
+  }
+  timing.end(entry, *error == host::success);
+  if (*error != host::success) [[unlikely]]
+    *error = world_.host.call_error_handler(call.comm, *error);
+  return Outcome::done;
+}
+
+bool BlockingCalls::leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced) {
+  if (!gate_.is_open()) {
+    gate_.leave(operation, NativeReason::disabled);
+    return true;
+  }
+  Communicator* c = communicators_.find_again(handle);
+  if (c == nullptr) return false;
+  if (c->queue != nullptr && c->queue->comes_before_blocking()) return false;
+  const CallMemo& memo = c->memos[static_cast<int>(operation)].quick;
+  if (!memo.is_of_all && (reduced == nullptr || !memo.is_left(*reduced))) return false;
+  if (memo.entry->is_next_timed()) return false;
+  ++memo.entry->calls;
+  memo.entry->bytes += memo.size.bytes;
+  ++c->calls;
+  return true;
+}
+
+template <class Run>
+Outcome BlockingCalls::serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes,
+                             Run run_it, int* error) {
+  const bool is_timed = CallTiming::count(entry, static_cast<std::uint64_t>(bytes));
+  if (is_timed && entry.learner != nullptr) [[unlikely]]
+    learning_.prepare(c, entry, call, bytes);
+  if (entry.kind == CallClass::Kind::native) {
+    timed_native = &entry;
+    return is_timed ? Outcome::native_timed : Outcome::native;
+  }
+  const bool is_verified = Checks::is_due(c, entry, call);
+  if (is_verified) [[unlikely]] {
+    if (call.staging != nullptr) *error = call.staging->fetch();
+    checks_.begin(c, entry, call);
+  }
+  const CallTiming timing(is_timed);
+  // The copies are part of what the call costs: the host needs none where it knows such memory.
+  const bool is_staged = call.staging != nullptr && !is_verified;
+  if (is_staged) *error = call.staging->fetch();
+  if (*error == host::success) *error = run_it();
+  if (is_staged && *error == host::success) *error = call.staging->deliver();
+  timing.end(entry, *error == host::success);
+  if (is_verified) [[unlikely]] {
+    Checks::keep_own(c, *error);
+    return Outcome::compared;
+  }
+  if (*error != host::success) [[unlikely]]
+    *error = world_.host.call_error_handler(call.comm, *error);
+  return Outcome::done;
+}
+
+// Where all ranks know all blocks, the mean one decides; elsewhere ranks have nothing in common that could.
+Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error) {
+  const std::optional<std::int64_t> mean =
+      call.staging == nullptr ? UnevenBlocks::known(c, call) : std::nullopt;
+  if (mean) [[likely]] {
+    *error = uneven_blocks_.run_again(c, call, *mean);
+    return Outcome::done;
+  }
+  c.work.blocks.read(world_.host, call, c.rank, c.size, error);
+  // The host says what is wrong.
+  if (*error != host::success) return gate_.leave(call.operation, NativeReason::datatype);
+  if (is_reduction(call.operation) && !world_.host.is_defined(call.op, call.send_blocks.type))
+    return gate_.leave(call.operation, NativeReason::undefined_operator);
+  std::int64_t bytes = 0;
+  if (has_known_blocks(call.operation)) {
+    bytes = c.work.blocks.mean_bytes();
+    if (bytes == 0) return Outcome::done;
+  }
+  const bool may_exchange = is_commutative(world_, c, call);
+  CallClass& entry = learning_.class_of(c, call, may_exchange, bytes);
+  const auto run_it = [&] { return uneven_blocks_.run(c, entry, call, may_exchange, bytes); };
+  const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
+  if (*error != host::success || !c.regions.is_constant()) return outcome;
+  if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
+    c.memos[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
+  if (entry.kind == CallClass::Kind::fused && c.verify_interval == 0)
+    uneven_blocks_.remember(c, entry, call, bytes);
+  return outcome;
+}
+
+void BlockingCalls::native_finished(double seconds) {
+  if (timed_native != nullptr) CallTiming::keep(*timed_native, seconds, 0, true);
+  timed_native = nullptr;
+}
+
+void BlockingCalls::remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
+                             bool is_commutative) {
+  const auto is_plain = [](const Side& side) {
+    return side.count == 0 || (side.info.is_contiguous && side.info.element != ElementType::derived);
+  };
+  if (!is_plain(arguments.send) || !is_plain(arguments.recv)) return;
+  shm::Combine combine;
+  if (is_reduction(call.operation)) {
+    combine = kernel_combine(world_.host, call.op, call.send_type, type_info(world_.host, call.send_type));
+    if (combine.call == nullptr) return;
+  }
+  CallMemos& memos = c.memos[static_cast<int>(call.operation)];
+  CallMemo& memo = entry.kind == CallClass::Kind::scheduled ? memos.scheduled : memos.quick;
+  memo = {.entry = &entry,
+          .send_count = call.send_count,
+          .recv_count = call.recv_count,
+          .send_type = call.send_type,
+          .recv_type = call.recv_type,
+          .op = call.op,
+          .size = fused_size(arguments.extent, combine),
+          .element_bytes = arguments.extent.element_bytes,
+          .is_commutative = is_commutative};
+  // A barrier runs as one element, but moves nothing.
+  if (call.operation == Operation::barrier) memo.size.bytes = 0;
+}
+
+int BlockingCalls::run_by_engine(Communicator& c, CallClass& entry, const Call& call,
+                                 const Arguments& arguments, bool is_commutative) {
+  Transfer transfer(world_.host, call, arguments, c.rank, c.size, &c.work.packed_input,
+                    &c.work.packed_output);
+  int error = transfer.prepare();
+  if (error != host::success) return error;
+  const auto run_with = [&](const shm::Combine& combine) {
+    const InsideAlgorithm here(&entry, arguments.extent.bytes(), {.call = &call, .ranks = c.size});
+    if (entry.kind == CallClass::Kind::scheduled) {
+      const schedule::Data data{.input = transfer.input(),
+                                .output = transfer.output(),
+                                .elements = arguments.extent.elements,
+                                .element_bytes = arguments.extent.element_bytes,
+                                .combine = combine};
+      return schedules_.execute(
+          c, call, *Schedules::compiled(c, entry, call, transfer.is_in_place(), is_commutative), data);
+    }
+    run_fused(c, call, transfer.input(), transfer.output(), transfer.is_in_place(),
+              fused_size(arguments.extent, combine));
+    return host::success;
+  };
+  if (is_reduction(call.operation)) {
+    const host::TypeInfo info = type_info(world_.host, call.send_type, &error);
+    Operator op(world_.host, {call.send_type, call.op}, info, is_commutative);
+    error = run_with(op.combine());
+    if (error == host::success) error = op.error();
+  } else {
+    error = run_with({});
+  }
+  return error == host::success ? transfer.deliver() : error;
+}
+
+int BlockingCalls::compare(const Call& call, int host_error) {
+  return checks_.compare(*communicators_.find(call.comm), call, host_error);
+}
+
+}  // namespace unisono::runtime

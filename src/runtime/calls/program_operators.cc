@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/calls/program_operators.h"
+
+#include "runtime/packing/transfer.h"
+
+namespace unisono::runtime {
+namespace {
+
+// Without the lock for a while. Nobody else touches the communicator's first call.
+class PolledApart {
+ public:
+  PolledApart(std::unique_lock<std::mutex>* lock, CallQueue* queue) : lock_(lock), queue_(queue) {
+    queue_->is_polled_apart = true;
+    lock_->unlock();
+  }
+  ~PolledApart() {
+    lock_->lock();
+    queue_->is_polled_apart = false;
+  }
+  PolledApart(const PolledApart&) = delete;
+  PolledApart& operator=(const PolledApart&) = delete;
+
+ private:
+  std::unique_lock<std::mutex>* lock_;
+  CallQueue* queue_;
+};
+
+bool may_call_program(const StartedCall& call) {
+  switch (call.state) {
+    case StartedCall::State::in_agreement:
+      return schedule::has_messages(*call.communicator->queue->agreeing);
+    case StartedCall::State::in_header:
+      return schedule::has_messages(*call.header);
+    default:
+      return schedule::has_messages(*call.compiled) || (call.op && call.op->is_applied_by_host());
+  }
+}
+
+}  // namespace
+
+// Persistent calls are not among them: they match by their initialisation, which not every host does, and
+// must go on while the program is in the host. So any thread runs theirs, without a lock.
+bool is_of_program_alone(const World& world, const Progress& progress, const Call& call) {
+  return progress.has_thread() && !call.is_persistent && is_reduction(call.operation) &&
+         world.host.reduce_op(call.op) == ReduceOp::host;
+}
+
+// Of a reduction, on all ranks alike. The program's operators cannot run aside of its threads, and calls must
+// go on while those are in the host: so the host makes them. Where the order of operands counts for more,
+// Unisono does, with the program's threads alone.
+bool is_left_for_operator(const World& world, const Progress& progress, const Communicator& c,
+                          const Call& call, host::Datatype type) {
+  if (world.may_call_host_aside) return is_of_program_alone(world, progress, call) && !c.is_reproducible;
+  return kernel_combine(world.host, call.op, type, type_info(world.host, type)).call == nullptr;
+}
+
+bool poll_step(StartedCall* call, std::unique_lock<std::mutex>* queues) {
+  const FloatControlForNow like_starter(call->float_control);
+  if (!may_call_program(*call)) return call->work.executor.poll();
+  const PolledApart apart(queues, call->communicator->queue.get());
+  return call->work.executor.poll();
+}
+
+}  // namespace unisono::runtime

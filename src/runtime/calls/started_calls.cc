@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/calls/started_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/call/crash_site.h"
+#include "runtime/calls/program_operators.h"
+
+namespace unisono::runtime {
+namespace {
+
+host::Datatype operand_type(const Call& call) {
+  return has_uneven_blocks(call.operation) ? call.send_blocks.type : call.send_type;
+}
+
+}  // namespace
+
+StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, std::mutex& queues,
+                           Communicators& communicators, Slices& slices, Decisions& decisions,
+                           const Schedules& schedules, Learning& learning, StartedChecks& checks)
+    : world_(world),
+      gate_(gate),
+      progress_(progress),
+      queues_(queues),
+      communicators_(communicators),
+      slices_(slices),
+      decisions_(decisions),
+      schedules_(schedules),
+      learning_(learning),
+      checks_(checks) {
+  progress.join(*this);
+}
+
+// What the next call works in. Under the lock.
+StartedCall* StartedCalls::take(Communicator* c, const Call& call) {
+  if (c->queue == nullptr) c->queue = std::make_unique<CallQueue>();
+  auto& spare = c->queue->spare;
+  if (spare.empty()) spare.push_back(std::make_unique<StartedCall>());
+  StartedCall& started = *spare.back();
+  started.call = call;
+  started.communicator = c;
+  started.entry = nullptr;
+  started.learned = nullptr;
+  started.verified.comm.reset();
+  started.left_for = NativeReason::none;
+  started.state = StartedCall::State::waiting;
+  started.error = host::success;
+  return &started;
+}
+
+StartedCalls::Start StartedCalls::look_at(Communicator* c, const Call& call, StartedCall** taken) {
+  StartedCall& started = *take(c, call);
+  CallQueue& queue = *c->queue;
+  *taken = &started;
+  int error = host::success;
+  const std::optional<std::int64_t> bytes = read(&started, &error);
+  const bool is_reducing = is_reduction(call.operation);
+  const host::Datatype type = operand_type(call);
+  // The host says what is wrong.
+  if (error != host::success) started.left_for = NativeReason::datatype;
+  if (error == host::success && is_reducing && !world_.host.is_defined(call.op, type))
+    started.left_for = NativeReason::undefined_operator;
+  if (started.left_for != NativeReason::none) return Start::native;
+  if (!bytes) return Start::nothing_to_do;
+  if (is_reducing && is_left_for_operator(world_, progress_, *c, call, type)) {
+    started.left_for = NativeReason::operator_aside;
+    return Start::native;
+  }
+  started.is_commutative = is_commutative(world_, *c, call);
+  CallClass* learned = learning_.class_of_start(*c, call, started.is_commutative, *bytes, &started.learned);
+  CallClass& entry =
+      learned != nullptr
+          ? *learned
+          : Communicator::call_class(&queue.classes_of(call)[static_cast<std::size_t>(call.operation)],
+                                     started.is_commutative, *bytes);
+  if (entry.kind == CallClass::Kind::undecided)
+    decisions_.decide(*c, entry, call, started.is_commutative, *bytes, false);
+  started.entry = &entry;
+  started.bytes = *bytes;
+  return entry.kind == CallClass::Kind::native ? Start::native : Start::scheduled;
+}
+
+Outcome StartedCalls::start(const Call& call, const Completion& completion, HostPart** host) {
+  if (!gate_.is_open()) return gate_.leave(call.operation, NativeReason::disabled);
+  if (call.may_outlive) return gate_.leave(call.operation, NativeReason::of_session);
+  Communicator* c = communicators_.find_for_started(call.comm);
+  const bool is_not_set_up = c->native_reason == NativeReason::few_calls;
+  if (is_not_set_up && !communicators_.is_taken_before_set_up(*c, call)) return Outcome::native;
+  std::unique_lock lock(queues_);
+  if (c->native_reason != NativeReason::none && !is_not_set_up) {
+    ++c->native_calls[static_cast<int>(call.operation)];
+    return Outcome::native;
+  }
+  StartedCall* started = nullptr;
+  const Start what = look_at(c, call, &started);
+  if (what == Start::nothing_to_do) {
+    lock.unlock();
+    completion.call(completion.context, host::success);
+    return Outcome::done;
+  }
+  if (started->entry != nullptr) {
+    ++started->entry->calls;
+    started->entry->bytes += static_cast<std::uint64_t>(started->bytes);
+  }
+  if (started->left_for != NativeReason::none) return gate_.leave(call.operation, started->left_for);
+  if (what == Start::native) return Outcome::native;
+  slices_.find_slice_of_started(*c);
+  c->queue->is_waited_for = c->verify_interval != 0 || (c->slice != nullptr && c->started_slice == nullptr);
+  return launch(started, completion, host, &lock);
+}
+
+// Under the lock, which it gives up. `started` is the last one of the spare ones.
+Outcome StartedCalls::launch(StartedCall* started, const Completion& completion, HostPart** host,
+                             Lock* lock) {
+  Communicator* c = started->communicator;
+  started->algorithm = started->entry->choice->algorithm;
+  started->completion = completion;
+  started->start_s = now_s();
+  checks_.plan(started, host != nullptr);
+  if (started->error == host::success && started->call.staging != nullptr)
+    started->error = started->call.staging->fetch();
+  if (started->error == host::success) started->error = prepare(started);
+  if (started->error != host::success) {
+    // The others wait for this process, as they do where a blocking call fails on one.
+    const int error = started->error;
+    started->prepared.reset();  // the caller holds it
+    lock->unlock();
+    completion.call(completion.context, error);
+    return Outcome::done;
+  }
+  const bool is_checked = started->verified.check != nullptr;
+  if (is_checked) *host = checks_.begin(started);
+  CallQueue& queue = *c->queue;
+  if (queue.calls.empty()) active_.push_back(c);
+  queue.calls.push_back(std::move(queue.spare.back()));
+  queue.spare.pop_back();
+  queue.under_way.fetch_add(1, std::memory_order_relaxed);
+  if (under_way_++ == 0) under_way_since_s_ = now_s();
+  progress_.add();
+  lock->unlock();
+  progress_.make();
+  return is_checked ? Outcome::compared : Outcome::done;
+}
+
+// What decides about the call, bytes, as for blocking ones. Nothing where it moves nothing.
+std::optional<std::int64_t> StartedCalls::read(StartedCall* started, int* error) const {
+  const Call& call = started->call;
+  const Communicator& c = *started->communicator;
+  if (call.operation == Operation::barrier) {
+    started->arguments = read_arguments(world_.host, call, c.rank, c.size, error);
+    return 0;
+  }
+  std::int64_t bytes = 0;
+  if (has_uneven_blocks(call.operation)) {
+    BlockTransfer& blocks = started->work.blocks;
+    blocks.read(world_.host, call, c.rank, c.size, error);
+    if (!has_known_blocks(call.operation)) return 0;
+    bytes = blocks.mean_bytes();
+  } else {
+    started->arguments = read_arguments(world_.host, call, c.rank, c.size, error);
+    bytes = started->arguments.extent.bytes();
+  }
+  if (bytes == 0) return std::nullopt;
+  return bytes;
+}
+
+// The program's input is read now (it must not change it, but may free its datatype). What comes later calls
+// the host no more, until the call is over.
+int StartedCalls::prepare(StartedCall* started) const {
+  Communicator& c = *started->communicator;
+  CallClass& entry = *started->entry;
+  const Call& call = started->call;
+  Workspace& work = started->work;
+  started->header = nullptr;
+  started->data = {};
+  started->op.reset();
+  started->float_control.reset();
+  started->is_of_program_alone = false;
+  started->transfer.reset();
+  if (has_uneven_blocks(call.operation)) {
+    started->compiled =
+        Schedules::compiled(c, entry, call, work.blocks.is_in_place(), started->is_commutative);
+    using Packing = BlockTransfer::Packing;
+    const Packing packing = started->verified.check != nullptr ? Packing::apart
+                            : c.verify_interval != 0           ? Packing::for_any
+                                                               : Packing::as_needed;
+    const int error = work.blocks.prepare(world_.host, call, *started->compiled, &started->data,
+                                          &work.packed_input, &work.packed_output, packing);
+    if (error != host::success) return error;
+    started->header = Schedules::header(c, entry, call, false, &work, &started->header_data);
+  } else {
+    Transfer& transfer = started->transfer.emplace(world_.host, call, started->arguments, c.rank, c.size,
+                                                   &work.packed_input, &work.packed_output);
+    const int error = transfer.prepare(started->verified.check != nullptr);
+    if (error != host::success) return error;
+    started->compiled = Schedules::compiled(c, entry, call, transfer.is_in_place(), started->is_commutative);
+    started->data = {.input = transfer.input(),
+                     .output = transfer.output(),
+                     .elements = started->arguments.extent.elements,
+                     .element_bytes = started->arguments.extent.element_bytes};
+  }
+  if (is_reduction(call.operation)) {
+    const host::Datatype type = operand_type(call);
+    Operator& op = started->op.emplace(world_.host, Operator::Handles{type, call.op},
+                                       type_info(world_.host, type), started->is_commutative);
+    started->data.combine = op.combine();
+    started->float_control = FloatControl::of_this_thread();
+    started->is_of_program_alone = is_of_program_alone(world_, progress_, call);
+  }
+  return host::success;
+}
+
+// Lets a call go on that comes first in its queue. True where it is over but for the host's part.
+bool StartedCalls::advance(StartedCall* call, Lock* lock) {
+  using State = StartedCall::State;
+  Communicator& c = *call->communicator;
+  schedule::Executor& executor = call->work.executor;
+  const auto start_blocks = [&] {
+    if (has_uneven_blocks(call->call.operation)) {
+      Schedules::learn_blocks(c, *call->algorithm, call->call, &call->work);
+      call->data.elements = call->work.blocks.longest();
+    }
+    call->state = State::in_blocks;
+    executor.start(*call->compiled, schedules_.ground_of_started(c), call->data);
+  };
+  for (;;) {
+    if (call->state == State::to_agree) {
+      call->state = State::in_agreement;
+      checks_.start_agreement(call);
+    } else if (call->state == State::waiting) {
+      checks_.replace_where_found_wrong(call);
+      if (call->header == nullptr) {
+        start_blocks();
+      } else {
+        call->state = State::in_header;
+        executor.start(*call->header, schedules_.ground_of_started(c), call->header_data);
+      }
+    }
+    {
+      const bool is_agreement = call->state == State::in_agreement;
+      const UnevenMemory uneven = call->work.blocks.memory();
+      const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
+                                 {.call = &call->call, .ranks = c.size, .uneven = &uneven});
+      if (!poll_step(call, lock)) {
+        if (c.peers == nullptr || !c.peers->are_lost_by_now()) return false;
+        world_.has_lost_peer = true;
+        call->error = world_.host.rank_has_died();
+        return true;
+      }
+      call->error = executor.finish();
+    }
+    if (call->state == State::in_blocks || call->error != host::success) return true;
+    if (call->state == State::in_header) {
+      start_blocks();
+    } else {
+      checks_.take_findings(c, call->verified.findings);
+      call->state = State::waiting;
+    }
+  }
+}
+
+// Under the lock: the communicator's calls one after the other. True where one has ended. The queue stays
+// while it has calls; other threads may add some meanwhile.
+bool StartedCalls::advance(Communicator* c, Lock* lock) {
+  CallQueue& queue = *c->queue;
+  bool has_ended = false;
+  while (!queue.calls.empty() && advance(queue.calls.front().get(), lock)) {
+    over_.push_back(std::move(queue.calls.front()));
+    queue.calls.pop_front();
+    progress_.leave_to_program();
+    has_ended = true;
+  }
+  if (queue.calls.empty()) std::erase(active_, c);
+  return has_ended;
+}
+
+// Where the lock is given up in between others may begin or end: those that begin come behind, and where one
+// ends that stood before, one is looked at twice.
+template <class Choose>
+bool StartedCalls::advance_all(Choose choose, Lock* lock) {
+  bool has_ended = false;
+  for (std::size_t i = active_.size(); i-- > 0;) {
+    if (i >= active_.size() || active_[i]->queue->is_polled_apart || !choose(*active_[i])) continue;
+    has_ended = advance(active_[i], lock) || has_ended;
+  }
+  return has_ended;
+}
+
+// Aside of the program's threads: host functions are left to those, as far as one can choose.
+bool StartedCalls::advance_aside() {
+  Lock lock(queues_, std::try_to_lock);
+  return lock.owns_lock() && advance_all([this](const Communicator& c) { return may_go_on_aside(c); }, &lock);
+}
+
+// Reproducible calls may use messages without threads in the host: then they go on with the program alone.
+bool StartedCalls::may_go_on_aside(const Communicator& c) const {
+  if (c.queue->calls.front()->is_of_program_alone) return false;
+  return world_.may_call_host_aside || !c.is_reproducible || c.id < 0;
+}
+
+bool StartedCalls::advance() {
+  const OutsideAlgorithms outside;  // of the one that waits, if any: what goes on says so itself
+  std::vector<std::unique_ptr<StartedCall>> over;
+  {
+    Lock lock(queues_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    advance_all([](const Communicator&) { return true; }, &lock);
+    checks_.look_at_host_parts(&lock);
+    std::erase_if(over_, [&](std::unique_ptr<StartedCall>& call) {
+      if (call->verified.check != nullptr && !call->verified.check->is_host_over) return false;
+      over.push_back(std::move(call));
+      return true;
+    });
+  }
+  if (over.empty()) return false;
+  conclude(&over);
+  return true;
+}
+
+// Outside of the lock: operators are the program's. Whoever completes the request hears of errors.
+void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
+  for (const auto& call : *calls) {
+    const auto keep = [&](int error) {
+      if (call->error == host::success) call->error = error;
+    };
+    if (call->error == schedule::error_single_copy) {
+      if (call->communicator->is_freed) call->call.comm = world_.host.world();
+      schedules_.give_up_single_copy(call->call);
+    }
+    if (call->op) keep(call->op->error());
+    if (call->verified.check != nullptr) {
+      checks_.conclude(call.get());  // where the host's part failed its error handler has spoken
+    } else {
+      if (call->error == host::success)
+        keep(call->transfer ? call->transfer->deliver()
+                            : call->work.blocks.deliver(world_.host, call->work.packed_output));
+    }
+    if (call->call.staging != nullptr && call->error == host::success)
+      call->error = call->call.staging->deliver();
+    call->completion.call(call->completion.context, call->error);
+  }
+  // Those whose requests are gone end outside of the lock.
+  std::vector<std::shared_ptr<PreparedCall>> prepared;
+  const std::lock_guard lock(queues_);
+  for (auto& call : *calls) {
+    CallClass& entry = *call->entry;
+    entry.times.add(now_s() - call->start_s);
+    CallQueue& queue = *call->communicator->queue;
+    if (call->prepared != nullptr) prepared.push_back(std::move(call->prepared));
+    call->verified.check.reset();
+    call->learned.reset();
+    queue.spare.push_back(std::move(call));
+    queue.under_way.fetch_sub(1, std::memory_order_release);
+  }
+  const int ended = static_cast<int>(calls->size());
+  under_way_ -= ended;
+  if (under_way_ == 0) under_way_s_ += now_s() - under_way_since_s_;
+  progress_.remove(ended);
+}
+
+}  // namespace unisono::runtime

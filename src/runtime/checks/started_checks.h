@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Self-check of calls that do not block (B9). Such a call waits for nobody: each rank judges by itself what
+// it sees, and what ranks have found they tell each other in agreements that take their turn among the calls
+// of the communicator. From then on calls run by other algorithms of Unisono's; whether the host makes them
+// is decided anew at the next blocking collective, where all ranks are known to have come that far.
+// docs/verify.md.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "runtime/checks/checks.h"
+#include "runtime/communicators/call_queue.h"
+#include "runtime/engines/schedules.h"
+
+namespace unisono::runtime {
+
+class StartedChecks {
+ public:
+  // `queues`: held by whoever lets calls go on.
+  StartedChecks(const World& world, Progress& progress, std::mutex& queues, Decisions& decisions,
+                const Schedules& schedules, Quarantine& quarantine, Checks& checks)
+      : world_(world),
+        progress_(progress),
+        queues_(queues),
+        decisions_(decisions),
+        schedules_(schedules),
+        quarantine_(quarantine),
+        checks_(checks) {}
+
+  using Lock = std::unique_lock<std::mutex>;
+  // Under the lock, when a call is started. Is it checked, and do the ranks agree before it on what they have
+  // found? The numbers of calls decide. `begin`: of one that is, when it is ready to run.
+  void plan(StartedCall* started, bool can_host_start);
+  HostPart* begin(StartedCall* started);
+  void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
+  // On a thread of the program, under the lock but where the host looks: it may call the program's functions.
+  void look_at_host_parts(Lock* lock);
+  // Without the lock, when both parts have ended. The host's result stays, but that of a reproducible
+  // communicator is Unisono's.
+  void conclude(StartedCall* started);
+
+  // When a call's turn has come, under the lock: agrees before it, and takes what the ranks have agreed on.
+  void start_agreement(StartedCall* started) const;
+  void take_findings(Communicator& c, const std::vector<std::uint64_t>& told);
+  // Another algorithm, where the call's was found wrong since it was started.
+  void replace_where_found_wrong(StartedCall* started);
+
+  // At a blocking collective, after all calls under way: the ranks agree on what is left, and all that was
+  // decided by what was found wrong is decided anew.
+  void settle(Communicator& c);
+  // At a communicator's end nobody is left to agree with.
+  void say_findings(Communicator& c) const;
+
+ private:
+  const schedule::Compiled* agreeing_aside(Communicator& c) const;
+  std::string write_kept(const Communicator& c, std::uint64_t check) const;
+  tuning::Choice find_stand_in(Communicator& c, const StartedCall& started);
+
+  const World& world_;
+  Progress& progress_;
+  std::mutex& queues_;
+  Decisions& decisions_;
+  const Schedules& schedules_;
+  Quarantine& quarantine_;
+  Checks& checks_;
+  std::vector<StartedCheck*> open_;  // whose part of the host's is under way
+};
+
+}  // namespace unisono::runtime

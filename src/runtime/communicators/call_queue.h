@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A communicator's non-blocking calls. They run one after the other, in the order in which the program made
+// them, which is the same on all ranks: so a slice and a range of tags of their own serve them as others
+// serve blocking calls.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/float_control.h"
+#include "runtime/call/call.h"
+#include "runtime/communicators/communicator.h"
+#include "runtime/judging/started_check.h"
+#include "runtime/packing/transfer.h"
+#include "runtime/world/progress.h"
+
+namespace unisono::runtime {
+
+struct PreparedCall;
+
+// Option verify: the check of a call, by what it runs, and what ranks tell each other before it
+// (started_checks.h).
+struct StartedVerification {
+  std::unique_ptr<StartedCheck> check;
+  std::optional<host::Comm> comm;  // on which the host makes its part; nothing: the call's own
+  tuning::Choice choice;
+  std::vector<std::uint64_t> findings;
+};
+
+// From the program's call until its request is complete.
+struct StartedCall {
+  Call call;
+  Completion completion;
+  Communicator* communicator = nullptr;
+  CallClass* entry = nullptr;
+  std::shared_ptr<PreparedCall> prepared;  // of a persistent call's start; lives on though it is freed
+  std::shared_ptr<LearnedClass> learned;   // what `entry` is a part of, if of any
+  // What was decided, which the program may change meanwhile (unisono_set_algorithm).
+  const algorithms::Descriptor* algorithm = nullptr;
+  NativeReason left_for = NativeReason::none;  // to the host, before anything was decided
+  std::int64_t bytes = 0;                      // that decide
+  bool is_commutative = true;
+  double start_s = 0;
+  Arguments arguments;
+  std::optional<Transfer> transfer;  // not of uneven blocks, which work.blocks transfers
+  std::optional<Operator> op;
+  // Reductions: how the thread computes that started it. Whichever thread lets it go on does so alike.
+  std::optional<FloatControl> float_control;
+  bool is_of_program_alone = false;  // its operator is the program's: it runs in the program's threads
+  Workspace work;
+  // What runs: first the header, where ranks must tell each other of their blocks.
+  std::shared_ptr<const schedule::Compiled> header, compiled;
+  schedule::Data header_data, data;
+  enum class State : std::uint8_t {
+    to_agree,
+    in_agreement,
+    waiting,
+    in_header,
+    in_blocks
+  } state = State::waiting;
+  int error = host::success;
+  StartedVerification verified;
+};
+
+struct CallQueue {
+  // Has a blocking collective something to do or to wait for first?
+  bool comes_before_blocking() const {
+    return is_to_settle || (is_waited_for && under_way.load(std::memory_order_acquire) != 0);
+  }
+  std::atomic<int> under_way{0};
+  // Blocking calls run after those under way: where both use one slice, or are checked (option verify).
+  bool is_waited_for = false;
+  // A persistent call's starts are classes of their own.
+  OperationTables& classes_of(const Call& call) { return call.is_persistent ? persistent : classes; }
+  OperationTables classes, persistent;
+  std::deque<std::unique_ptr<StartedCall>> calls;
+  // A thread lets the first one go on, without the lock: the others leave them alone meanwhile.
+  bool is_polled_apart = false;
+  // Those that are over, with their memory: a repeated call allocates nothing.
+  std::vector<std::unique_ptr<StartedCall>> spare;
+
+  // Option verify (started_checks.h). Calls started since the last one that was checked; was one since
+  // the last blocking collective?
+  std::uint64_t starts_since_check = 0;
+  bool is_to_settle = false;
+  std::map<std::size_t, Finding> findings;  // this rank's, that not all know of
+  std::deque<KeptCheck> kept;
+  // Found wrong by agreement, in the order of the calls; out of use for good at the next blocking collective.
+  std::set<const algorithms::Descriptor*> found;
+  std::set<const algorithms::Descriptor*> doubted;  // what it was said of that nobody can tell
+  std::shared_ptr<const schedule::Compiled> agreeing;
+};
+
+// Waits for the communicator's calls that do not block.
+void drain(Communicator& c, Progress& progress);
+
+}  // namespace unisono::runtime

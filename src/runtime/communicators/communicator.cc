@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/communicators/communicator.h"
+
+#include "runtime/communicators/call_queue.h"
+#include "runtime/communicators/set_up_aside.h"
+
+namespace unisono::runtime {
+
+Communicator::Communicator() = default;
+
+Communicator::~Communicator() {
+  if (slice_offset < 0) return;
+  SliceTail* tail = SliceTail::of(*this);
+  started_slice.reset();
+  slice.reset();
+  // Other ranks may still be reading what they were sent: the last one to leave gives the memory back.
+  if (tail->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::int64_t of_started = tail->started.find().value_or(StartedPlace::nowhere);
+  if (of_started >= 0) pool->release(of_started);
+  pool->release(slice_offset);
+}
+
+}  // namespace unisono::runtime

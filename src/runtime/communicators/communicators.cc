@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/communicators/communicators.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/communicators/call_queue.h"
+#include "runtime/communicators/set_up_aside.h"
+#include "runtime/packing/transfer.h"
+
+namespace unisono::runtime {
+namespace {
+
+// A communicator's free callback may come when the job is over (COMM_WORLD's, in MPI_Finalize), so it carries
+// a number, not an address.
+struct Tokens {
+  std::mutex mutex;
+  std::map<std::uint64_t, Communicators*> tables;
+  std::uint64_t next = 1;
+};
+Tokens& tokens() {
+  static Tokens* all = new Tokens;  // never destroyed: callbacks may come after static destructors
+  return *all;
+}
+
+// A communicator that the host is freeing for this thread. Callbacks may free others meanwhile.
+struct Ending {
+  const Communicators* table = nullptr;
+  host::Comm handle{};
+  std::unique_ptr<Communicator> state;  // null: no call has come on it
+};
+std::vector<Ending>& endings() {
+  thread_local std::vector<Ending> all;
+  return all;
+}
+
+Ending* ending_of(const Communicators* table, host::Comm handle) {
+  std::vector<Ending>& all = endings();
+  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const Ending& ending) {
+    return ending.table == table && ending.handle == handle;
+  });
+  return found == all.rend() ? nullptr : &*found;
+}
+
+}  // namespace
+
+constinit thread_local LastHit last_hit;
+
+Communicator* Communicators::find_anew(host::Comm handle, std::uint64_t generation) {
+  Communicator* c = find_known(handle);
+  if (c == nullptr) c = make(handle, true);
+  regions_.enter(*c);
+  last_hit = {this, static_cast<std::uintptr_t>(handle), generation, c};
+  return c;
+}
+
+Communicator* Communicators::find_for_started(host::Comm handle) {
+  Communicator* c = find_known(handle);
+  return c != nullptr ? c : make(handle, false);
+}
+
+Communicator* Communicators::find_known(host::Comm handle) {
+  bool is_ending = false;
+  Communicator* ending = find_ending(handle, &is_ending);
+  if (is_ending) [[unlikely]]
+    return ending;
+  const std::lock_guard lock(mutex_);
+  const auto found = table_.find(static_cast<std::uintptr_t>(handle));
+  return found == table_.end() ? nullptr : found->second.get();
+}
+
+std::vector<Communicator*> Communicators::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Communicator*> all;
+  for (const auto& [handle, c] : table_) all.push_back(c.get());
+  return all;
+}
+
+void Communicators::clear() {
+  table_.clear();
+  look_again();
+}
+
+// Where `may_wait` is false the first calls come without a set-up, whatever they are.
+Communicator* Communicators::make(host::Comm handle, bool may_wait) {
+  auto made = std::make_unique<Communicator>();
+  Communicator& c = *made;
+  c.handle = handle;
+  c.name = world_.host.comm_name(handle);
+  c.rank = world_.host.comm_rank(handle);
+  c.size = world_.host.comm_size(handle);
+  if (world_.host.is_intercommunicator(handle)) {
+    c.native_reason = NativeReason::intercommunicator;
+  } else if (c.size == 1) {
+    c.native_reason = NativeReason::one_rank;
+  } else if (!may_wait || may_wait_with_set_up(handle)) {
+    c.native_reason = NativeReason::few_calls;
+  } else {
+    c.native_reason = set_up_.run(c);
+  }
+  const bool is_set_up_aside = !may_wait && c.native_reason == NativeReason::few_calls;
+  set_up_.say_who_decides_order(c, is_set_up_aside ? NativeReason::being_set_up : c.native_reason);
+  if (keep_ending(&made)) return &c;
+  {
+    const std::lock_guard lock(mutex_);
+    table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
+  }
+  watch_end(c);
+  return &c;
+}
+
+bool Communicators::may_wait_with_set_up(host::Comm handle) const {
+  return set_up_.may_wait() && handle != world_.host.world() && !world_.host.has_hints(handle);
+}
+
+// Another call on a communicator that had few. What it counts for is the same on all ranks, and so is where
+// the set-up takes place.
+bool Communicators::is_early(Communicator& c, const Call& call) {
+  c.early_weight += early_weight(call, c);
+  if (c.early_weight >= world_.options.set_up_after || !may_wait_with_set_up(c.handle)) return false;
+  ++c.early_calls[static_cast<std::size_t>(call.operation)];
+  return true;
+}
+
+bool Communicators::is_set_up_now(Communicator& c, const Call& call) {
+  if (c.aside == nullptr && is_early(c, call)) return false;
+  c.native_reason = set_up_.run(c);
+  if (c.native_reason == NativeReason::none) return true;
+  ++c.native_calls[static_cast<std::size_t>(call.operation)];
+  return false;
+}
+
+// Long messages gain more. Of uneven blocks ranks may know their own alone.
+std::int64_t Communicators::early_weight(const Call& call, const Communicator& c) const {
+  constexpr std::int64_t bytes_per_call = 4096;
+  if (call.operation == Operation::barrier || has_uneven_blocks(call.operation)) return 1;
+  int error = host::success;
+  const Arguments arguments = read_arguments(world_.host, call, c.rank, c.size, &error);
+  return error == host::success ? 1 + arguments.extent.bytes() / bytes_per_call : 1;
+}
+
+bool Communicators::is_taken_before_set_up(Communicator& c, const Call& call) {
+  using State = SetUpAside::State;
+  if (c.aside == nullptr) {
+    if (is_early(c, call)) return false;
+    set_up_.begin_aside(c);
+  }
+  SetUpAside& aside = *c.aside;
+  if (aside.state == State::past) return true;
+  set_up_.look_at_offers(c, aside.calls++);
+  if (aside.state == State::joined && aside.switch_point->is_past(aside.calls, c.size)) {
+    aside.state = State::past;
+    return true;
+  }
+  gate_.leave(call.operation, aside.reason);
+  return false;
+}
+
+void Communicators::watch_end(Communicator& c) {
+  {
+    const std::lock_guard lock(tokens().mutex);
+    c.token = tokens().next++;
+    tokens().tables[c.token] = this;
+  }
+  if (world_.host.on_comm_free(c.handle, &Communicators::on_freed,
+                               reinterpret_cast<void*>(static_cast<std::uintptr_t>(c.token))) !=
+      host::success) {
+    log::warning_once("a communicator's end cannot be watched; its memory is kept until the program ends");
+  }
+}
+
+void Communicators::forget_watches() {
+  const std::lock_guard lock(tokens().mutex);
+  std::erase_if(tokens().tables, [this](const auto& entry) { return entry.second == this; });
+}
+
+void Communicators::on_freed(void* token) {
+  // The host calls this, and no exception may pass through it.
+  const auto number = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(token));
+  Communicators* table = nullptr;
+  {
+    const std::lock_guard lock(tokens().mutex);
+    const auto found = tokens().tables.find(number);
+    if (found == tokens().tables.end()) return;
+    table = found->second;
+    tokens().tables.erase(found);
+  }
+  try {
+    table->drop(number, true);
+  } catch (const PeerLost&) {
+    table->world_.has_lost_peer = true;
+  }
+}
+
+// Nothing is found of one that end_freeing() ends.
+void Communicators::drop(std::uint64_t token, bool is_freed) {
+  host::Comm handle{};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(table_.begin(), table_.end(),
+                                    [&](const auto& entry) { return entry.second->token == token; });
+    if (found == table_.end()) return;
+    handle = found->second->handle;
+  }
+  end_calls(handle);
+  bury(take(handle), is_freed);
+}
+
+void Communicators::forget(host::Comm comm) {
+  std::uint64_t token = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = table_.find(static_cast<std::uintptr_t>(comm));
+    if (found == table_.end()) return;
+    token = found->second->token;
+  }
+  {
+    const std::lock_guard lock(tokens().mutex);
+    tokens().tables.erase(token);
+  }
+  drop(token, false);
+}
+
+// Freeing a communicator is collective: the other ranks' part of the calls under way comes too.
+void Communicators::end_calls(Communicator& c) {
+  set_up_.end_aside(c);
+  drain(c, progress_);
+}
+
+void Communicators::end_calls(host::Comm handle) {
+  Communicator* c = find_known(handle);
+  if (c != nullptr) end_calls(*c);
+}
+
+std::unique_ptr<Communicator> Communicators::take(host::Comm handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = table_.find(static_cast<std::uintptr_t>(handle));
+  if (found == table_.end()) return nullptr;
+  std::unique_ptr<Communicator> c = std::move(found->second);
+  table_.erase(found);
+  look_again();
+  return c;
+}
+
+void Communicators::bury(std::unique_ptr<Communicator> c, bool is_freed) {
+  if (c == nullptr) return;
+  for (const EndHook& hook : end_hooks_) hook(*c, is_freed);
+  set_up_.release_identifier(*c);
+}
+
+void Communicators::begin_freeing(host::Comm handle) {
+  end_calls(handle);
+  endings().push_back({this, handle, take(handle)});
+}
+
+// A callback that refuses leaves the communicator to the program, perhaps without our watch.
+void Communicators::end_freeing(host::Comm handle, bool is_freed) {
+  Ending* ending = ending_of(this, handle);
+  if (ending == nullptr) return;
+  std::unique_ptr<Communicator> c = std::move(ending->state);
+  endings().erase(endings().begin() + (ending - endings().data()));
+  last_hit = {};
+  if (c == nullptr) return;
+  if (is_freed) {
+    end_calls(*c);
+    {
+      const std::lock_guard lock(tokens().mutex);
+      tokens().tables.erase(c->token);
+    }
+    return bury(std::move(c), true);
+  }
+  Communicator& kept = *c;
+  {
+    const std::lock_guard lock(mutex_);
+    table_[static_cast<std::uintptr_t>(handle)] = std::move(c);
+  }
+  bool is_watched = false;
+  {
+    const std::lock_guard lock(tokens().mutex);
+    is_watched = tokens().tables.contains(kept.token);
+  }
+  if (!is_watched) watch_end(kept);
+}
+
+Communicator* Communicators::find_ending(host::Comm handle, bool* is_ending) const {
+  if (endings().empty()) return nullptr;
+  const Ending* ending = ending_of(this, handle);
+  *is_ending = ending != nullptr;
+  return ending == nullptr ? nullptr : ending->state.get();
+}
+
+bool Communicators::keep_ending(std::unique_ptr<Communicator>* c) const {
+  Ending* ending = ending_of(this, (*c)->handle);
+  if (ending == nullptr) return false;
+  ending->state = std::move(*c);
+  return true;
+}
+
+int Communicators::end_with_lost_peer(host::Comm handle, const PeerLost& lost) {
+  world_.has_lost_peer = true;
+  log::error("rank " + std::to_string(lost.rank) + " of MPI_COMM_WORLD (process " +
+             std::to_string(lost.process_id) + " of this host) has died; rank " +
+             std::to_string(world_.rank) + " waited for it in a collective");
+  if (Communicator* c = find_known(handle)) c->native_reason = NativeReason::peer_lost;
+  return world_.host.call_error_handler(handle, world_.host.rank_has_died());
+}
+
+}  // namespace unisono::runtime

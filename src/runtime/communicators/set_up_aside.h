@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Set-up of a communicator by calls that do not block, which must not wait for it: what ranks tell each
+// other, and how they find the call from which on Unisono makes them. docs/architecture.md, "Set-up beside
+// the program".
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "host/host.h"
+#include "runtime/call/native_reason.h"
+#include "runtime/communicators/communicator.h"
+#include "shm/slice/slice.h"
+
+namespace unisono::runtime {
+
+// The first of a communicator's calls that is Unisono's, in memory that all its ranks share; zero-filled is
+// its initial state. Whoever comes to a call first decides for all who makes it, and waits for nobody: the
+// host, until every rank looks here before its calls. Ranks that do not look yet are with the host, however
+// far they have come.
+class SwitchPoint {
+ public:
+  // The host has made this rank's calls up to number `last`; before each later one it asks is_past.
+  void join(std::uint64_t last) {
+    std::uint64_t seen = point_.load(std::memory_order_relaxed);
+    while (seen / 2 < last && !point_.compare_exchange_weak(seen, 2 * last, std::memory_order_acq_rel)) {
+    }
+    joined_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  // Is call `number`, numbered from 1, Unisono's? The same answer on all of the communicator's `ranks`.
+  bool is_past(std::uint64_t number, int ranks) {
+    std::uint64_t seen = point_.load(std::memory_order_acquire);
+    while (true) {
+      if (seen % 2 != 0) return number >= seen / 2;
+      if (number <= seen / 2) return false;
+      // Who joins raises the number before it counts: where it did since, the exchange fails.
+      const bool is_found = joined_.load(std::memory_order_acquire) == ranks;
+      const std::uint64_t wanted = 2 * number + (is_found ? 1 : 0);
+      if (point_.compare_exchange_weak(seen, wanted, std::memory_order_acq_rel)) return is_found;
+    }
+  }
+
+ private:
+  // Twice the number of a call. Even: the host makes all calls up to that one. Odd: it is the first of ours.
+  std::atomic<std::uint64_t> point_;
+  std::atomic<std::int32_t> joined_;
+};
+
+// Where the node's slice for calls that do not block is, in memory that its ranks share; zero-filled is its
+// initial state.
+class StartedPlace {
+ public:
+  static constexpr std::int64_t nowhere = -1;  // there was no room
+  // Its offset in the pool, or nowhere; nothing as long as nobody has settled it.
+  std::optional<std::int64_t> find() const {
+    const std::int64_t seen = place_.load(std::memory_order_acquire);
+    if (seen == 0) return std::nullopt;
+    return seen - shift;
+  }
+  // The first one's offset holds for all: that one.
+  std::int64_t settle(std::int64_t offset) {
+    std::int64_t seen = 0;
+    const bool is_first =
+        place_.compare_exchange_strong(seen, std::max(offset, nowhere) + shift, std::memory_order_acq_rel);
+    return is_first ? offset : seen - shift;
+  }
+
+ private:
+  static constexpr std::int64_t shift = 2;
+  std::atomic<std::int64_t> place_;
+};
+
+// Behind a slice in the pool.
+struct SliceTail {
+  std::atomic<std::int32_t> users;  // local ranks that have not left it
+  SwitchPoint switch_point;
+  StartedPlace started;
+
+  static SliceTail* of(const Communicator& c) {
+    return at(c.pool->address(c.slice_offset), c.slice->shape());
+  }
+  static SliceTail* at(void* slice, const shm::SliceShape& shape) {
+    return reinterpret_cast<SliceTail*>(static_cast<char*>(slice) + shape.bytes());
+  }
+};
+static_assert(sizeof(SliceTail) <= shm::cache_line_bytes);
+
+// What a node's first rank has taken of the pool for all.
+struct SliceOffer {
+  std::int64_t offset = -1;       // -1: there is none
+  std::int64_t stream_bytes = 0;  // SliceShape; where the pool has no room for streams a slice goes without
+  std::int32_t windows = 0;       // of the pool that this rank has mapped
+  std::int64_t area_bytes = 0;    // SliceShape, of a persistent call's place; 0: as much as a communicator's
+};
+
+// What a rank tells the others when a set-up begins.
+struct SetUpOffer {
+  std::uint64_t abilities = 0;
+  SliceOffer slice;  // of the first rank: what it took for all
+};
+
+struct SetUpAside {
+  enum class State : std::uint8_t {
+    left_out,   // all ranks know at once that there will be none: `reason`
+    under_way,  // the offers are on their way
+    failed,     // `reason`
+    joined,     // this rank has its slice, and looks at the switch point before each call
+    past        // all calls are Unisono's
+  } state = State::under_way;
+  NativeReason reason = NativeReason::being_set_up;
+  SetUpOffer own;
+  std::vector<SetUpOffer> all;  // by rank
+  host::Request request{};
+  std::uint64_t calls = 0;  // that do not block, since the set-up began
+  SwitchPoint* switch_point = nullptr;
+};
+
+}  // namespace unisono::runtime

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fused operations on one node, where local ranks are the communicator's ranks: shared slots move data and
+// synchronise in one step (shm/slice/slice.h).
+#pragma once
+
+#include "runtime/communicators/communicator.h"
+#include "runtime/packing/transfer.h"
+
+namespace unisono::runtime {
+
+inline FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
+  return {static_cast<std::size_t>(extent.elements), static_cast<std::size_t>(extent.bytes()), combine};
+}
+
+// Of equal blocks; uneven ones go through lines (uneven_blocks.h).
+void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
+               const FusedSize& size);
+
+}  // namespace unisono::runtime

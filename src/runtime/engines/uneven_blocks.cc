@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/engines/uneven_blocks.h"
+
+#include <limits>
+
+#include "base/log.h"
+#include "runtime/call/crash_site.h"
+#include "runtime/engines/call_timing.h"
+#include "runtime/engines/line_blocks.h"
+#include "runtime/packing/transfer.h"
+
+namespace unisono::runtime {
+namespace {
+
+int places_of(const Communicator& c, const Call& call) {
+  return is_uneven_alltoall(call.operation) ? c.size : 1;
+}
+
+int lines_of(const Communicator& c, const CallClass& entry) {
+  return entry.choice->algorithm->block_lines(c.size, entry.choice->parameters);
+}
+
+// With a core for each rank one reads a piece while the other one writes the next. Ranks that share cores do
+// so in turn: then a long block costs two copies, where the kernel makes one (8 ranks on 2 cores, Open MPI 5,
+// over native: alltoallvs of 4 KiB 2.8 to 5.9 through streams and 1.1 by the kernel, of 64 KiB 0.6 to 0.7
+// and 1.0).
+std::size_t most_streamed(const Communicator& c) {
+  constexpr std::size_t most_on_shared_cores = 32 * 1024;
+  if (!c.slice->has_streams()) return 0;
+  return c.is_oversubscribed && c.has_single_copy ? most_on_shared_cores
+                                                  : std::numeric_limits<std::size_t>::max();
+}
+
+Exchange exchange_of(const Communicator& c, const Call& call, bool is_in_place, int lines) {
+  const bool has_one_reader = call.operation != Operation::allgatherv;
+  return {.operation = call.operation,
+          .rank = c.rank,
+          .size = c.size,
+          .root = call.root,
+          .is_in_place = is_in_place,
+          .places = places_of(c, call),
+          .lines = lines,
+          .most_streamed = has_one_reader ? most_streamed(c) : 0,
+          .has_single_copy = c.has_single_copy && has_one_reader};
+}
+
+template <class Blocks>
+bool run_in_lines(Communicator& c, const Exchange& exchange, const Blocks& sent, const Blocks& got) {
+  return LineBlocks<Blocks>(*c.slice, exchange, sent, got, &c.work.refused).run();
+}
+
+// All counts that MPI says are significant here are valid, and the memory is somewhere.
+bool is_readable(const BlockArguments& blocks, int size) {
+  if (blocks.counts == nullptr) return blocks.buffer != nullptr || blocks.count == 0;
+  bool are_valid = blocks.buffer != nullptr;
+  for (int i = 0; i < size; ++i) are_valid = are_valid && blocks.is_valid(i);
+  return are_valid;
+}
+
+}  // namespace
+
+// Of types without gaps, a call of which only the counts and places are new.
+std::optional<std::int64_t> UnevenBlocks::known(const Communicator& c, const Call& call) {
+  const BlockMemo& memo = c.block_memo(call.operation);
+  if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return std::nullopt;
+  const auto holds = [](host::Datatype known, host::Datatype type) {
+    return type == host::Datatype{} || type == known;
+  };
+  if (!holds(memo.send_type, call.send_blocks.type) || !holds(memo.recv_type, call.recv_blocks.type) ||
+      (call.is_in_place && is_uneven_alltoall(call.operation)) || !is_readable(call.send_blocks, c.size) ||
+      !is_readable(call.recv_blocks, c.size))
+    return std::nullopt;
+  if (!has_known_blocks(call.operation)) return 0;
+  const std::int64_t mean = mean_bytes(call.recv_blocks, memo.recv_bytes, c.size);
+  return tuning::size_class(mean) == memo.size_class ? std::optional(mean) : std::nullopt;
+}
+
+int UnevenBlocks::run_again(Communicator& c, const Call& call, std::int64_t bytes) const {
+  const BlockMemo& memo = c.block_memo(call.operation);
+  CallClass& entry = *memo.entry;
+  const CallTiming timing(CallTiming::count(entry, static_cast<std::uint64_t>(bytes)));
+  const Exchange exchange = exchange_of(c, call, call.is_in_place, memo.lines);
+  const BlocksInMemory sent(call.send_blocks, memo.send_bytes), got(call.recv_blocks, memo.recv_bytes);
+  int error = host::success;
+  bool is_left = false;
+  {
+    const UnevenMemory uneven{.send_bytes = memo.send_bytes, .recv_bytes = memo.recv_bytes};
+    const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
+                               {.call = &call, .ranks = c.size, .uneven = &uneven});
+    is_left = run_in_lines(c, exchange, sent, got);
+  }
+  if (is_left) {
+    c.work.blocks.read(world_.host, call, c.rank, c.size, &error);
+    const schedule::Compiled& what = *Schedules::compiled(c, entry, call, c.work.blocks.is_in_place(), true);
+    schedule::Data data;
+    if (error == host::success)
+      error =
+          c.work.blocks.prepare(world_.host, call, what, &data, &c.work.packed_input, &c.work.packed_output);
+    if (error == host::success) {
+      const UnevenMemory uneven = c.work.blocks.memory();
+      const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
+                                 {.call = &call, .ranks = c.size, .uneven = &uneven});
+      error = run_long(c, exchange.lines, call, what, &data);
+    }
+    if (error == host::success) error = c.work.blocks.deliver(world_.host, c.work.packed_output);
+  }
+  timing.end(entry, error == host::success);
+  return error == host::success ? error : world_.host.call_error_handler(call.comm, error);
+}
+
+void UnevenBlocks::remember(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes) const {
+  BlockMemo& memo = c.block_memo(call.operation);
+  if (is_reduction(call.operation) || call.operation == Operation::alltoallw) return;
+  const auto keep = [&](host::Datatype type, host::Datatype* known, std::size_t* element_bytes) {
+    if (type == host::Datatype{}) return true;
+    const host::TypeInfo info = type_info(world_.host, type);
+    *known = type;
+    *element_bytes = info.size_bytes;
+    return info.is_contiguous && info.element != ElementType::derived &&
+           info.extent_bytes == static_cast<std::ptrdiff_t>(info.size_bytes);
+  };
+  BlockMemo next = memo;
+  next.entry = &entry;
+  next.size_class = tuning::size_class(bytes);
+  next.lines = lines_of(c, entry);
+  const bool are_plain = keep(call.send_blocks.type, &next.send_type, &next.send_bytes) &&
+                         keep(call.recv_blocks.type, &next.recv_type, &next.recv_bytes);
+  memo = are_plain ? next : BlockMemo{};
+}
+
+// What is too long for lines, or could not be copied, as the algorithm's schedule moves blocks of any length:
+// the others count as empty there, on both sides.
+int UnevenBlocks::run_long(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
+                           schedule::Data* data) const {
+  if (c.work.refused.empty()) {
+    c.work.blocks.leave_out_short(static_cast<std::int64_t>(shm::Slice::most_block_bytes(lines)), data);
+  } else {
+    log::warning_once(
+        "the kernel refuses to copy a block out of another rank's memory, though it did so at the start; "
+        "such "
+        "blocks go as messages (UNISONO_SINGLE_COPY=0 spares the attempts)");
+    c.work.blocks.leave_out_all_but(c.work.refused, data);
+  }
+  return schedules_.execute(c, call, what, *data);
+}
+
+int UnevenBlocks::run(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                      std::int64_t bytes) const {
+  Workspace& work = c.work;
+  const schedule::Compiled& what =
+      *Schedules::compiled(c, entry, call, work.blocks.is_in_place(), is_commutative);
+  schedule::Data data;
+  int error = work.blocks.prepare(world_.host, call, what, &data, &work.packed_input, &work.packed_output);
+  if (error != host::success) return error;
+  error = move(c, entry, call, is_commutative, bytes, what, &data);
+  return error == host::success ? work.blocks.deliver(world_.host, work.packed_output) : error;
+}
+
+// Between packing and delivering, which the host does.
+int UnevenBlocks::move(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                       std::int64_t bytes, const schedule::Compiled& what, schedule::Data* moved) const {
+  const UnevenMemory uneven = c.work.blocks.memory();
+  const InsideAlgorithm here(&entry, bytes, {.call = &call, .ranks = c.size, .uneven = &uneven});
+  Workspace& work = c.work;
+  schedule::Data& data = *moved;
+  int error = host::success;
+  if (entry.kind == CallClass::Kind::fused && !is_reduction(call.operation)) {
+    const Exchange exchange = exchange_of(c, call, work.blocks.is_in_place(), lines_of(c, entry));
+    const BlocksOfData sent(data, data.input, data.input_places, exchange.sends_one() ? c.rank : 0,
+                            exchange.sends_one());
+    const BlocksOfData got(data, data.output, data.output_places, exchange.first_got(), exchange.gets_one());
+    if (run_in_lines(c, exchange, sent, got)) error = run_long(c, exchange.lines, call, what, &data);
+    return error;
+  }
+  schedule::Data told;
+  if (const schedule::Compiled* telling = Schedules::header(c, entry, call, true, &work, &told).get();
+      telling != nullptr) {
+    error = schedules_.execute(c, call, *telling, told);
+    if (error != host::success) return error;
+  }
+  Schedules::learn_blocks(c, *entry.choice->algorithm, call, &work);
+  data.elements = work.blocks.longest();
+  if (is_reduction(call.operation)) {
+    const host::TypeInfo info = type_info(world_.host, call.send_blocks.type, &error);
+    Operator op(world_.host, {call.send_blocks.type, call.op}, info, is_commutative);
+    data.combine = op.combine();
+    error = schedules_.execute(c, call, what, data);
+    return error == host::success ? op.error() : error;
+  }
+  return schedules_.execute(c, call, what, data);
+}
+
+}  // namespace unisono::runtime

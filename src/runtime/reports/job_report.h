@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report of a job, at its end (docs/report.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/world/world.h"
+
+namespace unisono::runtime {
+
+// On rank 0, of all ranks' texts (Records::to_text): to where option 'report' says, or as near as possible.
+// `hints`: what the user may want to change.
+void write_job_report(const World& world, std::vector<std::string> hints,
+                      const std::vector<std::string>& texts);
+
+}  // namespace unisono::runtime

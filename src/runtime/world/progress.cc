@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/world/progress.h"
+
+namespace unisono::runtime {
+namespace {
+
+// Is this thread letting things go on already? An operator or an error handler of the program may come back
+// to us.
+thread_local bool is_making_progress = false;
+
+class MakingProgress {
+ public:
+  MakingProgress() { is_making_progress = true; }
+  ~MakingProgress() { is_making_progress = false; }
+  MakingProgress(const MakingProgress&) = delete;
+  MakingProgress& operator=(const MakingProgress&) = delete;
+};
+
+}  // namespace
+
+void Progress::start_thread() {
+  thread_ = std::make_unique<ProgressThread>(ProgressThread::Work{
+      [](void* progress) { return static_cast<Progress*>(progress)->make_aside(); }, this});
+}
+
+void Progress::add() {
+  under_way_.fetch_add(1, std::memory_order_relaxed);
+  if (thread_ != nullptr) thread_->add();
+}
+
+void Progress::leave_to_program() {
+  if (thread_ != nullptr) thread_->remove();
+}
+
+bool Progress::make() {
+  if (under_way() == 0 || is_making_progress) return false;
+  const MakingProgress guard;
+  if (thread_ != nullptr) thread_->program_came_by();
+  bool has_ended = false;
+  for (Source* source : sources_) has_ended = source->advance() || has_ended;
+  return has_ended;
+}
+
+bool Progress::make_aside() {
+  if (is_making_progress) return false;
+  const MakingProgress guard;
+  bool has_gone_on = false;
+  for (Source* source : sources_) has_gone_on = source->advance_aside() || has_gone_on;
+  return has_gone_on;
+}
+
+}  // namespace unisono::runtime

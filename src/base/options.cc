@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/files.h"
 #include "base/option_lines.h"
 #include "base/own_folder.h"
 #include "base/shown.h"
-
-extern char** environ;
 
 namespace unisono {
 namespace {
@@ -58,14 +56,14 @@ void apply_lines(Options& options, std::string_view text, std::string_view where
   }
 }
 
-std::string configuration_file(bool* is_explicit) {
-  const char* given = std::getenv("UNISONO_CONFIG");
-  *is_explicit = given != nullptr && *given != 0;
+std::string configuration_file(const Environment& environment, bool* is_explicit) {
+  const std::string given = environment.find("UNISONO_CONFIG").value_or("");
+  *is_explicit = !given.empty();
   if (*is_explicit) return given;
-  const char* base = std::getenv("XDG_CONFIG_HOME");
-  if (base != nullptr && *base != 0) return std::string(base) + "/unisono/unisono.conf";
-  const char* home = std::getenv("HOME");
-  return home != nullptr ? std::string(home) + "/.config/unisono/unisono.conf" : std::string();
+  const std::string base = environment.find("XDG_CONFIG_HOME").value_or("");
+  if (!base.empty()) return base + "/unisono/unisono.conf";
+  const std::optional<std::string> home = environment.find("HOME");
+  return home ? *home + "/.config/unisono/unisono.conf" : std::string();
 }
 
 // The file at the usual place, which is not used where it is another user's: HOME may be somebody else's, as
@@ -96,10 +94,10 @@ bool is_known_variable(std::string_view name) {
 
 }  // namespace
 
-Options read_options(std::vector<std::string>* warnings) {
+Options read_options(const Environment& environment, std::vector<std::string>* warnings) {
   Options options;
   bool is_explicit = false;
-  const std::string path = configuration_file(&is_explicit);
+  const std::string path = configuration_file(environment, &is_explicit);
   if (!path.empty()) {
     const ReadFile read =
         is_explicit ? read_file(path, most_configuration_bytes) : own_configuration(path, warnings);
@@ -112,11 +110,10 @@ Options read_options(std::vector<std::string>* warnings) {
     }
   }
   for (const OptionSpec& spec : option_list()) {
-    const char* value = std::getenv(std::string(spec.environment).c_str());
-    if (value != nullptr) set_option(options, spec, without_blanks(value), spec.environment, warnings);
+    const std::optional<std::string> value = environment.find(spec.environment);
+    if (value) set_option(options, spec, without_blanks(*value), spec.environment, warnings);
   }
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view entry = *variable;
+  for (const std::string_view entry : environment.variables()) {
     if (entry.rfind("UNISONO_", 0) != 0) continue;
     const std::string_view variable_name = entry.substr(0, entry.find('='));
     if (!is_known_variable(variable_name)) {

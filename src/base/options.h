@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
+
 namespace unisono {
 
 // What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
@@ -65,7 +67,8 @@ const std::vector<OptionSpec>& option_list();
 
 // Configuration file (UNISONO_CONFIG, else $XDG_CONFIG_HOME/unisono/unisono.conf; base/option_lines.h), then
 // the environment, which wins. Problems are appended to `warnings`; what they concern keeps its value.
-Options read_options(std::vector<std::string>* warnings);
+// Entries read them, of the process's environment; whatever they start is handed its options.
+Options read_options(const Environment& environment, std::vector<std::string>* warnings);
 
 // All options as lines `key = value`, and back: how rank 0's options travel.
 std::string to_text(const Options& options);

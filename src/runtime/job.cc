@@ -11,8 +11,8 @@
 
 namespace unisono::runtime {
 
-Job::Job(host::Host& host)
-    : world_(host),
+Job::Job(host::Host& host, Options options, const std::vector<std::string>& warnings)
+    : world_(host, std::move(options), warnings),
       regions_(world_),
       slices_(world_),
       set_up_(world_, progress_, slices_, quarantine_),

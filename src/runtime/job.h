@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/calls/blocking_calls.h"
 #include "runtime/calls/persistent_calls.h"
@@ -17,7 +18,8 @@ namespace unisono::runtime {
 
 class Job {
  public:
-  explicit Job(host::Host& host);  // collective over the host's world
+  // Collective over the host's world. `options` as this process has read them, `warnings` of what was wrong.
+  Job(host::Host& host, Options options, const std::vector<std::string>& warnings = {});
   ~Job() { finish(); }
   Job(const Job&) = delete;
   void finish();  // collective over the host's world; idempotent

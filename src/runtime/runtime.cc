@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/environment.h"
+#include "base/options.h"
 #include "runtime/calls/operation_time.h"
 #include "runtime/decisions/crash_watch.h"
 #include "runtime/job.h"
@@ -33,7 +38,9 @@ void unless_peers_are_lost(host::Comm comm, Work work) {
 void start(host::Host& host) {
   if (job != nullptr) return;
   const StartWatch watch(host.comm_rank(host.world()), host.comm_size(host.world()));
-  job = new Job(host);
+  std::vector<std::string> warnings;
+  Options options = read_options(Environment::of_process(), &warnings);
+  job = new Job(host, std::move(options), warnings);
   if (job->has_stepped_aside()) {
     delete std::exchange(job, nullptr);
     return;

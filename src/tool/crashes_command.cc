@@ -38,7 +38,7 @@ Json to_json(const tuning::Crash& crash) {
 int list_crashes(const std::vector<std::string>& words) {
   const Arguments arguments(words, {"cache", "program"}, {"forget"});
   std::vector<std::string> warnings;
-  const std::string cache = arguments.text("cache", read_options(&warnings).cache);
+  const std::string cache = arguments.text("cache", read_options(Environment::of_process(), &warnings).cache);
   const std::string program = arguments.text("program", "");
   const std::string file = tuning::crash_file(tuning::cache_directory(cache));
   Json answer = {{"file", file}};

@@ -58,7 +58,7 @@ Question question_from(const Arguments& arguments) {
 // What a job would read with these options in this environment.
 std::vector<tuning::TableText> table_texts(const Arguments& arguments, Options* options,
                                            std::vector<std::string>* warnings) {
-  if (!arguments.has("no-environment")) *options = read_options(warnings);
+  if (!arguments.has("no-environment")) *options = read_options(Environment::of_process(), warnings);
   if (arguments.has("algorithm")) options->algorithm = arguments.text("algorithm");
   if (arguments.has("site-table")) options->site_table = arguments.text("site-table");
   if (arguments.has("cache")) options->cache = arguments.text("cache");

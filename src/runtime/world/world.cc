@@ -12,10 +12,11 @@
 
 namespace unisono::runtime {
 
-World::World(host::Host& of)
+World::World(host::Host& of, Options own, const std::vector<std::string>& warnings)
     : host(of),
       rank(of.comm_rank(of.world())),
       size(of.comm_size(of.world())),
+      options(std::move(own)),
       notices_(of.comm_rank(of.world()) == 0) {
   if (host.comm_split(host.world(), 0, rank, &comm) != host::success) {
     log::warning("the private communicator could not be made; every collective goes to the MPI");
@@ -26,7 +27,7 @@ World::World(host::Host& of)
     if (rank == 0) log::warning("the MPI's fault tolerance is switched on: the program runs without Unisono");
     return;
   }
-  agree_on_options();
+  agree_on_options(warnings);
   make_pool();
   find_nodes();
   FoundSwitches found = find_switches(*this);
@@ -45,18 +46,12 @@ bool World::is_fault_tolerant() const {
   return error != host::success || is_tolerant != 0;
 }
 
-void World::agree_on_options() {
-  std::vector<std::string> warnings;
-  options = read_options(&warnings);
-  log::set_level(log::level_from_name(options.log));
+void World::agree_on_options(const std::vector<std::string>& warnings) {
   const std::string text = as_rank_0_has_it(to_text(options));
-  if (rank == 0) {
-    notices_.warn_of(warnings);
-  } else {
-    std::vector<std::string> none;
-    options = options_from_text(text, &none);
-  }
+  std::vector<std::string> none;
+  if (rank != 0) options = options_from_text(text, &none);
   log::set_level(log::level_from_name(options.log));
+  if (rank == 0) notices_.warn_of(warnings);
   if (options.is_reproducible && !options.is_enabled && rank == 0) {
     log::warning("option 'reproducible' has no effect: Unisono is switched off (option 'enable')");
   }

@@ -22,8 +22,9 @@ namespace unisono::runtime {
 
 class World {
  public:
-  // Collective over the host's world. What cannot be had leaves it closed; the log says why.
-  explicit World(host::Host& host);
+  // Collective over the host's world. Rank 0's options hold for all, and it says what was wrong with them.
+  // What cannot be had leaves it closed; the log says why.
+  World(host::Host& host, Options own, const std::vector<std::string>& warnings);
   World(const World&) = delete;
 
   // Is Unisono of use here? Else nothing below is set, and every call is the host's.
@@ -59,7 +60,7 @@ class World {
 
  private:
   bool is_fault_tolerant() const;
-  void agree_on_options();
+  void agree_on_options(const std::vector<std::string>& warnings);
   void make_pool();
   void find_nodes();
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -96,13 +95,13 @@ std::string table_text(const Provenance& provenance, const Json& rules) {
 
 }  // namespace
 
-std::string cache_directory(std::string_view option) {
+std::string cache_directory(std::string_view option, const Environment& environment) {
   if (option == "none" || option == "off") return {};
   if (option != "auto") return std::string(option);
-  const char* base = std::getenv("XDG_CACHE_HOME");
-  if (base != nullptr && *base == '/') return std::string(base) + "/unisono";
-  const char* home = std::getenv("HOME");
-  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/unisono" : std::string();
+  const std::string base = environment.find("XDG_CACHE_HOME").value_or("");
+  if (base.starts_with('/')) return base + "/unisono";
+  const std::string home = environment.find("HOME").value_or("");
+  return home.starts_with('/') ? home + "/.cache/unisono" : std::string();
 }
 
 std::string machine_name() {

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -14,19 +15,14 @@ namespace {
 
 class OptionsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    ::setenv("UNISONO_CONFIG", path_.c_str(), 1);
-    write("");
-  }
-  void TearDown() override {
-    std::remove(path_.c_str());
-    ::unsetenv("UNISONO_CONFIG");
-    ::unsetenv("UNISONO_POOL_BYTES");
-    ::unsetenv("UNISONO_NO_SUCH");
-  }
+  void SetUp() override { write(""); }
+  void TearDown() override { std::remove(path_.c_str()); }
   void write(const std::string& text) { std::ofstream(path_) << text; }
-  Options read() { return warnings_.clear(), read_options(&warnings_); }
+  // In an environment that names the file, with these variables.
+  Options read(std::vector<std::string> variables = {}) {
+    variables.push_back("UNISONO_CONFIG=" + path_);
+    return warnings_.clear(), read_options(Environment(variables), &warnings_);
+  }
 
   std::string path_ = ::testing::TempDir() + "unisono_options_test.conf";
   std::vector<std::string> warnings_;
@@ -51,15 +47,13 @@ TEST_F(OptionsTest, EnvironmentWinsOverFile) {
   EXPECT_EQ(options.pool_bytes, 64 << 20);
   EXPECT_EQ(options.algorithm, "bcast:chain");
   EXPECT_TRUE(warnings_.empty());
-  ::setenv("UNISONO_POOL_BYTES", "128M", 1);
-  options = read();
+  options = read({"UNISONO_POOL_BYTES=128M"});
   EXPECT_EQ(options.pool_bytes, 128 << 20);
 }
 
 TEST_F(OptionsTest, ProblemsAreNamedAndIgnored) {
   write("nonsense\nno_such = 1\nenable = perhaps\nwait = nap\npool_bytes = 12\n");
-  ::setenv("UNISONO_NO_SUCH", "1", 1);
-  const Options options = read();
+  const Options options = read({"UNISONO_NO_SUCH=1"});
   EXPECT_EQ(to_text(options), to_text(Options{}));
   ASSERT_EQ(warnings_.size(), 6u);
   EXPECT_NE(warnings_[0].find("line 1"), std::string::npos);
@@ -72,6 +66,33 @@ TEST_F(OptionsTest, MissingExplicitFileIsAWarning) {
   read();
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_NE(warnings_[0].find("UNISONO_CONFIG"), std::string::npos);
+}
+
+// Names that begin alike are others; of two variables of one name the first counts, as for getenv.
+TEST_F(OptionsTest, VariablesAreFoundByTheirWholeName) {
+  const Environment environment(
+      {"UNISONO_LOGS=a", "UNISONO_LOG", "UNISONO_LOG=info", "UNISONO_LOG=quiet", "A="});
+  EXPECT_EQ(environment.find("UNISONO_LOG"), "info");
+  EXPECT_EQ(environment.find("A"), "");
+  EXPECT_FALSE(environment.find("UNISONO_LO"));
+}
+
+TEST_F(OptionsTest, OwnFileIsFoundByTheEnvironment) {
+  const std::string folder = ::testing::TempDir() + "unisono_options_home";
+  std::filesystem::create_directories(folder + "/.config/unisono");
+  std::filesystem::create_directories(folder + "/unisono");
+  std::ofstream(folder + "/.config/unisono/unisono.conf") << "algorithm = bcast:chain\n";
+  std::ofstream(folder + "/unisono/unisono.conf") << "algorithm = bcast:ring\n";
+  const auto algorithm = [&](const std::vector<std::string>& variables) {
+    return read_options(Environment(variables), &warnings_).algorithm;
+  };
+  EXPECT_EQ(algorithm({"HOME=" + folder}), "bcast:chain");
+  EXPECT_EQ(algorithm({"HOME=" + folder, "XDG_CONFIG_HOME=" + folder}), "bcast:ring");
+  EXPECT_EQ(algorithm({"HOME=" + folder, "XDG_CONFIG_HOME="}), "bcast:chain");
+  EXPECT_EQ(algorithm({"UNISONO_CONFIG=", "HOME=" + folder}), "bcast:chain");
+  EXPECT_EQ(algorithm({}), "");
+  EXPECT_TRUE(warnings_.empty());
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(OptionsTest, TravelAsText) {

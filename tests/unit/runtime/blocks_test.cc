@@ -11,15 +11,11 @@
 #include <vector>
 
 #include "../seed.h"
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 using Values = std::vector<std::int32_t>;
 
 const host::Datatype int32 = host::fake::datatype(ElementType::int32);
@@ -126,30 +122,24 @@ void run_call(Job& job, FakeHost& host, const Plan& plan, int rank) {
 }
 
 // All channels of 4 MiB take 12 MiB, rings of lines less than one, and streams would take 4.
-constexpr const char* without_room_for_streams = "13M";
+constexpr std::int64_t without_room_for_streams = 13 << 20;
 
 struct Ways {
   const char* name;
-  const char* channel_bytes;  // streams together take as much
-  const char* single_copy;
-  const char* pool_bytes = "64M";
+  std::int64_t channel_bytes;  // streams together take as much
+  bool use_single_copy;
+  std::int64_t pool_bytes = 64 << 20;
 };
 
-class BlocksTest : public ::testing::TestWithParam<Ways> {
- protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override { clear_options(); }
-};
+class BlocksTest : public ProgramTest, public ::testing::WithParamInterface<Ways> {};
 
 TEST_P(BlocksTest, RandomLengthsInManyCalls) {
   for (const int ranks : {2, 3, 4, 6}) {
-    ::setenv("UNISONO_ALGORITHM", "gatherv:fused,scatterv:fused,alltoallv:fused,allgatherv:fused", 1);
-    ::setenv("UNISONO_CHANNEL_BYTES", GetParam().channel_bytes, 1);
-    ::setenv("UNISONO_SINGLE_COPY", GetParam().single_copy, 1);
-    ::setenv("UNISONO_POOL_BYTES", GetParam().pool_bytes, 1);
-    FakeWorld world(ranks);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+    options_.algorithm = "gatherv:fused,scatterv:fused,alltoallv:fused,allgatherv:fused";
+    options_.channel_bytes = GetParam().channel_bytes;
+    options_.use_single_copy = GetParam().use_single_copy;
+    options_.pool_bytes = GetParam().pool_bytes;
+    run_jobs(ranks, [&](Job& job, FakeHost& host, int rank) {
       std::minstd_rand common(seed() + static_cast<std::uint32_t>(ranks));
       std::minstd_rand own(seed() + static_cast<std::uint32_t>(100 + rank));
       for (int call = 0; call < 60 && !HasFailure(); ++call) {
@@ -157,18 +147,16 @@ TEST_P(BlocksTest, RandomLengthsInManyCalls) {
         if (own() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 1000));
         run_call(job, host, plan, rank);
       }
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
-    clear_options();
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BlocksTest,
-                         ::testing::Values(Ways{"streams", "4M", "0"}, Ways{"streams_and_kernel", "4M", "1"},
-                                           Ways{"short_streams", "512K", "0"},
-                                           Ways{"kernel", "4M", "1", without_room_for_streams},
-                                           Ways{"messages", "4M", "0", without_room_for_streams}),
+                         ::testing::Values(Ways{"streams", 4 << 20, false},
+                                           Ways{"streams_and_kernel", 4 << 20, true},
+                                           Ways{"short_streams", 512 << 10, false},
+                                           Ways{"kernel", 4 << 20, true, without_room_for_streams},
+                                           Ways{"messages", 4 << 20, false, without_room_for_streams}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

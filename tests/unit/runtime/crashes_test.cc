@@ -17,12 +17,9 @@
 #include <vector>
 
 #include "base/program_name.h"
-#include "fake_host/fake_host.h"
-#include "job_options.h"
+#include "program.h"
 #include "runtime/call/crash_site.h"
 #include "runtime/decisions/crash_watch.h"
-#include "runtime/job.h"
-#include "start_and_wait.h"
 #include "tuning/decisions/crash_records.h"
 #include "tuning/tables/table_store.h"
 
@@ -30,27 +27,17 @@ namespace unisono::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 using ::testing::KilledBySignal;
 
 constexpr int size = 4;
 constexpr std::size_t page_bytes = 4096, most_bytes = std::size_t{1} << 20;
 
-class CrashesTest : public ::testing::Test {
+class CrashesTest : public ReportedTest {
  protected:
   CrashesTest() {
-    clear_options();
-    fs::create_directories(folder_);
-    set("UNISONO_REPORT", folder_ + "/report.json");
-    set("UNISONO_SITE_TABLE", "");
-    set("UNISONO_CACHE", folder_ + "/cache");
+    options_.site_table = "";
+    options_.cache = folder_ + "/cache";
   }
-  ~CrashesTest() override {
-    clear_options();
-    fs::remove_all(folder_);
-  }
-  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
   std::string file() const { return tuning::crash_file(folder_ + "/cache"); }
   // "operation:algorithm" of all records.
@@ -71,21 +58,19 @@ class CrashesTest : public ::testing::Test {
     std::ofstream(file(), std::ios::app) << crash.line();
   }
   // As jobs of this test have it.
-  static tuning::CrashPlace here() {
+  tuning::CrashPlace here() const {
     tuning::CrashPlace place{.program = program_name(), .machine = tuning::machine_name()};
     FakeWorld world(1);
     world.run([&](FakeHost& host, int) {
       place.mpi = host.library_name();
-      place.unisono = Job(host).crash_facts()->known.place.unisono;
+      place.unisono = Job(host, options_).crash_facts()->known.place.unisono;
     });
     return place;
   }
 
   // One allreduce of each size; the report.
-  nlohmann::json run(const std::vector<std::size_t>& counts) const {
-    FakeWorld world(size);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+  Json run(const std::vector<std::size_t>& counts) const {
+    run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
       for (const std::size_t count : counts) {
         std::vector<std::int64_t> in(count, rank), out(count, -1);
         int error = 0;
@@ -93,41 +78,29 @@ class CrashesTest : public ::testing::Test {
           EXPECT_EQ(out, std::vector<std::int64_t>(count, size * (size - 1) / 2));
         }
       }
-      job.finish();
     });
-    std::ifstream stream(folder_ + "/report.json");
-    return nlohmann::json::parse(stream);
+    return report();
   }
   static Call sum(FakeHost& host, const void* in, void* out, std::size_t count) {
-    return {.operation = Operation::allreduce,
-            .comm = host.world(),
-            .send_buffer = in,
-            .recv_buffer = out,
-            .send_count = count,
-            .send_type = host::fake::datatype(ElementType::int64),
-            .op = host::fake::op(ReduceOp::sum)};
+    return sum_call(host.world(), static_cast<const std::int64_t*>(in), static_cast<std::int64_t*>(out),
+                    count);
   }
-
-  const std::string folder_ = fs::temp_directory_path() / ("crashes_test." + std::to_string(::getpid()));
+  // A job whose last rank dies in what `body` does, as a program of its own would.
+  template <class Body>
+  void die(FakeWorld& world, Body body) {
+    for (const int number : {SIGSEGV, SIGBUS}) ::signal(number, SIG_DFL);
+    options_.log = "warning";
+    run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
+      if (rank + 1 == size) begin_crash_watch(*job.crash_facts());
+      body(host, job, rank);
+    });
+  }
 };
 
 // Memory that faults where it is touched, for a call's result on the last rank: the program's own fault,
 // whatever algorithm touches it.
 char* no_memory() {
   return static_cast<char*>(::mmap(nullptr, most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-}
-
-// A job whose last rank dies in what `body` does, as a program of its own would.
-template <class Body>
-void die(FakeWorld& world, Body body) {
-  for (const int number : {SIGSEGV, SIGBUS}) ::signal(number, SIG_DFL);
-  ::setenv("UNISONO_LOG", "warning", 1);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    if (rank + 1 == size) begin_crash_watch(*job.crash_facts());
-    body(host, job, rank);
-    job.finish();
-  });
 }
 
 struct Case {
@@ -157,9 +130,9 @@ std::string programs_fault(const std::string& algorithm) {
 
 TEST_P(CrashingCallTest, IsTheProgramsFaultAndARecordOfOneLeavesItOut) {
   const Case& c = GetParam();
-  set("UNISONO_ALGORITHM", "allreduce:" + c.algorithm);
-  set("UNISONO_NODES", c.nodes);
-  set("UNISONO_PROGRESS", "calls");
+  options_.algorithm = "allreduce:" + c.algorithm;
+  options_.nodes = c.nodes;
+  options_.progress = "calls";
   // Each rank takes its messages itself, as processes do: others' threads, which push what is not buffered,
   // know nothing of the buffers that its call was given.
   FakeWorld world(size, {.eager_limit_bytes = most_bytes});
@@ -182,7 +155,7 @@ TEST_P(CrashingCallTest, IsTheProgramsFaultAndARecordOfOneLeavesItOut) {
   EXPECT_EXIT(die_in_a_call(), KilledBySignal(SIGSEGV), programs_fault("allreduce:" + c.algorithm));
   EXPECT_TRUE(recorded().empty());
   write_record("allreduce", c.algorithm, here());
-  const nlohmann::json report = run({c.count});
+  const Json report = run({c.count});
   ASSERT_FALSE(report["classes"].empty());
   for (const auto& row : report["classes"]) {
     EXPECT_NE(row["algorithm"], c.algorithm);
@@ -221,7 +194,7 @@ TEST_F(CrashesTest, UnevenBlocks) {
 
 // The program stays away from the call, which the thread beside it carries on.
 TEST_F(CrashesTest, InTheProgressThread) {
-  set("UNISONO_ALGORITHM", "allreduce:shared");
+  options_.algorithm = "allreduce:shared";
   FakeWorld world(size);
   const auto die_aside = [&] {
     die(world, [&](FakeHost& host, Job& job, int rank) {
@@ -244,7 +217,7 @@ TEST_F(CrashesTest, InTheProgressThread) {
 }
 
 TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
-  set("UNISONO_PROGRESS", "calls");
+  options_.progress = "calls";
   FakeWorld world(size);
   std::atomic<int> calls{0};
   const host::Op op = world.add_op(
@@ -253,8 +226,7 @@ TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
         ++calls;
       },
       true);
-  world.run([&](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{10000}}) {
       std::vector<std::int64_t> in(count), out(count);
       Call call = sum(host, in.data(), out.data(), count);
@@ -264,7 +236,6 @@ TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
       EXPECT_EQ(start_and_wait(job, call, &error), Outcome::done);
     }
     EXPECT_EQ(crash_site.inside.load(), nullptr);
-    job.finish();
   });
   EXPECT_GT(calls, 0);
 }
@@ -280,12 +251,12 @@ TEST_F(CrashesTest, OnlyWhatDiedHereIsLeftOut) {
                   : elsewhere.unisono) = "another one";
     for (const char* algorithm : {"fused", "shared", "ring"}) write_record("allreduce", algorithm, elsewhere);
   }
-  const nlohmann::json report = run({1, 10000});
+  const Json report = run({1, 10000});
   EXPECT_TRUE(report["warnings"].empty()) << report["warnings"];
   EXPECT_EQ(report["classes"].dump().find("quarantined"), std::string::npos) << report["classes"];
   write_record("allreduce", "fused", place);
   std::ofstream(file(), std::ios::app) << "no record\n";
-  const nlohmann::json left_out = run({1, 10000});
+  const Json left_out = run({1, 10000});
   EXPECT_EQ(left_out["classes"].dump().find("\"fused\""), std::string::npos) << left_out["classes"];
   ASSERT_EQ(left_out["warnings"].size(), 2u) << left_out["warnings"];
   EXPECT_NE(left_out["warnings"][0].get<std::string>().find("1 lines of"), std::string::npos);
@@ -301,18 +272,18 @@ TEST_F(CrashesTest, OnlyWhatDiedHereIsLeftOut) {
 
 TEST_F(CrashesTest, TheOptionEndsIt) {
   write_record("allreduce", "fused", here());
-  set("UNISONO_CRASHES", "0");
-  const nlohmann::json report = run({1});
+  options_.watches_crashes = false;
+  const Json report = run({1});
   EXPECT_NE(report["classes"].dump().find("\"fused\""), std::string::npos) << report["classes"];
   FakeWorld world(1);
-  world.run([](FakeHost& host, int) { EXPECT_FALSE(Job(host).crash_facts().has_value()); });
+  world.run([&](FakeHost& host, int) { EXPECT_FALSE(Job(host, options_).crash_facts().has_value()); });
 }
 
 TEST_F(CrashesTest, LearningLeavesThemOut) {
   write_record("allreduce", "fused", here());
-  set("UNISONO_LEARN", "star");
-  set("UNISONO_LEARN_ITERATIONS", "2");
-  const nlohmann::json report = run(std::vector<std::size_t>(300, 1));
+  options_.learn = "star";
+  options_.learn_iterations = 2;
+  const Json report = run(std::vector<std::size_t>(300, 1));
   EXPECT_FALSE(report["learning"].empty());
   EXPECT_EQ(report["learning"].dump().find("fused"), std::string::npos) << report["learning"];
 }

@@ -6,33 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
-
-class DecisionsTest : public ::testing::Test {
+class DecisionsTest : public ProgramTest {
  protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override { clear_options(); }
-
   // A sum of `count` numbers of all ranks; who made it.
   static Outcome sum(Job* job, FakeHost& host, std::size_t count) {
     const int size = host.comm_size(host.world()), rank = host.comm_rank(host.world());
     std::vector<std::int32_t> in(count, rank + 1), out(count, -1);
     int error = 0;
-    const Call call{.operation = Operation::allreduce,
-                    .comm = host.world(),
-                    .send_buffer = in.data(),
-                    .recv_buffer = out.data(),
-                    .send_count = count,
-                    .send_type = host::fake::datatype(ElementType::int32),
-                    .op = host::fake::op(ReduceOp::sum)};
+    const Call call = sum_call(host.world(), in.data(), out.data(), count);
     const Outcome outcome = job->collective(call, &error);
     EXPECT_EQ(error, host::success);
     if (outcome == Outcome::done) {
@@ -66,9 +52,7 @@ class DecisionsTest : public ::testing::Test {
 };
 
 TEST_F(DecisionsTest, AProgramSetsAlgorithmsBetweenItsCalls) {
-  FakeWorld world(4);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(4, [](Job& job, FakeHost& host, int) {
     const std::string by_itself = decided(&job, 8);
     EXPECT_EQ(by_itself, "fused");
     // Twice: the second call is remembered, and must be forgotten.
@@ -84,15 +68,11 @@ TEST_F(DecisionsTest, AProgramSetsAlgorithmsBetweenItsCalls) {
     EXPECT_TRUE(job.set_algorithm(""));
     EXPECT_EQ(decided(&job, 8), by_itself);
     EXPECT_EQ(sum(&job, host, 2), Outcome::done);
-    job.finish();
   });
-  EXPECT_EQ(world.leftovers(), "");
 }
 
 TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
-  FakeWorld world(2);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(2, [](Job& job, FakeHost& host, int) {
     EXPECT_TRUE(job.set_algorithm("allreduce:native,alltoallv:native"));
     for (int i = 0; i < 3; ++i) EXPECT_NE(sum(&job, host, 2), Outcome::done);
     EXPECT_EQ(sum(&job, host, 0), Outcome::done) << "no data, nothing to do";
@@ -129,32 +109,24 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
     EXPECT_FALSE(job.leaves_to_host(Operation::alltoallv, host.world()));
     EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world(), &like)) << "decided anew";
     EXPECT_EQ(sum(&job, host, 2), Outcome::done);
-    job.finish();
   });
-  EXPECT_EQ(world.leftovers(), "");
 }
 
 TEST_F(DecisionsTest, NonsenseChangesNothing) {
-  FakeWorld world(2);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(2, [](Job& job, FakeHost&, int) {
     EXPECT_TRUE(job.set_algorithm("allreduce:recursive_doubling"));
     EXPECT_FALSE(job.set_algorithm("allreduce:none_such"));
     EXPECT_FALSE(job.set_algorithm("allreduce"));
     EXPECT_EQ(decided(&job, 8).substr(0, 18), "recursive_doubling");
-    job.finish();
   });
 }
 
 TEST_F(DecisionsTest, WhatMayNotRunIsNotToldAsDecided) {
-  FakeWorld world(3);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(3, [](Job& job, FakeHost& host, int) {
     const std::string by_itself = decided(&job, 8);
     EXPECT_TRUE(job.set_algorithm("allreduce:two_level_ring"));
     EXPECT_EQ(decided(&job, 8), by_itself) << "one node has no two levels";
     EXPECT_EQ(sum(&job, host, 2), Outcome::done);
-    job.finish();
   });
 }
 

@@ -6,16 +6,12 @@
 #include <cstdlib>
 #include <vector>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
 using host::Comm;
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 
 constexpr int ranks = 4;
 
@@ -24,27 +20,15 @@ struct Taken {
   int count = 0;
 };
 
-class EarlyTest : public ::testing::Test {
+class EarlyTest : public ProgramTest {
  protected:
-  void SetUp() override {
-    clear_options();
-    ::setenv("UNISONO_SET_UP_AFTER", "8", 1);
-  }
-  void TearDown() override { clear_options(); }
+  EarlyTest() { options_.set_up_after = 8; }
 
   static Taken allreduces(FakeHost& host, Job& job, Comm comm, int calls, std::size_t elements) {
     Taken taken;
     std::vector<std::int32_t> in(elements, 3), out(in.size());
     for (int i = 0; i < calls; ++i) {
-      const Call call{.operation = Operation::allreduce,
-                      .comm = comm,
-                      .send_buffer = in.data(),
-                      .recv_buffer = out.data(),
-                      .send_count = elements,
-                      .recv_count = elements,
-                      .send_type = host::fake::datatype(ElementType::int32),
-                      .recv_type = host::fake::datatype(ElementType::int32),
-                      .op = host::fake::op(ReduceOp::sum)};
+      const Call call = sum_call(comm, in.data(), out.data(), elements);
       int error = 0;
       if (job.collective(call, &error) == Outcome::native) {
         // What the program's own call would do.
@@ -62,10 +46,8 @@ class EarlyTest : public ::testing::Test {
 
   // On a duplicate of the world, after `prepare` had it.
   template <class Prepare>
-  static void expect_first(int first, int calls, std::size_t elements, Prepare prepare) {
-    FakeWorld world(ranks);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+  void expect_first(int first, int calls, std::size_t elements, Prepare prepare) {
+    run_jobs(ranks, [&](Job& job, FakeHost& host, int rank) {
       Comm comm{};
       ASSERT_EQ(host.comm_split(host.world(), 0, rank, &comm), host::success);
       prepare(host, job, comm, rank);
@@ -73,19 +55,14 @@ class EarlyTest : public ::testing::Test {
       EXPECT_EQ(taken.first, first) << "rank " << rank;
       EXPECT_EQ(taken.count, first < 0 ? 0 : calls - first) << "rank " << rank;
       host.comm_free(&comm);
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
   }
   static void nothing(FakeHost&, Job&, Comm, int) {}
 };
 
 TEST_F(EarlyTest, TheWorldIsTakenFromTheFirstCallOn) {
-  FakeWorld world(ranks);
-  world.run([&](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(ranks, [&](Job& job, FakeHost& host, int) {
     EXPECT_EQ(allreduces(host, job, host.world(), 3, 4).first, 0);
-    job.finish();
   });
 }
 
@@ -103,13 +80,18 @@ TEST_F(EarlyTest, CommunicatorsThatEndBeforeAreNeverSetUp) {
 }
 
 TEST_F(EarlyTest, AtOnceWhereEveryCallMatters) {
-  for (const char* setting :
-       {"UNISONO_REPRODUCIBLE=1", "UNISONO_SET_UP_AFTER=0", "UNISONO_ALGORITHM=allreduce:ring"}) {
-    SCOPED_TRACE(setting);
-    SetUp();
-    set_option(setting);
+  const Options usual = options_;
+  const auto expect_it = [&](const char* with) {
+    SCOPED_TRACE(with);
     expect_first(0, 3, 4, nothing);
-  }
+    options_ = usual;
+  };
+  options_.is_reproducible = true;
+  expect_it("reproducible");
+  options_.set_up_after = 0;
+  expect_it("set_up_after 0");
+  options_.algorithm = "allreduce:ring";
+  expect_it("an algorithm");
 }
 
 TEST_F(EarlyTest, AtOnceWhereTheProgramForcesAnAlgorithm) {

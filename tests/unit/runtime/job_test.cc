@@ -18,22 +18,14 @@
 #include <vector>
 
 #include "../case_stride.h"
-#include "fake_host/fake_host.h"
 #include "job_cases.h"
-#include "job_options.h"
-#include "start_and_wait.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
-
-class JobTest : public ::testing::Test {
+class JobTest : public ProgramTest {
  protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override { clear_options(); }
-
   // One operation on all ranks; gives how many ranks' calls were taken (all or none).
   int check(
       const Setting& s, Operation operation, int root,
@@ -65,17 +57,15 @@ class JobTest : public ::testing::Test {
         },
         s.is_commutative);
     const host::Datatype type = s.has_gaps ? gaps : dense;
-    if (!s.nodes.empty()) ::setenv("UNISONO_NODES", s.nodes.c_str(), 1);
-    if (!s.algorithm.empty()) ::setenv("UNISONO_ALGORITHM", s.algorithm.c_str(), 1);
+    if (!s.nodes.empty()) options_.nodes = s.nodes;
+    if (!s.algorithm.empty()) options_.algorithm = s.algorithm;
     // With a thread of ours the host makes them that have the program's operators.
-    if (!s.is_blocking) ::setenv("UNISONO_PROGRESS", "calls", 1);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+    if (!s.is_blocking) options_.progress = "calls";
+    run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
       once_set_up(rank);
       for (const Setting& each : settings)
         for (int repeat = 0; repeat < 3; ++repeat)
           taken += run_once(job, host, each, operation, (root + repeat) % s.size, rank, type, op);
-      job.finish();
     });
     EXPECT_EQ(world.leftovers(), "") << print(s);
     return taken;
@@ -323,7 +313,7 @@ TEST_F(JobTest, TheRulesServeEveryOperation) {
             EXPECT_TRUE(taken == 0 || taken == 3 * size)
                 << "all ranks or none: " << taken << "; " << print(s);
           }
-          clear_options();
+          options_ = quiet_options();
           if (HasFailure()) return;
         }
       }
@@ -350,7 +340,7 @@ TEST_F(JobTest, EveryAlgorithmGivesTheRightResult) {
         }
         if (settings.empty()) continue;
         check_all(settings, d.operation, 1);
-        clear_options();
+        options_ = quiet_options();
         if (HasFailure()) return;
       }
     }
@@ -379,9 +369,9 @@ TEST_F(JobTest, LongBlocksGoAsMessagesWhereTheKernelCopiesThemNot) {
     const auto operation = static_cast<Operation>(op);
     for (int variant = 0; variant < 16; ++variant) {
       const bool refuses_later = (variant & 4) != 0;
-      ::setenv("UNISONO_CHANNEL_BYTES", "4M", 1);  // all three take 12 MiB, streams would take 4
-      ::setenv("UNISONO_POOL_BYTES", "13M", 1);
-      if (!refuses_later) ::setenv("UNISONO_SINGLE_COPY", "0", 1);
+      options_.channel_bytes = 4 << 20;  // all three take 12 MiB, streams would take 4
+      options_.pool_bytes = 13 << 20;
+      if (!refuses_later) options_.use_single_copy = false;
       const Setting s{.size = (variant & 8) != 0 ? 5 : 2,
                       .algorithm = std::string(name(operation)) + ":fused",
                       .count = 200,
@@ -390,7 +380,7 @@ TEST_F(JobTest, LongBlocksGoAsMessagesWhereTheKernelCopiesThemNot) {
       check(s, operation, 1, [=](int rank) {
         if (refuses_later && rank % 2 == 1) forbid_single_copies();
       });
-      clear_options();
+      options_ = quiet_options();
       if (HasFailure()) return;
     }
   }
@@ -406,18 +396,18 @@ TEST_F(JobTest, ZeroCountsReturnAtOnce) {
 }
 
 TEST_F(JobTest, SwitchedOffEveryCallIsTheHosts) {
-  ::setenv("UNISONO_ENABLE", "0", 1);
+  options_.is_enabled = false;
   EXPECT_EQ(check({.size = 3}, Operation::allreduce, 0), 0);
 }
 
 TEST_F(JobTest, WithoutSharedMemoryMessagesServe) {
-  ::setenv("UNISONO_SHARED_MEMORY", "0", 1);
+  options_.use_shared_memory = false;
   EXPECT_EQ(check({.size = 4}, Operation::allreduce, 0), 12);
 }
 
 TEST_F(JobTest, AFullPoolLeavesTheCallToTheHostOrToMessages) {
-  ::setenv("UNISONO_POOL_BYTES", "1M", 1);
-  ::setenv("UNISONO_CHANNEL_BYTES", "1G", 1);
+  options_.pool_bytes = 1 << 20;
+  options_.channel_bytes = 1 << 30;
   const int taken = check({.size = 4}, Operation::allreduce, 0);
   EXPECT_TRUE(taken == 0 || taken == 12);
 }
@@ -426,8 +416,7 @@ TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
   // A type that the host fails to reduce, on all ranks.
   FakeWorld world(3);
   std::atomic<int> handled{0};
-  world.run([&](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int) {
     long double in = 1, out = 0;
     int error = 0;
     const Call call{.operation = Operation::allreduce,
@@ -441,7 +430,6 @@ TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
       EXPECT_NE(error, host::success);
       handled += static_cast<int>(host.handled_errors().size());
     }
-    job.finish();
   });
   EXPECT_EQ(handled, 3);
 }
@@ -451,8 +439,7 @@ TEST_F(JobTest, AnOperatorThatIsNotDefinedForTheTypeIsTheHostsToReport) {
   FakeWorld world(3);
   const host::Datatype dense = world.add_type({{0, 8}}, 8);
   std::atomic<int> left{0};
-  world.run([&](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int) {
     std::int64_t in = 1, out = 0;
     for (std::size_t count = 0; count < 2; ++count) {
       int error = 0;
@@ -466,32 +453,22 @@ TEST_F(JobTest, AnOperatorThatIsNotDefinedForTheTypeIsTheHostsToReport) {
       if (job.collective(call, &error) == Outcome::native) ++left;
     }
     EXPECT_TRUE(host.handled_errors().empty());
-    job.finish();
   });
   EXPECT_EQ(left, 6);
 }
 
 TEST_F(JobTest, CommunicatorsComeAndGo) {
-  FakeWorld world(6);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(6, [&](Job& job, FakeHost& host, int rank) {
     for (int round = 0; round < 40; ++round) {
       host::Comm part{};
       host.comm_split(host.world(), rank % 2, (round % 2 ? -rank : rank), &part);
       std::int32_t one = 1, sum = 0;
       int error = 0;
-      const Call call{.operation = Operation::allreduce,
-                      .comm = part,
-                      .send_buffer = &one,
-                      .recv_buffer = &sum,
-                      .send_count = 1,
-                      .send_type = host::fake::datatype(ElementType::int32),
-                      .op = host::fake::op(ReduceOp::sum)};
+      const Call call = sum_call(part, &one, &sum, 1);
       EXPECT_EQ(job.collective(call, &error), Outcome::done);
       EXPECT_EQ(sum, 3);
       host.comm_free(&part);
     }
-    job.finish();
   });
 }
 

@@ -34,10 +34,9 @@ std::set<std::string> known_at_end(const Json& learned) {
 
 class LearningAlikeTest : public LearningTest {
  protected:
-  void SetUp() override {
-    LearningTest::SetUp();
-    set("UNISONO_LEARN", "auto");
-    set("UNISONO_LEARN_FACTOR", "64");
+  LearningAlikeTest() {
+    options_.learn = "auto";
+    options_.learn_factor = 64;
   }
 };
 
@@ -45,12 +44,11 @@ TEST_F(LearningAlikeTest, TheNextRowBeginsWithWhatTheFirstHasLearned) {
   constexpr int size = 2, rows = 4, calls = 1000;
   FakeWorld world(size, {.seed = seed()});
   std::vector<std::vector<Outcome>> outcomes(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
     std::vector<host::Comm> parts(rows);
     for (host::Comm& part : parts) {
       host.comm_split(host.world(), 0, rank, &part);
-      Rank me{job, host, rank, size, part};
+      LearningRank me{job, host, rank, size, part};
       for (int i = 0; i < calls; ++i) me.call(Operation::allreduce, 20000, true, 5e-4);
       auto& own = outcomes[static_cast<std::size_t>(rank)];
       own.insert(own.end(), me.outcomes.begin(), me.outcomes.end());
@@ -88,11 +86,10 @@ TEST_F(LearningAlikeTest, RowsWithoutARankInCommonTellEachOther) {
   constexpr int size = 6, of_row = 2, calls = 1000;
   FakeWorld world(size, {.seed = seed()});
   std::vector<std::vector<Outcome>> outcomes(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
     host::Comm row{};
     host.comm_split(host.world(), rank / of_row, rank, &row);
-    Rank me{job, host, rank % of_row, of_row, row};
+    LearningRank me{job, host, rank % of_row, of_row, row};
     for (int turn = 0; turn < size / of_row; ++turn) {
       for (int i = 0; turn == rank / of_row && i < calls; ++i)
         me.call(Operation::allreduce, 20000, true, 5e-4);
@@ -114,22 +111,21 @@ TEST_F(LearningAlikeTest, RowsWithoutARankInCommonTellEachOther) {
 // Calls on both alternate, and both would begin to learn at the same call: the second one waits for what the
 // first one finds.
 TEST_F(LearningAlikeTest, OfCommunicatorsThatTakeTurnsOneLearnsFirst) {
-  set("UNISONO_LEARN_BUDGET", "99");
+  options_.learn_budget = 99;
   constexpr int size = 2, calls = 600;
   FakeWorld world(size, {.seed = seed()});
   std::vector<std::vector<Outcome>> outcomes(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
     std::vector<host::Comm> parts(3);
-    std::vector<Rank> of_part;
+    std::vector<LearningRank> of_part;
     for (host::Comm& part : parts) {
       host.comm_split(host.world(), 0, rank, &part);
       of_part.push_back({job, host, rank, size, part});
     }
     for (int i = 0; i < calls; ++i) {
-      for (Rank& me : of_part) me.call(Operation::allreduce, 20000, true, 5e-4);
+      for (LearningRank& me : of_part) me.call(Operation::allreduce, 20000, true, 5e-4);
     }
-    for (const Rank& me : of_part) {
+    for (const LearningRank& me : of_part) {
       auto& own = outcomes[static_cast<std::size_t>(rank)];
       own.insert(own.end(), me.outcomes.begin(), me.outcomes.end());
     }
@@ -147,33 +143,33 @@ TEST_F(LearningAlikeTest, OfCommunicatorsThatTakeTurnsOneLearnsFirst) {
 // In a grid a rank's row has learned one thing, and another rank's row another. A column's lowest rank that
 // knows something tells the others, whatever these know.
 TEST_F(LearningAlikeTest, RanksThatLearnedDifferentThingsBeginAlike) {
-  set("UNISONO_LEARN_FACTOR", "2");
+  options_.learn_factor = 2;
   constexpr int size = 4;
   for (const char* nodes : {"", "4x1"}) {
-    set("UNISONO_NODES", nodes);
+    options_.nodes = nodes;
     FakeWorld world(size, {.seed = seed()});
     std::vector<Outcome> first(size), reversed(size), unknown(size), of_row(size);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+    run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
       const auto at = static_cast<std::size_t>(rank);
       const auto with_part = [&](int color, int key, auto use) {
         host::Comm part{};
         host.comm_split(host.world(), color, key, &part);
-        use(Rank{job, host, key % 2, 2, part});
+        use(LearningRank{job, host, key % 2, 2, part});
         host.comm_free(&part);
       };
       // The MPI's own is the fastest by far in the first row, and the slowest by far in the second one.
-      with_part(rank / 2, rank % 2, [&](Rank me) {
+      with_part(rank / 2, rank % 2, [&](LearningRank me) {
         const bool is_node = std::string(nodes).empty();
         const double native_s = rank < 2 ? 1e-9 : is_node ? 1e-4 : 2e-3;
         for (int i = 0; i < (is_node ? 20000 : 10000); ++i) me.call(Operation::allreduce, 3, true, native_s);
         of_row[at] = me.outcomes.back();
       });
-      with_part(rank % 2, rank / 2, [&](Rank me) { first[at] = me.call(Operation::allreduce, 3); });
-      with_part(rank % 2, 1 - rank / 2, [&](Rank me) { reversed[at] = me.call(Operation::allreduce, 3); });
+      with_part(rank % 2, rank / 2, [&](LearningRank me) { first[at] = me.call(Operation::allreduce, 3); });
+      with_part(rank % 2, 1 - rank / 2,
+                [&](LearningRank me) { reversed[at] = me.call(Operation::allreduce, 3); });
       // Of another size nobody knows anything.
-      with_part(rank % 2, rank / 2, [&](Rank me) { unknown[at] = me.call(Operation::allreduce, 1000); });
-      job.finish();
+      with_part(rank % 2, rank / 2,
+                [&](LearningRank me) { unknown[at] = me.call(Operation::allreduce, 1000); });
     });
     const auto is_native = [](Outcome outcome) { return outcome != Outcome::done; };
     ASSERT_TRUE(is_native(of_row[0]) && is_native(of_row[1])) << nodes;
@@ -188,21 +184,19 @@ TEST_F(LearningAlikeTest, RanksThatLearnedDifferentThingsBeginAlike) {
 
 // The lowest rank has been in no such communicator: another one tells.
 TEST_F(LearningAlikeTest, AnyRankThatKnowsSomethingTells) {
-  set("UNISONO_LEARN_FACTOR", "2");
+  options_.learn_factor = 2;
   FakeWorld world(3);
   std::vector<Outcome> last(3);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
     for (const int without : {0, 2}) {
       host::Comm part{};
       host.comm_split(host.world(), rank == without ? 1 : 0, rank, &part);
-      Rank me{job, host, without == 0 ? rank - 1 : rank, 2, part};
+      LearningRank me{job, host, without == 0 ? rank - 1 : rank, 2, part};
       const int calls = rank == without ? 0 : without == 0 ? 20000 : 1;
       for (int i = 0; i < calls; ++i)
         last[static_cast<std::size_t>(rank)] = me.call(Operation::allreduce, 3, true, 1e-9);
       host.comm_free(&part);
     }
-    job.finish();
   });
   for (const Outcome outcome : last) EXPECT_NE(outcome, Outcome::done);
 }
@@ -210,17 +204,17 @@ TEST_F(LearningAlikeTest, AnyRankThatKnowsSomethingTells) {
 // Communicators come and go, with other ranks in each, and each rank's times are its own: on each of them all
 // ranks do alike in each call.
 TEST_F(LearningAlikeTest, RanksDoAlikeOnWhateverCommunicators) {
-  set("UNISONO_LEARN_ITERATIONS", "1");
+  options_.learn_iterations = 1;
   constexpr int size = 5, rounds = 25;
-  for (const auto& [nodes, budget] : {std::pair{"", "100"}, {"2,3", "99"}, {"", "99"}}) {
-    set("UNISONO_NODES", nodes);
-    set("UNISONO_LEARN_BUDGET", budget);
+  for (const auto& [nodes, budget] : {std::pair{"", 100}, {"2,3", 99}, {"", 99}}) {
+    options_.nodes = nodes;
+    options_.learn_budget = budget;
     FakeWorld world(size, {.seed = seed(), .max_delay = 4});
     std::vector<std::map<std::pair<int, int>, std::vector<Outcome>>> outcomes(size);
     world.run([&](FakeHost& host, int rank) {
       std::mt19937 same(seed()), random(seed() + 1 + static_cast<unsigned>(rank));
       std::uniform_real_distribution<double> time(1e-7, 1e-3);
-      Job job(host);
+      Job job(host, options_);
       for (int round = 0; round < rounds; ++round) {
         std::vector<int> colors(size);
         for (int& color : colors) color = static_cast<int>(same() % 2);
@@ -229,7 +223,7 @@ TEST_F(LearningAlikeTest, RanksDoAlikeOnWhateverCommunicators) {
         const auto own = static_cast<int>(std::count(colors.begin(), colors.begin() + rank, color));
         host::Comm part{};
         host.comm_split(host.world(), color, rank, &part);
-        Rank me{job, host, own, ranks, part};
+        LearningRank me{job, host, own, ranks, part};
         const int calls = 20 + static_cast<int>(same() % 200);
         for (int i = 0; i < calls; ++i) {
           me.call(Operation::allreduce, 3, true, time(random));

@@ -33,39 +33,36 @@ class LearningMachineTest : public LearningTest {
  protected:
   // Four ranks make allreduces that take the host a tenth of a millisecond: how many candidates there were
   // for them.
-  std::size_t candidates_of_job() const {
+  std::size_t candidates_of_job() {
     constexpr int size = 4;
-    set("UNISONO_LEARN", "auto");
-    set("UNISONO_LEARN_BUDGET", "100");
-    FakeWorld world(size);
-    world.run([](FakeHost& host, int rank) {
-      Job job(host);
-      Rank me{job, host, rank, size};
+    options_.learn = "auto";
+    options_.learn_budget = 100;
+    run_jobs(size, [](Job& job, FakeHost& host, int rank) {
+      LearningRank me{job, host, rank, size};
       for (int i = 0; i < 20000; ++i) me.call(Operation::allreduce, 3, true, 1e-4);
-      job.finish();
     });
     return report()["learning"][0]["candidates"].size();
   }
 };
 
 TEST_F(LearningMachineTest, WhatTheModelExpectsToBeSlowIsNotTried) {
-  std::ofstream(directory_ + "/slow.json") << slow_machine();
+  std::ofstream(folder_ + "/slow.json") << slow_machine();
   std::map<std::string, std::size_t> tried;
-  for (const std::string& name : {std::string("none"), directory_ + "/slow.json"}) {
-    set("UNISONO_MACHINE", name);
+  for (const std::string& name : {std::string("none"), folder_ + "/slow.json"}) {
+    options_.machine = name;
     tried[name] = candidates_of_job();
     EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
   }
-  EXPECT_EQ(tried[directory_ + "/slow.json"], 2u)
+  EXPECT_EQ(tried[folder_ + "/slow.json"], 2u)
       << "the host's, and what would be used without learning: " << report()["learning"][0].dump(1);
   EXPECT_GT(tried["none"], 2u);
 }
 
 TEST_F(LearningMachineTest, AMachineOfTheCacheDirectoryIsFoundByItsName) {
-  std::filesystem::create_directory(directory_ + "/machines");
-  std::ofstream(directory_ + "/machines/kept.json") << slow_machine();
-  set("UNISONO_CACHE", directory_);
-  set("UNISONO_MACHINE", "kept");
+  std::filesystem::create_directory(folder_ + "/machines");
+  std::ofstream(folder_ + "/machines/kept.json") << slow_machine();
+  options_.cache = folder_;
+  options_.machine = "kept";
   const std::size_t tried = candidates_of_job();
   EXPECT_TRUE(report()["warnings"].empty()) << report()["warnings"].dump();
   EXPECT_EQ(tried, 2u) << "the host's, and what would be used without learning";
@@ -77,14 +74,14 @@ TEST_F(LearningMachineTest, WhatWasMeasuredWithAnotherMpiIsNotUsed) {
   ASSERT_EQ(::gethostname(host_name, sizeof host_name - 1), 0);
   std::string name = std::string(host_name).substr(0, std::string(host_name).find('.'));
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_';
-  std::filesystem::create_directory(directory_ + "/machines");
+  std::filesystem::create_directory(folder_ + "/machines");
   const auto tried = [&](const Json& measured) {
     Json machine = slow_machine();
     machine["measured"] = measured;
-    std::ofstream(directory_ + "/machines/" + name + ".json") << machine;
+    std::ofstream(folder_ + "/machines/" + name + ".json") << machine;
     // Nothing is to be known from the run before.
-    std::filesystem::remove_all(directory_ + "/tables");
-    set("UNISONO_CACHE", directory_);
+    std::filesystem::remove_all(folder_ + "/tables");
+    options_.cache = folder_;
     return candidates_of_job();
   };
   const std::string own = "fake host, ranks as threads";
@@ -97,16 +94,13 @@ TEST_F(LearningMachineTest, WhatWasMeasuredWithAnotherMpiIsNotUsed) {
 }
 
 TEST_F(LearningMachineTest, AMachineThatIsNoneIsSaid) {
-  std::ofstream(directory_ + "/machine.json") << "{}";
-  set("UNISONO_LEARN", "auto");
-  for (const std::string& machine : {directory_ + "/machine.json", directory_ + "/nowhere.json"}) {
-    set("UNISONO_MACHINE", machine);
-    FakeWorld world(2);
-    world.run([](FakeHost& host, int rank) {
-      Job job(host);
-      Rank me{job, host, rank, 2};
+  std::ofstream(folder_ + "/machine.json") << "{}";
+  options_.learn = "auto";
+  for (const std::string& machine : {folder_ + "/machine.json", folder_ + "/nowhere.json"}) {
+    options_.machine = machine;
+    run_jobs(2, [](Job& job, FakeHost& host, int rank) {
+      LearningRank me{job, host, rank, 2};
       for (int i = 0; i < 100; ++i) me.call(Operation::allreduce, 3);
-      job.finish();
     });
     const Json warnings = report()["warnings"];
     ASSERT_EQ(warnings.size(), 1u);

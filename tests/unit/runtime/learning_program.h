@@ -12,38 +12,21 @@
 #include <string>
 #include <vector>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
-#include "start_and_wait.h"
+#include "program.h"
 
 namespace unisono::runtime {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
-using Json = nlohmann::json;
-
-class LearningTest : public ::testing::Test {
+class LearningTest : public ReportedTest {
  protected:
-  void SetUp() override {
-    clear_options();
-    char name[] = "/tmp/learning_test.XXXXXX";
-    directory_ = ::mkdtemp(name);
-    set("UNISONO_REPORT", directory_ + "/report.json");
-    // Programs of few calls: they need not earn what learning takes.
-    set("UNISONO_LEARN_BUDGET", "100");
-    set("UNISONO_LEARN_FACTOR", "2");
+  // Programs of few calls: they need not earn what learning takes.
+  LearningTest() {
+    options_.learn_budget = 100;
+    options_.learn_factor = 2;
   }
-  void TearDown() override {
-    clear_options();
-    std::filesystem::remove_all(directory_);
-  }
-  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-  Json report() const { return Json::parse(std::ifstream(directory_ + "/report.json")); }
   // What was learned stands in the cache as if nothing had disturbed this machine meanwhile: what it had is
   // not believed where times were those of a busy one.
   void take_for_a_quiet_day() const {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ + "/cache")) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ + "/cache")) {
       if (entry.path().extension() != ".json") continue;
       Json table = Json::parse(std::ifstream(entry.path()));
       for (Json& rule : table["rules"]) {
@@ -55,11 +38,10 @@ class LearningTest : public ::testing::Test {
       std::ofstream(entry.path()) << table;
     }
   }
-  std::string directory_;
 };
 
 // What a rank does with what Unisono leaves to the host: the test stands for the host's collectives.
-struct Rank {
+struct LearningRank {
   Job& job;
   FakeHost& host;
   int rank, size;

@@ -33,18 +33,18 @@ void expect_consistent(const Json& learned) {
 TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
   for (const char* mode : {"star", "auto"}) {
     for (const char* nodes : {"", "2,3", "5x1"}) {
-      set("UNISONO_LEARN", mode);
-      set("UNISONO_LEARN_ITERATIONS", "2");
-      set("UNISONO_LEARN_BUDGET", "100");
-      set("UNISONO_NODES", nodes);
+      options_.learn = mode;
+      options_.learn_iterations = 2;
+      options_.learn_budget = 100;
+      options_.nodes = nodes;
       constexpr int size = 5;
       FakeWorld world(size, {.seed = seed(), .max_delay = 4});
       std::vector<std::vector<Outcome>> outcomes(size);
       world.run([&](FakeHost& host, int rank) {
         std::mt19937 random(seed() + static_cast<unsigned>(rank));
         std::uniform_real_distribution<double> time(1e-7, 1e-3);
-        Job job(host);
-        Rank me{job, host, rank, size};
+        Job job(host, options_);
+        LearningRank me{job, host, rank, size};
         for (int i = 0; i < 150; ++i) {
           if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 50));
           me.call(Operation::allreduce, 3, true, time(random));
@@ -71,14 +71,11 @@ TEST_F(LearningTest, RanksChooseAlikeWhateverTheirTimesAre) {
 TEST_F(LearningTest, StarTriesAllAndTheGuardFindsTheHosts) {
   constexpr int size = 4;
   for (const char* mode : {"star", "auto"}) {
-    set("UNISONO_LEARN", mode);
-    FakeWorld world(size);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
-      Rank me{job, host, rank, size};
+    options_.learn = mode;
+    run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
+      LearningRank me{job, host, rank, size};
       // The host is the fastest by far.
       for (int i = 0; i < 20000; ++i) me.call(Operation::allreduce, 3, true, 1e-9);
-      job.finish();
     });
     const Json learned = report()["learning"][0];
     const Json first = std::string(mode) == "star" ? Json("native") : learned["usual"];
@@ -98,19 +95,16 @@ TEST_F(LearningTest, StarTriesAllAndTheGuardFindsTheHosts) {
 // finding the host's collective done at once. Many iterations take more than one fused operation to agree.
 TEST_F(LearningTest, StarGoesByTheRanksMean) {
   constexpr int size = 3;
-  set("UNISONO_LEARN", "star");
+  options_.learn = "star";
   for (const char* nodes : {"", "3x1"}) {
     for (const int iterations : {3, 200}) {
-      set("UNISONO_NODES", nodes);
-      set("UNISONO_LEARN_ITERATIONS", std::to_string(iterations));
-      FakeWorld world(size);
-      world.run([&](FakeHost& host, int rank) {
-        Job job(host);
-        Rank me{job, host, rank, size};
+      options_.nodes = nodes;
+      options_.learn_iterations = iterations;
+      run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
+        LearningRank me{job, host, rank, size};
         int calls = 0;
         for (int i = 0; i < 40 * iterations; ++i, ++calls)
           me.call(Operation::allreduce, 3, true, (calls + rank) % size == 0 ? 0 : calls % 3 == 1 ? 3.0 : 6.0);
-        job.finish();
       });
       const Json learned = report()["learning"][0];
       const Json& native = learned["candidates"][0];
@@ -124,20 +118,18 @@ TEST_F(LearningTest, StarGoesByTheRanksMean) {
 }
 
 TEST_F(LearningTest, TheHostIsTriedAFewTimesWhereItIsSlow) {
-  set("UNISONO_LEARN", "auto");
+  options_.learn = "auto";
   constexpr int size = 3;
   FakeWorld world(size);
   std::array<int, size> left{};
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, size};
+  run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
+    LearningRank me{job, host, rank, size};
     for (int i = 0; i < 20000; ++i) {
       if (me.call(Operation::allreduce, 3, true, 0.5) != Outcome::done)
         ++left[static_cast<std::size_t>(rank)];
     }
     // Calls that do not block follow.
     EXPECT_EQ(me.call(Operation::allreduce, 3, false), Outcome::done);
-    job.finish();
   });
   // A trial or a few, whose number depends on how busy this machine is: the budget of these tests is large.
   EXPECT_EQ(left[1], left[0]);
@@ -148,17 +140,14 @@ TEST_F(LearningTest, TheHostIsTriedAFewTimesWhereItIsSlow) {
 }
 
 TEST_F(LearningTest, TheNextJobBeginsWithWhatWasLearned) {
-  set("UNISONO_CACHE", directory_ + "/cache");
-  const auto run = [](const char* mode, int calls) {
-    set("UNISONO_LEARN", mode);
-    FakeWorld world(3);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
-      Rank me{job, host, rank, 3};
+  options_.cache = folder_ + "/cache";
+  const auto run = [&](const char* mode, int calls) {
+    options_.learn = mode;
+    run_jobs(3, [&](Job& job, FakeHost& host, int rank) {
+      LearningRank me{job, host, rank, 3};
       for (int i = 0; i < calls; ++i) me.call(Operation::allreduce, 3, true, 3e-4);
       // Where the host is ahead of all.
       for (int i = 0; i < calls; ++i) me.call(Operation::bcast, 300, true, 1e-9);
-      job.finish();
     });
   };
   run("auto", 20000);
@@ -186,20 +175,17 @@ TEST_F(LearningTest, TheNextJobBeginsWithWhatWasLearned) {
 }
 
 TEST_F(LearningTest, ItBeginsWithWhatATableHasMeasured) {
-  const std::string file = directory_ + "/tuned.json";
+  const std::string file = folder_ + "/tuned.json";
   std::ofstream(file) << R"({"schema": "unisono-table", "version": 1, "rules": [
     {"operation": "allreduce", "bytes": [1, 1024], "nodes": [1, 1], "ranks_per_node": [3, 3], "algorithm": "ring",
      "origin": "measured", "time_us": 50, "others": [{"algorithm": "native", "time_us": 60}]},
     {"operation": "bcast", "algorithm": "binomial"}]})";
-  set("UNISONO_TABLE", file);
-  set("UNISONO_LEARN", "auto");
-  FakeWorld world(3);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, 3};
+  options_.table = file;
+  options_.learn = "auto";
+  run_jobs(3, [&](Job& job, FakeHost& host, int rank) {
+    LearningRank me{job, host, rank, 3};
     for (int i = 0; i < 5; ++i) me.call(Operation::allreduce, 3);
     for (int i = 0; i < 5; ++i) me.call(Operation::bcast, 3);
-    job.finish();
   });
   std::map<std::string, Json> first;
   const Json all = report()["learning"];
@@ -213,14 +199,12 @@ TEST_F(LearningTest, ItBeginsWithWhatATableHasMeasured) {
 
 // Where nothing is set and no report asked for; rank 0, which keeps it, is not among those who learned it.
 TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
-  set("UNISONO_CACHE", directory_ + "/cache");
-  const auto run = [](int calls) {
-    FakeWorld world(4);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+  options_.cache = folder_ + "/cache";
+  const auto run = [&](int calls) {
+    run_jobs(4, [&](Job& job, FakeHost& host, int rank) {
       host::Comm part{};
       host.comm_split(host.world(), rank == 0 ? 0 : 1, rank, &part);
-      Rank me{job, host, rank - 1, 3, part};
+      LearningRank me{job, host, rank - 1, 3, part};
       for (int i = 0; rank > 0 && i < calls; ++i) me.call(Operation::allreduce, 3, true, 0.5);
       job.finish();
       host.comm_free(&part);
@@ -229,12 +213,12 @@ TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
   // On a busy machine a job may learn nothing that is worth keeping: then another one may.
   Json rows;
   for (int job = 0; job < 20 && (rows.empty() || rows[0]["source"] != "learned"); ++job) {
-    ::unsetenv("UNISONO_LEARN");
-    ::unsetenv("UNISONO_REPORT");
+    options_.learn = Options().learn;
+    options_.report = "";
     run(20000);
     take_for_a_quiet_day();
-    set("UNISONO_LEARN", "off");
-    set("UNISONO_REPORT", directory_ + "/report.json");
+    options_.learn = "off";
+    options_.report = folder_ + "/report.json";
     run(5);
     rows = report()["classes"];
     ASSERT_EQ(rows.size(), 1u);
@@ -243,43 +227,34 @@ TEST_F(LearningTest, WithoutAReportItIsKeptAsWell) {
 }
 
 TEST_F(LearningTest, WhatIsForcedIsNotLearned) {
-  set("UNISONO_LEARN", "star");
-  set("UNISONO_ALGORITHM", "allreduce:ring");
-  FakeWorld world(3);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, 3};
+  options_.learn = "star";
+  options_.algorithm = "allreduce:ring";
+  run_jobs(3, [&](Job& job, FakeHost& host, int rank) {
+    LearningRank me{job, host, rank, 3};
     for (int i = 0; i < 30; ++i) EXPECT_EQ(me.call(Operation::allreduce, 3), Outcome::done);
-    job.finish();
   });
   EXPECT_TRUE(report()["learning"].empty());
 }
 
 TEST_F(LearningTest, OnlySoManySizesOfAnOperationAreLearned) {
-  set("UNISONO_LEARN", "star");
-  set("UNISONO_LEARN_SIZES", "2");
-  FakeWorld world(2);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, 2};
+  options_.learn = "star";
+  options_.learn_sizes = 2;
+  run_jobs(2, [&](Job& job, FakeHost& host, int rank) {
+    LearningRank me{job, host, rank, 2};
     for (std::size_t count = 1; count < 100; count *= 2) {
       for (int i = 0; i < 5; ++i) me.call(Operation::allreduce, count);
       me.call(Operation::bcast, count);
     }
-    job.finish();
   });
   EXPECT_EQ(report()["learning"].size(), 4u);
 }
 
 TEST_F(LearningTest, ReproducibleReductionsAreLearnedAmongWhatKeepsTheOrder) {
-  set("UNISONO_LEARN", "star");
-  set("UNISONO_REPRODUCIBLE", "1");
-  FakeWorld world(4);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, 4};
+  options_.learn = "star";
+  options_.is_reproducible = true;
+  run_jobs(4, [&](Job& job, FakeHost& host, int rank) {
+    LearningRank me{job, host, rank, 4};
     for (int i = 0; i < 300; ++i) EXPECT_EQ(me.call(Operation::allreduce, 3), Outcome::done);
-    job.finish();
   });
   const Json learned = report()["learning"][0];
   EXPECT_GT(learned["candidates"].size(), 3u);
@@ -292,12 +267,10 @@ TEST_F(LearningTest, ReproducibleReductionsAreLearnedAmongWhatKeepsTheOrder) {
 }
 
 TEST_F(LearningTest, RegionsAreLearnedApart) {
-  set("UNISONO_LEARN", "star");
-  set("UNISONO_LEARN_ITERATIONS", "1");
-  FakeWorld world(3);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, 3};
+  options_.learn = "star";
+  options_.learn_iterations = 1;
+  run_jobs(3, [&](Job& job, FakeHost& host, int rank) {
+    LearningRank me{job, host, rank, 3};
     // Three in one region, two in another, again and again.
     for (int round = 0; round < 200; ++round) {
       job.begin_region("solve");
@@ -307,7 +280,6 @@ TEST_F(LearningTest, RegionsAreLearnedApart) {
       job.end_region();
       job.end_region();
     }
-    job.finish();
   });
   std::map<std::string, int> calls;
   const Json all = report();
@@ -321,16 +293,13 @@ TEST_F(LearningTest, RegionsAreLearnedApart) {
 }
 
 TEST_F(LearningTest, RegionsHaveNamesInAnyEncodingAndAnEnd) {
-  set("UNISONO_LEARN", "auto");
-  FakeWorld world(2);
-  world.run([](FakeHost& host, int rank) {
-    Job job(host);
-    Rank me{job, host, rank, 2};
+  options_.learn = "auto";
+  run_jobs(2, [](Job& job, FakeHost& host, int rank) {
+    LearningRank me{job, host, rank, 2};
     job.begin_region("L\xf6sung");
     for (int i = 0; i < 300; ++i) me.call(Operation::allreduce, 3);
     job.end_region();
     job.begin_region("rest");
-    job.finish();
   });
   std::set<std::string> regions;
   const Json found = report();
@@ -340,15 +309,15 @@ TEST_F(LearningTest, RegionsHaveNamesInAnyEncodingAndAnEnd) {
 }
 
 TEST_F(LearningTest, WhereRanksNameDifferentRegionsNothingBreaks) {
-  set("UNISONO_LEARN", "star");
-  set("UNISONO_LEARN_ITERATIONS", "1");
+  options_.learn = "star";
+  options_.learn_iterations = 1;
   constexpr int size = 3;
   FakeWorld world(size);
   std::vector<std::vector<Outcome>> outcomes(size);
   world.run([&](FakeHost& host, int rank) {
     std::mt19937 random(seed() + static_cast<unsigned>(rank));
-    Job job(host);
-    Rank me{job, host, rank, size};
+    Job job(host, options_);
+    LearningRank me{job, host, rank, size};
     int depth = 0;
     for (int i = 0; i < 400; ++i) {
       // Together for a while, then each on its own.
@@ -371,23 +340,15 @@ TEST_F(LearningTest, WhereRanksNameDifferentRegionsNothingBreaks) {
 }
 
 TEST_F(LearningTest, CommunicatorsThatEndAreReported) {
-  set("UNISONO_LEARN", "star");
-  set("UNISONO_LEARN_ITERATIONS", "1");
-  FakeWorld world(4);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  options_.learn = "star";
+  options_.learn_iterations = 1;
+  run_jobs(4, [&](Job& job, FakeHost& host, int rank) {
     for (int round = 0; round < 3; ++round) {
       host::Comm part{};
       host.comm_split(host.world(), rank % 2, rank, &part);
       std::int64_t in = 1, out = 0;
       for (int i = 0; i < 50; ++i) {
-        const Call call{.operation = Operation::allreduce,
-                        .comm = part,
-                        .send_buffer = &in,
-                        .recv_buffer = &out,
-                        .send_count = 1,
-                        .send_type = host::fake::datatype(ElementType::int64),
-                        .op = host::fake::op(ReduceOp::sum)};
+        const Call call = sum_call(part, &in, &out, 1);
         int error = 0;
         const Outcome outcome = job.collective(call, &error);
         if (outcome == Outcome::done) {
@@ -397,7 +358,6 @@ TEST_F(LearningTest, CommunicatorsThatEndAreReported) {
       }
       host.comm_free(&part);
     }
-    job.finish();
   });
   EXPECT_EQ(report()["learning"].size(), 6u);
 }

@@ -10,96 +10,24 @@
 #include <vector>
 
 #include "../seed.h"
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "numbered_call.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
-
-struct Started : Numbers {
-  bool is_ended = false;
-  int error = 0;
-
-  void expect_result() const {
-    EXPECT_EQ(error, host::success);
-    for (const std::int64_t value : out) ASSERT_EQ(value, expected);
-  }
-};
-
-class Rank {
- public:
-  Rank(Job& job, FakeHost& host) : job_(job), host_(host) {}
-
-  Call prepare(Started* s, host::Comm comm, int number, std::size_t count) {
-    return numbered_call(host_, comm, number, count, s);
-  }
-
-  void start(Started* s, const Call& call) {
-    const Completion completion{[](void* context, int error) {
-                                  auto* started = static_cast<Started*>(context);
-                                  started->error = error;
-                                  started->is_ended = true;
-                                },
-                                s};
-    ASSERT_EQ(job_.start(call, completion), Outcome::done);
-  }
-
-  void wait(const Started& s) {
-    while (!s.is_ended) {
-      job_.make_progress();
-      std::this_thread::yield();
-    }
-    s.expect_result();
-  }
-
-  void run_blocking(Started* s, const Call& call) {
-    ASSERT_EQ(job_.collective(call, &s->error), Outcome::done);
-    s->expect_result();
-  }
-
-  void barrier(host::Comm comm) {
-    int error = 0;
-    ASSERT_EQ(job_.collective({.operation = Operation::barrier, .comm = comm}, &error), Outcome::done);
-  }
-
- private:
-  Job& job_;
-  FakeHost& host_;
-};
-
-class NonBlockingTest : public ::testing::Test {
+class NonBlockingTest : public ProgramTest {
  protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override {
-    ::unsetenv("UNISONO_NODES");
-    ::unsetenv("UNISONO_ALGORITHM");
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-    ::setenv("UNISONO_LEARN", "off", 1);
-  }
   // Between nodes the rules leave small broadcasts to the host.
-  static void set_nodes(const char* nodes) {
-    ::setenv("UNISONO_NODES", nodes, 1);
-    ::setenv("UNISONO_ALGORITHM", *nodes == 0 ? "" : "bcast:binomial", 1);
-  }
-
-  static host::Comm split_all(FakeHost& host) {
-    host::Comm made{};
-    EXPECT_EQ(host.comm_split(host.world(), 0, host.comm_rank(host.world()), &made), host::success);
-    return made;
+  void set_nodes(const char* nodes) {
+    options_.nodes = nodes;
+    options_.algorithm = *nodes == 0 ? "" : "bcast:binomial";
   }
 };
 
 TEST_F(NonBlockingTest, CompletesInAnyOrderOfWaiting) {
   for (const char* nodes : {"", "2x2", "4x1", "1,3"}) {
     set_nodes(nodes);
-    FakeWorld world(4);
-    world.run([](FakeHost& host, int) {
-      Job job(host);
+    run_jobs(4, [](Job& job, FakeHost& host, int) {
       Rank rank(job, host);
       constexpr int count = 8;
       std::deque<Started> calls(count);
@@ -107,25 +35,20 @@ TEST_F(NonBlockingTest, CompletesInAnyOrderOfWaiting) {
         rank.start(&calls[i], rank.prepare(&calls[i], host.world(), i, i % 2 == 0 ? 3 : 20'000));
       for (int i = count; i-- > 0;) rank.wait(calls[i]);
       EXPECT_FALSE(job.has_calls_under_way());
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
   }
 }
 
 // Where one slice serves both kinds of calls: the pool has no room for a second one.
 TEST_F(NonBlockingTest, BlockingCallsComeAfterThoseUnderWayInOneSlice) {
-  ::setenv("UNISONO_POOL_BYTES", "1M", 1);
-  FakeWorld world(4);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  options_.pool_bytes = 1 << 20;
+  run_jobs(4, [](Job& job, FakeHost& host, int) {
     Rank rank(job, host);
     Started first, second;
     rank.start(&first, rank.prepare(&first, host.world(), 1, 10'000));
-    rank.run_blocking(&second, rank.prepare(&second, host.world(), 2, 5));
+    rank.run_blocking(second, rank.prepare(&second, host.world(), 2, 5));
     EXPECT_TRUE(first.is_ended);
     rank.wait(first);
-    job.finish();
   });
 }
 
@@ -135,23 +58,19 @@ TEST_F(NonBlockingTest, BlockingCallsWaitForNoneUnderWay) {
   for (const char* nodes : {"", "2x2", "4x1", "1,3"}) {
     for (const std::size_t count : {3, 20'000}) {
       set_nodes(nodes);
-      FakeWorld world(4);
-      world.run([count](FakeHost& host, int number) {
-        Job job(host);
+      run_jobs(4, [count](Job& job, FakeHost& host, int number) {
         Rank rank(job, host);
         for (int round = 0; round < 3; ++round) {
           Started first, second;
           const Call call_first = rank.prepare(&first, host.world(), 1 + round, count);
           const Call call_second = rank.prepare(&second, host.world(), 2 + round, count);
-          if (number == 0) rank.run_blocking(&second, call_second);
+          if (number == 0) rank.run_blocking(second, call_second);
           rank.start(&first, call_first);
-          if (number != 0) rank.run_blocking(&second, call_second);
+          if (number != 0) rank.run_blocking(second, call_second);
           rank.wait(first);
         }
         EXPECT_FALSE(job.has_calls_under_way());
-        job.finish();
       });
-      EXPECT_EQ(world.leftovers(), "");
     }
   }
 }
@@ -160,39 +79,36 @@ TEST_F(NonBlockingTest, BlockingCallsWaitForNoneUnderWay) {
 TEST_F(NonBlockingTest, TakesNoTagsThatTheHostHasNot) {
   set_nodes("4x1");
   constexpr int numbers = 2;
-  FakeWorld world(4, {.largest_tag = numbers * static_cast<int>(Communicator::tags_of_number) - 1});
-  world.run([](FakeHost& host, int) {
-    Job job(host);
-    Rank rank(job, host);
-    host::Comm second = split_all(host), third = split_all(host);
-    rank.barrier(second);
-    int error = 0;
-    EXPECT_EQ(job.collective({.operation = Operation::barrier, .comm = third}, &error), Outcome::native);
-    for (const host::Comm comm : {host.world(), second}) {
-      Started first, other;
-      rank.start(&first, rank.prepare(&first, comm, 1, 20'000));
-      rank.run_blocking(&other, rank.prepare(&other, comm, 2, 20'000));
-      rank.wait(first);
-    }
-    // What is freed is there again.
-    host.comm_free(&second);
-    host::Comm fourth = split_all(host);
-    rank.barrier(fourth);
-    host.comm_free(&third);
-    host.comm_free(&fourth);
-    job.finish();
-  });
-  EXPECT_EQ(world.leftovers(), "");
+  run_jobs(4,
+           [](Job& job, FakeHost& host, int) {
+             Rank rank(job, host);
+             host::Comm second = split(host), third = split(host);
+             rank.barrier(second);
+             int error = 0;
+             EXPECT_EQ(job.collective({.operation = Operation::barrier, .comm = third}, &error),
+                       Outcome::native);
+             for (const host::Comm comm : {host.world(), second}) {
+               Started first, other;
+               rank.start(&first, rank.prepare(&first, comm, 1, 20'000));
+               rank.run_blocking(other, rank.prepare(&other, comm, 2, 20'000));
+               rank.wait(first);
+             }
+             // What is freed is there again.
+             host.comm_free(&second);
+             host::Comm fourth = split(host);
+             rank.barrier(fourth);
+             host.comm_free(&third);
+             host.comm_free(&fourth);
+           },
+           {.largest_tag = numbers * static_cast<int>(Communicator::tags_of_number) - 1});
 }
 
 // A program may ask for another algorithm while calls are under way, by one that was learned too.
 TEST_F(NonBlockingTest, CallsUnderWayKeepTheirAlgorithm) {
   for (const char* learn : {"off", "star"}) {
-    ::setenv("UNISONO_LEARN", learn, 1);
-    ::setenv("UNISONO_LEARN_ITERATIONS", "1", 1);
-    FakeWorld world(4);
-    world.run([](FakeHost& host, int) {
-      Job job(host);
+    options_.learn = learn;
+    options_.learn_iterations = 1;
+    run_jobs(4, [](Job& job, FakeHost& host, int) {
       Rank rank(job, host);
       std::deque<Started> calls(20);
       for (Started& s : calls) {
@@ -206,36 +122,31 @@ TEST_F(NonBlockingTest, CallsUnderWayKeepTheirAlgorithm) {
         ASSERT_TRUE(job.set_algorithm("allreduce:ring") && job.set_algorithm(""));
         rank.wait(s);
       }
-      job.finish();
     });
   }
-  ::unsetenv("UNISONO_LEARN_ITERATIONS");
 }
 
 // Rank 0 starts on A and waits in a blocking call on B; the others do it the other way round.
 TEST_F(NonBlockingTest, BlockingCallsElsewhereLetThemGoOn) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    FakeWorld world(4);
-    world.run([](FakeHost& host, int number) {
-      Job job(host);
+    run_jobs(4, [](Job& job, FakeHost& host, int number) {
       Rank rank(job, host);
       const host::Comm a = host.world();
-      host::Comm b = split_all(host);
+      host::Comm b = split(host);
       rank.barrier(b);
       Started on_a, on_b;
       const Call call_a = rank.prepare(&on_a, a, 1, 30'000);
       const Call call_b = rank.prepare(&on_b, b, 2, 30'000);
       if (number == 0) {
         rank.start(&on_a, call_a);
-        rank.run_blocking(&on_b, call_b);
+        rank.run_blocking(on_b, call_b);
       } else {
-        rank.run_blocking(&on_b, call_b);
+        rank.run_blocking(on_b, call_b);
         rank.start(&on_a, call_a);
       }
       rank.wait(on_a);
       host.comm_free(&b);
-      job.finish();
     });
   }
 }
@@ -244,9 +155,7 @@ TEST_F(NonBlockingTest, BlockingCallsElsewhereLetThemGoOn) {
 TEST_F(NonBlockingTest, GoOnWhileTheProgramIsInTheHost) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    FakeWorld world(4);
-    world.run([](FakeHost& host, int number) {
-      Job job(host);
+    run_jobs(4, [](Job& job, FakeHost& host, int number) {
       Rank rank(job, host);
       Started first, second;
       rank.start(&first, rank.prepare(&first, host.world(), 1, 30'000));
@@ -255,17 +164,14 @@ TEST_F(NonBlockingTest, GoOnWhileTheProgramIsInTheHost) {
       EXPECT_EQ(host.barrier(host.world()), host::success);
       rank.wait(first);
       rank.wait(second);
-      job.finish();
     });
   }
 }
 
 TEST_F(NonBlockingTest, IsLeftToTheHostBeforeSetUp) {
-  FakeWorld world(2);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(2, [](Job& job, FakeHost& host, int) {
     Rank rank(job, host);
-    host::Comm fresh = split_all(host);
+    host::Comm fresh = split(host);
     Started s;
     const Call call = rank.prepare(&s, fresh, 1, 4);
     EXPECT_EQ(job.start(call, {}), Outcome::native);
@@ -273,34 +179,28 @@ TEST_F(NonBlockingTest, IsLeftToTheHostBeforeSetUp) {
     rank.start(&s, call);
     rank.wait(s);
     host.comm_free(&fresh);
-    job.finish();
   });
 }
 
 TEST_F(NonBlockingTest, FreedCommunicatorsEndTheirCalls) {
-  FakeWorld world(3);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(3, [](Job& job, FakeHost& host, int) {
     Rank rank(job, host);
-    host::Comm fresh = split_all(host);
+    host::Comm fresh = split(host);
     rank.barrier(fresh);
     Started s;
     rank.start(&s, rank.prepare(&s, fresh, 4, 50'000));
     host.comm_free(&fresh);
     EXPECT_TRUE(s.is_ended);
     s.expect_result();
-    job.finish();
   });
 }
 
 // MPI 4.1, section 7.7.2: delete callbacks may use the communicator that the host is freeing.
 TEST_F(NonBlockingTest, CommunicatorsServeUntilTheHostHasFreedThem) {
-  FakeWorld world(3);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(3, [](Job& job, FakeHost& host, int) {
     Rank rank(job, host);
     for (const bool is_used_before : {true, false}) {
-      host::Comm fresh = split_all(host);
+      host::Comm fresh = split(host);
       if (is_used_before) rank.barrier(fresh);
       // Refused: it lives on, with its state.
       job.communicators().begin_freeing(fresh);
@@ -318,7 +218,6 @@ TEST_F(NonBlockingTest, CommunicatorsServeUntilTheHostHasFreedThem) {
       EXPECT_TRUE(s.is_ended);
       s.expect_result();
     }
-    job.finish();
   });
 }
 
@@ -329,12 +228,10 @@ TEST_F(NonBlockingTest, RandomSequences) {
   for (int round = 0; round < rounds; ++round) {
     const char* layouts[] = {"", "2x2", "1,3", "2x2/cyclic"};
     set_nodes(layouts[round % 4]);
-    ::setenv("UNISONO_POOL_BYTES", round % 3 == 0 ? "3M" : "64M", 1);
-    FakeWorld world(4);
-    world.run([round](FakeHost& host, int number) {
-      Job job(host);
+    options_.pool_bytes = round % 3 == 0 ? 3 << 20 : 64 << 20;
+    run_jobs(4, [round](Job& job, FakeHost& host, int number) {
       Rank rank(job, host);
-      host::Comm comms[] = {host.world(), split_all(host), split_all(host)};
+      host::Comm comms[] = {host.world(), split(host), split(host)};
       for (const host::Comm comm : comms) rank.barrier(comm);
       std::mt19937 same(seed() + static_cast<unsigned>(round));
       std::mt19937 own(seed() + static_cast<unsigned>(round * 100 + number));
@@ -347,7 +244,7 @@ TEST_F(NonBlockingTest, RandomSequences) {
         calls.emplace_back();
         const Call call = rank.prepare(&calls.back(), comm, step, count);
         if (is_blocking) {
-          rank.run_blocking(&calls.back(), call);
+          rank.run_blocking(calls.back(), call);
           continue;
         }
         rank.start(&calls.back(), call);
@@ -359,9 +256,7 @@ TEST_F(NonBlockingTest, RandomSequences) {
       }
       for (const Started* s : open) rank.wait(*s);
       for (int i = 1; i < 3; ++i) host.comm_free(&comms[i]);
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
     if (HasFailure()) return;
   }
 }

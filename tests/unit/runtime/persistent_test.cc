@@ -13,16 +13,10 @@
 #include <vector>
 
 #include "../seed.h"
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "numbered_call.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
-
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 
 struct Made : Numbers {
   Prepared prepared;
@@ -40,9 +34,9 @@ struct Made : Numbers {
   }
 };
 
-class Rank {
+class PersistentRank : public Rank {
  public:
-  Rank(Job& job, FakeHost& host) : job_(job), host_(host) {}
+  using Rank::Rank;
 
   void prepare(Made* made, host::Comm comm, int number, std::size_t count) {
     made->call = numbered_call(host_, comm, number, count, made);
@@ -61,41 +55,18 @@ class Rank {
     ASSERT_EQ(job_.persistent().start(made->prepared.call, completion), Outcome::done);
   }
   void wait(const Made& made) {
-    while (made.under_way != 0) {
-      job_.make_progress();
-      std::this_thread::yield();
-    }
+    make_progress_until(job_, [&] { return made.under_way == 0; });
     ASSERT_EQ(made.error, host::success);
-    for (const std::int64_t value : made.out) ASSERT_EQ(value, made.expected);
+    made.expect_result();
   }
-  void run_blocking(host::Comm comm, int number) {
-    Numbers numbers;
-    int error = 0;
-    ASSERT_EQ(job_.collective(numbered_call(host_, comm, number, 5, &numbers), &error), Outcome::done);
-    for (const std::int64_t value : numbers.out) ASSERT_EQ(value, numbers.expected);
-  }
-
- private:
-  Job& job_;
-  FakeHost& host_;
 };
 
-class PersistentTest : public ::testing::Test {
+class PersistentTest : public ProgramTest {
  protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override {
-    for (const char* name : {"UNISONO_NODES", "UNISONO_ALGORITHM", "UNISONO_VERIFY"}) ::unsetenv(name);
-    ::setenv("UNISONO_POOL_BYTES", "64M", 1);
-  }
   // Between nodes the rules leave small calls to the host.
-  static void set_nodes(const char* nodes) {
-    ::setenv("UNISONO_NODES", nodes, 1);
-    ::setenv("UNISONO_ALGORITHM", *nodes == 0 ? "" : "bcast:binomial,allreduce:recursive_doubling", 1);
-  }
-  static host::Comm split_all(FakeHost& host) {
-    host::Comm made{};
-    EXPECT_EQ(host.comm_split(host.world(), 0, host.comm_rank(host.world()), &made), host::success);
-    return made;
+  void set_nodes(const char* nodes) {
+    options_.nodes = nodes;
+    options_.algorithm = *nodes == 0 ? "" : "bcast:binomial,allreduce:recursive_doubling";
   }
 };
 
@@ -103,10 +74,8 @@ TEST_F(PersistentTest, StartsInAnyOrderWithOtherCallsBetween) {
   const unsigned seed_of_run = seed();
   for (const char* nodes : {"", "2x2", "4x1"}) {
     set_nodes(nodes);
-    FakeWorld world(4);
-    world.run([seed_of_run](FakeHost& host, int world_rank) {
-      Job job(host);
-      Rank rank(job, host);
+    run_jobs(4, [seed_of_run](Job& job, FakeHost& host, int world_rank) {
+      PersistentRank rank(job, host);
       std::mt19937 own(seed_of_run + static_cast<unsigned>(world_rank));
       std::deque<Made> calls(12);
       for (int i = 0; i < 12; ++i) rank.prepare(&calls[i], host.world(), i, i % 2 == 0 ? 3 : 20'000);
@@ -123,20 +92,16 @@ TEST_F(PersistentTest, StartsInAnyOrderWithOtherCallsBetween) {
         for (const Made& made : calls) rank.wait(made);
       }
       calls.clear();
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
   }
 }
 
 TEST_F(PersistentTest, OutlivesItsCommunicator) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    FakeWorld world(4);
-    world.run([](FakeHost& host, int) {
-      Job job(host);
-      Rank rank(job, host);
-      host::Comm comm = split_all(host);
+    run_jobs(4, [](Job& job, FakeHost& host, int) {
+      PersistentRank rank(job, host);
+      host::Comm comm = split(host);
       Made made, never_freed;
       rank.prepare(&made, comm, 1, 100);
       rank.prepare(&never_freed, comm, 3, 100);
@@ -149,9 +114,7 @@ TEST_F(PersistentTest, OutlivesItsCommunicator) {
         rank.wait(never_freed);
       }
       made.prepared.call.reset();
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
   }
 }
 
@@ -159,10 +122,8 @@ TEST_F(PersistentTest, OutlivesItsCommunicator) {
 TEST_F(PersistentTest, GivesItsRoomBack) {
   for (const char* nodes : {"", "2x2"}) {
     set_nodes(nodes);
-    FakeWorld world(4);
-    world.run([](FakeHost& host, int world_rank) {
-      Job job(host);
-      Rank rank(job, host);
+    run_jobs(4, [](Job& job, FakeHost& host, int world_rank) {
+      PersistentRank rank(job, host);
       std::deque<Made> kept;
       const std::size_t most_kept = static_cast<std::size_t>(world_rank) * 3 + 1;
       for (int i = 0; i < 300; ++i) {
@@ -173,18 +134,14 @@ TEST_F(PersistentTest, GivesItsRoomBack) {
         while (kept.size() > most_kept) kept.pop_front();
       }
       kept.clear();
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
   }
 }
 
 TEST_F(PersistentTest, WithoutRoomAllRanksLeaveTheCallToTheHost) {
-  ::setenv("UNISONO_POOL_BYTES", "4M", 1);
-  FakeWorld world(4);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
-    Rank rank(job, host);
+  options_.pool_bytes = 4 << 20;
+  run_jobs(4, [](Job& job, FakeHost& host, int) {
+    PersistentRank rank(job, host);
     std::deque<Made> calls;
     std::vector<std::uint64_t> are_taken(200);
     for (int i = 0; i < 200; ++i) {
@@ -199,39 +156,35 @@ TEST_F(PersistentTest, WithoutRoomAllRanksLeaveTheCallToTheHost) {
     host.agree(least.data(), 200, host::AgreeOp::min, host.world());
     EXPECT_EQ(least, are_taken);
     // There is room for a communicator, and again for calls when some are gone.
-    rank.run_blocking(split_all(host), 7);
+    rank.run_blocking(split(host), 7);
     calls.clear();
     host.barrier(host.world());
     rank.prepare(&calls.emplace_back(), host.world(), 0, 3);
     EXPECT_TRUE(calls.back().is_taken());
     calls.clear();
-    job.finish();
   });
 }
 
 // Of many calls that need messages some find no tags: communicators still do.
 TEST_F(PersistentTest, LeavesTagsToCommunicators) {
   set_nodes("4x1");
-  FakeWorld world(4, {.largest_tag = 8 * 8192 - 1});
-  world.run([](FakeHost& host, int) {
-    Job job(host);
-    Rank rank(job, host);
-    std::deque<Made> calls(10);
-    for (int i = 0; i < 10; ++i) {
-      rank.prepare(&calls[i], host.world(), i, 3);
-      EXPECT_EQ(calls[i].is_taken(), i < 4) << i;
-    }
-    rank.run_blocking(split_all(host), 7);
-    calls.clear();
-    job.finish();
-  });
+  run_jobs(4,
+           [](Job& job, FakeHost& host, int) {
+             PersistentRank rank(job, host);
+             std::deque<Made> calls(10);
+             for (int i = 0; i < 10; ++i) {
+               rank.prepare(&calls[i], host.world(), i, 3);
+               EXPECT_EQ(calls[i].is_taken(), i < 4) << i;
+             }
+             rank.run_blocking(split(host), 7);
+             calls.clear();
+           },
+           {.largest_tag = 8 * 8192 - 1});
 }
 
 TEST_F(PersistentTest, WhatOneRankRefusesIsTheHostsOnAll) {
-  FakeWorld world(4);
-  world.run([](FakeHost& host, int world_rank) {
-    Job job(host);
-    Rank rank(job, host);
+  run_jobs(4, [](Job& job, FakeHost& host, int world_rank) {
+    PersistentRank rank(job, host);
     Made first, second;
     if (world_rank == 2) {
       job.persistent().refuse(host.world());
@@ -244,16 +197,13 @@ TEST_F(PersistentTest, WhatOneRankRefusesIsTheHostsOnAll) {
     rank.start(&second);
     rank.wait(second);
     second.prepared.call.reset();
-    job.finish();
   });
 }
 
 TEST_F(PersistentTest, ThoseInOneOrderShareAPlace) {
-  FakeWorld world(4);
-  world.run([](FakeHost& host, int world_rank) {
-    Job job(host);
-    Rank rank(job, host);
-    host::Comm one = split_all(host), other = split_all(host);
+  run_jobs(4, [](Job& job, FakeHost& host, int world_rank) {
+    PersistentRank rank(job, host);
+    host::Comm one = split(host), other = split(host);
     host.set_ordered_persistent(one);
     if (world_rank != 1) host.set_ordered_persistent(other);  // who says so alone is not believed
     std::deque<Made> calls(4);
@@ -266,16 +216,13 @@ TEST_F(PersistentTest, ThoseInOneOrderShareAPlace) {
     for (int i : {world_rank % 2, 1 - world_rank % 2}) rank.start(&calls[2 + i]);
     for (const Made& made : calls) rank.wait(made);
     calls.clear();
-    job.finish();
   });
 }
 
 // A call that is given back while it is under way ends as others do.
 TEST_F(PersistentTest, IsGivenBackWhileUnderWay) {
-  FakeWorld world(4);
-  world.run([](FakeHost& host, int) {
-    Job job(host);
-    Rank rank(job, host);
+  run_jobs(4, [](Job& job, FakeHost& host, int) {
+    PersistentRank rank(job, host);
     for (int i = 0; i < 50; ++i) {
       Made made;
       rank.prepare(&made, host.world(), i, 300);
@@ -284,7 +231,6 @@ TEST_F(PersistentTest, IsGivenBackWhileUnderWay) {
       made.prepared.call.reset();
       rank.wait(made);
     }
-    job.finish();
   });
 }
 

@@ -10,52 +10,29 @@
 #include <thread>
 #include <vector>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 using std::chrono::milliseconds;
 
 constexpr int ranks = 2;
 constexpr std::size_t elements = 500;
 
 template <class Value>
-struct Sum {
+struct Sum : End {
   std::vector<Value> in = std::vector<Value>(elements, 1), out = std::vector<Value>(elements);
-  std::atomic<bool> is_ended{false};
 
-  Call call(host::Comm comm, ElementType type, host::Op op) {
-    return {.operation = Operation::allreduce,
-            .comm = comm,
-            .send_buffer = in.data(),
-            .recv_buffer = out.data(),
-            .send_count = elements,
-            .recv_count = elements,
-            .send_type = host::fake::datatype(type),
-            .recv_type = host::fake::datatype(type),
-            .op = op};
-  }
-  Completion completion() {
-    return {[](void* ended, int) { *static_cast<std::atomic<bool>*>(ended) = true; }, &is_ended};
-  }
-  void wait(Job& job) {
-    while (!is_ended) {
-      job.make_progress();
-      std::this_thread::yield();
-    }
+  Call call(host::Comm comm) { return sum_call(comm, in.data(), out.data(), elements); }
+  Call call(host::Comm comm, host::Op op) {
+    Call call = this->call(comm);
+    call.op = op;
+    return call;
   }
 };
 
-class ProgramThreadsTest : public ::testing::Test {
- protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override { clear_options(); }
-};
+class ProgramThreadsTest : public ProgramTest {};
 
 void add(const void* in, void* inout, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
@@ -71,9 +48,9 @@ thread_local Meeting* meeting = nullptr;
 // The operator waits until another thread has started a call on another communicator: that one must not wait
 // for the operator.
 TEST_F(ProgramThreadsTest, AnOperatorHoldsUpNoOtherThread) {
-  set_option("UNISONO_PROGRESS=calls");
+  options_.progress = "calls";
   for (const char* nodes : {"", "2x1"}) {
-    ::setenv("UNISONO_NODES", nodes, 1);
+    options_.nodes = nodes;
     FakeWorld world(ranks);
     std::atomic<int> meetings{0}, held_up{0};
     const host::Op op = world.add_op(
@@ -87,8 +64,7 @@ TEST_F(ProgramThreadsTest, AnOperatorHoldsUpNoOtherThread) {
           add(in, inout, count);
         },
         true);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+    run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
       host::Comm other{};
       host.comm_split(host.world(), 0, rank, &other);
       int error = 0;
@@ -97,7 +73,7 @@ TEST_F(ProgramThreadsTest, AnOperatorHoldsUpNoOtherThread) {
       std::thread second([&] {
         while (!own.is_in_operator && !own.is_over) std::this_thread::yield();
         Sum<std::int32_t> sum;
-        const Call call = sum.call(other, ElementType::int32, host::fake::op(ReduceOp::sum));
+        const Call call = sum.call(other);
         EXPECT_EQ(job.start(call, sum.completion()), Outcome::done);
         own.has_started = true;
         sum.wait(job);
@@ -105,14 +81,13 @@ TEST_F(ProgramThreadsTest, AnOperatorHoldsUpNoOtherThread) {
       });
       meeting = &own;
       Sum<std::int32_t> sum;
-      EXPECT_EQ(job.start(sum.call(host.world(), ElementType::int32, op), sum.completion()), Outcome::done);
+      EXPECT_EQ(job.start(sum.call(host.world(), op), sum.completion()), Outcome::done);
       sum.wait(job);
       EXPECT_EQ(sum.out.back(), ranks);
       meeting = nullptr;
       own.is_over = true;
       second.join();
       host.comm_free(&other);
-      job.finish();
     });
     EXPECT_GT(meetings, 0) << "nodes '" << nodes << "'";
     EXPECT_EQ(held_up, 0) << "nodes '" << nodes << "'";
@@ -122,7 +97,7 @@ TEST_F(ProgramThreadsTest, AnOperatorHoldsUpNoOtherThread) {
 // The host makes them, or where one order of operands is asked for the program's threads alone.
 TEST_F(ProgramThreadsTest, OperatorsOfTheProgramRunInItsThreads) {
   for (const bool is_reproducible : {false, true}) {
-    ::setenv("UNISONO_REPRODUCIBLE", is_reproducible ? "1" : "0", 1);
+    options_.is_reproducible = is_reproducible;
     FakeWorld world(ranks);
     static thread_local bool is_of_program = false;
     std::atomic<int> calls{0}, aside{0};
@@ -133,11 +108,10 @@ TEST_F(ProgramThreadsTest, OperatorsOfTheProgramRunInItsThreads) {
           add(in, inout, count);
         },
         true);
-    world.run([&](FakeHost& host, int) {
-      Job job(host);
+    run_jobs(world, [&](Job& job, FakeHost& host, int) {
       is_of_program = true;
       Sum<std::int32_t> sum;
-      const Outcome outcome = job.start(sum.call(host.world(), ElementType::int32, op), sum.completion());
+      const Outcome outcome = job.start(sum.call(host.world(), op), sum.completion());
       EXPECT_EQ(outcome, is_reproducible ? Outcome::done : Outcome::native);
       if (outcome == Outcome::done) {
         std::this_thread::sleep_for(milliseconds(60));
@@ -145,7 +119,6 @@ TEST_F(ProgramThreadsTest, OperatorsOfTheProgramRunInItsThreads) {
         EXPECT_EQ(sum.out.back(), ranks);
       }
       is_of_program = false;
-      job.finish();
     });
     EXPECT_EQ(aside, 0);
     EXPECT_EQ(calls > 0, is_reproducible);
@@ -155,14 +128,12 @@ TEST_F(ProgramThreadsTest, OperatorsOfTheProgramRunInItsThreads) {
 // The thread that starts the call rounds upward. Our thread lets it go on, or another one of the program.
 TEST_F(ProgramThreadsTest, CallsAreComputedAsTheirThreadDoes) {
   for (const char* progress : {"thread", "calls"}) {
-    if (std::string(progress) == "calls") ::setenv("UNISONO_PROGRESS", "calls", 1);
-    FakeWorld world(ranks);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+    if (std::string(progress) == "calls") options_.progress = "calls";
+    run_jobs(ranks, [&](Job& job, FakeHost& host, int rank) {
       for (int turn = 0; turn < 3; ++turn) {
         Sum<double> sum;
         sum.in.assign(elements, rank == 0 ? 1.0 : 1e-30);
-        const Call call = sum.call(host.world(), ElementType::float64, host::fake::op(ReduceOp::sum));
+        const Call call = sum.call(host.world());
         std::fesetround(FE_UPWARD);
         EXPECT_EQ(job.start(call, sum.completion()), Outcome::done);
         std::fesetround(FE_TONEAREST);
@@ -171,7 +142,6 @@ TEST_F(ProgramThreadsTest, CallsAreComputedAsTheirThreadDoes) {
         for (const double value : sum.out) ASSERT_GT(value, 1) << progress;
         EXPECT_EQ(std::fegetround(), FE_TONEAREST);
       }
-      job.finish();
     });
   }
 }

@@ -12,15 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 using Values = std::vector<std::int32_t>;
 
 constexpr int ranks = 4;
@@ -135,22 +131,15 @@ class Calls {
   int rank_;
 };
 
-class RememberedTest : public ::testing::Test {
+class RememberedTest : public ProgramTest {
  protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override { clear_options(); }
-
   template <class Body>
-  static void run(const std::string& algorithms, Body body) {
-    ::setenv("UNISONO_ALGORITHM", algorithms.c_str(), 1);
-    FakeWorld world(ranks);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+  void run(const std::string& algorithms, Body body) {
+    options_.algorithm = algorithms;
+    run_jobs(ranks, [&](Job& job, FakeHost& host, int rank) {
       Calls calls(host, job, rank);
       for (int repeat = 0; repeat < 3; ++repeat) body(calls, job);
-      job.finish();
     });
-    EXPECT_EQ(world.leftovers(), "");
   }
 };
 
@@ -209,7 +198,7 @@ TEST_F(RememberedTest, AnotherAlgorithmIsForced) {
 
 TEST_F(RememberedTest, TheReportCountsAllCalls) {
   const std::string path = ::testing::TempDir() + "remembered_test.json";
-  ::setenv("UNISONO_REPORT", path.c_str(), 1);
+  options_.report = path;
   run("allreduce:recursive_doubling,barrier:dissemination", [](Calls& calls, Job&) {
     for (int i = 0; i < 100; ++i) {
       calls.allreduce(10);
@@ -232,11 +221,11 @@ TEST_F(RememberedTest, AnErrorReachesTheHandler) {
   struct Enough : std::runtime_error {
     Enough() : std::runtime_error("enough") {}
   };
-  ::setenv("UNISONO_ALGORITHM", "bcast:binomial", 1);
-  ::setenv("UNISONO_SHARED_MEMORY", "0", 1);
+  options_.algorithm = "bcast:binomial";
+  options_.use_shared_memory = false;
   FakeWorld world(2, {.failing_rank = 0, .failing_isend = 3});
-  const auto body = [](FakeHost& host, int rank) {
-    Job job(host);
+  const auto body = [&](FakeHost& host, int rank) {
+    Job job(host, options_);
     Values data(10, rank);
     for (int i = 0; i < 4; ++i) {
       int error = 0;

@@ -8,16 +8,10 @@
 #include <cstring>
 
 #include "../case_stride.h"
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
-#include "start_and_wait.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
-
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 
 // Exponents far apart: nearly every other order gives other bits.
 template <typename T>
@@ -67,22 +61,19 @@ std::string print(const Case& c) {
          (c.is_in_place ? ", in place" : "") + (c.is_blocking ? "" : ", non-blocking");
 }
 
-class ReproducibleTest : public ::testing::Test {
+class ReproducibleTest : public ProgramTest {
  protected:
-  void SetUp() override { clear_options(); }
-  void TearDown() override { clear_options(); }
-
   // How many results, of all ranks, differ from the one order; -1 where a call was not taken.
   template <typename T>
   int differences(const Case& c) {
     std::atomic<int> different{0};
     std::atomic<bool> is_taken{true};
-    if (!c.nodes.empty()) ::setenv("UNISONO_NODES", c.nodes.c_str(), 1);
-    if (!c.algorithm.empty()) ::setenv("UNISONO_ALGORITHM", c.algorithm.c_str(), 1);
+    if (!c.nodes.empty()) options_.nodes = c.nodes;
+    if (!c.algorithm.empty()) options_.algorithm = c.algorithm;
     FakeWorld world(c.size);
     world.run([&](FakeHost& host, int rank) {
       if (c.hint != host::Hint::none) host.set_reproducible_hint(host.world(), c.hint);
-      Job job(host);
+      Job job(host, options_);
       for (int repeat = 0; repeat < 2; ++repeat) {
         if (!run<T>(job, host, c, rank, (c.size - 1 + repeat) % c.size, &different)) is_taken = false;
       }
@@ -159,8 +150,8 @@ TEST_F(ReproducibleTest, TheRulesServeEveryReductionInTheOneOrder) {
           for (const bool is_in_place : {false, true}) {
             // Half of the cases, and other ones for each operation.
             if (runs++ % (2 * case_stride()) != 0) continue;
-            clear_options();
-            ::setenv("UNISONO_REPRODUCIBLE", "1", 1);
+            options_ = quiet_options();
+            options_.is_reproducible = true;
             const Case c{operation, size, nodes, "", count, is_in_place};
             EXPECT_EQ(differences<double>(c), 0) << print(c);
             Case started = c;
@@ -184,8 +175,8 @@ TEST_F(ReproducibleTest, EveryAlgorithmThatMayGivesTheSameBits) {
     for (const int size : {4, 5, 8}) {
       for (const std::string& nodes : layouts_of(size)) {
         if (runs++ % case_stride() != 0) continue;
-        clear_options();
-        ::setenv("UNISONO_REPRODUCIBLE", "1", 1);
+        options_ = quiet_options();
+        options_.is_reproducible = true;
         const bool has_segment = std::ranges::find(d.parameters, "segment",
                                                    &algorithms::ParameterSpec::name) != d.parameters.end();
         const Case c{
@@ -208,7 +199,7 @@ TEST_F(ReproducibleTest, OtherwiseTheBitsDiffer) {
 }
 
 TEST_F(ReproducibleTest, AnAlgorithmWithAnOrderOfItsOwnIsRefused) {
-  ::setenv("UNISONO_REPRODUCIBLE", "1", 1);
+  options_.is_reproducible = true;
   for (const char* algorithm : {"allreduce:ring", "allreduce:native"}) {
     const Case c{Operation::allreduce, 8, "", algorithm, 3000};
     EXPECT_EQ(differences<double>(c), 0) << print(c);
@@ -221,25 +212,17 @@ TEST_F(ReproducibleTest, AHintOnTheCommunicatorIsEnough) {
 }
 
 TEST_F(ReproducibleTest, AHintOverridesTheOption) {
-  ::setenv("UNISONO_REPRODUCIBLE", "1", 1);
+  options_.is_reproducible = true;
   const Case c{Operation::allreduce, 8, "", "allreduce:shared", 300, false, host::Hint::no};
   EXPECT_GT(differences<double>(c), 0);
 }
 
 TEST_F(ReproducibleTest, ChangedHintsHoldFromTheNextCallOn) {
   std::atomic<int> equal{0};
-  FakeWorld world(4);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(4, [&](Job& job, FakeHost& host, int rank) {
     const auto sum = [&](std::size_t i) {
       double in = value<double>(rank, i), out = 0;
-      const Call call{.operation = Operation::allreduce,
-                      .comm = host.world(),
-                      .send_buffer = &in,
-                      .recv_buffer = &out,
-                      .send_count = 1,
-                      .send_type = host::fake::datatype(ElementType::float64),
-                      .op = host::fake::op(ReduceOp::sum)};
+      const Call call = sum_call(host.world(), &in, &out, 1);
       int error = -1;
       EXPECT_EQ(job.collective(call, &error), Outcome::done);
       return out;
@@ -251,7 +234,6 @@ TEST_F(ReproducibleTest, ChangedHintsHoldFromTheNextCallOn) {
     host.set_reproducible_hint(host.world(), host::Hint::yes);
     job.communicators().forget(host.world());
     if (sum(i) == in_one_order<double>(4, i)) ++equal;
-    job.finish();
   });
   EXPECT_EQ(equal, 8);
 }

@@ -18,6 +18,9 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "base/environment.h"
 
 namespace unisono::runtime {
 namespace {
@@ -28,15 +31,33 @@ using ::testing::ExitedWithCode;
 constexpr StartWatch::Patience short_patience{
     .first_look = 20ms, .longest_pause = 40ms, .first_words = 100ms, .first_words_elsewhere = 200ms};
 
-class StartWatchTest : public ::testing::Test {
- protected:
-  // Processes are told from each other by the environment that they were started with.
-  StartWatchTest() {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) unsetenv(name);
-    setenv("PMI_RANK", "0", 1);
+// Says to the program that it is rank 0 of a job, and is to wait.
+constexpr const char* as_rank_0 = "START_WATCH_TEST";
+
+bool is_rank_0() {
+  return std::getenv(as_rank_0) != nullptr;
+}
+
+// The same test again in a process that a launcher has started as rank 0: processes are told from each other
+// by the environment that they were started with.
+[[noreturn]] void run_as_rank_0() {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  std::string filter = std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name();
+  std::vector<std::string> variables = {"PMI_RANK=0", std::string(as_rank_0) + "=1"};
+  const Environment given = Environment::of_process();
+  for (const std::string& variable : given.variables()) {
+    const bool is_launchers = variable.starts_with("OMPI_COMM_WORLD_RANK=") ||
+                              variable.starts_with("PMIX_RANK=") || variable.starts_with("PMI_RANK=");
+    if (!is_launchers) variables.push_back(variable);
   }
-};
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
+  std::string name = "start_watch_test";
+  char* const arguments[] = {name.data(), filter.data(), nullptr};
+  execve("/proc/self/exe", arguments, environment.data());
+  std::exit(3);
+}
 
 // Rank 0 of `size`, beside a rank 1 that has not called MPI, waits until it has said something, at most so
 // long.
@@ -69,15 +90,17 @@ void wait_for_others(int size, const StartWatch::Patience& patience, std::chrono
   std::exit(0);
 }
 
-TEST_F(StartWatchTest, SaysForWhomItWaits) {
-  EXPECT_EXIT(wait_for_others(3, short_patience, 60s), ExitedWithCode(0),
+TEST(StartWatchTest, SaysForWhomItWaits) {
+  if (is_rank_0()) wait_for_others(3, short_patience, 60s);
+  EXPECT_EXIT(run_as_rank_0(), ExitedWithCode(0),
               "rank 0 has waited 0 s in MPI_Init for other ranks of the job: on this host rank 1 "
               "\\(process [0-9]+, .*sleep[^)]*\\) did not come so far; 1 of 3 ranks wait on this host, "
               "1 are not seen from it. A rank without Unisono never comes");
 }
 
-TEST_F(StartWatchTest, SaysNothingOfARankThatIsOnlySlow) {
-  EXPECT_EXIT(wait_for_others(2, StartWatch::Patience(), 50ms), ExitedWithCode(0), "^$");
+TEST(StartWatchTest, SaysNothingOfARankThatIsOnlySlow) {
+  if (is_rank_0()) wait_for_others(2, StartWatch::Patience(), 50ms);
+  EXPECT_EXIT(run_as_rank_0(), ExitedWithCode(0), "^$");
 }
 
 }  // namespace

@@ -11,29 +11,18 @@
 #include <string>
 #include <vector>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 #include "tuning/tables/table_store.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
-
-class TablesTest : public ::testing::Test {
+class TablesTest : public ReportedTest {
  protected:
-  void SetUp() override {
-    clear_options();
-    std::filesystem::create_directories(folder_);
-    ::setenv("UNISONO_REPORT", (folder_ + "/report.json").c_str(), 1);
-    ::setenv("UNISONO_SITE_TABLE", "", 1);
-    ::setenv("UNISONO_CACHE", (folder_ + "/cache").c_str(), 1);
-  }
-  void TearDown() override {
-    clear_options();
-    std::filesystem::remove_all(folder_);
+  TablesTest() {
+    options_.site_table = "";
+    options_.cache = folder_ + "/cache";
+    options_.nodes = "3x2";
   }
 
   std::string table(const std::string& name, const std::string& rules) const {
@@ -44,42 +33,29 @@ class TablesTest : public ::testing::Test {
 
   // Allreduces of six ranks on three nodes, and of each node's; gives the report. Wherever ranks decided
   // apart the job would hang or the sums be wrong.
-  nlohmann::json run() const {
-    ::setenv("UNISONO_NODES", "3x2", 1);
-    FakeWorld world(6);
-    world.run([](FakeHost& host, int rank) {
-      Job job(host);
+  Json run() const {
+    run_jobs(6, [](Job& job, FakeHost& host, int rank) {
       add_up(&job, host.world(), host, 1);
       add_up(&job, host.world(), host, 5000);
       host::Comm node{};
       host.comm_split(host.world(), rank / 2, rank, &node);
       add_up(&job, node, host, 1);
       host.comm_free(&node);
-      job.finish();
     });
-    std::ifstream stream(folder_ + "/report.json");
-    return nlohmann::json::parse(stream);
+    return report();
   }
 
   static void add_up(Job* job, host::Comm comm, FakeHost& host, std::size_t count) {
     const int size = host.comm_size(comm);
     std::vector<std::int64_t> in(count, host.comm_rank(comm) + 1), out(count, -1);
     int error = 0;
-    const Call call{.operation = Operation::allreduce,
-                    .comm = comm,
-                    .send_buffer = in.data(),
-                    .recv_buffer = out.data(),
-                    .send_count = count,
-                    .recv_count = count,
-                    .send_type = host::fake::datatype(ElementType::int64),
-                    .recv_type = host::fake::datatype(ElementType::int64),
-                    .op = host::fake::op(ReduceOp::sum)};
+    const Call call = sum_call(comm, in.data(), out.data(), count);
     if (job->collective(call, &error) != Outcome::done) return;
     EXPECT_EQ(out, std::vector<std::int64_t>(count, size * (size + 1) / 2));
   }
 
   // "layout bytes: algorithm (source)" of every class.
-  static std::vector<std::string> decisions(const nlohmann::json& report) {
+  static std::vector<std::string> decisions(const Json& report) {
     std::vector<std::string> list;
     for (const auto& c : report["classes"]) {
       list.push_back(c["layout"].get<std::string>() + " " + c["bytes_high"].dump() + ": " +
@@ -88,22 +64,17 @@ class TablesTest : public ::testing::Test {
     std::ranges::sort(list);
     return list;
   }
-
-  const std::string folder_ =
-      std::filesystem::temp_directory_path() / ("tables_test." + std::to_string(::getpid()));
 };
 
 using Lines = std::vector<std::string>;
 
 TEST_F(TablesTest, AllRanksFollowTheApplicationsTable) {
-  ::setenv("UNISONO_TABLE",
-           table("a.json",
-                 R"rule({"operation": "allreduce", "bytes": [8, 8], "nodes": [1, 1], "algorithm": "ring"},
+  options_.table =
+      table("a.json",
+            R"rule({"operation": "allreduce", "bytes": [8, 8], "nodes": [1, 1], "algorithm": "ring"},
                               {"operation": "allreduce", "bytes": [8, 8], "algorithm": "two_level_ring(window=3)"},
-                              {"operation": "allreduce", "bytes": [65536, 65536], "algorithm": "native"})rule")
-               .c_str(),
-           1);
-  const nlohmann::json report = run();
+                              {"operation": "allreduce", "bytes": [65536, 65536], "algorithm": "native"})rule");
+  const Json report = run();
   EXPECT_EQ(decisions(report),
             (Lines{"2 8: ring (application table)", "3x2 65536: native (application table)",
                    "3x2 8: two_level_ring (application table)"}));
@@ -124,12 +95,12 @@ TEST_F(TablesTest, TablesMergeByPrecedence) {
                                                 {"operation": "allreduce", "nodes": [1, 1], "algorithm": "native"})");
   const std::string site = table("site.json", R"({"operation": "allreduce", "bytes": [65536, 65536],
                                                   "algorithm": "recursive_doubling"})");
-  ::setenv("UNISONO_TABLE", (first + ":" + second).c_str(), 1);
-  ::setenv("UNISONO_SITE_TABLE", site.c_str(), 1);
+  options_.table = first + ":" + second;
+  options_.site_table = site;
   EXPECT_EQ(decisions(run()),
             (Lines{"2 8: ring (application table)", "3x2 65536: recursive_doubling (site table)",
                    "3x2 8: ring (application table)"}));
-  ::setenv("UNISONO_ALGORITHM", "allreduce:reduce_bcast", 1);
+  options_.algorithm = "allreduce:reduce_bcast";
   EXPECT_EQ(decisions(run()), (Lines{"2 8: reduce_bcast (forced)", "3x2 65536: reduce_bcast (forced)",
                                      "3x2 8: reduce_bcast (forced)"}));
 }
@@ -147,7 +118,7 @@ TEST_F(TablesTest, WhatWasLearnedServesTheNextJob) {
   for (const char* other : {"fused", "two_level_fused_recursive_doubling"})
     rule.others.push_back({.algorithm = {algorithms::find(Operation::allreduce, other), {}}, .time_us = 20});
   ASSERT_EQ(tuning::store_rules(place, {}, {rule}).problem, "");
-  const nlohmann::json report = run();
+  const Json report = run();
   EXPECT_EQ(decisions(report)[0], "2 8: ring (learned)");
   EXPECT_EQ(decisions(report)[2], "3x2 8: ring (learned)");
 }
@@ -155,8 +126,8 @@ TEST_F(TablesTest, WhatWasLearnedServesTheNextJob) {
 TEST_F(TablesTest, ATableOfAnotherMpiIsNotUsedAndSaysSo) {
   const std::string file =
       table("other.json", R"({"operation": "allreduce", "mpi": "Open MPI 99", "algorithm": "ring"})");
-  ::setenv("UNISONO_TABLE", file.c_str(), 1);
-  const nlohmann::json report = run();
+  options_.table = file;
+  const Json report = run();
   for (const std::string& line : decisions(report)) EXPECT_EQ(line.find("table"), std::string::npos) << line;
   ASSERT_EQ(report["warnings"].size(), 1u) << report["warnings"];
   EXPECT_NE(report["warnings"].dump().find("all of its rules are for other MPIs (Open MPI 99)"),
@@ -168,9 +139,9 @@ TEST_F(TablesTest, WhatIsWrongIsSaidAndTheRestHolds) {
   const std::string good = table("good.json", R"({"operation": "allreduce", "algorithm": "nosuch"},
                                                  {"operation": "allreduce", "bytes": [8, 8], "algorithm": "ring"})");
   std::ofstream(folder_ + "/bad.json") << "{";
-  ::setenv("UNISONO_TABLE", (folder_ + "/bad.json:" + good + ":" + folder_ + "/none.json").c_str(), 1);
-  ::setenv("UNISONO_SITE_TABLE", "/nowhere/site.json", 1);
-  const nlohmann::json report = run();
+  options_.table = folder_ + "/bad.json:" + good + ":" + folder_ + "/none.json";
+  options_.site_table = "/nowhere/site.json";
+  const Json report = run();
   EXPECT_EQ(decisions(report)[0], "2 8: ring (application table)");
   const std::string warnings = report["warnings"].dump();
   EXPECT_EQ(report["warnings"].size(), 4u) << warnings;

@@ -13,15 +13,10 @@
 #include <thread>
 
 #include "../seed.h"
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
-
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
 
 // One communicator as one thread of one rank sees it.
 struct Member {
@@ -111,17 +106,12 @@ constexpr Operation operations[] = {Operation::allreduce, Operation::barrier, Op
                                     Operation::allgather, Operation::alltoall};
 constexpr std::size_t counts[] = {1, 3, 40, 700, 9000};
 
-class ThreadsTest : public ::testing::TestWithParam<const char*> {
+class ThreadsTest : public ProgramTest, public ::testing::WithParamInterface<const char*> {
  protected:
-  void SetUp() override {
-    clear_options();
-    ::setenv("UNISONO_NODES", GetParam(), 1);
+  ThreadsTest() {
+    options_.nodes = GetParam();
     // Between nodes the rules leave some classes to the MPI: here every call is to be taken.
-    if (*GetParam() != 0) ::setenv("UNISONO_ALGORITHM", "bcast:chain(segment=1K),alltoall:pairwise", 1);
-  }
-  void TearDown() override {
-    ::unsetenv("UNISONO_NODES");
-    ::unsetenv("UNISONO_ALGORITHM");
+    if (*GetParam() != 0) options_.algorithm = "bcast:chain(segment=1K),alltoall:pairwise";
   }
 
   static constexpr int ranks = 4;
@@ -129,34 +119,32 @@ class ThreadsTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ThreadsTest, CollectivesOnDifferentCommunicators) {
   constexpr int threads = 3, turns = 40;
-  FakeWorld world(ranks, {.seed = seed(), .max_delay = 3});
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    std::vector<host::Comm> comms(threads);
-    // Every other one counts its ranks backwards.
-    for (int i = 0; i < threads; ++i) host.comm_split(host.world(), 0, i % 2 ? -rank : rank, &comms[i]);
-    run_threads(threads, [&](int thread) {
-      std::mt19937 random(seed() + static_cast<std::uint32_t>(thread));
-      const Member member = member_of(host, comms[thread]);
-      for (int turn = 0; turn < turns; ++turn) {
-        const Operation operation = operations[random() % std::size(operations)];
-        const std::size_t count = operation == Operation::barrier ? 0 : counts[random() % std::size(counts)];
-        const int root = static_cast<int>(random() % ranks);
-        EXPECT_TRUE(Turn(job, member, turn * threads + thread).run(operation, count, root));
-      }
-    });
-    for (host::Comm& comm : comms) host.comm_free(&comm);
-    job.finish();
-  });
-  EXPECT_EQ(world.leftovers(), "");
+  run_jobs(ranks,
+           [&](Job& job, FakeHost& host, int rank) {
+             std::vector<host::Comm> comms(threads);
+             // Every other one counts its ranks backwards.
+             for (int i = 0; i < threads; ++i)
+               host.comm_split(host.world(), 0, i % 2 ? -rank : rank, &comms[i]);
+             run_threads(threads, [&](int thread) {
+               std::mt19937 random(seed() + static_cast<std::uint32_t>(thread));
+               const Member member = member_of(host, comms[thread]);
+               for (int turn = 0; turn < turns; ++turn) {
+                 const Operation operation = operations[random() % std::size(operations)];
+                 const std::size_t count =
+                     operation == Operation::barrier ? 0 : counts[random() % std::size(counts)];
+                 const int root = static_cast<int>(random() % ranks);
+                 EXPECT_TRUE(Turn(job, member, turn * threads + thread).run(operation, count, root));
+               }
+             });
+             for (host::Comm& comm : comms) host.comm_free(&comm);
+           },
+           {.seed = seed(), .max_delay = 3});
 }
 
 // All threads' first calls at once: each set-up asks for the numbers that another one may be holding.
 TEST_P(ThreadsTest, ManySetUpsAtOnce) {
   constexpr int threads = 6, rounds = 8;
-  FakeWorld world(ranks);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(ranks, [&](Job& job, FakeHost& host, int rank) {
     std::vector<host::Comm> bases(threads);
     for (host::Comm& base : bases) host.comm_split(host.world(), 0, rank, &base);
     run_threads(threads, [&](int thread) {
@@ -168,16 +156,13 @@ TEST_P(ThreadsTest, ManySetUpsAtOnce) {
       }
     });
     for (host::Comm& base : bases) host.comm_free(&base);
-    job.finish();
   });
 }
 
 // A set-up that waits for a rank must not hold what that rank needs for another one first.
 TEST_P(ThreadsTest, SetUpsInAnOrderOfTheirOwnOnEachRank) {
   constexpr int rounds = 20;
-  FakeWorld world(ranks);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(ranks, [&](Job& job, FakeHost& host, int rank) {
     for (int round = 0; round < rounds; ++round) {
       host::Comm first{}, second{};
       host.comm_split(host.world(), 0, rank, &first);
@@ -202,51 +187,48 @@ TEST_P(ThreadsTest, SetUpsInAnOrderOfTheirOwnOnEachRank) {
       host.comm_free(&first);
       host.comm_free(&second);
     }
-    job.finish();
   });
-  EXPECT_EQ(world.leftovers(), "");
 }
 
 // Each thread splits, duplicates, uses and frees communicators in an order drawn from the seed, the same on
 // all ranks that share them.
 TEST_P(ThreadsTest, CommunicatorsComeAndGoInRandomOrder) {
   constexpr int threads = 3, turns = 60;
-  FakeWorld world(ranks, {.seed = seed(), .max_delay = 2});
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    std::vector<host::Comm> bases(threads);
-    for (host::Comm& base : bases) host.comm_split(host.world(), 0, rank, &base);
-    run_threads(threads, [&](int thread) {
-      std::mt19937 random(seed() * 31 + static_cast<std::uint32_t>(thread));
-      std::vector<Member> live;  // on all ranks as many; those of one place are parts of one split
-      for (int turn = 0; turn < turns; ++turn) {
-        const std::uint32_t what = random() % 4, which = random(), how = random();
-        if (live.empty() || (what == 0 && live.size() < 6)) {
-          // All together, halves, every other one, or the first three and the last.
-          const int colors[] = {0, rank / 2, rank % 2, rank < 3 ? 0 : 1};
-          host::Comm made{};
-          host.comm_split(bases[thread], colors[how % 4], which % 2 ? -rank : rank, &made);
-          live.push_back(member_of(host, made));
-        } else if (what == 1) {
-          const std::size_t place = which % live.size();
-          host.comm_free(&live[place].comm);
-          live.erase(live.begin() + static_cast<std::ptrdiff_t>(place));
-        } else {
-          const Member& member = live[which % live.size()];
-          const Operation operation = operations[how % std::size(operations)];
-          const std::size_t count =
-              operation == Operation::barrier ? 0 : counts[(how >> 8) % std::size(counts)];
-          const int root = static_cast<int>((how >> 16) % static_cast<std::uint32_t>(member.size));
-          const bool is_taken = Turn(job, member, turn * threads + thread).run(operation, count, root);
-          EXPECT_EQ(is_taken, member.size > 1);
-        }
-      }
-      for (Member& member : live) host.comm_free(&member.comm);
-    });
-    for (host::Comm& base : bases) host.comm_free(&base);
-    job.finish();
-  });
-  EXPECT_EQ(world.leftovers(), "");
+  run_jobs(ranks,
+           [&](Job& job, FakeHost& host, int rank) {
+             std::vector<host::Comm> bases(threads);
+             for (host::Comm& base : bases) host.comm_split(host.world(), 0, rank, &base);
+             run_threads(threads, [&](int thread) {
+               std::mt19937 random(seed() * 31 + static_cast<std::uint32_t>(thread));
+               std::vector<Member> live;  // on all ranks as many; those of one place are parts of one split
+               for (int turn = 0; turn < turns; ++turn) {
+                 const std::uint32_t what = random() % 4, which = random(), how = random();
+                 if (live.empty() || (what == 0 && live.size() < 6)) {
+                   // All together, halves, every other one, or the first three and the last.
+                   const int colors[] = {0, rank / 2, rank % 2, rank < 3 ? 0 : 1};
+                   host::Comm made{};
+                   host.comm_split(bases[thread], colors[how % 4], which % 2 ? -rank : rank, &made);
+                   live.push_back(member_of(host, made));
+                 } else if (what == 1) {
+                   const std::size_t place = which % live.size();
+                   host.comm_free(&live[place].comm);
+                   live.erase(live.begin() + static_cast<std::ptrdiff_t>(place));
+                 } else {
+                   const Member& member = live[which % live.size()];
+                   const Operation operation = operations[how % std::size(operations)];
+                   const std::size_t count =
+                       operation == Operation::barrier ? 0 : counts[(how >> 8) % std::size(counts)];
+                   const int root = static_cast<int>((how >> 16) % static_cast<std::uint32_t>(member.size));
+                   const bool is_taken =
+                       Turn(job, member, turn * threads + thread).run(operation, count, root);
+                   EXPECT_EQ(is_taken, member.size > 1);
+                 }
+               }
+               for (Member& member : live) host.comm_free(&member.comm);
+             });
+             for (host::Comm& base : bases) host.comm_free(&base);
+           },
+           {.seed = seed(), .max_delay = 2});
 }
 
 INSTANTIATE_TEST_SUITE_P(Nodes, ThreadsTest, ::testing::Values("", "2x2", "4x1"), [](const auto& parameter) {

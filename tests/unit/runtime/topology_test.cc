@@ -12,50 +12,33 @@
 #include <string>
 #include <vector>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
-
-class TopologyTest : public ::testing::Test {
+class TopologyTest : public ReportedTest {
  protected:
-  void SetUp() override {
-    clear_options();
-    folder_ = std::filesystem::temp_directory_path() / ("topology_test." + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-    ::setenv("UNISONO_REPORT", (folder_ / "report.json").c_str(), 1);
-    ::setenv("UNISONO_ALGORITHM", "alltoall:topology_light_barrier", 1);
-    ::setenv("UNISONO_NODES", "6x1", 1);
-  }
-  void TearDown() override {
-    clear_options();
-    std::filesystem::remove_all(folder_);
+  TopologyTest() {
+    options_.algorithm = "alltoall:topology_light_barrier";
+    options_.nodes = "6x1";
   }
   std::string file(const std::string& lines) {
-    std::ofstream(folder_ / "switches.conf") << lines;
-    return folder_ / "switches.conf";
+    std::ofstream(folder_ + "/switches.conf") << lines;
+    return folder_ + "/switches.conf";
   }
 
   // Alltoalls of six ranks, and of those of every second; gives the report.
-  nlohmann::json run(const std::string& topology) {
-    ::setenv("UNISONO_TOPOLOGY", topology.c_str(), 1);
-    FakeWorld world(6);
-    world.run([](FakeHost& host, int rank) {
-      Job job(host);
+  Json run(const std::string& topology) {
+    options_.topology = topology;
+    run_jobs(6, [](Job& job, FakeHost& host, int rank) {
       exchange(&job, host.world(), host);
       host::Comm half{};
       host.comm_split(host.world(), rank % 2, -rank, &half);
       exchange(&job, half, host);
       host.comm_free(&half);
-      job.finish();
     });
-    std::ifstream stream(folder_ / "report.json");
-    return nlohmann::json::parse(stream);
+    return report();
   }
 
   static void exchange(Job* job, host::Comm comm, FakeHost& host) {
@@ -77,24 +60,22 @@ class TopologyTest : public ::testing::Test {
     for (int from = 0; from < size; ++from) EXPECT_EQ(out[from], 100 * from + rank);
   }
 
-  static std::vector<std::string> algorithms(const nlohmann::json& report) {
+  static std::vector<std::string> algorithms(const Json& report) {
     std::vector<std::string> names;
     for (const auto& entry : report["classes"]) names.push_back(entry["algorithm"]);
     return names;
   }
-
-  std::filesystem::path folder_;
 };
 
 const std::vector<std::string> both(2, "topology_light_barrier");
 
 TEST_F(TopologyTest, IsGoneByWhereItDescribesTheJob) {
-  const nlohmann::json synthetic = run("tree:2x3");
+  const Json synthetic = run("tree:2x3");
   EXPECT_EQ(algorithms(synthetic), both);
   EXPECT_TRUE(synthetic["warnings"].empty()) << synthetic["warnings"];
   EXPECT_NE(synthetic.dump().find("below 3 switches"), std::string::npos);
   const std::string machine = synthetic["nodes"][0]["name"];
-  const nlohmann::json described =
+  const Json described =
       run(file("SwitchName=top Switches=a,b\nSwitchName=a Nodes=other\nSwitchName=b Nodes=" + machine));
   EXPECT_EQ(algorithms(described), both);
   EXPECT_TRUE(described["warnings"].empty()) << described["warnings"];
@@ -102,7 +83,7 @@ TEST_F(TopologyTest, IsGoneByWhereItDescribesTheJob) {
 
 TEST_F(TopologyTest, IsRefusedWithItsReasonWhereItDoesNot) {
   const auto expect_refused = [&](const std::string& topology, const std::string& why) {
-    const nlohmann::json report = run(topology);
+    const Json report = run(topology);
     for (const std::string& name : algorithms(report)) EXPECT_NE(name, both[0]) << topology;
     EXPECT_NE(report["warnings"].dump().find("option topology '" + topology + "' is not used: " + why),
               std::string::npos)
@@ -114,13 +95,13 @@ TEST_F(TopologyTest, IsRefusedWithItsReasonWhereItDoesNot) {
   expect_refused("tree:2x2", "it describes 4 machines, the job has 6 machines");
   expect_refused("tree:", "'tree:' is no topology; write tree:16");
   expect_refused("/nowhere/switches.conf", "/nowhere/switches.conf cannot be read");
-  const std::string name = folder_ / "switches.conf";
+  const std::string name = folder_ + "/switches.conf";
   expect_refused(file("SwitchName=a Nodes=elsewhere"), "it does not say on which switch machine ");
   expect_refused(file("SwitchName=a\n"), name + " line 1: nothing hangs on switch a");
 }
 
 TEST_F(TopologyTest, WithoutOneNodesHangOnOneSwitch) {
-  const nlohmann::json report = run("");
+  const Json report = run("");
   EXPECT_EQ(algorithms(report), both);
   EXPECT_TRUE(report["warnings"].empty()) << report["warnings"];
 }

@@ -14,36 +14,25 @@
 #include <string>
 #include <type_traits>
 
-#include "base/options.h"
+#include "program.h"
 
 namespace unisono::runtime {
 
-class VerifyFixture : public ::testing::Test {
+class VerifyFixture : public ReportedTest {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/verify_test.XXXXXX";
-    directory_ = ::mkdtemp(name);
-    set("UNISONO_VERIFY_INPUTS", directory_ + "/mismatch");
-    set("UNISONO_REPORT", directory_ + "/report.json");
-  }
-  void TearDown() override {
-    for (const OptionSpec& spec : option_list()) ::unsetenv(std::string(spec.environment).c_str());
-    std::filesystem::remove_all(directory_);
-  }
-  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-  std::string report() const {
+  VerifyFixture() { options_.verify_inputs = folder_ + "/mismatch"; }
+  std::string report_text() const {
     std::stringstream text;
-    text << std::ifstream(directory_ + "/report.json").rdbuf();
+    text << std::ifstream(options_.report).rdbuf();
     return text.str();
   }
-  nlohmann::json rows() const { return nlohmann::json::parse(report())["classes"]; }
+  Json rows() const { return report()["classes"]; }
   int files() const {
     int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+    for (const auto& entry : std::filesystem::directory_iterator(folder_))
       count += entry.path().filename().string().rfind("mismatch-", 0) == 0 ? 1 : 0;
     return count;
   }
-  std::string directory_;
 };
 
 template <typename T>

@@ -10,43 +10,23 @@
 #include <deque>
 #include <thread>
 
-#include "fake_host/fake_host.h"
-#include "job_options.h"
-#include "runtime/job.h"
+#include "program.h"
 #include "runtime/judging/judge.h"
 #include "verify_fixture.h"
 
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
-
 constexpr int size = 4;
 
 class VerifyStartedTest : public VerifyFixture {
  protected:
-  void SetUp() override {
-    clear_options();
-    set("UNISONO_VERIFY", "sample");
-    VerifyFixture::SetUp();
-  }
+  VerifyStartedTest() { options_.verify = "sample"; }
 };
-
-// A sum of one number of each rank.
-Call sum_of_one(host::Comm comm, const std::int64_t* in, std::int64_t* out) {
-  return {.operation = Operation::allreduce,
-          .comm = comm,
-          .send_buffer = in,
-          .recv_buffer = out,
-          .send_count = 1,
-          .send_type = host::fake::datatype(ElementType::int64),
-          .op = host::fake::op(ReduceOp::sum)};
-}
 
 // One call and its end. The host's part, `shift` off the right sum, may end only when `may_host_end`.
 template <typename T>
-struct Started {
+struct Checked {
   Job& job;
   FakeHost& host;
   Operation operation = Operation::allreduce;
@@ -83,7 +63,7 @@ struct Started {
                     .op = host::fake::op(ReduceOp::sum)};
     const Completion completion{[](void* context, int error) {
                                   EXPECT_EQ(error, host::success);
-                                  static_cast<Started*>(context)->is_ended = true;
+                                  static_cast<Checked*>(context)->is_ended = true;
                                 },
                                 this};
     outcome = job.start(call, completion, &part);
@@ -97,7 +77,7 @@ struct Started {
         part,
         [](void* context, int* error) {
           *error = host::success;
-          return static_cast<Started*>(context)->end_host();
+          return static_cast<Checked*>(context)->end_host();
         },
         this);
   }
@@ -117,10 +97,7 @@ struct Started {
     return true;
   }
   void wait() {
-    while (outcome != Outcome::native && !is_ended) {
-      job.make_progress();
-      std::this_thread::yield();
-    }
+    make_progress_until(job, [&] { return outcome == Outcome::native || is_ended; });
   }
   void run() {
     start();
@@ -140,37 +117,31 @@ void barrier(Job& job, host::Comm comm) {
 }
 
 TEST_F(VerifyStartedTest, OffComparesNothing) {
-  set("UNISONO_VERIFY", "off");
-  FakeWorld world(size);
-  world.run([&](FakeHost& host, int) {
-    Job job(host);
+  options_.verify = "off";
+  run_jobs(size, [&](Job& job, FakeHost& host, int) {
     for (int i = 0; i < 5; ++i) {
-      Started<std::int64_t> call{job, host};
+      Checked<std::int64_t> call{job, host};
       call.run();
       EXPECT_EQ(call.outcome, Outcome::done);
       EXPECT_TRUE(call.has_hosts_result());
     }
-    job.finish();
   });
 }
 
 TEST_F(VerifyStartedTest, OneInSoManyIsComparedByItsNumber) {
-  set("UNISONO_VERIFY", "sample:3");
+  options_.verify = "sample:3";
   for (const char* nodes : {"", "2x2"}) {
-    set("UNISONO_NODES", nodes);
-    set("UNISONO_ALGORITHM", "allreduce:recursive_doubling");
-    FakeWorld world(size);
-    world.run([&](FakeHost& host, int) {
-      Job job(host);
+    options_.nodes = nodes;
+    options_.algorithm = "allreduce:recursive_doubling";
+    run_jobs(size, [&](Job& job, FakeHost& host, int) {
       for (int i = 0; i < 20; ++i) {
-        Started<std::int64_t> call{.job = job, .host = host, .is_in_place = i % 2 == 0};
+        Checked<std::int64_t> call{.job = job, .host = host, .is_in_place = i % 2 == 0};
         call.run();
         EXPECT_EQ(call.outcome, i % 3 == 0 ? Outcome::compared : Outcome::done);
         EXPECT_TRUE(call.has_hosts_result());
       }
-      job.finish();
     });
-    EXPECT_EQ(report().find("quarantined"), std::string::npos);
+    EXPECT_EQ(report_text().find("quarantined"), std::string::npos);
   }
 }
 
@@ -179,13 +150,11 @@ TEST_F(VerifyStartedTest, AWrongAlgorithmIsReplacedAtTheNextCall) {
   for (const char* nodes : {"", "2x2"}) {
     for (const Operation operation : {Operation::allreduce, Operation::scan}) {
       for (const bool is_in_place : {false, true}) {
-        set("UNISONO_NODES", nodes);
-        set("UNISONO_ALGORITHM", std::string(name(operation)) + ":faulty");
-        FakeWorld world(size);
-        world.run([&](FakeHost& host, int) {
-          Job job(host);
+        options_.nodes = nodes;
+        options_.algorithm = std::string(name(operation)) + ":faulty";
+        run_jobs(size, [&](Job& job, FakeHost& host, int) {
           for (int i = 0; i < 6; ++i) {
-            Started<std::int64_t> call{
+            Checked<std::int64_t> call{
                 .job = job, .host = host, .operation = operation, .is_in_place = is_in_place};
             call.run();
             EXPECT_EQ(call.outcome, i == 0 ? Outcome::compared : Outcome::done);
@@ -193,20 +162,19 @@ TEST_F(VerifyStartedTest, AWrongAlgorithmIsReplacedAtTheNextCall) {
           }
           barrier(job, host.world());
           // Decided anew, by the host or by what is checked at once.
-          Started<std::int64_t> call{.job = job, .host = host, .operation = operation};
+          Checked<std::int64_t> call{.job = job, .host = host, .operation = operation};
           call.run();
           EXPECT_NE(call.outcome, Outcome::done);
-          job.finish();
         });
         const std::string what = std::string(name(operation)) + ":faulty was wrong on 4 ranks";
-        ASSERT_NE(report().find(what), std::string::npos) << report();
-        EXPECT_EQ(report().find(what), report().rfind(what));
+        ASSERT_NE(report_text().find(what), std::string::npos) << report_text();
+        EXPECT_EQ(report_text().find(what), report_text().rfind(what));
         for (const auto& row : rows()) {
           if (row["algorithm"] == "faulty") {
             EXPECT_EQ(row["calls"], 1) << row;
           }
         }
-        EXPECT_NE(report().find("was forced but is quarantined"), std::string::npos) << report();
+        EXPECT_NE(report_text().find("was forced but is quarantined"), std::string::npos) << report_text();
       }
     }
   }
@@ -215,13 +183,11 @@ TEST_F(VerifyStartedTest, AWrongAlgorithmIsReplacedAtTheNextCall) {
 
 // Ranks come to know of it between different calls of theirs, and none waits for another.
 TEST_F(VerifyStartedTest, CallsThatAreUnderWayAreReplacedOnAllRanksAlike) {
-  set("UNISONO_VERIFY", "sample:16");
-  set("UNISONO_ALGORITHM", "allreduce:faulty");
+  options_.verify = "sample:16";
+  options_.algorithm = "allreduce:faulty";
   constexpr int calls = 40;
-  FakeWorld world(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    std::deque<Started<std::int64_t>> all;
+  run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
+    std::deque<Checked<std::int64_t>> all;
     for (int i = 0; i < calls; ++i) {
       all.push_back({.job = job, .host = host});
       all.back().start();
@@ -231,20 +197,17 @@ TEST_F(VerifyStartedTest, CallsThatAreUnderWayAreReplacedOnAllRanksAlike) {
     for (auto& call : all) call.wait();
     for (auto& call : all) EXPECT_TRUE(call.outcome != Outcome::compared || call.has_hosts_result());
     barrier(job, host.world());
-    Started<std::int64_t> call{job, host};
+    Checked<std::int64_t> call{job, host};
     call.run();
     EXPECT_TRUE(call.outcome == Outcome::native || call.has_hosts_result());
-    job.finish();
   });
 }
 
 // Blocks stand in an order in which not every algorithm can work on them.
 TEST_F(VerifyStartedTest, UnevenBlocksAreServedByAnother) {
-  set("UNISONO_ALGORITHM", "allgatherv:ring");
+  options_.algorithm = "allgatherv:ring";
   constexpr int calls = 4;
-  FakeWorld world(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
     const int counts[size] = {3, 1, 0, 2}, places[size] = {3, 2, 2, 0};
     const host::Datatype type = host::fake::datatype(ElementType::int64);
     std::vector<std::int64_t> in(static_cast<std::size_t>(counts[rank]), rank + 1);
@@ -283,7 +246,6 @@ TEST_F(VerifyStartedTest, UnevenBlocksAreServedByAnother) {
       while (!gathered.is_ended) job.make_progress();
       EXPECT_EQ(gathered.out, i == 0 ? std::vector<std::int64_t>(6, -1) : right);
     }
-    job.finish();
   });
   bool is_served_by_another = false;
   for (const auto& row : rows()) {
@@ -291,17 +253,16 @@ TEST_F(VerifyStartedTest, UnevenBlocksAreServedByAnother) {
     EXPECT_EQ(row["calls"], row["algorithm"] == "ring" ? 1 : calls - 1) << row;
     is_served_by_another = is_served_by_another || row["algorithm"] != "ring";
   }
-  EXPECT_TRUE(is_served_by_another) << report();
+  EXPECT_TRUE(is_served_by_another) << report_text();
 }
 
 // A rank whose host has not ended yet holds up nobody: not the calls behind, not what others wait for.
 TEST_F(VerifyStartedTest, NobodyWaitsForAnothersHost) {
   FakeWorld world(size);
   std::atomic<int> ready{0};
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
-    Started<std::int64_t> first{.job = job, .host = host, .may_host_end = rank != 0};
-    Started<std::int64_t> second{job, host}, third{job, host};
+  run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
+    Checked<std::int64_t> first{.job = job, .host = host, .may_host_end = rank != 0};
+    Checked<std::int64_t> second{job, host}, third{job, host};
     first.start();
     EXPECT_EQ(first.outcome, Outcome::compared);
     second.run();
@@ -313,24 +274,21 @@ TEST_F(VerifyStartedTest, NobodyWaitsForAnothersHost) {
     while (ready != size) std::this_thread::yield();
     first.may_host_end = true;
     first.wait();
-    job.finish();
   });
 }
 
 // What no later call told the others of is said at the next blocking one, or at the end.
 TEST_F(VerifyStartedTest, BlockingCallsAgreeOnWhatWasFound) {
-  set("UNISONO_ALGORITHM", "allreduce:faulty");
+  options_.algorithm = "allreduce:faulty";
   for (const bool has_blocking : {false, true}) {
-    FakeWorld world(size);
-    world.run([&](FakeHost& host, int rank) {
-      Job job(host);
+    run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
       host::Comm other{};
-      Started<std::int64_t> call{job, host};
+      Checked<std::int64_t> call{job, host};
       call.run();
       EXPECT_TRUE(call.has_hosts_result());
       if (has_blocking) {
         std::int64_t in = rank + 1, out = 0;
-        const Call blocking = sum_of_one(host.world(), &in, &out);
+        const Call blocking = sum_call(host.world(), &in, &out, 1);
         int error = host::success;
         const Outcome outcome = job.collective(blocking, &error);
         if (outcome == Outcome::compared) {
@@ -341,63 +299,54 @@ TEST_F(VerifyStartedTest, BlockingCallsAgreeOnWhatWasFound) {
       host.comm_split(host.world(), 0, rank, &other);
       // Its set-up knows of it.
       barrier(job, other);
-      Started<std::int64_t> there{.job = job, .host = host, .comm = other};
+      Checked<std::int64_t> there{.job = job, .host = host, .comm = other};
       there.run();
       host.comm_free(&other);
-      job.finish();
     });
     const std::string what = "allreduce:faulty was wrong on 4 ranks";
-    ASSERT_NE(report().find(what), std::string::npos) << report();
-    EXPECT_EQ(report().find(what), report().rfind(what)) << report();
+    ASSERT_NE(report_text().find(what), std::string::npos) << report_text();
+    EXPECT_EQ(report_text().find(what), report_text().rfind(what)) << report_text();
   }
 }
 
 TEST_F(VerifyStartedTest, AnotherOrderOfFloatingPointIsNoFault) {
-  set("UNISONO_VERIFY", "all");
-  set("UNISONO_REPRODUCIBLE", "1");  // an order that is not the host's
+  options_.verify = "all";
+  options_.is_reproducible = true;  // an order that is not the host's
   FakeWorld world(size);
   std::atomic<int> different{0};
-  world.run([&](FakeHost& host, int) {
-    Job job(host);
+  run_jobs(world, [&](Job& job, FakeHost& host, int) {
     for (int i = 0; i < 2; ++i) {
-      Started<double> call{.job = job, .host = host, .count = 50};
+      Checked<double> call{.job = job, .host = host, .count = 50};
       call.run();
       EXPECT_EQ(call.outcome, Outcome::compared);
       EXPECT_EQ(call.weighed, 1);
       if (!call.has_hosts_result()) ++different;
     }
-    job.finish();
   });
   EXPECT_EQ(different, 2 * size);
-  EXPECT_EQ(report().find("quarantined"), std::string::npos);
+  EXPECT_EQ(report_text().find("quarantined"), std::string::npos);
 }
 
 TEST_F(VerifyStartedTest, MoreThanAnOrderExplainsIsAFault) {
-  FakeWorld world(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
     // On one rank alone.
-    Started<double> call{.job = job, .host = host, .count = 50, .shift = rank == 2 ? 1e-6 : 0};
+    Checked<double> call{.job = job, .host = host, .count = 50, .shift = rank == 2 ? 1e-6 : 0};
     call.run();
     EXPECT_EQ(call.outcome, Outcome::compared);
     EXPECT_TRUE(call.has_hosts_result());
-    job.finish();
   });
-  EXPECT_NE(report().find("is quarantined"), std::string::npos);
+  EXPECT_NE(report_text().find("is quarantined"), std::string::npos);
 }
 
 TEST_F(VerifyStartedTest, WithoutTheHostsPartNothingIsCompared) {
-  FakeWorld world(size);
-  world.run([&](FakeHost& host, int rank) {
-    Job job(host);
+  run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
     std::int64_t in = rank, out = -1;
     bool is_ended = false;
-    const Call call = sum_of_one(host.world(), &in, &out);
+    const Call call = sum_call(host.world(), &in, &out, 1);
     const Completion completion{[](void* ended, int) { *static_cast<bool*>(ended) = true; }, &is_ended};
     EXPECT_EQ(job.start(call, completion), Outcome::done);
     while (!is_ended) job.make_progress();
     EXPECT_EQ(out, 6);
-    job.finish();
   });
 }
 

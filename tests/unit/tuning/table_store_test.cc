@@ -79,11 +79,12 @@ TEST_F(TableStoreTest, PlacesAreByMachineMpiAndShape) {
 }
 
 TEST_F(TableStoreTest, TheUsersDirectory) {
-  ::setenv("XDG_CACHE_HOME", "/somewhere", 1);
-  EXPECT_EQ(cache_directory("auto"), "/somewhere/unisono");
-  ::setenv("XDG_CACHE_HOME", "relative", 1);
-  ::setenv("HOME", "/there", 1);
-  EXPECT_EQ(cache_directory("auto"), "/there/.cache/unisono");
+  EXPECT_EQ(cache_directory("auto", Environment({"HOME=/there", "XDG_CACHE_HOME=/somewhere"})),
+            "/somewhere/unisono");
+  EXPECT_EQ(cache_directory("auto", Environment({"XDG_CACHE_HOME=relative", "HOME=/there"})),
+            "/there/.cache/unisono");
+  EXPECT_EQ(cache_directory("auto", Environment({"XDG_CACHE_HOME=relative", "HOME=relative"})), "");
+  EXPECT_EQ(cache_directory("auto", Environment({})), "");
   EXPECT_EQ(cache_directory("/mine"), "/mine");
   EXPECT_EQ(cache_directory(""), "");
 }

@@ -2,6 +2,7 @@
 // Predicts how long algorithms take on a described machine, and ranks them.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +15,7 @@
 #include "tool/commands.h"
 #include "tool/layouts.h"
 #include "tool/machines.h"
+#include "tool/mixed_mode.h"
 #include "tuning/decisions/algorithm_text.h"
 
 namespace unisono::entry {
@@ -28,6 +30,7 @@ using nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
+constexpr const char* mixed_model = "mixed";
 
 std::int64_t bytes_of(const std::string& text, const std::string& what) {
   const std::int64_t bytes = bytes_from_text(text);
@@ -92,8 +95,9 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
   model::PredictOptions options;
   const std::string wanted = arguments.text("model", name(options.model));
   const auto known = model::message_model_from_name(wanted);
-  if (!known) throw UsageError("--model " + wanted + ": there are hockney, logp, loggp, plogp");
-  options.model = *known;
+  if (!known && wanted != mixed_model)
+    throw UsageError("--model " + wanted + ": there are hockney, logp, loggp, plogp, mixed");
+  options.model = known.value_or(options.model);
   // All algorithms of a large job would take long.
   constexpr std::int64_t steps_of_many = 5'000'000;
   const std::int64_t ratio = options.most_pieces_of_node / options.most_pieces;
@@ -106,6 +110,44 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
   return options;
 }
 
+// What is asked of each size.
+struct Request {
+  Machine machine;
+  schedule::Problem problem;
+  std::vector<Asked> asked;  // empty: all that are worth a look
+  bool is_mixed = false;     // by the equations of section 4.5
+};
+
+std::vector<Candidate> candidates_of(const Request& request, std::int64_t bytes) {
+  std::vector<Candidate> candidates;
+  for (const Asked& one : request.asked) candidates.push_back(one.candidate);
+  if (!candidates.empty()) return candidates;
+  return request.is_mixed ? mixed_mode_candidates(bytes)
+                          : model::candidates_for(request.problem.operation, bytes);
+}
+
+ordered_json predictions_of(const Request& request, std::int64_t bytes,
+                            const model::PredictOptions& options) {
+  const auto& [machine, problem, asked, is_mixed] = request;
+  const std::vector<Candidate> candidates = candidates_of(request, bytes);
+  std::vector<ordered_json> predictions;
+  if (!is_mixed) {
+    for (const Prediction& one : model::rank(candidates, problem, bytes, machine, options))
+      predictions.push_back(to_json(one, asked));
+    return predictions;
+  }
+  // Each by itself: of settings that take long in virtual time the equations say something all the same.
+  for (const Candidate& candidate : candidates) {
+    const Prediction run = model::rank({candidate}, problem, bytes, machine, options).front();
+    predictions.push_back(to_json(run, asked));
+    add_mixed_mode(run, problem, bytes, machine, options, &predictions.back());
+  }
+  std::ranges::stable_sort(predictions, {}, [](const ordered_json& one) {
+    return one["us"].is_null() ? HUGE_VAL : one["us"].get<double>();
+  });
+  return predictions;
+}
+
 }  // namespace
 
 int predict_algorithms(const std::vector<std::string>& words) {
@@ -114,8 +156,9 @@ int predict_algorithms(const std::vector<std::string>& words) {
                              "algorithm", "model", "steps", "time-ms"},
                             {"progress", "no-shared-memory", "no-single-copy"});
   const Operation operation = arguments.operation("operation");
-  const Machine machine = chosen_machine(arguments.text("machine", model::default_machine().name));
-  schedule::Problem problem;
+  Request request{.machine = chosen_machine(arguments.text("machine", model::default_machine().name)),
+                  .is_mixed = arguments.text("model", "") == mixed_model};
+  schedule::Problem& problem = request.problem;
   problem.operation = operation;
   problem.layout = chosen_layout(arguments, 8, most_described_ranks);
   problem.size = problem.layout->size();
@@ -131,10 +174,9 @@ int predict_algorithms(const std::vector<std::string>& words) {
       print_line({{"progress", share}});
     };
   }
-  std::vector<Asked> asked;
-  for (const std::string& text : arguments.all("algorithm")) {
-    asked.push_back({candidate_from(operation, text), text});
-  }
+  for (const std::string& text : arguments.all("algorithm"))
+    request.asked.push_back({candidate_from(operation, text), text});
+  if (request.is_mixed) check_mixed_mode(problem, candidates_of(request, 0));
   const std::vector<std::string> sizes =
       arguments.has("bytes") ? arguments.all("bytes") : std::vector<std::string>{"0"};
   const std::chrono::milliseconds most(arguments.number("time-ms", 0, std::int64_t{1} << 40, 0));
@@ -146,21 +188,14 @@ int predict_algorithms(const std::vector<std::string>& words) {
       const auto share = (end - now) / static_cast<std::int64_t>(sizes.size() - i);
       options.is_over = [until = now + share] { return steady_clock::now() > until; };
     }
-    std::vector<Candidate> candidates;
-    if (asked.empty()) candidates = model::candidates_for(operation, bytes);
-    for (const Asked& one : asked) candidates.push_back(one.candidate);
-    ordered_json predictions = ordered_json::array();
-    for (const Prediction& one : model::rank(candidates, problem, bytes, machine, options)) {
-      predictions.push_back(to_json(one, asked));
-    }
     print_line({{"operation", name(operation)},
                 {"bytes", bytes},
                 {"ranks", problem.size},
                 {"nodes", problem.layout->nodes()},
-                {"machine", machine.name},
-                {"machine_filled", machine.filled},
-                {"model", name(options.model)},
-                {"predictions", predictions}});
+                {"machine", request.machine.name},
+                {"machine_filled", request.machine.filled},
+                {"model", request.is_mixed ? mixed_model : name(options.model)},
+                {"predictions", predictions_of(request, bytes, options)}});
   }
   return 0;
 }

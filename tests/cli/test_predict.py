@@ -83,7 +83,7 @@ def test_interrupted_between_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
             "predictions": [us],
         }
 
-    monkeypatch.setattr("unisono.commands.predict._ask", ask)
+    monkeypatch.setattr("unisono.commands.predict.predictions_of_size", ask)
     done = CliRunner().invoke(cli, ["predict", "bcast", "--size", "8,64,512", "--time", "9"])
     assert done.exit_code == 130
     assert "bcast of 8 B" in done.output and "1 us" in done.output
@@ -99,7 +99,7 @@ def test_limit_of_time(monkeypatch: pytest.MonkeyPatch, words: list[str], is_lim
         assert ("--time-ms" in question) == is_limited
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unisono.commands.predict._ask", ask)
+    monkeypatch.setattr("unisono.commands.predict.predictions_of_size", ask)
     assert CliRunner().invoke(cli, ["predict", "bcast", *words]).exit_code == 130
 
 
@@ -128,6 +128,84 @@ def test_models_differ(stage: Stage, built: dict[str, str]) -> None:
     # 7 messages of alpha + beta m one after the other, against messages that leave a gap apart.
     assert times[0] == pytest.approx(7 * (1.5 + 1024 * 8.3e-5))
     assert times[1] < times[0]
+
+
+def a_machine(stage: Stage, built: dict[str, str]) -> dict[str, Any]:
+    """With straight lines for what the equations of section 4.5 are made of: L = 5, g(m) = 2 + m / 100, os = 1."""
+    machine: dict[str, Any] = json.loads(
+        stage.unisono("machine", "show", "typical", "--json", environment=built).stdout
+    )
+
+    def line(bytes_of_end: int, first: float, last: float) -> dict[str, list[float]]:
+        return {"bytes": [0, bytes_of_end], "us": [first, last]}
+
+    machine |= {"name": "straight", "call_us": 0, "overlap_penalty_us": line(1000, 0, 0.1)}
+    machine["network"]["plogp"] = {
+        "L_us": 5,
+        "os_us": line(1000, 1, 1),
+        "or_us": line(1000, 1, 1),
+        "g_us": line(100000, 2, 1002),
+    }
+    return machine
+
+
+@needs_build
+def test_mixed_mode(stage: Stage, built: dict[str, str]) -> None:
+    """Equations 4.1 to 4.6, computed here once more: 3 nodes, 4 segments of 4000 bytes, 1000 of each beside the messages."""
+    file = stage.work / "straight.json"
+    file.write_text(json.dumps(a_machine(stage, built)))
+    words = ["bcast", "--layout", "3x4", "--size", "16000", "--model", "mixed", "--machine", str(file)]
+    setting = "two_level_chain(segment=4000,overlap=1000)"
+    [answer] = predictions(stage, built, *words, "--algorithms", setting)
+    [one] = answer["predictions"]
+    smcc = {}
+    for size in (1000, 12000):
+        alone = [
+            "bcast",
+            "--layout",
+            "4",
+            "--size",
+            str(size),
+            "--algorithms",
+            "shared",
+            "--machine",
+            str(file),
+        ]
+        smcc[size] = predictions(stage, built, *alone)[0]["predictions"][0]["us"]
+    latency, gap, send, penalty, k, p = 5, 2 + 4000 / 100, 1, 0.1, 4, 3
+    chain = (p - 1) * (latency + gap) + (k - 1) * gap
+    shared = smcc[1000] + smcc[12000]
+    assert penalty < smcc[1000], "at most what the copy takes"
+    assert one["equations"] == pytest.approx(
+        {
+            "4.1": latency + gap + shared,
+            "4.2": latency + gap + penalty + shared,
+            "4.3": chain + (send + smcc[1000] - gap) * (k - 1) + shared,
+            "4.4": chain + shared,
+            "4.5": chain + penalty * k + penalty * (k - 1) + penalty * (p - 2) + shared,
+            "4.6": chain + smcc[1000] * (k + (k - 1) + (p - 2)) + shared,
+        }
+    )
+    assert one["mode"] == "penalty" and one["us"] == one["equations"]["4.5"]
+    assert one["virtual_us"] > 0 and answer["model"] == "mixed"
+    shown = stage.unisono("predict", *words, environment=built).stdout
+    assert "4.6: the upper bound" in shown and "smcc(m_s)" in shown
+
+
+@needs_build
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["reduce", "--layout", "3x4"], "those of a broadcast along a chain"),
+        (["bcast", "--layout", "4"], "those of several nodes"),
+        (["bcast", "--layout", "3x4", "--algorithms", "flat,chain"], "two_level_chain alone"),
+    ],
+)
+def test_mixed_mode_is_of_one_algorithm(
+    stage: Stage, built: dict[str, str], words: list[str], why: str
+) -> None:
+    refused = stage.unisono("predict", *words, "--model", "mixed", environment=built)
+    assert refused.returncode == 2 and why in refused.stderr
 
 
 @needs_build

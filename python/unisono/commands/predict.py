@@ -28,9 +28,10 @@ from unisono.common import files, json_text, printing, tool, units
 from unisono.common.errors import INTERRUPTED, UsageError
 from unisono.machine import catalogue, model_fit
 from unisono.measuring import candidates
+from unisono.reporting import mixed_mode
 from unisono.reporting.machines import filled_text
 
-_MODELS = ("hockney", "logp", "loggp", "plogp")
+_MODELS = ("hockney", "logp", "loggp", "plogp", "mixed")
 _SHOWN = 15  # rows, without --all
 _STANDARD_S = 10.0
 
@@ -96,7 +97,12 @@ class Asked:
     help="Only these, with parameters: ring(segment=64K),native  [default: all]",
 )
 @click.option(
-    "--model", type=click.Choice(_MODELS), default="plogp", show_default=True, help="What messages cost by."
+    "--model",
+    type=click.Choice(_MODELS),
+    default="plogp",
+    show_default=True,
+    help="What messages cost by. mixed: of two_level_chain's broadcast the equations for messages and shared memory at once, "
+    "by segment and overlap, beside virtual time by plogp.",
 )
 @click.option(
     "--steps",
@@ -130,6 +136,7 @@ def command(asked: Asked) -> None:
     \b
       unisono predict allreduce --layout 1024x48 --size 1M --machine typical
       unisono predict bcast --layout 4x4 --size 64K --algorithms 'chain(segment=8K),binomial,native'
+      unisono predict bcast --layout 8x16 --size 8M --model mixed
       unisono bench --try all --json -- mpirun -n 4 > cells.json; unisono predict --layout 4 --measured cells.json
 
     Every algorithm's own program runs in virtual time on the described machine (docs/models.md). The MPI's own collective, `native`, is
@@ -172,7 +179,7 @@ def _predict(asked: Asked, question: Sequence[str]) -> None:
         printing.print_json(answers)
     else:
         for answer in answers:
-            _print(answer, asked.as_all)
+            _print_mixed(answer) if answer["model"] == "mixed" else _print(answer, asked.as_all)
     if is_interrupted:
         printing.echo(
             f"unisono: interrupted after {len(answers)} of {len(byte_counts)} sizes; --time shortens it",
@@ -192,13 +199,13 @@ def _ask_all(
         for number, count in enumerate(byte_counts):
             share_s = (end - time.monotonic()) / (len(byte_counts) - number)
             limit = ["--time-ms", str(max(1, round(1000 * share_s)))] if most_s else []
-            answers.append(_ask([*question, *limit], count))
+            answers.append(predictions_of_size([*question, *limit], count))
     except KeyboardInterrupt:
         return answers, True
     return answers, False
 
 
-def _ask(question: Sequence[str], byte_count: int) -> dict[str, Any]:
+def predictions_of_size(question: Sequence[str], byte_count: int) -> dict[str, Any]:
     """One size's predictions; shows on a terminal how far they are."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     console = printing.console(sys.stderr)
@@ -228,7 +235,7 @@ def _fits(question: Sequence[str], file: Path, operation: str | None) -> list[mo
 
     def ask(operation: str, byte_count: int, names: list[str]) -> dict[str, Any]:
         asked = [word for name in names for word in ("--algorithm", name)]
-        answer = _ask([*question, "--operation", operation, *asked], byte_count)
+        answer = predictions_of_size([*question, "--operation", operation, *asked], byte_count)
         if answer["ranks"] not in ranks:
             raise UsageError(
                 f"{file}: was measured with {ranks.pop()} ranks, the layout has {answer['ranks']}; give --layout"
@@ -284,16 +291,35 @@ def best_of_each(predictions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(best.values())
 
 
+def _title(answer: dict[str, Any]) -> str:
+    of_bytes = "" if answer["operation"] == "barrier" else f" of {units.bytes_text(answer['bytes'])}"
+    nodes = f"{answer['nodes']} node{'' if answer['nodes'] == 1 else 's'}"
+    ranks = units.count_text(answer["ranks"])
+    return f"{answer['operation']}{of_bytes} on {ranks} ranks, {nodes}; machine {answer['machine']}, {answer['model']}"
+
+
+def _print_mixed(answer: dict[str, Any]) -> None:
+    console = printing.console()
+    predictions = answer["predictions"]
+    problems = dict.fromkeys(one["problem"] for one in predictions if one["us"] is None)
+    if len(problems) < len(predictions) and predictions[0]["us"] is not None:
+        console.print(mixed_mode.table(_title(answer), predictions))
+        console.print(mixed_mode.LEGEND, soft_wrap=True)
+        console.print(mixed_mode.terms_text(predictions[0]), soft_wrap=True)
+    for problem in problems:
+        console.print(
+            f"{answer['operation']} of {units.bytes_text(answer['bytes'])}: {problem}", soft_wrap=True
+        )
+    if answer.get("machine_filled"):
+        console.print(filled_text(answer["machine"], answer["machine_filled"]), soft_wrap=True)
+    console.print()
+
+
 def _print(answer: dict[str, Any], as_all: bool) -> None:
     predictions = answer["predictions"] if as_all else best_of_each(answer["predictions"])
     done = [one for one in predictions if one["us"] is not None]
-    of_bytes = "" if answer["operation"] == "barrier" else f" of {units.bytes_text(answer['bytes'])}"
-    title = (
-        f"{answer['operation']}{of_bytes} on {units.count_text(answer['ranks'])} ranks, {answer['nodes']} "
-        f"node{'' if answer['nodes'] == 1 else 's'}; machine {answer['machine']}, {answer['model']}"
-    )
     table = printing.table(
-        title, "algorithm", "predicted", "of the best", "remark", right=("predicted", "of the best")
+        _title(answer), "algorithm", "predicted", "of the best", "remark", right=("predicted", "of the best")
     )
     for one in done if as_all else done[:_SHOWN]:
         remarks = [f"taken to be {one['stands_for']}"] if "stands_for" in one else []

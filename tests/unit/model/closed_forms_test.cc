@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where there is a closed form, the run in virtual time comes to the same.
-#include "model/closed_forms.h"
+#include "closed_forms.h"
 
 #include <gtest/gtest.h>
 
@@ -149,61 +149,6 @@ TEST(ClosedForms, FNomialReductionInVirtualTime) {
       const double expected = tree.reduce_us(ranks, degree);
       EXPECT_NEAR(in_virtual_time(form, ranks, 1000, model), expected, 1e-9 * expected)
           << name(model) << ranks << ", " << degree;
-    }
-  }
-}
-
-// By hand: segments of 10 between 4 nodes, with L = 3, g = 8, os = 2, smcc(m_s) = 7, smcc(m_r) = 1, ovp = 4.
-TEST(ClosedForms, EquationsOfMixedMode) {
-  const MixedMode mode{.inter_node_us = 3 * (3 + 8) + 9 * 8,
-                       .gap_us = 8,
-                       .send_us = 2,
-                       .overlapped_us = 7,
-                       .remaining_us = 1,
-                       .penalty_us = 4,
-                       .segments = 10,
-                       .nodes = 4};
-  EXPECT_DOUBLE_EQ(mode.one_segment_us(3), 19);
-  EXPECT_DOUBLE_EQ(mode.one_penalized_segment_us(3), 23);
-  EXPECT_DOUBLE_EQ(mode.overlapping_us(), 105 + 9 * 1 + 8);
-  EXPECT_DOUBLE_EQ(mode.complete_overlapping_us(), 113);
-  EXPECT_DOUBLE_EQ(mode.penalty_mode_us(), 105 + 4 * 21 + 8);
-  EXPECT_DOUBLE_EQ(mode.penalty_bound_us(), 105 + 7 * 21 + 8);
-}
-
-// The two-level chain in virtual time lies between the bounds: equation 4.4 with no penalty, 4.6 with one of
-// what the copies take.
-TEST(ClosedForms, MixedModeLiesBetweenItsBounds) {
-  Machine machine = messages_alone();
-  machine.shared.put_us = machine.shared.get_us = Curve({{0, 0.0}, {65536, 60.0}});
-  const auto* algorithm = algorithms::find(Operation::bcast, "two_level_chain");
-  const auto* chain = algorithms::find(Operation::bcast, "chain");
-  const auto* on_node = algorithms::find(Operation::bcast, "shared");
-  constexpr std::int64_t segment = 16384, bytes = 1 << 20;
-  for (const int nodes : {2, 3, 8}) {
-    for (const std::int64_t overlap : {4096, 8192, 16384}) {
-      const auto smcc = [&](std::int64_t m) {
-        return *predict_us(*on_node, with_standards(*on_node), problem_on(Operation::bcast, "4"), m, machine);
-      };
-      const auto at = [&](const Machine& on) {
-        const Parameters chosen = parameters({{"segment", segment}, {"overlap", overlap}});
-        return *predict_us(*algorithm, with_standards(*algorithm, chosen),
-                           problem_on(Operation::bcast, std::to_string(nodes) + "x4"), bytes, on);
-      };
-      const int segments = bytes / segment;
-      const MixedMode mode{.inter_node_us = *predict_us(
-                               *chain, with_standards(*chain, parameters({{"segment", segment}})),
-                               problem_on(Operation::bcast, std::to_string(nodes) + "x1"), bytes, machine),
-                           .overlapped_us = smcc(overlap),
-                           .remaining_us = overlap == segment ? 0 : smcc((segment - overlap) * segments),
-                           .segments = segments,
-                           .nodes = nodes};
-      const double free = at(machine);
-      EXPECT_NEAR(free, mode.complete_overlapping_us(), 0.1 * free) << nodes << " nodes, " << overlap;
-      Machine penalized = machine;
-      penalized.overlap_penalty_us = machine.shared.put_us;
-      EXPECT_GE(at(penalized), free);
-      EXPECT_LE(at(penalized), mode.penalty_bound_us()) << nodes << " nodes, " << overlap;
     }
   }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The literature's closed forms of collectives (A7), on one level. Every message model comes down to two
-// numbers of a message of m bytes: how long a single one takes, W(m), and how soon the next may follow, I(m):
+// The literature's closed forms of collectives (A7), on one level, which runs in virtual time must agree
+// with: Unisono itself asks the runs. Every message model comes down to two numbers of a message of m bytes:
+// how long a single one takes, W(m), and how soon the next may follow, I(m):
 //   Hockney              W = I = alpha + beta m                              figure 4.1
 //   LogP, LogGP          W = o + (m - 1) G + L + o, I = max(o, g) + (m - 1) G  figures 4.2, 4.3
 //   parameterized LogP   W = L + g(m), I = g(m)                              figure 4.4
-// A message in k segments of m bytes is sent as k messages. Runs in virtual time agree (a test).
+// A message in k segments of m bytes is sent as k messages.
 #pragma once
 
 #include <cstdint>
@@ -54,27 +55,6 @@ class ClosedForms {
   const Link& link_;
   MessageModel model_;
   int ranks_;
-};
-
-// Section 4.5: a broadcast along a chain of nodes in segments, of each of which m_s bytes go through shared
-// memory beside the messages, and the remaining m_r in the end.
-struct MixedMode {
-  double inter_node_us = 0;  // the broadcast between the nodes alone (L in script)
-  double gap_us = 0;         // g(m_i)
-  double send_us = 0;        // os(m_i)
-  double overlapped_us = 0;  // smcc(m_s)
-  double remaining_us = 0;   // smcc(m_r)
-  double penalty_us = 0;     // ovp(m_s)
-  int segments = 1;          // k
-  int nodes = 1;             // p
-
-  // One segment between two nodes, without and with penalty; `latency_us` is L.
-  double one_segment_us(double latency_us) const;            // equation 4.1
-  double one_penalized_segment_us(double latency_us) const;  // equation 4.2
-  double overlapping_us() const;  // equation 4.3, where smcc(m_s) is longer than what it hides behind
-  double complete_overlapping_us() const;  // equation 4.4: the lower bound
-  double penalty_mode_us() const;          // equation 4.5
-  double penalty_bound_us() const;         // equation 4.6: the upper bound, ovp(m_s) = smcc(m_s)
 };
 
 // N6: a reduction along an f-nomial tree, by the work of its root: C once, L for each phase, r + c for each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "model/closed_forms.h"
+#include "closed_forms.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,33 +93,6 @@ double ClosedForms::doubling_allreduce_us(std::int64_t bytes, double combine_us)
 
 double ClosedForms::ring_allreduce_us(std::int64_t bytes, double combine_part_us) const {
   return (ranks_ - 1) * (2 * whole_us(bytes / ranks_) + combine_part_us);
-}
-
-double MixedMode::one_segment_us(double latency_us) const {
-  return latency_us + gap_us + overlapped_us + remaining_us;
-}
-
-double MixedMode::one_penalized_segment_us(double latency_us) const {
-  return latency_us + gap_us + penalty_us + overlapped_us + remaining_us;
-}
-
-double MixedMode::overlapping_us() const {
-  return inter_node_us + (send_us + overlapped_us - gap_us) * (segments - 1) + overlapped_us + remaining_us;
-}
-
-double MixedMode::complete_overlapping_us() const {
-  return inter_node_us + overlapped_us + remaining_us;
-}
-
-double MixedMode::penalty_mode_us() const {
-  return inter_node_us + penalty_us * (segments + (segments - 1) + (nodes - 2)) + overlapped_us +
-         remaining_us;
-}
-
-double MixedMode::penalty_bound_us() const {
-  MixedMode worst = *this;
-  worst.penalty_us = overlapped_us;
-  return worst.penalty_mode_us();
 }
 
 double FNomial::serial_us(int ranks) const {

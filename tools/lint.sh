@@ -44,6 +44,7 @@ check "types" .venv/bin/mypy --no-error-summary
 check "layers" .venv/bin/python tools/check_layers.py
 check "sizes" .venv/bin/python tools/check_sizes.py
 check "packages" .venv/bin/python tools/check_packages.py
+check "tests" .venv/bin/python tools/check_tests.py
 check "sources" .venv/bin/python tools/check_sources.py
 [ ${#shell_files[@]} = 0 ] || check shellcheck shellcheck "${shell_files[@]}"
 exit "$status"

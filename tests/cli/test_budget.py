@@ -106,7 +106,7 @@ def test_predictions_are_in_the_budget(tmp_path: Path, clock: Clock, monkeypatch
         assert isinstance(sizes, list) and isinstance(candidates, list)
         return {size: [1.0 for _ in candidates] for size in sizes}
 
-    monkeypatch.setattr("unisono.commands.tune_run._machine_of", lambda _: tmp_path / "machine.json")
+    monkeypatch.setattr("unisono.commands.tune_run.machine_of", lambda _: tmp_path / "machine.json")
     monkeypatch.setattr("unisono.machine.predictions.predicted_by_size", predicted)
     asked = Asked(tmp_path / "table.json", None, {}, lambda *_: [])
     whole = Tuning(asked, ["world"], [("bcast", size) for size in SIZES], exhaustive=False)

@@ -12,7 +12,7 @@ import jsonschema
 import numpy as np
 import pytest
 from conftest import ROOT
-from unisono.commands.tune_run import _machine_of
+from unisono.commands.tune_run import machine_of
 from unisono.common import places
 from unisono.machine import catalogue, document, findings, fit, values
 from unisono.machine.costs import CALLS, FUSED_CALL, MESSAGE_CALLS, Costs, Question, jump, measure, plan
@@ -324,7 +324,7 @@ def test_a_machine_that_changed_is_not_taken_by_itself(
     monkeypatch.setattr("unisono.machine.catalogue.measured_for", lambda _: kept)
     for facts, wanted in (({}, kept), ({"is_steady": True}, kept), ({"is_steady": False}, None)):
         kept.write_text(json.dumps({"measured": facts}))
-        assert _machine_of(ONE_NODE) == wanted
+        assert machine_of(ONE_NODE) == wanted
         assert ("changed while it was measured" in capsys.readouterr().err) == (wanted is None)
 
 

@@ -150,7 +150,7 @@ class TestColours:
     def test_text_can_be_read_on_all_of_them(self) -> None:
         """WCAG asks for a contrast of 4.5."""
         for colour in (*colours._LIGHT, *colours._DARK):
-            ink = colours._ink(colour)
+            ink = colours.ink_on(colour)
             light, dark = sorted(
                 (luminance(colour), luminance("#111111" if ink == "#111" else "#ffffff")), reverse=True
             )

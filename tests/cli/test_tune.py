@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from test_bench import executable
 from unisono.commands.group import cli
-from unisono.commands.tune_all import _undecided_text
+from unisono.commands.tune_all import undecided_text
 from unisono.commands.tune_run import shares_cores
 from unisono.commands.values import budget_in_seconds
 from unisono.machine.predictions import Predictions
@@ -472,6 +472,6 @@ def test_a_share_of_the_time_that_was_too_short_is_known():
 
 @pytest.mark.parametrize("is_cut_short", [True, False])
 def test_what_would_tell_where_nothing_is_decided(is_cut_short: bool):
-    said = _undecided_text([replace(noisy(0.5, 1.5), is_cut_short=is_cut_short)])
+    said = undecided_text([replace(noisy(0.5, 1.5), is_cut_short=is_cut_short)])
     assert "too close, or the times too noisy, to tell in 9 samples" in said
     assert ("1 cell whose time was up a larger --budget" in said) is is_cut_short

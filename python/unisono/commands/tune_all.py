@@ -119,13 +119,13 @@ class Tuning:
         is_right = [part.say(console) for part in self.done]
         undecided = [o for part in self.done for o in part.outcomes if o.undecided(part.decision(o))]
         if undecided:
-            console.print(_undecided_text(undecided), soft_wrap=True)
+            console.print(undecided_text(undecided), soft_wrap=True)
         console.print(self._cost_text(), soft_wrap=True)
         printing.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
         return all(is_right)
 
 
-def _undecided_text(undecided: Sequence[results.Outcome]) -> str:
+def undecided_text(undecided: Sequence[results.Outcome]) -> str:
     """Why, and what would tell: a job stops by itself where the difference from the fastest is too small to matter, and after so many
     samples, whatever the budget."""
     samples = sorted(outcome.cell.samples for outcome in undecided)

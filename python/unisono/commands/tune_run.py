@@ -133,7 +133,7 @@ class TuningRun:
         if len(self.left_out) == len(self.plan):
             raise LeftOut(f"{self._left_out_text()}; name smaller sizes")
         named = self.asked.machine
-        machine = catalogue.resolve(named) if named else _machine_of(place.of_job)
+        machine = catalogue.resolve(named) if named else machine_of(place.of_job)
         if machine is not None and machine != catalogue.NONE:
             self.tuner.ranges = search_space.ranges_of(catalogue.findings(machine), place.nodes)
             self.tuner.expected = Predictions(
@@ -295,7 +295,7 @@ class TuningRun:
         return not wrong
 
 
-def _machine_of(place: Place) -> Path | None:
+def machine_of(place: Place) -> Path | None:
     """The one that was measured here, as far as it can be relied on."""
     found = catalogue.measured_for(place)
     if found is None or catalogue.is_steady(found):

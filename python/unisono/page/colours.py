@@ -79,7 +79,7 @@ def css() -> str:
         place = (step + _MOST_STEP) / (2 * _MOST_STEP)
         light, dark = _between(_LIGHT, place), _between(_DARK, place)
         lines.append(
-            f".q{step}{{background:light-dark({light},{dark});color:light-dark({_ink(light)},{_ink(dark)})}}"
+            f".q{step}{{background:light-dark({light},{dark});color:light-dark({ink_on(light)},{ink_on(dark)})}}"
         )
     for number, colour in enumerate(_ALGORITHMS):
         lines.append(f".a{number}{{--fill:{colour}}}")
@@ -113,7 +113,7 @@ def _channels(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
 
 
-def _ink(background: str) -> str:
+def ink_on(background: str) -> str:
     """Black or white, whichever is easier to read on it (WCAG's contrast)."""
     linear = [
         c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4

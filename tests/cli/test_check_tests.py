@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tools/check_tests.py finds: private names in tests, and unit tests that change their own environment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+CHECK = (ROOT / "tools/check_tests.py").read_text()
+# In pieces, since this file is looked at as well.
+PRIVATE = "_" + "inner"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "tests/cli/test_a.py",
+            f"from unisono.page.colours import {PRIVATE}\n",
+            f"line 1: {PRIVATE} is private",
+        ),
+        (
+            "tests/cli/test_a.py",
+            f"import unisono\nfrom unisono import page\npage.{PRIVATE}()\n",
+            f"line 3: page.{PRIVATE} is private",
+        ),
+        ("tests/cli/test_a.py", f'patch("unisono.page.{PRIVATE}")\n', f"unisono.page.{PRIVATE} is private"),
+        ("tests/cli/test_a.py", f"class A:\n    def f(self):\n        self.{PRIVATE}()\n", None),
+        ("tests/cli/test_a.py", "from unisono.page import colours\ncolours.__doc__\n", None),
+        ("tests/unit/a_test.cc", "#define private public\n", "line 1: opens what is private to a test"),
+        ("src/base/a.h", "class A {\n  friend class ATest;\n};\n", "line 2: opens what is private to a test"),
+        ("src/base/a.h", "class A {\n  friend class B;\n};\n", None),
+        ("tests/unit/a_test.cc", '::setenv("A", "1", 1);\n', "changes the test's own environment"),
+        ("tests/integration/programs/a.cc", 'setenv("A", "1", 1);\n', None),
+        ("tests/unit/a_test.cc", "fesetenv(FE_DFL_ENV);\n", None),
+    ],
+)
+def test_what_is_found(tmp_path: Path, name: str, text: str, said: str | None) -> None:
+    for folder in ("tools", "src"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "tools/check_tests.py").write_text(CHECK)
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    command = [sys.executable, str(tmp_path / "tools/check_tests.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    lines = done.stdout.splitlines()
+    assert done.returncode == (said is not None), done.stderr
+    assert len(lines) == (said is not None), lines
+    assert said is None or (lines[0].startswith(name) and said in lines[0])

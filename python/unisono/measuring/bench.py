@@ -32,6 +32,11 @@ _PARTS = (
     "looks.h",
     "samples.h",
     "settle.h",
+    "servers.h",
+    "batches.h",
+    "compare.h",
+    "requests.h",
+    "command_line.h",
 )
 _COMPILE_TIMEOUT_S = 120
 _RESAMPLINGS = 1000

@@ -26,7 +26,6 @@ STILL_LONGER: dict[str, int] = {
     "src/base/options.h:Options": 35,
     "src/model/live_steps.h:LiveSteps": 31,
     "src/runtime/communicators/communicator.h:Communicator": 42,
-    "src/runtime/reports/report.cc": 452,
     "src/schedule/run_state.h:Executor::State": 33,
     "src/shm/slice/fused_operations.cc": 472,
     "src/shm/slice/slice_state.h:Slice::State": 30,

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "algorithms/catalogue/descriptor.h"
+#include "base/log.h"
 #include "runtime/decisions/known_tables.h"
-#include "runtime/learning/kept_rules.h"
+#include "runtime/learning/learned_rules.h"
 #include "runtime/reports/job_report.h"
 
 namespace unisono::runtime {
@@ -139,12 +140,16 @@ void Job::report() {
   const bool is_reported = !world_.options.report.empty();
   if ((!is_reported && !learning_.has_known_rules()) || world_.has_lost_peer) return;
   const auto records = records_.lock();
-  const std::vector<std::string> texts =
-      gather_texts(world_.host, world_.comm,
-                   is_reported ? records->to_text({now_s() - world_.started_s, started_.under_way_s()})
-                               : records->learning_text());
+  const RankRecords own = is_reported ? records->all({now_s() - world_.started_s, started_.under_way_s()})
+                                      : records->learned_alone();
+  const JobRecords of_all = gather_records(world_.host, world_.comm, own);
   if (world_.rank != 0) return;
-  if (learning_.has_known_rules()) keep_learned(world_, texts);
+  if (const std::string problem = of_all.problem(); !problem.empty()) world_.notices().warn(problem);
+  if (learning_.has_known_rules()) {
+    const std::string message =
+        keep_learned(of_all.learned, store_place(world_), world_.host.library_name(), world_.options.learn);
+    if (!message.empty()) log::warning(message);
+  }
   if (!is_reported) return;
   std::vector<std::string> hints;
   if (decisions_.has_left_for_progress()) {
@@ -152,7 +157,7 @@ void Job::report() {
         "calls that do not block were left to the MPI, since Unisono's messages could not go on while the "
         "program is elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or set UNISONO_PROGRESS=calls");
   }
-  write_job_report(world_, std::move(hints), texts);
+  write_job_report(world_, std::move(hints), of_all);
 }
 
 }  // namespace unisono::runtime

@@ -11,11 +11,15 @@
 #include "patterns/layout.h"
 #include "patterns/network.h"
 #include "patterns/topology.h"
+#include "runtime/learning/learned_rules.h"
+#include "runtime/reports/job_records.h"
+#include "runtime/reports/report.h"
 #include "tuning/decisions/crash_records.h"
 #include "tuning/decisions/decision.h"
 #include "tuning/tables/table.h"
 #include "tuning/tables/table_bounds.h"
 #include "tuning/tables/table_json.h"
+#include "unit/runtime/some_records.h"
 
 namespace unisono::fuzz {
 namespace {
@@ -54,7 +58,19 @@ void run_machine(std::string_view input) {
   require(again.machine.has_value(), "a machine that is written is read again");
 }
 
-// As ranks' reports travel, and what is written of a job's.
+// A rank's message to rank 0, and what is made of it there.
+void run_records(std::string_view input) {
+  const auto records = runtime::RankRecords::from_message(input);
+  if (!records) return;
+  require(runtime::RankRecords::from_message(records->message()).has_value(), "records travel again");
+  runtime::RecordsOfRanks all;
+  all.add(*records);
+  const runtime::JobRecords joined = all.joined();
+  require(json_from(json_text(runtime::report_json({}, joined))).problem.empty(), "a report that is read");
+  runtime::report_summary({}, joined);
+  runtime::rules_of(joined.learned.kinds);
+}
+
 void run_report(std::string_view input) {
   const ReadJson read = json_from(input);
   if (!read.problem.empty()) return;
@@ -135,6 +151,7 @@ std::vector<Target> make_targets() {
   return {
       {"table", run_table, {table_seed()}},
       {"machine", run_machine, {model::to_json(model::built_in_machines().front())}},
+      {"records", run_records, {runtime::some_records().message()}},
       {"report", run_report, {report}},
       {"options",
        run_options,

@@ -55,7 +55,7 @@ def load(file: Path, layout: str | None = None) -> Source:
         return _cells(file, read, layout)
     schema = read.get("schema") if isinstance(read, dict) else None
     if schema == schemas.REPORT:
-        return Run(file.stem, report.load(file))
+        return Run(file.stem, report.of(read, file))
     if schema == schemas.TABLE:
         (table,) = decision_table.require((str(file),))
         return Table(str(file), file.stem, table)

@@ -25,7 +25,11 @@ _Read = TypeVar("_Read")
 
 def load(file: Path) -> dict[str, Any]:
     """The report in `file`; ends the command where it is none that this version can read."""
-    report = files.read_json(file, "is no report")
+    return of(files.read_json(file, "is no report"), file)
+
+
+def of(report: Any, file: Path) -> dict[str, Any]:
+    """The report that was read of `file`, looked at as `load` does."""
     schema = report.get("schema") if isinstance(report, dict) else None
     if isinstance(schema, str) and schema in _OTHERS:
         raise UnisonoError(f"{file} {_OTHERS[schema].format(file=file)}")

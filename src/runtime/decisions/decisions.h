@@ -11,7 +11,7 @@
 
 #include "base/guarded.h"
 #include "runtime/communicators/communicators.h"
-#include "runtime/reports/report.h"
+#include "runtime/reports/records.h"
 #include "tuning/decisions/crash_records.h"
 #include "tuning/decisions/decision.h"
 #include "tuning/tables/table.h"

@@ -10,8 +10,7 @@
 
 namespace unisono::runtime {
 
-void write_job_report(const World& world, std::vector<std::string> hints,
-                      const std::vector<std::string>& texts) {
+void write_job_report(const World& world, std::vector<std::string> hints, const JobRecords& records) {
   JobFacts facts{.mpi = world.host.library_name(),
                  .family = world.host.family_name(),
                  .options = to_text(world.options),
@@ -27,12 +26,12 @@ void write_job_report(const World& world, std::vector<std::string> hints,
     facts.node_cores.push_back(world.cores[first].cores);
   }
   const std::string& wanted = world.options.report;
-  std::string problem = write_report(wanted, facts, texts);
+  std::string problem = write_report(wanted, facts, records);
   if (problem.empty()) return;
   // The launcher, and who reads this, may be on another host.
   problem.insert(0, name_of_this_host() + ": ");
   const std::string place = other_place_of_report(wanted);
-  if (!place.empty() && write_report(place, facts, texts).empty()) problem += "; it is in " + place;
+  if (!place.empty() && write_report(place, facts, records).empty()) problem += "; it is in " + place;
   log::warning(problem);
 }
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/reports/job_records.h"
 #include "runtime/world/world.h"
 
 namespace unisono::runtime {
 
-// On rank 0, of all ranks' texts (Records::to_text): to where option 'report' says, or as near as possible.
+// On rank 0: to where option 'report' says, or as near as possible.
 // `hints`: what the user may want to change.
-void write_job_report(const World& world, std::vector<std::string> hints,
-                      const std::vector<std::string>& texts);
+void write_job_report(const World& world, std::vector<std::string> hints, const JobRecords& records);
 
 }  // namespace unisono::runtime

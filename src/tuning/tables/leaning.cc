@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "base/json_text.h"
@@ -31,6 +32,47 @@ Json* find(Json* stored, const Lean& lean) {
   return found == stored->end() ? nullptr : &*found;
 }
 
+void write_range(WireWriter* writer, const Range& range) {
+  writer->integer(range.first);
+  writer->integer(range.last);
+}
+
+Range read_range(WireReader* reader) {
+  const std::int64_t first = reader->integer();
+  return {first, reader->between(first, Range::no_limit)};
+}
+
+// One of three: it does not matter, it must not be, it must be.
+void write_choice(WireWriter* writer, const std::optional<bool>& choice) {
+  writer->integer(choice ? (*choice ? 2 : 1) : 0);
+}
+
+std::optional<bool> read_choice(WireReader* reader) {
+  const std::int64_t choice = reader->between(0, 2);
+  return choice == 0 ? std::nullopt : std::optional(choice == 2);
+}
+
+void write_conditions(WireWriter* writer, const Conditions& when) {
+  writer->integer(static_cast<int>(when.operation));
+  for (const Range* range : {&when.bytes, &when.nodes, &when.ranks_per_node}) write_range(writer, *range);
+  for (const auto* choice :
+       {&when.is_oversubscribed, &when.is_consecutive, &when.is_commutative, &when.is_blocking})
+    write_choice(writer, *choice);
+  writer->text(when.region);
+  writer->text(when.mpi);
+}
+
+Conditions read_conditions(WireReader* reader) {
+  Conditions when{.operation = reader->one_of<Operation>(operation_count)};
+  for (Range* range : {&when.bytes, &when.nodes, &when.ranks_per_node}) *range = read_range(reader);
+  for (auto* choice :
+       {&when.is_oversubscribed, &when.is_consecutive, &when.is_commutative, &when.is_blocking})
+    *choice = read_choice(reader);
+  when.region = reader->text();
+  when.mpi = reader->text();
+  return when;
+}
+
 }  // namespace
 
 void Leans::add(const std::vector<LeanedOn>& rules, Confirmation confirmation) {
@@ -54,29 +96,19 @@ std::vector<Lean> Leans::list() const {
   return list;
 }
 
-Json to_json(const std::vector<Lean>& leans) {
-  Json list = Json::array();
-  for (const Lean& lean : leans) {
-    // As a rule, which is what can be read.
-    Json when = to_json(lean.when);
-    when["algorithm"] = "native";
-    list.push_back({{"file", lean.file},
-                    {"number", lean.number},
-                    {"confirmation", static_cast<int>(lean.confirmation)},
-                    {"when", std::move(when)}});
-  }
-  return list;
+void write(WireWriter* writer, const Lean& lean) {
+  writer->text(lean.file);
+  writer->integer(lean.number);
+  writer->integer(static_cast<int>(lean.confirmation));
+  write_conditions(writer, lean.when);
 }
 
-void add_from_json(const Json& json, Leans* leans) {
-  for (const Json& lean : json) {
-    ReadRule read = rule_from_json(lean["when"]);
-    if (!read.problem.empty()) continue;
-    leans->add({.file = lean["file"],
-                .number = lean["number"],
-                .when = std::move(read.rule.when),
-                .confirmation = static_cast<Confirmation>(lean["confirmation"].get<int>())});
-  }
+Lean read_lean(WireReader* reader) {
+  Lean lean{.file = reader->text(),
+            .number = static_cast<int>(reader->between(1, std::numeric_limits<int>::max()))};
+  lean.confirmation = reader->one_of<Confirmation>(static_cast<int>(Confirmation::confirmed) + 1);
+  lean.when = read_conditions(reader);
+  return lean;
 }
 
 bool doubt(Json* stored, const std::vector<Lean>& leans, const std::string& today) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/wire.h"
 #include "tuning/tables/knowledge.h"
 #include "tuning/tables/table_json.h"
 
@@ -33,8 +34,9 @@ class Leans {
   std::map<std::pair<std::string, int>, Lean> leans_;
 };
 
-TableJson to_json(const std::vector<Lean>& leans);
-void add_from_json(const TableJson& json, Leans* leans);
+// As ranks tell each other of one.
+void write(WireWriter* writer, const Lean& lean);
+Lean read_lean(WireReader* reader);
 
 // Takes from the rules of a file what the job's going by them costs; all others stay as they are. True where
 // something has changed.

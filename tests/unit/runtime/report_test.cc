@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/reports/records.h"
+
 namespace unisono::runtime {
 namespace {
 
@@ -22,16 +24,26 @@ void add_calls(Communicator* c, std::uint64_t calls, double seconds_each) {
   entry.choice = std::make_unique<tuning::Choice>(tuning::Choice{.reason = "because", .source = "rule"});
 }
 
-std::string rank_text(std::uint64_t calls, double seconds_each) {
+RankRecords of_rank(std::uint64_t calls, double seconds_each) {
   Communicator c;
   add_calls(&c, calls, seconds_each);
   Records records;
   records.absorb(c);
-  return records.to_text();
+  return records.all();
+}
+
+JobRecords joined(const std::vector<RankRecords>& ranks) {
+  RecordsOfRanks all;
+  for (const RankRecords& rank : ranks) all.add(rank);
+  return all.joined();
+}
+
+Json report_of(const std::vector<RankRecords>& ranks) {
+  return report_json({}, joined(ranks));
 }
 
 TEST(ReportTest, RanksAreMergedByMaximumAndMean) {
-  const Json merged = Json::parse(Records::merge({rank_text(100, 1e-6), rank_text(100, 3e-6)}));
+  const Json merged = report_of({of_rank(100, 1e-6), of_rank(100, 3e-6)});
   ASSERT_EQ(merged["classes"].size(), 1u);
   const Json& c = merged["classes"][0];
   EXPECT_EQ(c["operation"], "allreduce");
@@ -50,7 +62,7 @@ TEST(ReportTest, EstimatesDoNotMakeARankTakeLongerThanItRan) {
   add_calls(&c, 1000, 1e-3);
   Records records;
   records.absorb(c);
-  const Json merged = Json::parse(Records::merge({records.to_text({.wall_s = 0.5})}));
+  const Json merged = report_of({records.all({.wall_s = 0.5})});
   EXPECT_DOUBLE_EQ(merged["collective_time_s"]["max"], 0.5);
   EXPECT_DOUBLE_EQ(merged["classes"][0]["time_s"], 0.5);
 }
@@ -63,7 +75,7 @@ TEST(ReportTest, ALateCallIsTheErrorOfWhatIsEstimated) {
   entry.times.add(20e-3);
   Records records;
   records.absorb(c);
-  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  const Json merged = report_of({records.all()});
   const double error_s = merged["collective_time_s"]["error"];
   EXPECT_LT(merged["collective_time_s"]["max"].get<double>(), 25e-3);
   EXPECT_GT(error_s, 25e-3);
@@ -76,7 +88,7 @@ TEST(ReportTest, CallsThatDoNotBlockAreNoTimeInCollectives) {
   Records records;
   records.absorb(c, Operation::allreduce, 3, c.call_class(Operation::allreduce, true, 8),
                  CallForm::non_blocking);
-  const Json merged = Json::parse(Records::merge({records.to_text({.under_way_s = 2e-3})}));
+  const Json merged = report_of({records.all({.under_way_s = 2e-3})});
   EXPECT_EQ(merged["classes"][0]["form"], "non-blocking");
   EXPECT_EQ(merged["collective_time_s"]["max"].get<double>(), 0);
   EXPECT_DOUBLE_EQ(merged["under_way_time_s"]["max"], 2e-3);
@@ -89,7 +101,7 @@ TEST(ReportTest, CommunicatorsOfOneShapeAreAddedUp) {
     add_calls(&c, 5, 1e-6);
     records.absorb(c);
   }
-  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  const Json merged = report_of({records.all()});
   ASSERT_EQ(merged["classes"].size(), 1u);
   EXPECT_EQ(merged["classes"][0]["calls"], 15);
 }
@@ -101,7 +113,7 @@ TEST(ReportTest, CommunicatorsSayHowManyRanksEachNodeHolds) {
     c.layout = std::make_shared<patterns::Layout>(*patterns::Layout::parse(layout));
     Records records;
     records.absorb(c);
-    EXPECT_EQ(Json::parse(Records::merge({records.to_text()}))["communicators"][0]["ppn"], ppn);
+    EXPECT_EQ(report_of({records.all()})["communicators"][0]["ppn"], ppn);
   }
 }
 
@@ -111,7 +123,7 @@ TEST(ReportTest, CallsLeftToTheHostCarryTheirReason) {
   c.native_calls[static_cast<int>(Operation::bcast)] = 7;
   Records records;
   records.absorb(c);
-  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  const Json merged = report_of({records.all()});
   ASSERT_EQ(merged["native"].size(), 1u);
   EXPECT_EQ(merged["native"][0]["calls"], 7);
   EXPECT_EQ(merged["native"][0]["reason"], std::string(describe(NativeReason::intercommunicator)));
@@ -128,7 +140,7 @@ TEST(ReportTest, StartsOfPersistentCallsThatTheHostMakesAreCounted) {
   records.starts_of_host(Operation::bcast, NativeReason::one_rank)->add(0);
   records.starts_of_host(Operation::scan, NativeReason::one_rank);  // never started
   records.absorb_starts();
-  const Json merged = Json::parse(Records::merge({records.to_text()}));
+  const Json merged = report_of({records.all()});
   ASSERT_EQ(merged["classes"].size(), 1u);
   const Json& row = merged["classes"][0];
   EXPECT_EQ(row["form"], "persistent");
@@ -152,11 +164,11 @@ TEST(ReportTest, TheSummaryCutsNoPlaceAndNoReason) {
   c.call_class(Operation::allreduce, true, 8).choice->reason = reason;
   Records records;
   records.absorb(c);
-  const std::string text = records.to_text();
+  const RankRecords all = records.all();
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(write_report("-", {.warnings = {"warning " + reason}}, {text}), "");
+  EXPECT_EQ(write_report("-", {.warnings = {"warning " + reason}}, joined({all})), "");
   const std::string said = ::testing::internal::GetCapturedStderr();
-  const Json merged = Json::parse(Records::merge({text}));
+  const Json merged = report_of({all});
   const auto place = merged["classes"][0]["shape"].get<std::string>();
   EXPECT_NE(said.find(place + "       1234 "), std::string::npos) << said;
   EXPECT_NE(said.find("native: " + reason + "\n"), std::string::npos) << said;
@@ -172,7 +184,7 @@ TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {
                        .node_names = {"a"},
                        .node_ranks = {4},
                        .node_cores = {2}};
-  EXPECT_EQ(write_report(path, facts, {rank_text(1, 1e-6)}), "");
+  EXPECT_EQ(write_report(path, facts, joined({of_rank(1, 1e-6)})), "");
   std::ifstream file(path);
   const Json report = Json::parse(file);
   EXPECT_EQ(report["schema"], "unisono-report");

@@ -171,7 +171,13 @@ TEST_F(Leaning, ARuleIsFoundWhereverItIsByNow) {
   Leans leans;
   leans.add(decider.decide(asked_).leans_on, Confirmation::none);
   Leans told;
-  add_from_json(to_json(leans.list()), &told);
+  for (const Lean& lean : leans.list()) {
+    WireWriter writer;
+    tuning::write(&writer, lean);
+    WireReader reader(writer.bytes());
+    told.add(read_lean(&reader));
+    EXPECT_TRUE(reader.is_whole());
+  }
   plant({TableJson("of another version"), rule_for(kib, "native", usual), rule_for(bytes, "native", usual)});
   EXPECT_EQ(store_rules(place_, {}, {}, told.list()).problem, "");
   EXPECT_EQ(tables()[0].table.rules[0].evidence->trust, most_trust);

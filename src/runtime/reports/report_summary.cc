@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report as a short text, for who has asked for it without the command line: `UNISONO_REPORT=-`.
+#include <algorithm>
+#include <cstdio>
+#include <iomanip>
+#include <sstream>
+
+#include "base/options.h"
+#include "runtime/reports/report.h"
+#include "tuning/decisions/size_class.h"
+
+namespace unisono::runtime {
+namespace {
+
+std::string time_text(double seconds) {
+  char text[32];
+  if (seconds < 1e-3) {
+    std::snprintf(text, sizeof text, "%.1f us", seconds * 1e6);
+  } else if (seconds < 1) {
+    std::snprintf(text, sizeof text, "%.1f ms", seconds * 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.2f s", seconds);
+  }
+  return text;
+}
+
+std::string learned_time_text(double seconds) {
+  if (seconds == tuning::unknown_s) return "unknown";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f us", seconds * 1e6);
+  return text;
+}
+
+// "~1.2 ms (+-0.1 ms)", where it is an estimate.
+std::string in_collectives(const TimeOfRanks& time) {
+  const std::string text = time_text(time.most_s);
+  return time.error_s == 0 ? text : "~" + text + " (+-" + time_text(time.error_s) + ")";
+}
+
+// What is longer than its column keeps its whole length.
+std::string row(const std::string& operation, const std::string& bytes, const std::string& where,
+                const std::string& calls, const std::string& time, const std::string& per_call) {
+  std::ostringstream row;
+  row << std::left << "  " << std::setw(10) << operation << ' ' << std::setw(8) << bytes << ' '
+      << std::setw(24) << where << std::right << ' ' << std::setw(10) << calls << ' ' << std::setw(11) << time
+      << ' ' << std::setw(11) << per_call << "  ";
+  return row.str();
+}
+
+// `bcast`, `ibcast`, `bcast_init`: as the program called it.
+std::string operation_text(const ClassKey& key) {
+  const std::string operation(name(key.operation));
+  switch (key.form) {
+    case CallForm::blocking:
+      break;
+    case CallForm::non_blocking:
+      return "i" + operation;
+    case CallForm::persistent:
+      return operation + "_init";
+  }
+  return operation;
+}
+
+std::string class_row(const ClassRecord& record) {
+  const double each_s = record.time_s / static_cast<double>(std::max<std::uint64_t>(record.calls, 1));
+  return row(operation_text(record.key), tuning::class_label(record.key.size_class), record.key.shape,
+             std::to_string(record.calls), time_text(record.time_s), time_text(each_s)) +
+         record.key.algorithm + ": " + record.reason + '\n';
+}
+
+std::string checks_text(const std::vector<JobClass>& classes) {
+  std::uint64_t checks = 0, mismatches = 0;
+  for (const JobClass& of : classes) {
+    checks += of.of_longest.checks;
+    mismatches += of.of_longest.mismatches;
+  }
+  return "checked " + std::to_string(checks) + " calls against the MPI, " +
+         (mismatches == 0 ? "all alike" : std::to_string(mismatches) + " of them were wrong");
+}
+
+bool is_verified(const std::string& lines) {
+  std::vector<std::string> ignored;
+  return options_from_text(lines, &ignored).verify != Options().verify;
+}
+
+std::string learned_line(const LearnedKind& kind) {
+  std::string line = std::string(name(kind.operation)) + ' ' + tuning::class_label(kind.size_class) + ", " +
+                     kind.shape + (kind.region.empty() ? "" : ", region " + kind.region) + ": " +
+                     kind.chosen + ' ' + learned_time_text(kind.time_s);
+  for (const LearnedCandidate& candidate : kind.candidates) {
+    if (candidate.algorithm.name != kind.chosen)
+      line += "; " + candidate.algorithm.name + ' ' + learned_time_text(candidate.time_s);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string report_summary(const JobFacts& facts, const JobRecords& records) {
+  std::ostringstream out;
+  out << "unisono " << UNISONO_VERSION << ": " << facts.ranks << " ranks, " << facts.mpi << ", "
+      << time_text(facts.wall_s) << ", of which " << in_collectives(records.blocking) << " in collectives\n";
+  if (records.under_way.most_s != 0) {
+    out << "  calls that do not block were under way for " << time_text(records.under_way.most_s)
+        << " of it\n";
+  }
+  out << row("operation", "bytes", "where", "calls", "time", "per call") << "algorithm: reason\n";
+  for (const JobClass& of : records.classes) out << class_row(of.of_longest);
+  if (is_verified(facts.options)) out << "  " << checks_text(records.classes) << '\n';
+  for (const NativeRecord& record : records.native) {
+    out << "  left to the MPI: " << record.calls << " " << name(record.operation) << ": " << record.reason
+        << '\n';
+  }
+  for (const LearnedKind& kind : records.learned.kinds) out << "  learned: " << learned_line(kind) << '\n';
+  if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
+  for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';
+  for (const std::string& warning : facts.warnings) out << "  warning: " << warning << '\n';
+  return out.str();
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks tell rank 0 of their calls, and what it makes of messages that are none of these.
+#include "runtime/reports/rank_records.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.h"
+#include "fake_host/fake_host.h"
+#include "runtime/learning/learned_rules.h"
+#include "runtime/reports/gather_messages.h"
+#include "runtime/reports/job_records.h"
+#include "runtime/reports/report.h"
+#include "some_records.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::fake::FakeHost;
+using host::fake::FakeWorld;
+
+// Whatever was read can be joined, reported and kept.
+void use(const RankRecords& records) {
+  RecordsOfRanks all;
+  all.add(some_records());
+  all.add(records);
+  const JobRecords joined = all.joined();
+  json_text(report_json({}, joined));
+  report_summary({}, joined);
+  rules_of(joined.learned.kinds);
+}
+
+TEST(RankRecords, AMessageBringsAllOfThem) {
+  const RankRecords sent = some_records();
+  const auto read = RankRecords::from_message(sent.message());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->blocking_s, sent.blocking_s);
+  EXPECT_EQ(read->blocking_error_s, sent.blocking_error_s);
+  EXPECT_EQ(read->under_way_s, sent.under_way_s);
+  EXPECT_EQ(read->classes, sent.classes);
+  EXPECT_EQ(read->native, sent.native);
+  EXPECT_EQ(read->communicators, sent.communicators);
+  EXPECT_EQ(read->learned.kinds, sent.learned.kinds);
+  ASSERT_EQ(read->learned.leans.size(), 1u);
+  EXPECT_EQ(read->learned.leans[0].file, "2x4.json");
+  EXPECT_EQ(read->learned.leans[0].number, 2);
+  EXPECT_EQ(read->learned.leans[0].when, sent.learned.leans[0].when);
+  EXPECT_EQ(read->learned.leans[0].confirmation, tuning::Confirmation::confirmed);
+  EXPECT_EQ(read->message(), sent.message());
+}
+
+TEST(RankRecords, NothingToTellIsNoMessage) {
+  EXPECT_EQ(RankRecords().message(), "");
+  EXPECT_TRUE(RankRecords::from_message("")->classes.empty());
+}
+
+TEST(RankRecords, WhatIsCutOffIsNotRead) {
+  const std::string message = some_records().message();
+  for (std::size_t length = 1; length < message.size(); ++length)
+    EXPECT_FALSE(RankRecords::from_message(std::string_view(message).substr(0, length))) << length;
+  EXPECT_FALSE(RankRecords::from_message(message + "x"));
+}
+
+// A byte that says something else is found out, or is another value of its field.
+TEST(RankRecords, ABrokenMessageEndsNothing) {
+  const std::string message = some_records().message();
+  int refused = 0;
+  for (std::size_t place = 0; place < message.size(); ++place) {
+    for (const int flip : {0x01, 0x40, 0x80, 0xff}) {
+      std::string broken = message;
+      broken[place] = static_cast<char>(broken[place] ^ flip);
+      if (const auto read = RankRecords::from_message(broken)) {
+        use(*read);
+      } else {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(RankRecords, ARankThatSendsSomethingElseIsLeftOut) {
+  FakeWorld world(4);
+  world.run([](FakeHost& host, int rank) {
+    if (rank == 1) {
+      send_to_first(host, host.world(), R"({"classes": [], "learning": []})");
+      return;
+    }
+    const JobRecords joined = gather_records(host, host.world(), rank == 2 ? RankRecords() : some_records());
+    if (rank != 0) return;
+    EXPECT_EQ(joined.unread, std::vector<int>{1});
+    EXPECT_EQ(joined.problem(),
+              "what rank 1 has recorded of calls cannot be read: nothing is reported or kept of it");
+    ASSERT_EQ(joined.classes.size(), 1u);
+    EXPECT_EQ(joined.classes[0].of_longest, some_records().classes[0]);
+    EXPECT_DOUBLE_EQ(joined.classes[0].mean_s, 4.0 / 3) << "of three ranks, one of which has made no call";
+    EXPECT_EQ(joined.learned.kinds.size(), 2u);
+  });
+  EXPECT_EQ(world.leftovers(), "");
+}
+
+TEST(LearnedRules, SayWhatWasChosenAndWhatItWasComparedWith) {
+  const std::vector<tuning::Rule> rules = rules_of({some_kind(), some_kind()});
+  ASSERT_EQ(rules.size(), 1u) << "of kinds that rules cannot tell apart the first one counts";
+  const tuning::Rule& rule = rules[0];
+  EXPECT_EQ(tuning::to_text(rule.chosen.algorithm), "ring(segment=4096)");
+  EXPECT_DOUBLE_EQ(rule.chosen.time_us, 20);
+  EXPECT_DOUBLE_EQ(rule.chosen.least_us, 19);
+  EXPECT_EQ(rule.chosen.samples, 40);
+  ASSERT_EQ(rule.others.size(), 2u);
+  EXPECT_EQ(tuning::to_text(rule.others[0].algorithm), "recursive_doubling");
+  EXPECT_EQ(rule.others[0].least_us, 0) << "not known";
+  EXPECT_EQ(tuning::to_text(*rule.evidence->expected), "recursive_doubling");
+  EXPECT_EQ(rule.evidence->trust, tuning::fresh_trust);
+  EXPECT_EQ(rule.when.nodes, (tuning::Range{2, 2}));
+  EXPECT_EQ(rule.when.bytes, (tuning::Range{513, 1024}));
+  EXPECT_EQ(rule.when.region, "solve");
+}
+
+TEST(LearnedRules, KindsThatSayTooLittleMakeNone) {
+  LearnedKind reproducible = some_kind(), nowhere = some_kind(), unknown = some_kind();
+  reproducible.is_reproducible = true;
+  nowhere.layout = "8 of them";
+  unknown.candidates[1].algorithm.name = "of another version";
+  EXPECT_TRUE(rules_of({reproducible, nowhere}).empty());
+  ASSERT_EQ(rules_of({unknown}).size(), 1u);
+  EXPECT_EQ(rules_of({unknown})[0].evidence->trust, 0) << "nothing is known of what was chosen";
+}
+
+}  // namespace
+}  // namespace unisono::runtime

@@ -80,7 +80,7 @@ unsigned LiveSteps::touches_that_meet(const LiveStep& step) const {
 void LiveSteps::find_waits(std::int32_t number) {
   LiveStep& step = at(number);
   const Stage& stage = stage_of(step);
-  if (step.kind == StepKind::expose) is_exposed_ = has_exposed_ = true;
+  if (step.kind == StepKind::expose) asked_.is_exposed = has_exposed_ = true;
   has_gates_ = has_gates_ || is_gate(step);
   has_fused_ = has_fused_ || is_fused(step.kind);
   bool has_points = is_point(step) || has_fused_ || (has_gates_ && !is_awaited_token(step));
@@ -102,14 +102,15 @@ void LiveSteps::find_waits(std::int32_t number) {
     guard_exposed(step, other, i);
   }
   if (is_message(step.kind) && stage.is_blocking) {
-    if (first_blocking_ < 0) first_blocking_ = number;
-    if (last_blocking_ >= 0 && is_live(last_blocking_)) wait_done(step, at(last_blocking_), last_blocking_);
-    last_blocking_ = number;
+    if (asked_.first_blocking < 0) asked_.first_blocking = number;
+    if (asked_.last_blocking >= 0 && is_live(asked_.last_blocking))
+      wait_done(step, at(asked_.last_blocking), asked_.last_blocking);
+    asked_.last_blocking = number;
   }
-  if (is_exposed_ && is_await(step.kind)) {
-    if (last_exposed_await_ >= first_) at(last_exposed_await_).is_ending_exposure = false;
+  if (asked_.is_exposed && is_await(step.kind)) {
+    if (asked_.last_exposed_await >= first_) at(asked_.last_exposed_await).is_ending_exposure = false;
     step.is_ending_exposure = true;
-    last_exposed_await_ = number;
+    asked_.last_exposed_await = number;
   }
   if (step.is_node_step) order_node_step(number);
   link(number);
@@ -175,20 +176,20 @@ void LiveSteps::guard_exposed(LiveStep& step, const LiveStep& other, std::int32_
     return false;
   };
   if (other.is_ending_exposure && writes_exposed(step)) wait_done(step, other, number);
-  if (is_exposed_ && is_publishing(step.kind) && writes_exposed(other)) wait_done(step, other, number);
+  if (asked_.is_exposed && is_publishing(step.kind) && writes_exposed(other)) wait_done(step, other, number);
 }
 
 // Node steps of a stage run in the order written. A message among them only has to start in its place, and to
 // be done before the next signal.
 void LiveSteps::order_node_step(std::int32_t number) {
   LiveStep& step = at(number);
-  if (last_node_ >= 0 && is_live(last_node_)) {
-    const LiveStep& last = at(last_node_);
+  if (asked_.last_node >= 0 && is_live(asked_.last_node)) {
+    const LiveStep& last = at(asked_.last_node);
     if (is_message(last.kind)) {
       const bool is_same = last.stage == step.stage;
-      step.waits_for.push_back({last_node_, is_same ? Wait::started_pieces : Wait::started_all});
+      step.waits_for.push_back({asked_.last_node, is_same ? Wait::started_pieces : Wait::started_all});
     } else {
-      wait_done(step, last, last_node_);
+      wait_done(step, last, asked_.last_node);
     }
   }
   if (has_node_messages_ && (is_publishing(step.kind) || is_fused(step.kind) || step.is_shared_write)) {
@@ -198,17 +199,17 @@ void LiveSteps::order_node_step(std::int32_t number) {
     }
   }
   has_node_messages_ = has_node_messages_ || is_message(step.kind);
-  if (first_node_ < 0) first_node_ = number;
-  last_node_ = number;
-  if (uses_[static_cast<std::size_t>(step.stage)].channel >= 0) last_on_channel_ = number;
+  if (asked_.first_node < 0) asked_.first_node = number;
+  asked_.last_node = number;
+  if (uses_[static_cast<std::size_t>(step.stage)].channel >= 0) asked_.last_on_channel = number;
 }
 
 // The flag stands at the piece's last tick in the end, and a piece's node steps, or blocking messages, come
 // before those of the next.
 void LiveSteps::end_stage() {
   const StageUse& use = uses_[stage_];
-  if (use.channel >= 0 && first_node_ >= 0) {
-    const LiveStep& last = at(last_node_);
+  if (use.channel >= 0 && asked_.first_node >= 0) {
+    const LiveStep& last = at(asked_.last_node);
     if (last.kind != StepKind::signal || last.tick != use.ticks) {
       add({.kind = StepKind::signal, .tick = use.ticks}, static_cast<int>(stage_), round_);
     }
@@ -219,8 +220,8 @@ void LiveSteps::end_stage() {
     at(first).waits_for.push_back({last, Wait::previous});
     at(last).waited_by.push_back(first);
   };
-  follow(first_blocking_, last_blocking_);
-  follow(first_node_, first_node_ >= 0 ? last_node_ : -1);
+  follow(asked_.first_blocking, asked_.last_blocking);
+  follow(asked_.first_node, asked_.first_node >= 0 ? asked_.last_node : -1);
 }
 
 }  // namespace unisono::model

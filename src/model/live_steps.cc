@@ -126,12 +126,12 @@ int LiveSteps::most_waiting() const {
 void LiveSteps::load_stage() {
   const Stage& stage = program_.stages[stage_];
   if (round_ == 0) {
-    first_of_stage_ = next_;
-    first_blocking_ = last_blocking_ = first_node_ = -1;
-    if (!stage.continues_channel) last_on_channel_ = -1;
-    last_node_ = last_on_channel_;
-    last_exposed_await_ = -1;
-    is_exposed_ = false;
+    asked_.first = next_;
+    asked_.first_blocking = asked_.last_blocking = asked_.first_node = -1;
+    if (!stage.continues_channel) asked_.last_on_channel = -1;
+    asked_.last_node = asked_.last_on_channel;
+    asked_.last_exposed_await = -1;
+    asked_.is_exposed = false;
   }
   const bool is_whole = stage.shared != SharedMode::none || (stage.is_blocking && uses_[stage_].pieces > 1);
   do {

@@ -186,13 +186,16 @@ class LiveSteps {
   static constexpr std::size_t private_places = 3;
   std::array<std::array<Hull, 2>, private_places> hulls_;  // by place: what is read, what is written
 
-  // Of the stage that is being asked for.
-  std::int32_t first_of_stage_ = 0;
-  std::int32_t first_blocking_ = -1, last_blocking_ = -1;
-  std::int32_t first_node_ = -1, last_node_ = -1;
-  std::int32_t last_on_channel_ = -1;
-  std::int32_t last_exposed_await_ = -1;
-  bool is_exposed_ = false;
+  // Steps of the stage that is being asked for, by number; -1: there is none yet.
+  struct AskedStage {
+    std::int32_t first = 0;
+    std::int32_t first_blocking = -1, last_blocking = -1;
+    std::int32_t first_node = -1, last_node = -1;
+    std::int32_t last_on_channel = -1;
+    std::int32_t last_exposed_await = -1;
+    bool is_exposed = false;
+  };
+  AskedStage asked_;
 
   bool has_node_messages_ = false;
   bool has_gates_ = false, has_fused_ = false;  // so far

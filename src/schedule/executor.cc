@@ -33,7 +33,7 @@ void make_host_progress(void* host) {
 Executor::Executor() : state_(std::make_unique<State>()) {}
 
 Executor::~Executor() {
-  for (Arena& arena : state_->retired) arena.abandon();
+  for (Arena& arena : state_->abandoned.arenas) arena.abandon();
 }
 
 int Executor::run(const Compiled& compiled, const Ground& ground, const Data& data) {
@@ -65,25 +65,25 @@ int Executor::State::run_fused(const Compiled& what, const Ground& where, const 
 void Executor::State::start(const Compiled& what, const Ground& where, const Data& with) {
   error = host::success;
   local_bytes = 0;
-  idle_polls = 0;
+  idle.polls = 0;
   test_abandoned();
   take(what, where, with);
   if (what.has_channels) begin_channels();
   const std::size_t count = what.steps.size();
   steps_left = static_cast<std::int64_t>(count);
   const auto most_messages = static_cast<std::size_t>(what.most_messages);
-  if (requests.size() < most_messages) {
-    requests.resize(most_messages);
-    messages.resize(most_messages);
-    completed.resize(most_messages);
+  if (messages.requests.size() < most_messages) {
+    messages.requests.resize(most_messages);
+    messages.pieces.resize(most_messages);
+    messages.completed.resize(most_messages);
   }
-  if (queue.size() < count) queue.resize(std::bit_ceil(count));
-  queue_first = queue_count = 0;
+  if (queue.steps.size() < count) queue.steps.resize(std::bit_ceil(count));
+  queue.first = queue.count = 0;
   if (is_whole) {
     cut = {};
     waits.assign(what.waits.begin(), what.waits.end());
-    std::copy(what.roots.begin(), what.roots.end(), queue.begin());
-    queue_count = what.roots.size();
+    std::copy(what.roots.begin(), what.roots.end(), queue.steps.begin());
+    queue.count = what.roots.size();
   } else {
     prepare_steps();
   }
@@ -105,22 +105,22 @@ bool Executor::State::poll() {
 }
 
 void Executor::State::test_messages() {
-  if (message_count == 0) return;
+  if (messages.count == 0) return;
   int completed_count = 0;
   int code = host::success;
-  if (message_count == 1) {
+  if (messages.count == 1) {
     bool is_done = false;
-    code = ground.host->test(requests.data(), &is_done);
+    code = ground.host->test(messages.requests.data(), &is_done);
     completed_count = is_done ? 1 : 0;
-    completed[0] = 0;
+    messages.completed[0] = 0;
   } else {
-    code = ground.host->test_some(static_cast<int>(message_count), requests.data(), &completed_count,
-                                  completed.data());
+    code = ground.host->test_some(static_cast<int>(messages.count), messages.requests.data(),
+                                  &completed_count, messages.completed.data());
   }
   if (completed_count > 0) {
     has_moved = true;
     if (is_whole) {
-      for (int i = 0; i < completed_count; ++i) complete(messages[completed[i]].step);
+      for (int i = 0; i < completed_count; ++i) complete(messages.pieces[messages.completed[i]].step);
     } else {
       complete_messages(completed_count);
     }
@@ -131,17 +131,17 @@ void Executor::State::test_messages() {
 
 // Those that are over.
 void Executor::State::forget_messages(int completed_count) {
-  for (int i = 0; i < completed_count; ++i) messages[completed[i]].step = -1;
-  std::size_t kept = message_count - static_cast<std::size_t>(completed_count);
+  for (int i = 0; i < completed_count; ++i) messages.pieces[messages.completed[i]].step = -1;
+  std::size_t kept = messages.count - static_cast<std::size_t>(completed_count);
   if (kept > 0) {
     kept = 0;
-    for (std::size_t i = 0; i < message_count; ++i) {
-      if (messages[i].step < 0) continue;
-      messages[kept] = messages[i];
-      requests[kept++] = requests[i];
+    for (std::size_t i = 0; i < messages.count; ++i) {
+      if (messages.pieces[i].step < 0) continue;
+      messages.pieces[kept] = messages.pieces[i];
+      messages.requests[kept++] = messages.requests[i];
     }
   }
-  message_count = kept;
+  messages.count = kept;
 }
 
 void Executor::State::test_awaits() {
@@ -167,28 +167,28 @@ void Executor::State::wait_idle() {
     end_wait();
     return;
   }
-  if (message_count > 0) {
+  if (messages.count > 0) {
     const bool is_crowded = shm::gives_core_away(wait_config().policy);
     const std::uint32_t polls = is_crowded ? polls_per_yield_when_crowded : polls_per_yield;
-    if (++idle_polls % polls == 0) {
-      if (idle_since_ns == 0) idle_since_ns = now_ns();
+    if (++idle.polls % polls == 0) {
+      if (idle.since_ns == 0) idle.since_ns = now_ns();
       if (ground.others.call != nullptr) ground.others.call(ground.others.argument);
       sched_yield();
     }
     return;
   }
-  if (!backoff) {
-    waiting = wait_config();
-    if (waiting.progress.call == nullptr) waiting.progress = {make_host_progress, ground.host};
-    backoff.emplace(waiting);
+  if (!idle.backoff) {
+    idle.waiting = wait_config();
+    if (idle.waiting.progress.call == nullptr) idle.waiting.progress = {make_host_progress, ground.host};
+    idle.backoff.emplace(idle.waiting);
   }
-  backoff->step();
+  idle.backoff->step();
 }
 
 void Executor::State::end_wait() {
-  idle_polls = 0;
-  backoff.reset();
-  if (idle_since_ns != 0) shm::long_waits_ns += now_ns() - std::exchange(idle_since_ns, 0);
+  idle.polls = 0;
+  idle.backoff.reset();
+  if (idle.since_ns != 0) shm::long_waits_ns += now_ns() - std::exchange(idle.since_ns, 0);
 }
 
 const shm::WaitConfig& Executor::State::wait_config() const {
@@ -204,38 +204,38 @@ void Executor::State::fail(int code) {
 // After an error: what is under way may end by itself; what does not is left to later calls, and so is the
 // memory that it may write to.
 void Executor::State::drain() {
-  for (int i = 0; i < drain_polls && message_count > 0; ++i) {
-    for (std::size_t k = 0; k < message_count;) {
+  for (int i = 0; i < drain_polls && messages.count > 0; ++i) {
+    for (std::size_t k = 0; k < messages.count;) {
       bool is_done = false;
-      ground.host->test(&requests[k], &is_done);
+      ground.host->test(&messages.requests[k], &is_done);
       if (is_done) {
-        requests[k] = requests[--message_count];
+        messages.requests[k] = messages.requests[--messages.count];
       } else {
         ++k;
       }
     }
     sched_yield();
   }
-  if (message_count > 0) retired.push_back(std::exchange(arena, Arena()));
-  abandoned.insert(abandoned.end(), requests.begin(),
-                   requests.begin() + static_cast<std::ptrdiff_t>(message_count));
-  message_count = 0;
+  if (messages.count > 0) abandoned.arenas.push_back(std::exchange(arena, Arena()));
+  abandoned.requests.insert(abandoned.requests.end(), messages.requests.begin(),
+                            messages.requests.begin() + static_cast<std::ptrdiff_t>(messages.count));
+  messages.count = 0;
   awaiting.clear();
 }
 
 void Executor::State::test_abandoned() {
-  if (abandoned.empty()) return;
-  for (std::size_t k = 0; k < abandoned.size();) {
+  if (abandoned.requests.empty()) return;
+  for (std::size_t k = 0; k < abandoned.requests.size();) {
     bool is_done = false;
-    ground.host->test(&abandoned[k], &is_done);
+    ground.host->test(&abandoned.requests[k], &is_done);
     if (is_done) {
-      abandoned[k] = abandoned.back();
-      abandoned.pop_back();
+      abandoned.requests[k] = abandoned.requests.back();
+      abandoned.requests.pop_back();
     } else {
       ++k;
     }
   }
-  if (abandoned.empty()) retired.clear();
+  if (abandoned.requests.empty()) abandoned.arenas.clear();
 }
 
 int Executor::State::finish() {

@@ -28,8 +28,8 @@ bool Executor::State::start_message(std::int32_t index, const CompiledStep& step
     fail(code);
     return false;
   }
-  requests[message_count] = request;
-  messages[message_count++] = {index, piece};
+  messages.requests[messages.count] = request;
+  messages.pieces[messages.count++] = {index, piece};
   return false;
 }
 
@@ -50,8 +50,8 @@ bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, 
 
 // Steps of one piece: each comes into the queue once, when nothing is left that it waits for.
 void Executor::State::start_ready() {
-  while (queue_first < queue_count && local_bytes < most_local_bytes) {
-    const std::int32_t index = queue[queue_first++];
+  while (queue.first < queue.count && local_bytes < most_local_bytes) {
+    const std::int32_t index = queue.steps[queue.first++];
     const CompiledStep& step = compiled->steps[index];
     has_moved = true;
     const bool is_done = start_piece(index, step, 0);
@@ -67,7 +67,7 @@ void Executor::State::start_ready() {
 void Executor::State::wake(std::int32_t first, std::int32_t last) {
   for (std::int32_t i = first; i < last; ++i) {
     const std::int32_t step = compiled->successors[i];
-    if (--waits[step] == 0) queue[queue_count++] = step;
+    if (--waits[step] == 0) queue.steps[queue.count++] = step;
   }
 }
 
@@ -95,17 +95,17 @@ void Executor::State::prepare_steps() {
 }
 
 void Executor::State::start_ready_pieces() {
-  while (queue_count > 0 && error == host::success && local_bytes < most_local_bytes) {
-    const std::int32_t step = queue[queue_first];
-    queue_first = (queue_first + 1) & (queue.size() - 1);
-    --queue_count;
+  while (queue.count > 0 && error == host::success && local_bytes < most_local_bytes) {
+    const std::int32_t step = queue.steps[queue.first];
+    queue.first = (queue.first + 1) & (queue.steps.size() - 1);
+    --queue.count;
     start_pieces(step);
   }
 }
 
 void Executor::State::enqueue(std::int32_t step) {
   progress[step].watched = StepProgress::queued;
-  queue[(queue_first + queue_count++) & (queue.size() - 1)] = step;
+  queue.steps[(queue.first + queue.count++) & (queue.steps.size() - 1)] = step;
 }
 
 // How many pieces may start? The look ends where a step allows none: it begins there the next time, since
@@ -188,9 +188,10 @@ void Executor::State::complete_piece(std::int32_t index, std::int64_t piece) {
 void Executor::State::complete_messages(int completed_count) {
   bool is_further = false;
   for (int i = 0; i < completed_count; ++i) {
-    const Piece& message = messages[completed[i]];
+    const Piece& message = messages.pieces[messages.completed[i]];
     is_further |= note_done(&progress[message.step], message.piece);
-    const bool is_last = i + 1 == completed_count || messages[completed[i + 1]].step != message.step;
+    const bool is_last =
+        i + 1 == completed_count || messages.pieces[messages.completed[i + 1]].step != message.step;
     if (is_last && std::exchange(is_further, false)) go_on_after(message.step);
   }
 }

@@ -215,25 +215,33 @@ struct Executor::State {
   bool is_whole = true;                // every step has one piece in this call
   std::vector<std::int32_t> waits;     // then: predecessors that each step still waits for
   std::vector<StepProgress> progress;  // else
-  std::vector<std::int32_t> queue;     // steps to start or to look at; where steps have pieces a ring, as
-                                       // long as a power of two
-  std::size_t queue_first = 0, queue_count = 0;
+  // Steps to start or to look at; where steps have pieces a ring, as long as a power of two.
+  struct Queue {
+    std::vector<std::int32_t> steps;
+    std::size_t first = 0, count = 0;
+  } queue;
 
-  std::vector<host::Request> requests;  // the first message_count are under way
-  std::vector<Piece> messages;          // beside requests
-  std::size_t message_count = 0;
-  std::vector<int> completed;
+  struct Messages {
+    std::vector<host::Request> requests;  // the first `count` are under way
+    std::vector<Piece> pieces;            // beside them
+    std::size_t count = 0;
+    std::vector<int> completed;
+  } messages;
   std::vector<Piece> awaiting;  // whose flags have not come yet
 
   Arena arena;
   Arena staging;  // of reductions from another rank's memory
   // After an error: messages that have not ended yet, tested again at each start, and what they may write to.
-  std::vector<host::Request> abandoned;
-  std::vector<Arena> retired;
-  std::uint32_t idle_polls = 0;
-  std::uint64_t idle_since_ns = 0;  // of a long wait for messages; 0: there is none
-  shm::WaitConfig waiting;          // what backoff refers to
-  std::optional<shm::Backoff> backoff;
+  struct Abandoned {
+    std::vector<host::Request> requests;
+    std::vector<Arena> arenas;
+  } abandoned;
+  struct Idle {
+    std::uint32_t polls = 0;
+    std::uint64_t since_ns = 0;  // of a long wait for messages; 0: there is none
+    shm::WaitConfig waiting;     // what backoff refers to
+    std::optional<shm::Backoff> backoff;
+  } idle;
 };
 
 }  // namespace unisono::schedule

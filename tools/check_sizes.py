@@ -29,7 +29,6 @@ STILL_LONGER: dict[str, int] = {
     "src/schedule/run_state.h:Executor::State": 33,
     "src/shm/slice/fused_operations.cc": 472,
     "src/shm/slice/slice_state.h:Slice::State": 30,
-    "src/tuning/learning/learner_guarded.cc": 468,
 }
 CLASSES = ("class_specifier", "struct_specifier")
 

@@ -60,7 +60,7 @@ float cost_per_byte(const Slice::Transfer& transfer) {
 
 std::atomic<std::uint8_t>& Slice::State::stamp_of(const void* slot, int owner) const {
   const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(slot) - memory) / cache_line_bytes;
-  return hints[owner == nobody ? 0 : owner]
+  return transfers.hints[owner == nobody ? 0 : owner]
       .stamps[offset * 0x9e3779b97f4a7c15 >> (64 - TransferHints::stamp_bits)];
 }
 
@@ -69,17 +69,17 @@ float Slice::State::cost(std::size_t size_class, TransferMode mode) const {
   float sum = 0;
   int readers = 0;
   for (int peer = 0; peer < size; ++peer) {
-    const float get = hints[peer].get_cost[size_class][mode].load(std::memory_order_relaxed);
+    const float get = transfers.hints[peer].get_cost[size_class][mode].load(std::memory_order_relaxed);
     if (peer == rank || get == 0) continue;
     sum += get;
     ++readers;
   }
-  const float put = puts[size_class].cost[mode];
+  const float put = transfers.puts[size_class].cost[mode];
   return readers == 0 || put == 0 ? 0 : put + sum / static_cast<float>(readers);
 }
 
 void Slice::State::weigh(std::size_t size_class) {
-  Puts& own = puts[size_class];
+  Puts& own = transfers.puts[size_class];
   const TransferMode other = own.mode == plain ? streamed : plain;
   const float present = cost(size_class, own.mode);
   const float possible = cost(size_class, other);
@@ -90,7 +90,7 @@ void Slice::State::weigh(std::size_t size_class) {
 }
 
 void Slice::State::end_hopeless_trial(std::size_t size_class, float put_cost) {
-  Puts& own = puts[size_class];
+  Puts& own = transfers.puts[size_class];
   const float present = cost(size_class, own.mode);
   own.hopeless = present != 0 && put_cost > hopeless_factor * present ? own.hopeless + 1 : 0;
   if (own.hopeless >= hopeless_puts) own.postpone_trial();
@@ -98,14 +98,14 @@ void Slice::State::end_hopeless_trial(std::size_t size_class, float put_cost) {
 
 // Until all slots have been written twice.
 std::uint32_t Slice::State::settling_puts() const {
-  return std::clamp(2 * slots_in_use, least_settling_puts, most_settling_puts);
+  return std::clamp(2 * transfers.slots_in_use, least_settling_puts, most_settling_puts);
 }
 
 Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner) {
   if (bytes < least_bytes) return {};
   State& s = *state_;
   const std::size_t size_class = class_of(bytes);
-  State::Puts& puts = s.puts[size_class];
+  State::Puts& puts = s.transfers.puts[size_class];
   const std::uint32_t number = puts.number++;
   const std::uint32_t settling_puts = s.settling_puts();
   if (number == 0) puts.next_trial = settling_puts;
@@ -131,7 +131,7 @@ Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner)
 void Slice::end_put(const Transfer& transfer) {
   if (transfer.start_ns == 0) return;
   const std::size_t size_class = class_of(transfer.bytes);
-  State::Puts& puts = state_->puts[size_class];
+  State::Puts& puts = state_->transfers.puts[size_class];
   const TransferMode mode = transfer.is_past_caches ? streamed : plain;
   const float taken = cost_per_byte(transfer);
   if (mode != puts.mode) state_->end_hopeless_trial(size_class, taken);
@@ -149,7 +149,8 @@ void Slice::put(void* slot, const void* from, std::size_t bytes, int owner) {
 }
 
 void Slice::put_piece(void* slot, const void* from, std::size_t bytes) {
-  if (bytes >= least_bytes_past_caches && bytes < least_bytes && state_->puts.front().mode == streamed) {
+  if (bytes >= least_bytes_past_caches && bytes < least_bytes &&
+      state_->transfers.puts.front().mode == streamed) {
     copy_streaming(slot, from, bytes);
   } else {
     put(slot, from, bytes, local_rank_);
@@ -160,7 +161,7 @@ Slice::Transfer Slice::begin_get(const void* slot, std::size_t bytes, int owner)
   State& s = *state_;
   if (bytes < least_bytes || owner == s.rank) return {};
   const std::uint8_t stamp = s.stamp_of(slot, owner).load(std::memory_order_relaxed);
-  const bool is_sampled = s.gets[class_of(bytes)]++ % copies_per_measurement == 0;
+  const bool is_sampled = s.transfers.gets[class_of(bytes)]++ % copies_per_measurement == 0;
   if ((stamp & TransferHints::unsettled) != 0) return {};
   if (!is_sampled && (stamp & TransferHints::timed) == 0) return {};
   return {.is_past_caches = (stamp & streamed) != 0, .bytes = bytes, .start_ns = now_ns()};
@@ -168,7 +169,7 @@ Slice::Transfer Slice::begin_get(const void* slot, std::size_t bytes, int owner)
 
 void Slice::end_get(const Transfer& transfer) {
   if (transfer.start_ns == 0) return;
-  auto& mean = state_->hints[state_->rank]
+  auto& mean = state_->transfers.hints[state_->rank]
                    .get_cost[class_of(transfer.bytes)][transfer.is_past_caches ? streamed : plain];
   mean.store(updated(mean.load(std::memory_order_relaxed), cost_per_byte(transfer)),
              std::memory_order_relaxed);

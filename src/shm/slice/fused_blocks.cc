@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "shm/slice/lines.h"
+#include "shm/slice/fused_rings.h"
 
 namespace unisono::shm {
 

@@ -87,7 +87,7 @@ void Slice::set_wait_config(const WaitConfig& wait) {
   const bool shares_core = gives_core_away(wait.policy);
   state_->quick_polls = shares_core ? 0 : 64;
   state_->is_ringing = wait.policy == WaitPolicy::futex;
-  for (State::Puts& puts : state_->puts) puts.mode = shares_core ? plain : streamed;
+  for (State::Puts& puts : state_->transfers.puts) puts.mode = shares_core ? plain : streamed;
 }
 
 Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank,
@@ -100,7 +100,7 @@ Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank
   memory = base;
   doorbell = reinterpret_cast<Doorbell*>(base + layout.doorbell);
   consumed = reinterpret_cast<Counter*>(base + layout.consumed);
-  hints = reinterpret_cast<TransferHints*>(base + layout.hints);
+  transfers.hints = reinterpret_cast<TransferHints*>(base + layout.hints);
   ring = reinterpret_cast<Line*>(base + layout.rings);
   current = ring;
   blocks = base + layout.blocks;
@@ -123,7 +123,7 @@ Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank
     channel.seen.assign(ranks, 0);
   }
   if (shape.stream_bytes != 0) {
-    stream_bytes = shape.stream_bytes;
+    streams.bytes = shape.stream_bytes;
     map_streams(reinterpret_cast<Counter*>(base + layout.stream_counters), base + layout.streams);
   }
 }
@@ -151,7 +151,7 @@ void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
     channel.epoch_tick = channel.base_tick;
     channel.epoch_piece = channel.base_piece;
   }
-  state_->slots_in_use = static_cast<std::uint32_t>(use->buffers * use->lanes);
+  state_->transfers.slots_in_use = static_cast<std::uint32_t>(use->buffers * use->lanes);
   use->pieces = pieces;
   use->ticks = ticks;
   use->base_tick = channel.base_tick;

@@ -131,6 +131,7 @@ struct Slice::State {
   void begin_operation(std::size_t bytes, const WaitConfig& wait);
   [[gnu::cold]] void make_room(const WaitConfig& wait);
   const char* await_payload(const Line& line, std::uint64_t at, const WaitConfig& wait) const;
+  [[gnu::noinline]] static void wait_for_line(const Line& line, std::uint64_t at, const WaitConfig& wait);
   const char* exchange_line(const void* data, std::size_t bytes, const WaitConfig& wait);
   [[gnu::cold]] const char* exchange_line_slowly(const void* data, std::size_t bytes, const WaitConfig& wait);
   [[gnu::cold]] const char* finish_exchange(std::uint64_t at, const WaitConfig& wait);
@@ -199,12 +200,15 @@ struct Slice::State {
   // --- Streams ---
   void map_streams(Counter* counters, char* rings);
   StreamEnd& stream_end(int peer, bool is_writing) {
-    return stream_ends[2 * static_cast<std::size_t>(peer) + (is_writing ? 1 : 0)];
+    return streams.ends[2 * static_cast<std::size_t>(peer) + (is_writing ? 1 : 0)];
   }
   void begin_stream(char* block, std::size_t bytes, int peer, bool is_writing);
-  std::size_t stream_bytes = 0;
-  std::vector<StreamEnd> stream_ends;  // by peer and direction
-  std::vector<StreamEnd*> under_way;   // with room for all
+  struct Streams {
+    std::size_t bytes = 0;              // of a ring
+    std::vector<StreamEnd> ends;        // by peer and direction
+    std::vector<StreamEnd*> under_way;  // with room for all
+  };
+  Streams streams;
 
   // --- Transfers ---
   struct Puts {
@@ -227,10 +231,13 @@ struct Slice::State {
   void weigh(std::size_t size_class);
   void end_hopeless_trial(std::size_t size_class, float put_cost);
   std::uint32_t settling_puts() const;
-  std::uint32_t slots_in_use = 0;  // that a rank writes in turn, of the last use of a channel
-  TransferHints* hints;            // [local rank]
-  std::array<Puts, transfer_classes> puts{};
-  std::array<std::uint32_t, transfer_classes> gets{};
+  struct Transfers {
+    std::uint32_t slots_in_use = 0;  // that a rank writes in turn, of the last use of a channel
+    TransferHints* hints = nullptr;  // [local rank]
+    std::array<Puts, transfer_classes> puts{};
+    std::array<std::uint32_t, transfer_classes> gets{};
+  };
+  Transfers transfers;
   const char* memory;
 
   std::vector<int> process_ids;

@@ -28,8 +28,8 @@ std::uint64_t to_whole_lines(std::uint64_t bytes) {
 
 void Slice::State::map_streams(Counter* counters, char* rings) {
   const auto ranks = static_cast<std::size_t>(size);
-  stream_ends.resize(2 * ranks);
-  under_way.reserve(2 * ranks);
+  streams.ends.resize(2 * ranks);
+  streams.under_way.reserve(2 * ranks);
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank) continue;
     const auto pair = [&](int from, int to) {
@@ -43,7 +43,7 @@ void Slice::State::map_streams(Counter* counters, char* rings) {
       end.is_writing = is_writing;
       end.own = both + (is_writing ? 0 : 1);
       end.other = both + (is_writing ? 1 : 0);
-      end.ring = rings + number * stream_bytes;
+      end.ring = rings + number * streams.bytes;
     }
   }
 }
@@ -55,9 +55,9 @@ void Slice::State::begin_stream(char* block, std::size_t bytes, int peer, bool i
   end.block = block;
   end.left = bytes;
   end.piece =
-      to_whole_lines(std::clamp(bytes / pieces_of_block, std::min(least_piece_bytes, stream_bytes / 2),
-                                std::min(most_piece_bytes, stream_bytes / 2)));
-  under_way.push_back(&end);
+      to_whole_lines(std::clamp(bytes / pieces_of_block, std::min(least_piece_bytes, streams.bytes / 2),
+                                std::min(most_piece_bytes, streams.bytes / 2)));
+  streams.under_way.push_back(&end);
 }
 
 // Blocks begin lines, and all pieces but a block's last are whole lines: so what has been written and read so
@@ -89,9 +89,9 @@ std::size_t Slice::move_piece(StreamEnd* end) {
 }
 
 void Slice::run_streams() {
-  std::vector<StreamEnd*>& under_way = state_->under_way;
-  state_->slots_in_use = max_buffers;  // what is in use of a ring holds many pieces
-  std::optional<Backoff> backoff;      // of a wait for all that is under way
+  std::vector<StreamEnd*>& under_way = state_->streams.under_way;
+  state_->transfers.slots_in_use = max_buffers;  // what is in use of a ring holds many pieces
+  std::optional<Backoff> backoff;                // of a wait for all that is under way
   std::size_t since_progress = 0;
   while (!under_way.empty()) {
     std::size_t moved = 0;

@@ -75,6 +75,7 @@ class Job {
   Slices slices_;
   SetUp set_up_;
   Communicators communicators_;
+  SingleCopy single_copy_;
   Schedules schedules_;
   UnevenBlocks uneven_blocks_;
   Decisions decisions_;

@@ -127,6 +127,7 @@ class Compiler {
   void add(const Step& written, int stage, int round) {
     Step step = written;
     for (Ref* ref : {&step.into, &step.left, &step.right}) *ref = in_place(problem_, *ref);
+    made_->has_single_copy = made_->has_single_copy || step.kind == StepKind::expose;
     const Operands named = operands(step);
     if (step.kind == StepKind::copy || step.kind == StepKind::reduce) {
       if (step.into.first == step.into.last) return;
@@ -162,6 +163,7 @@ class Compiler {
       }
       if (!is_private(ref->place) && !has_channel) refuse("shared memory in a stage that has no channel");
       const bool is_remote = ref->place == Place::remote_input || ref->place == Place::remote_output;
+      made_->has_single_copy = made_->has_single_copy || is_remote;
       if (is_remote && (ref == named.write || is_message(flat.step.kind))) {
         refuse("another rank's buffer is only to be copied from, or reduced");
       }

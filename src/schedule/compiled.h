@@ -96,6 +96,7 @@ class Compiled {
   bool is_fused_only = false;       // nothing but fused steps, in one piece each: run in order
   bool is_whole = false;            // every step is one piece, whatever the count
   bool has_channels = false;
+  bool has_single_copy = false;  // a rank reads another one's memory: this one, or one that reads this one's
   std::int64_t most_messages = 0;  // under way at a time
 
   // The furthest element that any step names, as last of parts units; what is allocated reaches up to there.

@@ -66,6 +66,7 @@ void Executor::State::start(const Compiled& what, const Ground& where, const Dat
   error = host::success;
   local_bytes = 0;
   idle.polls = 0;
+  single_copy.has_exposed = false;
   test_abandoned();
   take(what, where, with);
   if (what.has_channels) begin_channels();
@@ -100,6 +101,7 @@ bool Executor::State::poll() {
   if (error == host::success && steps_left > 0) {
     test_messages();
     test_awaits();
+    if (compiled->has_single_copy) test_asked();
   }
   return steps_left == 0 || error != host::success;
 }
@@ -221,6 +223,7 @@ void Executor::State::drain() {
                             messages.requests.begin() + static_cast<std::ptrdiff_t>(messages.count));
   messages.count = 0;
   awaiting.clear();
+  single_copy.asked.clear();
 }
 
 void Executor::State::test_abandoned() {

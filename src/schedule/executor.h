@@ -58,18 +58,14 @@ struct Data {
   const std::int64_t* output_places = nullptr;
 };
 
-// Returned where another rank's memory could not be read, which was proved possible at set-up. No host has a
-// negative code.
-inline constexpr int error_single_copy = -1;
-
 // Runs schedules, one at a time. Memory is kept between calls, so that a repeated call allocates nothing.
 class Executor {
  public:
   Executor();
   ~Executor();
 
-  // Blocking. Returns host::success, the host's error code, or error_single_copy. After an error no further
-  // step is started, and messages under way are given some time to end.
+  // Blocking. Returns host::success or the host's error code. After an error no further step is started, and
+  // messages under way are given some time to end.
   int run(const Compiled& compiled, const Ground& ground, const Data& data);
 
   // The same in parts: start, then poll until it returns true, then finish for the error code. What compiled,

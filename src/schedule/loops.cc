@@ -36,14 +36,9 @@ bool Executor::State::start_message(std::int32_t index, const CompiledStep& step
 // True when the piece is done at once.
 bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
   if (is_message(step.kind)) return start_message(index, step, piece);
-  if (step.kind == StepKind::reduce) {
-    do_reduce(step, piece);
-  } else if (step.kind == StepKind::copy) {
-    do_copy(step, piece);
-  } else {
-    return start_node_step(index, step, piece);
-  }
-  return true;
+  if (step.kind == StepKind::reduce) return do_reduce(index, step, piece);
+  if (step.kind == StepKind::copy) return do_copy(index, step, piece);
+  return start_node_step(index, step, piece);
 }
 
 // --- Where every step is one piece ---

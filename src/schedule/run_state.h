@@ -2,7 +2,9 @@
 // A schedule under way. Split from the executor's loop so that a file fits the eye.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -88,6 +90,33 @@ struct Located {
 // After so many bytes of copies and reductions messages get a look.
 inline constexpr std::int64_t most_local_bytes = 128 << 10;
 
+// A copy or a reduction out of other ranks' memory that the kernel has refused: their owners are asked for
+// one part after the other.
+struct AskedStep {
+  struct Operand {
+    const char* own = nullptr;
+    int owner = -1;          // whose memory it is; -1: the own one's
+    std::uint64_t from = 0;  // in the owner's memory
+  };
+  std::int32_t step = 0;
+  std::int64_t piece = 0;
+  bool is_reduction = false;
+  char* into = nullptr;
+  std::int64_t length = 0;  // elements
+  std::array<Operand, 2> operands;
+  std::int64_t done = 0;  // elements
+  int operand = 0;        // that is being fetched, of the elements that come next
+  std::size_t fetched = 0, asked = 0;
+};
+
+// What reads from other ranks' memory need.
+struct SingleCopy {
+  Arena staging;                // of reductions
+  std::deque<AskedStep> asked;  // one after the other
+  Arena answers;
+  bool has_exposed = false;  // this rank, in this call
+};
+
 struct Executor::State {
   // --- What executor.cc does: a call's beginning and end, and polling ---
   void start(const Compiled& compiled, const Ground& ground, const Data& data);
@@ -136,11 +165,12 @@ struct Executor::State {
   void begin_channels();
   // Starts a piece of a step that deals in flags, or is fused; true when it is done at once.
   bool start_node_step(std::int32_t index, const CompiledStep& step, std::int64_t piece);
-  void do_copy(const CompiledStep& step, std::int64_t piece);
-  void do_reduce(const CompiledStep& step, std::int64_t piece);
+  // True where they are done at once.
+  bool do_copy(std::int32_t index, const CompiledStep& step, std::int64_t piece);
+  bool do_reduce(std::int32_t index, const CompiledStep& step, std::int64_t piece);
   void reduce_slots(const CompiledStep& step, char* into, const char* left_data, const char* right_data,
                     std::size_t count);
-  void reduce_remote(const CompiledStep& step, std::int64_t piece, char* into, std::int64_t length);
+  std::int64_t reduce_remote(const CompiledStep& step, std::int64_t piece, char* into, std::int64_t length);
   void reduce_past_caches(char* into, const char* left, const char* right, std::size_t count);
   int owner_of_slot(const Ref& ref, const CompiledStep& step) const {
     return stages[step.stage].use.is_common ? shm::Slice::nobody : ref.owner;
@@ -185,9 +215,18 @@ struct Executor::State {
     return ground.slice->slot(stages[step.stage].use, piece, ref.owner, ref.lane);
   }
   char* address_of_piece(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t* length);
-  // Copies `length` elements from `first_element` of the piece on out of another rank's memory.
-  bool read_remote(const Ref& ref, const CompiledStep& step, std::int64_t piece, std::int64_t first_element,
-                   void* into, std::int64_t length);
+  // Where a piece of the reference is in its owner's memory.
+  std::uint64_t remote_address(const Ref& ref, const CompiledStep& step, std::int64_t piece) const;
+
+  // --- What asked.cc does: what the kernel refuses ---
+  struct Left {
+    char* into;
+    std::int64_t length, done;  // elements
+  };
+  bool begin_asking(std::int32_t index, const CompiledStep& step, std::int64_t piece, const Left& left);
+  void test_asked();
+  bool go_on(AskedStep* asked);
+  void join_chunk(AskedStep* asked);
 
   const Compiled* compiled = nullptr;
   Ground ground;
@@ -230,7 +269,7 @@ struct Executor::State {
   std::vector<Piece> awaiting;  // whose flags have not come yet
 
   Arena arena;
-  Arena staging;  // of reductions from another rank's memory
+  SingleCopy single_copy;
   // After an error: messages that have not ended yet, tested again at each start, and what they may write to.
   struct Abandoned {
     std::vector<host::Request> requests;

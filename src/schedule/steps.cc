@@ -42,28 +42,25 @@ void Executor::State::find(std::int32_t number) {
   located[number] = {sizes.number, range.first * element_bytes, range.length(), ref.place};
 }
 
-bool Executor::State::read_remote(const Ref& ref, const CompiledStep& step, std::int64_t piece,
-                                  std::int64_t first_element, void* into, std::int64_t length) {
+std::uint64_t Executor::State::remote_address(const Ref& ref, const CompiledStep& step,
+                                              std::int64_t piece) const {
   const StageProgress& stage = stages[step.stage];
   const shm::Exposure exposure = ground.slice->exposed(stage.use, piece, ref.owner);
-  const std::int64_t element = piece_range(ref, units(), piece, stage.pieces).first + first_element;
+  const std::int64_t element = piece_range(ref, units(), piece, stage.pieces).first;
   const std::uint64_t base = ref.place == Place::remote_input ? exposure.input : exposure.output;
-  const std::uint64_t from = base + static_cast<std::uint64_t>(element * element_bytes);
-  const auto bytes = static_cast<std::size_t>(length * element_bytes);
-  if (ground.slice->read_remote(ref.owner, from, into, bytes)) return true;
-  fail(error_single_copy);
-  return false;
+  return base + static_cast<std::uint64_t>(element * element_bytes);
 }
 
-void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
+bool Executor::State::do_copy(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
   const CompiledRef& from = compiled->refs[step.left];
   std::int64_t length = 0;
   char* into = address(step.into, step, piece, &length);
-  if (length == 0) return;
+  if (length == 0) return true;
   local_bytes += length * element_bytes;
   if (is_remote(from.place)) {
-    read_remote(from, step, piece, 0, into, length);
-    return;
+    const auto whole = static_cast<std::size_t>(length * element_bytes);
+    if (ground.slice->read_remote(from.owner, remote_address(from, step, piece), into, whole)) return true;
+    return begin_asking(index, step, piece, {into, length, 0});
   }
   const char* source = address(step.left, step, piece, &length);
   const auto bytes = static_cast<std::size_t>(length * element_bytes);
@@ -79,22 +76,25 @@ void Executor::State::do_copy(const CompiledStep& step, std::int64_t piece) {
   } else {
     copy_bytes(into, source, bytes);
   }
+  return true;
 }
 
-void Executor::State::do_reduce(const CompiledStep& step, std::int64_t piece) {
+bool Executor::State::do_reduce(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
   std::int64_t length = 0;
   char* into = address(step.into, step, piece, &length);
-  if (length == 0) return;
+  if (length == 0) return true;
   local_bytes += length * element_bytes;
   if (step.is_plain) {
     data.combine(into, plain_address(step.left), plain_address(step.right), static_cast<std::size_t>(length));
   } else if (is_remote(compiled->refs[step.left].place) || is_remote(compiled->refs[step.right].place)) {
-    reduce_remote(step, piece, into, length);
+    const std::int64_t done = reduce_remote(step, piece, into, length);
+    return done == length || begin_asking(index, step, piece, {into, length, done});
   } else {
     const char* left = address(step.left, step, piece, &length);
     const char* right = address(step.right, step, piece, &length);
     reduce_slots(step, into, left, right, static_cast<std::size_t>(length));
   }
+  return true;
 }
 
 void Executor::State::reduce_slots(const CompiledStep& step, char* into, const char* left_data,
@@ -125,7 +125,7 @@ void Executor::State::reduce_slots(const CompiledStep& step, char* into, const c
 void Executor::State::reduce_past_caches(char* into, const char* left, const char* right, std::size_t count) {
   constexpr std::size_t chunk_bytes = 8 << 10;
   const std::size_t most = std::max<std::size_t>(1, chunk_bytes / data.element_bytes);
-  char* chunk = staging.reserve(most * data.element_bytes);
+  char* chunk = single_copy.staging.reserve(most * data.element_bytes);
   for (std::size_t first = 0; first < count; first += most) {
     const std::size_t offset = first * data.element_bytes;
     const std::size_t some = std::min(most, count - first);
@@ -134,11 +134,12 @@ void Executor::State::reduce_past_caches(char* into, const char* left, const cha
   }
 }
 
-// Operands of other ranks are fetched in parts that stay in the cache.
-void Executor::State::reduce_remote(const CompiledStep& step, std::int64_t piece, char* into,
-                                    std::int64_t length) {
+// Operands of other ranks are fetched in parts that stay in the cache. How many elements are done: all,
+// unless the kernel refuses.
+std::int64_t Executor::State::reduce_remote(const CompiledStep& step, std::int64_t piece, char* into,
+                                            std::int64_t length) {
   const std::int64_t most = std::max<std::int64_t>(1, staging_bytes / element_bytes);
-  char* stage_left = staging.reserve(static_cast<std::size_t>(2 * most * element_bytes));
+  char* stage_left = single_copy.staging.reserve(static_cast<std::size_t>(2 * most * element_bytes));
   char* stage_right = stage_left + most * element_bytes;
   for (std::int64_t first = 0; first < length; first += most) {
     const std::int64_t count = std::min(most, length - first);
@@ -146,13 +147,17 @@ void Executor::State::reduce_remote(const CompiledStep& step, std::int64_t piece
       const CompiledRef& ref = compiled->refs[number];
       std::int64_t unused = 0;
       if (!is_remote(ref.place)) return address(number, step, piece, &unused) + first * element_bytes;
-      return read_remote(ref, step, piece, first, stage, count) ? stage : nullptr;
+      const std::uint64_t from =
+          remote_address(ref, step, piece) + static_cast<std::uint64_t>(first * element_bytes);
+      const auto bytes = static_cast<std::size_t>(count * element_bytes);
+      return ground.slice->read_remote(ref.owner, from, stage, bytes) ? stage : nullptr;
     };
     const char* left_data = fetch(step.left, stage_left);
-    const char* right_data = fetch(step.right, stage_right);
-    if (left_data == nullptr || right_data == nullptr) return;
+    const char* right_data = left_data == nullptr ? nullptr : fetch(step.right, stage_right);
+    if (right_data == nullptr) return first;
     data.combine(into + first * element_bytes, left_data, right_data, static_cast<std::size_t>(count));
   }
+  return length;
 }
 
 void Executor::State::reduce_own_part(const CompiledStep& step, char* into, const char* from,
@@ -208,6 +213,7 @@ void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
 }
 
 void Executor::State::do_expose(const CompiledStep& step, std::int64_t piece) {
+  single_copy.has_exposed = true;
   const auto exposed = [this](const Ref& ref) {
     return reinterpret_cast<std::uint64_t>(own_address(ref, scaled(ref.first, ref.parts, data.elements)));
   };

@@ -121,7 +121,7 @@ Outcome BlockingCalls::run_remembered_schedule(Communicator& c, const CallMemo& 
     const InsideAlgorithm here(&entry, static_cast<std::int64_t>(memo.size.bytes),
                                {.call = &call, .ranks = c.size});
     *error = schedules_.execute(
-        c, call, *Schedules::compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
+        c, *Schedules::compiled(c, entry, call, call.is_in_place, memo.is_commutative), data);
   }
   timing.end(entry, *error == host::success);
   if (*error != host::success) [[unlikely]]
@@ -253,7 +253,7 @@ int BlockingCalls::run_by_engine(Communicator& c, CallClass& entry, const Call& 
                                 .element_bytes = arguments.extent.element_bytes,
                                 .combine = combine};
       return schedules_.execute(
-          c, call, *Schedules::compiled(c, entry, call, transfer.is_in_place(), is_commutative), data);
+          c, *Schedules::compiled(c, entry, call, transfer.is_in_place(), is_commutative), data);
     }
     run_fused(c, call, transfer.input(), transfer.output(), transfer.is_in_place(),
               fused_size(arguments.extent, combine));

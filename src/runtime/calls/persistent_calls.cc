@@ -183,6 +183,7 @@ Outcome PersistentCalls::start(const std::shared_ptr<PreparedCall>& made, const 
   started->bytes = made->bytes;
   started->is_commutative = made->is_commutative;
   started->verified.comm = made->place->apart;
+  started->work.slice = c.slice.get();
   started_.read(started, &started->error);
   ++made->entry.calls;
   made->entry.bytes += static_cast<std::uint64_t>(made->bytes);

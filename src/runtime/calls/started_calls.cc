@@ -106,8 +106,11 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   }
   if (started->left_for != NativeReason::none) return gate_.leave(call.operation, started->left_for);
   if (what == Start::native) return Outcome::native;
-  slices_.find_slice_of_started(*c);
-  c->queue->is_waited_for = c->verify_interval != 0 || (c->slice != nullptr && c->started_slice == nullptr);
+  started->work.slice = slices_.of_next_start(*c);
+  // Those before it come first, and use the other slice if it does.
+  const CallQueue& queue = *c->queue;
+  const shm::Slice* first = queue.calls.empty() ? started->work.slice : queue.calls.front()->work.slice;
+  c->queue->is_waited_for = c->verify_interval != 0 || (c->slice != nullptr && first == c->slice.get());
   return launch(started, completion, host, &lock);
 }
 
@@ -223,7 +226,7 @@ bool StartedCalls::advance(StartedCall* call, Lock* lock) {
       call->data.elements = call->work.blocks.longest();
     }
     call->state = State::in_blocks;
-    executor.start(*call->compiled, schedules_.ground_of_started(c), call->data);
+    executor.start(*call->compiled, schedules_.ground_of_started(*call), call->data);
   };
   for (;;) {
     if (call->state == State::to_agree) {
@@ -235,7 +238,7 @@ bool StartedCalls::advance(StartedCall* call, Lock* lock) {
         start_blocks();
       } else {
         call->state = State::in_header;
-        executor.start(*call->header, schedules_.ground_of_started(c), call->header_data);
+        executor.start(*call->header, schedules_.ground_of_started(*call), call->header_data);
       }
     }
     {
@@ -325,10 +328,6 @@ void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
     const auto keep = [&](int error) {
       if (call->error == host::success) call->error = error;
     };
-    if (call->error == schedule::error_single_copy) {
-      if (call->communicator->is_freed) call->call.comm = world_.host.world();
-      schedules_.give_up_single_copy(call->call);
-    }
     if (call->op) keep(call->op->error());
     if (call->verified.check != nullptr) {
       checks_.conclude(call.get());  // where the host's part failed its error handler has spoken

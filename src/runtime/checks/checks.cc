@@ -154,12 +154,7 @@ void Checks::leave_out_quarantined(Communicator& c) {
   const auto is_out = [&](const CallClass& entry) {
     return entry.choice != nullptr && c.quarantined.contains(entry.choice->algorithm);
   };
-  const auto is_asked = [&](const CallClass& entry) {
-    if (entry.kind != CallClass::Kind::learned) return is_out(entry);
-    return std::ranges::any_of(entry.learned->blocking, is_out) ||
-           std::ranges::any_of(entry.learned->non_blocking, is_out) ||
-           std::ranges::any_of(entry.learned->persistent, is_out);
-  };
+  const auto is_asked = [&](const CallClass& entry) { return any_candidate(entry, is_out); };
   for (int op = 0; op < operation_count; ++op)
     decisions_.decide_anew(c, static_cast<Operation>(op), is_asked);
 }

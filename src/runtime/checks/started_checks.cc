@@ -161,7 +161,7 @@ void StartedChecks::start_agreement(StartedCall* started) const {
   started->verified.findings = findings_to_tell(c);
   const shm::Combine least{.element_bytes = sizeof started->verified.findings[0],
                            .kernel = reduce_kernel(ReduceOp::min, ElementType::int64)};
-  started->work.executor.start(*c.queue->agreeing, schedules_.ground_of_started(c),
+  started->work.executor.start(*c.queue->agreeing, schedules_.ground_of_started(*started),
                                {.output = started->verified.findings.data(),
                                 .elements = static_cast<std::int64_t>(started->verified.findings.size()),
                                 .element_bytes = sizeof started->verified.findings[0],
@@ -273,6 +273,8 @@ void StartedChecks::settle(Communicator& c) {
   CallQueue& queue = *c.queue;
   if (!queue.is_to_settle) return;
   queue.is_to_settle = false;
+  if (std::exchange(queue.gives_up_single_copy, false)) decisions_.give_up_single_copy(c);
+  if (c.verify_interval == 0) return;
   std::vector<std::uint64_t> told = findings_to_tell(c);
   if (world_.host.agree(told.data(), static_cast<int>(told.size()), host::AgreeOp::min, c.handle) !=
       host::success)

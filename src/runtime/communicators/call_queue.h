@@ -88,6 +88,8 @@ struct CallQueue {
   // the last blocking collective?
   std::uint64_t starts_since_check = 0;
   bool is_to_settle = false;
+  bool gives_up_single_copy = false;        // at the next blocking collective
+  std::uint64_t starts = 0;                 // until such calls have a slice of their own
   std::map<std::size_t, Finding> findings;  // this rank's, that not all know of
   std::deque<KeptCheck> kept;
   // Found wrong by agreement, in the order of the calls; out of use for good at the next blocking collective.

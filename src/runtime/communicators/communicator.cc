@@ -15,8 +15,7 @@ Communicator::~Communicator() {
   slice.reset();
   // Other ranks may still be reading what they were sent: the last one to leave gives the memory back.
   if (tail->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  const std::int64_t of_started = tail->started.find().value_or(StartedPlace::nowhere);
-  if (of_started >= 0) pool->release(of_started);
+  if (tail->started.offset() >= 0) pool->release(tail->started.offset());
   pool->release(slice_offset);
 }
 

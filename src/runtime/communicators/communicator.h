@@ -34,6 +34,7 @@ namespace unisono::runtime {
 // What a call works in, kept from one to the next: a repeated call allocates nothing.
 struct Workspace {
   schedule::Executor executor;
+  shm::Slice* slice = nullptr;                    // of a call that does not block, in the node's memory
   std::vector<char> packed_input, packed_output;  // derived datatypes
   BlockTransfer blocks;                           // uneven ones
   std::vector<std::int64_t> told;                 // what ranks tell each other of them
@@ -86,7 +87,7 @@ struct Communicator {
   shm::Pool* pool = nullptr;
   std::int64_t slice_offset = -1;
   std::unique_ptr<shm::Slice> slice;
-  // Of calls that do not block, from the first one on; null: the pool had no room, and `slice` serves them.
+  // Of calls that do not block; null: `slice` serves them, as long as the pool has no room.
   std::unique_ptr<shm::Slice> started_slice;
 
   std::uint64_t calls = 0;  // blocking ones, as far as Unisono may take them

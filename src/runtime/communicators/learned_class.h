@@ -3,6 +3,7 @@
 // docs/learning.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,15 @@ struct LearnedClass {
   tuning::Learner learner;
   double overhead_s = 0;  // this rank's, since the ranks last agreed
 };
+
+// Is it so of the class, or of any candidate of what is learned?
+template <class Ask>
+bool any_candidate(const CallClass& entry, const Ask& is_so) {
+  if (entry.kind != CallClass::Kind::learned) return is_so(entry);
+  return std::ranges::any_of(entry.learned->blocking, is_so) ||
+         std::ranges::any_of(entry.learned->non_blocking, is_so) ||
+         std::ranges::any_of(entry.learned->persistent, is_so);
+}
 
 // Does the class use the algorithm, or might it? Of what is learned, it may have been tried.
 bool may_use(const CallClass& entry, const algorithms::Descriptor& algorithm);

@@ -4,10 +4,9 @@
 // the program".
 #pragma once
 
-#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "host/host.h"
@@ -49,28 +48,50 @@ class SwitchPoint {
   std::atomic<std::int32_t> joined_;
 };
 
-// Where the node's slice for calls that do not block is, in memory that its ranks share; zero-filled is its
-// initial state.
+// Where the node's slice for calls that do not block is, and from which of them on they use it, in memory
+// that its ranks share; zero-filled is its initial state. Whoever comes to a call first decides for all, and
+// waits for nobody: where there is no room yet, or another rank is just taking it, that call and those before
+// it share the slice of calls that block.
 class StartedPlace {
  public:
-  static constexpr std::int64_t nowhere = -1;  // there was no room
-  // Its offset in the pool, or nowhere; nothing as long as nobody has settled it.
-  std::optional<std::int64_t> find() const {
-    const std::int64_t seen = place_.load(std::memory_order_acquire);
-    if (seen == 0) return std::nullopt;
-    return seen - shift;
+  // Does call `number`, numbered from 1, use it? The same answer on all the node's ranks. `take` finds room
+  // for all: an offset in the pool, or a negative number.
+  template <class Take>
+  bool is_past(std::uint64_t number, const Take& take) {
+    std::uint64_t seen = point_.load(std::memory_order_acquire);
+    if (seen % 2 != 0) return number >= seen / 2;
+    // A pool that is full may have room later; looking for it at each call would take too long. At the calls
+    // in between nobody decides anything.
+    if (number <= seen / 2 || !std::has_single_bit(number)) return false;
+    const std::uint64_t wanted = 2 * number + (has_room(take) ? 1 : 0);
+    while (seen % 2 == 0 && number > seen / 2) {
+      if (point_.compare_exchange_weak(seen, wanted, std::memory_order_acq_rel)) return wanted % 2 != 0;
+    }
+    return seen % 2 != 0 && number >= seen / 2;
   }
-  // The first one's offset holds for all: that one.
-  std::int64_t settle(std::int64_t offset) {
-    std::int64_t seen = 0;
-    const bool is_first =
-        place_.compare_exchange_strong(seen, std::max(offset, nowhere) + shift, std::memory_order_acq_rel);
-    return is_first ? offset : seen - shift;
-  }
+  // Its offset in the pool, negative where nobody has taken room.
+  std::int64_t offset() const { return place_.load(std::memory_order_acquire) - 1; }
 
  private:
-  static constexpr std::int64_t shift = 2;
-  std::atomic<std::int64_t> place_;
+  // One rank alone takes room: two would find a pool full that has room for one.
+  template <class Take>
+  bool has_room(const Take& take) {
+    if (place_.load(std::memory_order_acquire) != 0) return true;
+    if (is_being_taken_.exchange(1, std::memory_order_acq_rel) != 0)
+      return place_.load(std::memory_order_acquire) != 0;
+    if (place_.load(std::memory_order_acquire) == 0) {
+      const std::int64_t taken = take();
+      if (taken >= 0) place_.store(taken + 1, std::memory_order_release);
+    }
+    is_being_taken_.store(0, std::memory_order_release);
+    return place_.load(std::memory_order_acquire) != 0;
+  }
+
+  // Twice the number of a call. Even: calls up to that one share the other slice. Odd: it is the first that
+  // does not.
+  std::atomic<std::uint64_t> point_;
+  std::atomic<std::int64_t> place_;  // its offset and 1
+  std::atomic<std::int32_t> is_being_taken_;
 };
 
 // Behind a slice in the pool.

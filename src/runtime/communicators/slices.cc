@@ -2,9 +2,11 @@
 #include "runtime/communicators/slices.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/log.h"
+#include "runtime/communicators/call_queue.h"
 
 namespace unisono::runtime {
 namespace {
@@ -81,9 +83,8 @@ SliceOffer Slices::reserve_place(const Communicator& c, std::int64_t bytes, int 
         std::max(least_area_bytes, (wanted + page_bytes - 1) / page_bytes * page_bytes));
   }
   if (!allocate(c, windows, &offer)) return offer;
-  const std::int64_t of_another =
-      world_.pool->allocate(shape_of(c, {}).bytes() + shm::cache_line_bytes, windows);
-  world_.pool->release(of_another >= 0 ? of_another : std::exchange(offer.offset, -1));
+  if (!world_.pool->has_room(shape_of(c, {}).bytes() + shm::cache_line_bytes, windows))
+    world_.pool->release(std::exchange(offer.offset, -1));
   return offer;
 }
 
@@ -147,20 +148,18 @@ std::unique_ptr<shm::Slice> Slices::make(const Communicator& c, const SliceOffer
                                       c.wait, process_ids.data());
 }
 
-void Slices::find_slice_of_started(Communicator& c) {
-  if (c.slice == nullptr || c.started_slice != nullptr) return;
+shm::Slice* Slices::of_next_start(Communicator& c) {
+  if (c.slice == nullptr || c.started_slice != nullptr) return c.started_slice.get();
   StartedPlace& place = SliceTail::of(c)->started;
-  std::optional<std::int64_t> offset = place.find();
-  if (!offset) {
-    const std::int64_t taken = world_.pool->allocate(shape_of(c, {}).bytes());
-    offset = place.settle(taken);
-    if (taken >= 0 && *offset != taken) world_.pool->release(taken);
+  const std::size_t bytes = shape_of(c, {}).bytes();
+  if (!place.is_past(++c.queue->starts, [&] { return world_.pool->allocate(bytes); })) {
+    const bool is_looked_for = std::has_single_bit(c.queue->starts) && place.offset() < 0;
+    if (is_looked_for && !world_.pool->may_grow() && !world_.pool->has_room(bytes))
+      say_pool_is_full("calls that do not block share the memory of those that do, which run after them");
+    return c.slice.get();
   }
-  if (*offset >= 0) {
-    c.started_slice = make(c, {.offset = *offset});
-  } else {
-    say_pool_is_full("calls that do not block share the memory of those that do, which run after them");
-  }
+  c.started_slice = make(c, {.offset = place.offset()});
+  return c.started_slice.get();
 }
 
 void Slices::say_pool_is_full(std::string_view what_follows) {

@@ -28,9 +28,8 @@ class Slices {
   // all of its ranks.
   SliceOffer reserve(const Communicator& c, int windows = 0) const;
   void use(Communicator& c, const SliceOffer& offer) const;
-  // At the first call that does not block. Whoever of the node comes first takes the memory for all, or says
-  // for all that there is none; nobody waits. Such calls use no streams.
-  void find_slice_of_started(Communicator& c);
+  // Before each call that does not block: the slice that it uses, null: none. Such calls use no streams.
+  shm::Slice* of_next_start(Communicator& c);
   void say_pool_is_full(std::string_view what_follows);
 
  private:

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "runtime/communicators/call_queue.h"
+#include "runtime/communicators/learned_class.h"
 #include "runtime/engines/schedules.h"
 
 namespace unisono::runtime {
@@ -27,6 +28,21 @@ void Decisions::decide_anew(Communicator& c, Operation operation,
   if (c.queue == nullptr) return;
   go_through(c.queue->classes[op].get(), CallForm::non_blocking);
   go_through(c.queue->persistent[op].get(), CallForm::persistent);
+}
+
+void Decisions::give_up_single_copy(Communicator& c) {
+  c.has_single_copy = false;
+  const auto is_out = [](const CallClass& entry) {
+    return entry.choice != nullptr && entry.choice->algorithm != nullptr &&
+           entry.choice->algorithm->legality.needs_single_copy;
+  };
+  for (int op = 0; op < operation_count; ++op) {
+    decide_anew(c, static_cast<Operation>(op),
+                [&](const CallClass& entry) { return any_candidate(entry, is_out); });
+  }
+  world_.notices().note_once(
+      "the kernel refuses to let ranks read each other's memory, though it did not at the start: calls go on "
+      "without single copy");
 }
 
 bool Decisions::force(const std::string& text) {

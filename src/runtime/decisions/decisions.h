@@ -40,6 +40,9 @@ class Decisions {
   // Classes of the operation, of blocking calls and others, begin anew, where what was decided asks for it.
   void decide_anew(Communicator& c, Operation operation,
                    const std::function<bool(const CallClass&)>& is_asked);
+  // All that was decided for single copy, on a communicator whose ranks may not read each other's memory any
+  // more.
+  void give_up_single_copy(Communicator& c);
   // Forces algorithms, as option 'algorithm' does. False where the text is wrong. Then, with no call under
   // way, all is decided anew.
   bool force(const std::string& text);

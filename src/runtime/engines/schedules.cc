@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/engines/schedules.h"
 
-#include "base/log.h"
 #include "runtime/call/crash_site.h"
+#include "runtime/communicators/call_queue.h"
+#include "schedule/compiled.h"
 
 namespace unisono::runtime {
 
@@ -61,27 +62,18 @@ schedule::Ground Schedules::ground(const Communicator& c) const {
           .others = {[](void* progress) { static_cast<Progress*>(progress)->make(); }, &progress_}};
 }
 
-schedule::Ground Schedules::ground_of_started(const Communicator& c) const {
-  schedule::Ground made = ground(c);
-  made.tag_base = c.first_tag_of_started();
-  if (c.started_slice != nullptr) made.slice = c.started_slice.get();
+schedule::Ground Schedules::ground_of_started(const StartedCall& call) const {
+  schedule::Ground made = ground(*call.communicator);
+  made.tag_base = call.communicator->first_tag_of_started();
+  made.slice = call.work.slice;
   return made;
 }
 
-int Schedules::execute(Communicator& c, const Call& call, const schedule::Compiled& what,
-                       const schedule::Data& data) const {
+int Schedules::execute(Communicator& c, const schedule::Compiled& what, const schedule::Data& data) const {
   const int error = c.work.executor.run(what, ground(c), data);
-  if (error == schedule::error_single_copy) [[unlikely]]
-    give_up_single_copy(call);
+  if (what.has_single_copy && c.slice->gives_up_single_copy()) [[unlikely]]
+    single_copy_.give_up_later(c);
   return error;
-}
-
-// The kernel allowed it at set-up and refuses now; ranks that wait for this one cannot be told.
-void Schedules::give_up_single_copy(const Call& call) const {
-  log::warning(
-      "reading the memory of another rank failed, though it worked at the start: a buffer that the program "
-      "gave there is no memory, or the kernel refuses now (UNISONO_SINGLE_COPY=0 does without)");
-  world_.host.abort(call.comm, 1);
 }
 
 const Schedules::Made& Schedules::header(Communicator& c, CallClass& entry, const Call& call,

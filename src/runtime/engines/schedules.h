@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runtime/communicators/communicator.h"
+#include "runtime/communicators/single_copy.h"
 #include "runtime/world/progress.h"
 #include "runtime/world/world.h"
 #include "schedule/executor.h"
@@ -18,10 +19,13 @@ schedule::Problem problem_of(const Communicator& c, const Call& call, bool is_co
 // How calls of what was chosen run.
 CallClass::Kind kind_of(const Communicator& c, const tuning::Choice& choice, const schedule::Problem& what);
 
+struct StartedCall;
+
 class Schedules {
  public:
   using Made = std::shared_ptr<const schedule::Compiled>;
-  Schedules(const World& world, Progress& progress) : world_(world), progress_(progress) {}
+  Schedules(const World& world, Progress& progress, SingleCopy& single_copy)
+      : world_(world), progress_(progress), single_copy_(single_copy) {}
 
   // The class's schedule for calls like this one.
   static const Made& compiled(Communicator& c, CallClass& entry, const Call& call, bool is_in_place,
@@ -37,15 +41,14 @@ class Schedules {
   // Where blocking calls run, and those that do not block: they meet neither in tags nor in shared memory,
   // and neither waits for the other.
   schedule::Ground ground(const Communicator& c) const;
-  schedule::Ground ground_of_started(const Communicator& c) const;
+  schedule::Ground ground_of_started(const StartedCall& call) const;
   // The whole of a blocking call; the host's error code.
-  int execute(Communicator& c, const Call& call, const schedule::Compiled& what,
-              const schedule::Data& data) const;
-  void give_up_single_copy(const Call& call) const;
+  int execute(Communicator& c, const schedule::Compiled& what, const schedule::Data& data) const;
 
  private:
   const World& world_;
   Progress& progress_;
+  SingleCopy& single_copy_;
 };
 
 }  // namespace unisono::runtime

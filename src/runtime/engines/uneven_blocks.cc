@@ -100,7 +100,7 @@ int UnevenBlocks::run_again(Communicator& c, const Call& call, std::int64_t byte
       const UnevenMemory uneven = c.work.blocks.memory();
       const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
                                  {.call = &call, .ranks = c.size, .uneven = &uneven});
-      error = run_long(c, exchange.lines, call, what, &data);
+      error = run_long(c, exchange.lines, what, &data);
     }
     if (error == host::success) error = c.work.blocks.deliver(world_.host, c.work.packed_output);
   }
@@ -130,7 +130,7 @@ void UnevenBlocks::remember(Communicator& c, CallClass& entry, const Call& call,
 
 // What is too long for lines, or could not be copied, as the algorithm's schedule moves blocks of any length:
 // the others count as empty there, on both sides.
-int UnevenBlocks::run_long(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
+int UnevenBlocks::run_long(Communicator& c, int lines, const schedule::Compiled& what,
                            schedule::Data* data) const {
   if (c.work.refused.empty()) {
     c.work.blocks.leave_out_short(static_cast<std::int64_t>(shm::Slice::most_block_bytes(lines)), data);
@@ -141,7 +141,7 @@ int UnevenBlocks::run_long(Communicator& c, int lines, const Call& call, const s
         "blocks go as messages (UNISONO_SINGLE_COPY=0 spares the attempts)");
     c.work.blocks.leave_out_all_but(c.work.refused, data);
   }
-  return schedules_.execute(c, call, what, *data);
+  return schedules_.execute(c, what, *data);
 }
 
 int UnevenBlocks::run(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
@@ -169,13 +169,13 @@ int UnevenBlocks::move(Communicator& c, CallClass& entry, const Call& call, bool
     const BlocksOfData sent(data, data.input, data.input_places, exchange.sends_one() ? c.rank : 0,
                             exchange.sends_one());
     const BlocksOfData got(data, data.output, data.output_places, exchange.first_got(), exchange.gets_one());
-    if (run_in_lines(c, exchange, sent, got)) error = run_long(c, exchange.lines, call, what, &data);
+    if (run_in_lines(c, exchange, sent, got)) error = run_long(c, exchange.lines, what, &data);
     return error;
   }
   schedule::Data told;
   if (const schedule::Compiled* telling = Schedules::header(c, entry, call, true, &work, &told).get();
       telling != nullptr) {
-    error = schedules_.execute(c, call, *telling, told);
+    error = schedules_.execute(c, *telling, told);
     if (error != host::success) return error;
   }
   Schedules::learn_blocks(c, *entry.choice->algorithm, call, &work);
@@ -184,10 +184,10 @@ int UnevenBlocks::move(Communicator& c, CallClass& entry, const Call& call, bool
     const host::TypeInfo info = type_info(world_.host, call.send_blocks.type, &error);
     Operator op(world_.host, {call.send_blocks.type, call.op}, info, is_commutative);
     data.combine = op.combine();
-    error = schedules_.execute(c, call, what, data);
+    error = schedules_.execute(c, what, data);
     return error == host::success ? op.error() : error;
   }
-  return schedules_.execute(c, call, what, data);
+  return schedules_.execute(c, what, data);
 }
 
 }  // namespace unisono::runtime

@@ -23,8 +23,7 @@ class UnevenBlocks {
   int run(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes) const;
 
  private:
-  int run_long(Communicator& c, int lines, const Call& call, const schedule::Compiled& what,
-               schedule::Data* data) const;
+  int run_long(Communicator& c, int lines, const schedule::Compiled& what, schedule::Data* data) const;
   int move(Communicator& c, CallClass& entry, const Call& call, bool is_commutative, std::int64_t bytes,
            const schedule::Compiled& what, schedule::Data* moved) const;
 

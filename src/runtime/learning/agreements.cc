@@ -45,7 +45,7 @@ int Agreements::join(Communicator& c, void* elements, std::size_t count, const s
     what.is_reproducible = false;
     c.agreeing = schedule::compile(what, doubling.build(what, algorithms::with_standards(doubling)));
   }
-  return schedules_.execute(c, call, *c.agreeing,
+  return schedules_.execute(c, *c.agreeing,
                             {.output = elements,
                              .elements = static_cast<std::int64_t>(count),
                              .element_bytes = bytes,
@@ -74,7 +74,7 @@ int Agreements::meet(Communicator& c) const {
     c.aligning =
         schedule::compile(what, dissemination.build(what, algorithms::with_standards(dissemination)));
   }
-  return schedules_.execute(c, barrier, *c.aligning, {.elements = 1});
+  return schedules_.execute(c, *c.aligning, {.elements = 1});
 }
 
 }  // namespace unisono::runtime

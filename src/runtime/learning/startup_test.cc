@@ -143,7 +143,7 @@ void StartupTest::run_once(Communicator& c, CallClass& entry, Setting& setting) 
         c, call, input, output, false,
         {static_cast<std::size_t>(elements), static_cast<std::size_t>(elements) * element_bytes, combine});
   } else {
-    error = schedules_.execute(c, call, *Schedules::compiled(c, entry, call, false, setting.is_commutative),
+    error = schedules_.execute(c, *Schedules::compiled(c, entry, call, false, setting.is_commutative),
                                {.input = input,
                                 .output = output,
                                 .elements = elements,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/world/notices.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -10,6 +11,11 @@ namespace unisono::runtime {
 void Notices::note(std::string text) {
   const std::lock_guard lock(mutex_);
   texts_.push_back(std::move(text));
+}
+
+void Notices::note_once(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(texts_, text) == texts_.end()) texts_.push_back(std::move(text));
 }
 
 void Notices::warn(std::string text) {

@@ -16,6 +16,7 @@ class Notices {
 
   // For the report alone.
   void note(std::string text);
+  void note_once(std::string text);  // where it is not there yet
   // Printed as well; `warn_once`: the first time that the text comes.
   void warn(std::string text);
   void warn_once(std::string text);

@@ -11,6 +11,10 @@ namespace {
 constexpr std::size_t unit_bytes = 4096;
 constexpr std::chrono::seconds longest_wait{2};
 
+constexpr std::uint64_t whole_units(std::uint64_t bytes) {
+  return (bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
+}
+
 }  // namespace
 
 bool Allocator::take_lock() {
@@ -22,31 +26,39 @@ bool Allocator::take_lock() {
   return true;
 }
 
-std::int64_t Allocator::reserve(std::size_t bytes, std::size_t begin, std::size_t end) {
+Allocator::Gap Allocator::find_gap(std::size_t bytes, std::size_t begin, std::size_t end) const {
   end = std::min(end, capacity_bytes_);
-  if (bytes == 0 || bytes > capacity_bytes_) return -1;
-  bytes = (bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
+  if (bytes == 0 || bytes > capacity_bytes_ || state_->extents == max_extents) return {};
+  const std::uint64_t first = std::max(first_byte_, begin);
+  Gap gap{.offset = whole_units(first), .before = 0, .is_found = false};
+  for (; gap.before < state_->extents; ++gap.before) {
+    const AllocatorState::Extent& extent = state_->extent[gap.before];
+    if (extent.offset >= gap.offset + whole_units(bytes)) break;
+    gap.offset = std::max(gap.offset, extent.offset + extent.bytes);
+  }
+  gap.is_found = gap.offset + whole_units(bytes) <= end;
+  return gap;
+}
+
+std::int64_t Allocator::reserve(std::size_t bytes, std::size_t begin, std::size_t end) {
   if (!take_lock()) return -1;
-  std::int64_t offset = -1;
-  if (state_->extents < max_extents) {
-    // The first gap that is large enough.
-    const std::uint64_t first = std::max(first_byte_, begin);
-    std::uint64_t gap = (first + unit_bytes - 1) / unit_bytes * unit_bytes;
-    std::size_t at = 0;
-    for (; at < state_->extents && state_->extent[at].offset < gap + bytes; ++at) {
-      gap = std::max(gap, state_->extent[at].offset + state_->extent[at].bytes);
-    }
-    if (gap + bytes <= end) {
-      auto* const place = state_->extent.begin() + at;
-      std::copy_backward(place, state_->extent.begin() + state_->extents,
-                         state_->extent.begin() + state_->extents + 1);
-      *place = {.offset = gap, .bytes = bytes};
-      ++state_->extents;
-      offset = static_cast<std::int64_t>(gap);
-    }
+  const Gap gap = find_gap(bytes, begin, end);
+  if (gap.is_found) {
+    auto* const place = state_->extent.begin() + gap.before;
+    std::copy_backward(place, state_->extent.begin() + state_->extents,
+                       state_->extent.begin() + state_->extents + 1);
+    *place = {.offset = gap.offset, .bytes = whole_units(bytes)};
+    ++state_->extents;
   }
   drop_lock();
-  return offset;
+  return gap.is_found ? static_cast<std::int64_t>(gap.offset) : -1;
+}
+
+bool Allocator::has_room(std::size_t bytes, std::size_t begin, std::size_t end) {
+  if (!take_lock()) return false;
+  const bool is_found = find_gap(bytes, begin, end).is_found;
+  drop_lock();
+  return is_found;
 }
 
 std::size_t Allocator::used_bytes() {

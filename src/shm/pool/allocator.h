@@ -31,6 +31,8 @@ class Allocator {
 
   // -1 where nothing so large is free, between `begin` and `end`, whole pages both.
   std::int64_t reserve(std::size_t bytes, std::size_t begin = 0, std::size_t end = SIZE_MAX);
+  // Would reserve() find room?
+  bool has_room(std::size_t bytes, std::size_t begin = 0, std::size_t end = SIZE_MAX);
   std::size_t used_bytes();                         // of all
   std::size_t reserved_bytes(std::int64_t offset);  // 0 where nothing was reserved
   void free(std::int64_t offset);
@@ -39,6 +41,13 @@ class Allocator {
   bool take_lock();
   void drop_lock() { state_->lock.store(0, std::memory_order_release); }
   AllocatorState::Extent* find(std::int64_t offset);
+  // The first gap that is large enough, under the lock.
+  struct Gap {
+    std::uint64_t offset = 0;
+    std::size_t before = 0;  // the extent that follows it
+    bool is_found = false;
+  };
+  Gap find_gap(std::size_t bytes, std::size_t begin, std::size_t end) const;
 
   AllocatorState* state_;
   std::size_t first_byte_;

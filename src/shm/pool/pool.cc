@@ -55,6 +55,8 @@ struct Pool::State {
   int windows_of_all() const;
   void want(int windows);
   int map_wanted();
+  int usable_windows(int windows);
+  bool has_room(std::size_t bytes, int usable);
   void gather_identities(host::Host& host, host::Comm comm);
   void find_node(host::Host& host, host::Comm comm, const PoolOptions& options);
   void count_cores(host::Host& host, host::Comm comm);
@@ -220,11 +222,23 @@ int Pool::mapped_windows(int least) {
   return windows == state_->segment->windows() ? every_window : windows;
 }
 
+int Pool::State::usable_windows(int windows) {
+  const int own = map_wanted();
+  return windows == 0 ? windows_of_all() : std::min(windows, own);
+}
+
+bool Pool::State::has_room(std::size_t bytes, int usable) {
+  for (int number = 0; number < usable; ++number) {
+    const Segment::Window window = segment->window(number);
+    if (allocator->has_room(bytes, window.begin, window.end)) return true;
+  }
+  return false;
+}
+
 std::int64_t Pool::allocate(std::size_t bytes, int windows) {
   if (!state_->allocator) return -1;
   State& state = *state_;
-  const int own = state.map_wanted();
-  const int usable = windows == 0 ? state.windows_of_all() : std::min(windows, own);
+  const int usable = state.usable_windows(windows);
   std::int64_t offset = -1;
   for (int number = 0; number < usable && offset < 0; ++number) {
     const Segment::Window window = state.segment->window(number);
@@ -241,6 +255,15 @@ std::int64_t Pool::allocate(std::size_t bytes, int windows) {
     return -1;
   }
   return offset;
+}
+
+bool Pool::has_room(std::size_t bytes, int windows) {
+  if (!state_->allocator) return false;
+  return state_->has_room(bytes, state_->usable_windows(windows));
+}
+
+bool Pool::may_grow() const {
+  return state_->allocator.has_value() && state_->windows_of_all() < state_->segment->windows();
 }
 
 // Cleared before it is free: whoever gets it next finds zeroes.

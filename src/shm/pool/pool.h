@@ -56,6 +56,10 @@ class Pool {
   // The pool is mapped as it is used. `windows`: takes what so many windows of the segment hold, all of which
   // those who use it must have mapped; 0: as many as all ranks of the node have.
   std::int64_t allocate(std::size_t bytes, int windows = 0);
+  // Would allocate() find room? Takes nothing.
+  bool has_room(std::size_t bytes, int windows = 0);
+  // Are there windows that not all ranks of the node have mapped yet? They do as they come by.
+  bool may_grow() const;
   // Windows that this rank has mapped; all of them: every_window. `least`: tries to have so many.
   static constexpr int every_window = INT32_MAX;
   int mapped_windows(int least = 0);

@@ -45,13 +45,16 @@ SliceLayout::SliceLayout(const SliceShape& shape) {
   hints = consumed + ranks * sizeof(Counter);
   flags = hints + ranks * sizeof(TransferHints);
   exposures = flags + channel_count * ranks * sizeof(Counter);
-  rings = rounded_up(exposures + channel_count * ranks * exposure_words * sizeof(std::uint64_t), page_bytes);
+  asks = rounded_up(exposures + channel_count * ranks * exposure_words * sizeof(std::uint64_t),
+                    cache_line_bytes);
+  rings = rounded_up(asks + sizeof(AskLog) + ranks * sizeof(Ask), page_bytes);
   blocks = rounded_up(rings + ranks * shape.ring_lines * sizeof(Line), page_bytes);
   areas = rounded_up(blocks + ranks * shape.ring_lines * cache_line_bytes, page_bytes);
   stream_counters = rounded_up(areas + channel_count * ranks * shape.area_bytes, page_bytes);
   const std::size_t pairs = shape.stream_bytes == 0 ? 0 : ranks * (ranks - 1);
   streams = rounded_up(stream_counters + pairs * 2 * sizeof(Counter), page_bytes);
-  end = streams + pairs * shape.stream_bytes;
+  answers = streams + pairs * shape.stream_bytes;
+  end = answers + (ranks == 1 ? 0 : ranks * Slice::most_asked_bytes);
 }
 
 std::size_t SliceShape::bytes() const {
@@ -112,8 +115,13 @@ Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank
   incoming = scratch.get();
   result = incoming + message_bytes;
 
+  single_copy.log = reinterpret_cast<AskLog*>(base + layout.asks);
+  single_copy.asks = reinterpret_cast<Ask*>(base + layout.asks + sizeof(AskLog));
+  single_copy.answers = base + layout.answers;
+
   const auto ranks = static_cast<std::size_t>(size);
-  if (local_process_ids != nullptr) process_ids.assign(local_process_ids, local_process_ids + ranks);
+  if (local_process_ids != nullptr)
+    single_copy.process_ids.assign(local_process_ids, local_process_ids + ranks);
   for (std::size_t i = 0; i < channels.size(); ++i) {
     Channel& channel = channels[i];
     channel.flags = reinterpret_cast<Counter*>(base + layout.flags) + i * ranks;
@@ -285,7 +293,7 @@ Exposure Slice::exposed(const Use& use, std::int64_t piece, int owner) const {
 }
 
 bool Slice::read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const {
-  return read_process(state_->process_ids[static_cast<std::size_t>(owner)], address, into, bytes);
+  return read_process(state_->single_copy.process_ids[static_cast<std::size_t>(owner)], address, into, bytes);
 }
 
 }  // namespace unisono::shm

@@ -160,6 +160,18 @@ class Slice {
   // Single copy from another local rank's memory (process_vm_readv). False on failure (errno is set); proved
   // possible at set-up by probe_single_copy.
   bool read_remote(int owner, std::uint64_t address, void* into, std::size_t bytes) const;
+  // Where that fails the owner copies what is asked for, at most so much at a time, while it waits for those
+  // who read its memory. A rank asks for one thing at a time, and waits for the answer without leaving the
+  // call.
+  static constexpr std::size_t most_asked_bytes = 4 * 1024;
+  void ask(int owner, std::uint64_t address, std::size_t bytes);
+  bool is_answered() const;
+  void take_answer(void* into);
+  bool has_asks() const;  // has any rank ever asked?
+  bool answer_asks();     // those for this rank's memory; true where there was one
+  // After each call that may read other ranks' memory, on all local ranks: are those after it to do without,
+  // since somebody had to ask? The same answer on all, of which none waits.
+  bool gives_up_single_copy();
 
   // --- Fused operations: blocking, all local ranks call them in the same order ---
   // Largest message that one rank writes, bytes: bcast, reduce, allreduce, scans, a block of allgather and

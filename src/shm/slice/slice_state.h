@@ -55,11 +55,40 @@ struct alignas(cache_line_bytes) TransferHints {
   alignas(cache_line_bytes) std::array<std::atomic<std::uint8_t>, 1 << stamp_bits> stamps;
 };
 
+// What a rank wants of another one's memory.
+struct alignas(cache_line_bytes) Ask {
+  static constexpr std::uint32_t none = 0, answered = 1;
+  // One word says that there is an ask, and whose it is: another owner is not to read half of the next one.
+  static constexpr std::uint32_t of(int owner) { return 2 + static_cast<std::uint32_t>(owner); }
+  std::atomic<std::uint32_t> state;
+  std::uint64_t address;
+  std::uint64_t bytes;
+};
+
+// Of a slice: has anybody asked, and from which call on is single copy given up?
+struct alignas(cache_line_bytes) AskLog {
+  std::atomic<std::uint32_t> has_asks;
+  // Twice the number of a call. Even: up to that one it is not given up. Odd: it is, after that call.
+  std::atomic<std::uint64_t> given_up;
+};
+
+// Of a rank: whose memory it reads, and what the kernel refuses to copy.
+struct SingleCopy {
+  char* answer_to(int asking) const {
+    return answers + static_cast<std::size_t>(asking) * Slice::most_asked_bytes;
+  }
+  std::vector<int> process_ids;
+  std::uint64_t calls = 0;
+  AskLog* log = nullptr;
+  Ask* asks = nullptr;      // [local rank]: that it asks
+  char* answers = nullptr;  // by who asks
+};
+
 // Where the parts of a slice begin, bytes.
 struct SliceLayout {
   explicit SliceLayout(const SliceShape& shape);
-  std::size_t doorbell, consumed, hints, flags, exposures, rings, blocks, areas, stream_counters, streams,
-      end;
+  std::size_t doorbell, consumed, hints, flags, exposures, asks, rings, blocks, areas, stream_counters,
+      streams, answers, end;
 };
 
 struct Channel {
@@ -240,7 +269,7 @@ struct Slice::State {
   Transfers transfers;
   const char* memory;
 
-  std::vector<int> process_ids;
+  SingleCopy single_copy;
   Doorbell* doorbell;
 };
 

@@ -403,5 +403,36 @@ TEST(SwitchPointTest, AllAgreeOnEachCall) {
   }
 }
 
+// Room that one rank alone can take, and that may come late: all agree on the call from which on it is used,
+// it is taken once, and a look at a pool that is full for now settles nothing.
+TEST(StartedPlaceTest, AllAgreeOnEachCallAndTakeRoomOnce) {
+  constexpr int threads = 4, calls = 40, rounds = 200;
+  for (int round = 0; round < rounds; ++round) {
+    auto place = std::make_unique<StartedPlace>();
+    std::atomic<int> looks{0}, taken{0};
+    const auto take = [&]() -> std::int64_t {
+      if (looks++ < round % 4) return -1;
+      return taken++ == 0 ? 4096 : -1;
+    };
+    std::vector<std::vector<int>> said(threads, std::vector<int>(calls + 1, 0));
+    std::vector<std::thread> running;
+    for (int thread = 0; thread < threads; ++thread) {
+      running.emplace_back([&, thread] {
+        std::mt19937 random(seed() + static_cast<unsigned>(round * threads + thread));
+        for (unsigned call = 1; call <= calls; ++call) {
+          said[thread][call] = place->is_past(call, take) ? 1 : 0;
+          if (random() % 8 == 0) std::this_thread::yield();
+        }
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+    for (int thread = 1; thread < threads; ++thread) ASSERT_EQ(said[thread], said[0]) << round;
+    ASSERT_TRUE(std::is_sorted(said[0].begin(), said[0].end()));
+    ASSERT_EQ(said[0].back(), 1) << round;
+    ASSERT_EQ(taken, 1);
+    ASSERT_EQ(place->offset(), 4096);
+  }
+}
+
 }  // namespace
 }  // namespace unisono::runtime

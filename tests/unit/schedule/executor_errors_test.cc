@@ -120,33 +120,6 @@ TEST(ExecutorErrors, LateMessagesFindTheirMemory) {
   EXPECT_EQ(world.leftovers(), "");
 }
 
-TEST(ExecutorErrors, FailedSingleCopyIsAnError) {
-  const patterns::Layout layout = patterns::Layout::one_node(2);
-  const Nodes nodes(layout, 4096);
-  FakeWorld world(2);
-  world.run([&](FakeHost& host, int rank) {
-    // No process has this id: reading out of it fails.
-    const std::vector<int> process_ids(2, 1 << 30);
-    const auto slice = nodes.slice(host, rank, process_ids);
-    std::vector<int> ranks{0, 1};
-    const Ground ground{
-        .host = &host, .comm = host.world(), .rank_in_comm = ranks.data(), .slice = slice.get()};
-    Stage stage{.rounds = 1, .write = {}, .shared = SharedMode::own, .ticks = 1};
-    stage.write = [=](int, Writer& writer) {
-      if (rank == 0) writer.expose();
-      if (rank == 0) writer.signal(1);
-      Ref theirs = whole(Place::remote_output);
-      if (rank == 1) writer.await(0, 1);
-      if (rank == 1) writer.copy(whole(Place::output), theirs);
-    };
-    Values output(4, rank);
-    const Data data{.output = output.data(), .elements = 4, .element_bytes = 8};
-    Executor executor;
-    const auto compiled = compile(problem_on_node(Operation::bcast, 2, rank), {.stages = {stage}});
-    EXPECT_EQ(executor.run(*compiled, ground, data), rank == 0 ? host::success : error_single_copy);
-  });
-}
-
 // Started, polled among other things, finished: what a non-blocking call will do.
 TEST(ExecutorErrors, RunsInParts) {
   FakeWorld world(2);

@@ -127,5 +127,33 @@ TEST(ExecutorSingleCopy, SingleCopyFindsBlocksInPlace) {
   run_calls(on(patterns::Layout::one_node(size)), calls);
 }
 
+// The kernel allowed it at the start, and refuses now to read some ranks' memory, or all: these copy what is
+// asked for.
+TEST(ExecutorSingleCopy, OwnersCopyWhatTheKernelRefuses) {
+  constexpr int size = 3;
+  for (const std::size_t refused : {1, 3}) {
+    std::vector<Call> calls;
+    // At the end longer than what is asked for at a time.
+    for (const std::int64_t count : {1, 300, 5000, 0}) {
+      for (const bool is_in_place : {false, true}) {
+        calls.push_back(allreduce_call(size, count, single_copy_allreduce, is_in_place));
+        calls.push_back(allgather_call(size, count / 8, single_copy_allgather, is_in_place));
+      }
+      for (const Shape& shape : shapes) {
+        Call call = bcast_call(size - 1, count,
+                               [=](const Problem& problem) { return single_copy_bcast(problem, shape); });
+        call.check = [=](int rank, const Values& output) {
+          for (std::int64_t i = 0; i < count; ++i)
+            ASSERT_EQ(output[i], value(size - 1, i) * (rank == 0 ? 2 : 1));
+        };
+        calls.push_back(call);
+      }
+    }
+    Ranks ranks = on(patterns::Layout::one_node(size), {}, 1 << 19);
+    ranks.refused = refused;
+    run_calls(ranks, calls);
+  }
+}
+
 }  // namespace
 }  // namespace unisono::schedule

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "proof/check_load.h"
 
 namespace unisono::schedule {
@@ -15,7 +17,9 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
   if (has_slices) nodes = std::make_unique<Nodes>(*layout, ranks.area_bytes);
   host::fake::FakeWorld world(ranks.size, ranks.host);
   world.run([&](host::fake::FakeHost& host, int rank) {
-    const std::vector<int> process_ids(layout->local_size(rank), getpid());
+    std::vector<int> process_ids(layout->local_size(rank), getpid());
+    constexpr int nobody = 1 << 30;  // no process has this id: reading out of it fails
+    std::fill_n(process_ids.begin(), std::min(ranks.refused, process_ids.size()), nobody);
     const std::unique_ptr<shm::Slice> slice = nodes ? nodes->slice(host, rank, process_ids) : nullptr;
     std::vector<int> ranks_in_comm;
     host.translate_ranks(host.world(), host.world(), &ranks_in_comm);

@@ -95,6 +95,7 @@ struct Ranks {
   host::fake::Options host{};
   patterns::Layout layout{};  // empty: no slices
   std::size_t area_bytes = 4096;
+  std::size_t refused = 0;  // of whose memory the kernel copies nothing: a node's first ranks, so many
 };
 
 inline Ranks on(const patterns::Layout& layout, const host::fake::Options& host = {},

@@ -72,6 +72,18 @@ TEST(Allocator, threads_never_get_the_same_bytes) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(Allocator, says_whether_there_is_room_without_taking_it) {
+  const auto state = std::make_unique<AllocatorState>();
+  Allocator allocator(state.get(), 0, 10 * page);
+  const std::int64_t offset = allocator.reserve(7 * page);
+  EXPECT_TRUE(allocator.has_room(3 * page));
+  EXPECT_FALSE(allocator.has_room(3 * page + 1));
+  EXPECT_FALSE(allocator.has_room(page, 0, 7 * page));
+  EXPECT_EQ(allocator.used_bytes(), 7 * page);
+  allocator.free(offset);
+  EXPECT_TRUE(allocator.has_room(10 * page));
+}
+
 // The rank that held the lock was killed.
 TEST(Allocator, a_lock_that_nobody_drops_counts_as_full) {
   const auto state = std::make_unique<AllocatorState>();

@@ -62,7 +62,7 @@ void Job::set_up_world() {
   const shm::Slice* slice = nullptr;
   if (gate_.is_open()) {
     static_cast<void>(algorithms::registry());
-    slice = communicators_.find(world_.host.world())->slice.get();
+    slice = communicators_.find(world_.host.world())->node.slice.get();
   }
   if (slice != nullptr) slice->touch_own_share();
   world_.agree_on_calls_aside();  // so all have done that

@@ -22,7 +22,7 @@ namespace {
   Communicator* c = communicators_.find(call.comm);
   if (c->native_reason != NativeReason::none) {
     if (c->native_reason != NativeReason::few_calls) {
-      ++c->native_calls[static_cast<int>(call.operation)];
+      ++c->left.calls[static_cast<int>(call.operation)];
       return nullptr;
     }
     if (!communicators_.is_set_up_now(*c, call)) return nullptr;
@@ -38,7 +38,7 @@ Outcome BlockingCalls::run(const Call& call, int* error) try {
   Communicator* c = find_to_take(call);
   if (c == nullptr) return Outcome::native;
   *error = host::success;
-  const CallMemos& memos = c->memos[static_cast<int>(call.operation)];
+  const CallMemos& memos = c->memos.calls[static_cast<int>(call.operation)];
   if (memos.quick.holds(call) && !memos.quick.entry->is_next_to_be_looked_at()) [[likely]]
     return run_remembered(*c, memos.quick, call);
   if (memos.scheduled.holds(call) && !needs_copy(call) && !memos.scheduled.entry->is_next_to_be_looked_at())
@@ -76,13 +76,14 @@ Outcome BlockingCalls::run_anew(Communicator& c, const Call& call, int* error) {
     const int result = run_by_engine(c, entry, call, arguments, may_exchange);
     // A remembered call is not looked at again: not where one in so many is to be checked, or where the next
     // one may be of another region.
-    if (c.verify_interval == 0 && c.regions.is_constant()) remember(c, entry, call, arguments, may_exchange);
+    if (c.checking.interval == 0 && c.learning.regions.is_constant())
+      remember(c, entry, call, arguments, may_exchange);
     return result;
   };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
   if (*error != host::success) [[unlikely]]
     return outcome;  // the error handler may have freed the communicator
-  if (entry.kind == CallClass::Kind::native && c.regions.is_constant())
+  if (entry.kind == CallClass::Kind::native && c.learning.regions.is_constant())
     remember(c, entry, call, arguments, may_exchange);
   return outcome;
 }
@@ -137,7 +138,7 @@ bool BlockingCalls::leaves_to_host(Operation operation, host::Comm handle, const
   Communicator* c = communicators_.find_again(handle);
   if (c == nullptr) return false;
   if (c->queue != nullptr && c->queue->comes_before_blocking()) return false;
-  const CallMemo& memo = c->memos[static_cast<int>(operation)].quick;
+  const CallMemo& memo = c->memos.calls[static_cast<int>(operation)].quick;
   if (!memo.is_of_all && (reduced == nullptr || !memo.is_left(*reduced))) return false;
   if (memo.entry->is_next_timed()) return false;
   ++memo.entry->calls;
@@ -199,10 +200,10 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
   CallClass& entry = learning_.class_of(c, call, may_exchange, bytes);
   const auto run_it = [&] { return uneven_blocks_.run(c, entry, call, may_exchange, bytes); };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
-  if (*error != host::success || !c.regions.is_constant()) return outcome;
+  if (*error != host::success || !c.learning.regions.is_constant()) return outcome;
   if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
-    c.memos[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
-  if (entry.kind == CallClass::Kind::fused && c.verify_interval == 0)
+    c.memos.calls[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
+  if (entry.kind == CallClass::Kind::fused && c.checking.interval == 0)
     uneven_blocks_.remember(c, entry, call, bytes);
   return outcome;
 }
@@ -223,7 +224,7 @@ void BlockingCalls::remember(Communicator& c, CallClass& entry, const Call& call
     combine = kernel_combine(world_.host, call.op, call.send_type, type_info(world_.host, call.send_type));
     if (combine.call == nullptr) return;
   }
-  CallMemos& memos = c.memos[static_cast<int>(call.operation)];
+  CallMemos& memos = c.memos.calls[static_cast<int>(call.operation)];
   CallMemo& memo = entry.kind == CallClass::Kind::scheduled ? memos.scheduled : memos.quick;
   memo = {.entry = &entry,
           .send_count = call.send_count,

@@ -43,7 +43,7 @@ Communicator* PersistentCalls::come_to(host::Comm handle, NativeReason* reason) 
   if (c->native_reason == NativeReason::few_calls) c->native_reason = set_up_.run(*c);
   *reason = c->native_reason;
   if (*reason != NativeReason::none) return nullptr;
-  if (c->verify_interval != 0) checks_.take_up_quarantine(*c);
+  if (c->checking.interval != 0) checks_.take_up_quarantine(*c);
   return c;
 }
 
@@ -126,11 +126,11 @@ PersistentCalls::Decided PersistentCalls::decide(Communicator& c, const Call& ca
 // Null where there is no room, on all ranks alike.
 std::shared_ptr<PersistentPlace> PersistentCalls::place_for(Communicator& c, const PreparedCall& made,
                                                             bool is_ordered) {
-  if (is_ordered && c.ordered != nullptr) return c.ordered;
-  if (c.persistent_starts == nullptr) c.persistent_starts = std::make_shared<std::atomic<std::uint64_t>>(0);
+  if (is_ordered && c.persistent.ordered != nullptr) return c.persistent.ordered;
+  if (c.persistent.starts == nullptr) c.persistent.starts = std::make_shared<std::atomic<std::uint64_t>>(0);
   auto place = std::make_shared<PersistentPlace>(this);
   if (!settle_in(*place, c, is_ordered ? nullptr : &made)) return nullptr;
-  if (is_ordered) c.ordered = place;
+  if (is_ordered) c.persistent.ordered = place;
   return place;
 }
 
@@ -144,14 +144,14 @@ bool PersistentCalls::settle_in(PersistentPlace& place, Communicator& c, const P
   p.layout = c.layout;
   p.rank_in_world = c.rank_in_world;
   p.is_oversubscribed = c.is_oversubscribed;
-  p.wait = c.wait;
+  p.node.wait = c.node.wait;
   set_up_.watch_peers(p);
-  p.verify_interval = c.verify_interval;
-  p.quarantined = c.quarantined;
-  p.persistent_starts = c.persistent_starts;
+  p.checking.interval = c.checking.interval;
+  p.checking.quarantined = c.checking.quarantined;
+  p.persistent.starts = c.persistent.starts;
   p.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(world_.options.cache_bytes));
   p.queue = std::make_unique<CallQueue>();
-  const bool is_checked = c.verify_interval != 0;
+  const bool is_checked = c.checking.interval != 0;
   const Needs needs = made == nullptr ? Needs{} : needs_of(*made->entry.choice->algorithm, is_checked);
   if (needs.tags &&
       set_up_.agree_on_identifier(p, true, Identifiers::Use::persistent_call) != NativeReason::none)
@@ -159,7 +159,7 @@ bool PersistentCalls::settle_in(PersistentPlace& place, Communicator& c, const P
   p.has_single_copy = c.has_single_copy;
   p.is_reproducible = c.is_reproducible;
   const std::int64_t bytes = made == nullptr ? 0 : total_bytes(*made, c.size);
-  if (needs.memory && c.slice != nullptr && !slices_.attach_place(p, bytes)) return false;
+  if (needs.memory && c.node.slice != nullptr && !slices_.attach_place(p, bytes)) return false;
   // The host makes the calls that are checked, and is not to mix them up with those of other requests.
   host::Comm apart{};
   if (!is_checked) return true;
@@ -183,11 +183,11 @@ Outcome PersistentCalls::start(const std::shared_ptr<PreparedCall>& made, const 
   started->bytes = made->bytes;
   started->is_commutative = made->is_commutative;
   started->verified.comm = made->place->apart;
-  started->work.slice = c.slice.get();
+  started->work.slice = c.node.slice.get();
   started_.read(started, &started->error);
   ++made->entry.calls;
   made->entry.bytes += static_cast<std::uint64_t>(made->bytes);
-  c.persistent_starts->fetch_add(1, std::memory_order_relaxed);
+  c.persistent.starts->fetch_add(1, std::memory_order_relaxed);
   return started_.launch(started, completion, host, &lock);
 }
 

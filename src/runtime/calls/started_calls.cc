@@ -90,7 +90,7 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   if (is_not_set_up && !communicators_.is_taken_before_set_up(*c, call)) return Outcome::native;
   std::unique_lock lock(queues_);
   if (c->native_reason != NativeReason::none && !is_not_set_up) {
-    ++c->native_calls[static_cast<int>(call.operation)];
+    ++c->left.calls[static_cast<int>(call.operation)];
     return Outcome::native;
   }
   StartedCall* started = nullptr;
@@ -110,7 +110,8 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   // Those before it come first, and use the other slice if it does.
   const CallQueue& queue = *c->queue;
   const shm::Slice* first = queue.calls.empty() ? started->work.slice : queue.calls.front()->work.slice;
-  c->queue->is_waited_for = c->verify_interval != 0 || (c->slice != nullptr && first == c->slice.get());
+  c->queue->is_waited_for =
+      c->checking.interval != 0 || (c->node.slice != nullptr && first == c->node.slice.get());
   return launch(started, completion, host, &lock);
 }
 
@@ -187,7 +188,7 @@ int StartedCalls::prepare(StartedCall* started) const {
         Schedules::compiled(c, entry, call, work.blocks.is_in_place(), started->is_commutative);
     using Packing = BlockTransfer::Packing;
     const Packing packing = started->verified.check != nullptr ? Packing::apart
-                            : c.verify_interval != 0           ? Packing::for_any
+                            : c.checking.interval != 0         ? Packing::for_any
                                                                : Packing::as_needed;
     const int error = work.blocks.prepare(world_.host, call, *started->compiled, &started->data,
                                           &work.packed_input, &work.packed_output, packing);
@@ -247,7 +248,7 @@ bool StartedCalls::advance(StartedCall* call, Lock* lock) {
       const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
                                  {.call = &call->call, .ranks = c.size, .uneven = &uneven});
       if (!poll_step(call, lock)) {
-        if (c.peers == nullptr || !c.peers->are_lost_by_now()) return false;
+        if (c.node.peers == nullptr || !c.node.peers->are_lost_by_now()) return false;
         world_.has_lost_peer = true;
         call->error = world_.host.rank_has_died();
         return true;

@@ -34,27 +34,27 @@ Share share_of(const Call& call, int rank, int size) {
 }  // namespace
 
 void Checks::begin(Communicator& c, CallClass& entry, const Call& call) const {
-  c.verified_class = &entry;
-  c.verification = std::make_unique<Verification>(world_.host, call, c.rank, c.size);
-  c.verification->save();
+  c.checking.entry = &entry;
+  c.checking.verification = std::make_unique<Verification>(world_.host, call, c.rank, c.size);
+  c.checking.verification->save();
 }
 
 void Checks::keep_own(Communicator& c, int error) {
-  c.verification->own_error = error;
-  c.verification->keep_own();
+  c.checking.verification->own_error = error;
+  c.checking.verification->keep_own();
 }
 
 int Checks::compare(Communicator& c, const Call& call, int host_error) {
-  const std::unique_ptr<Verification> made = std::move(c.verification);
+  const std::unique_ptr<Verification> made = std::move(c.checking.verification);
   Verification& v = *made;
-  ++c.verified_calls;
+  ++c.checking.calls;
   v.read_hosts();
   std::uint64_t seen = (v.first_difference() >= 0 ? has_difference : 0) |
                        (v.own_error != host::success ? has_failed : 0) |
                        (v.has_opinion() && host_error == host::success ? 0 : has_no_opinion);
   if (world_.host.agree(&seen, 1, host::AgreeOp::bor, call.comm) != host::success) return host_error;
   if ((seen & has_no_opinion) != 0) return host_error;
-  ++c.verified_class->checks;
+  ++c.checking.entry->checks;
   return seen == 0 ? host_error : conclude(c, call, v, seen, host_error);
 }
 
@@ -64,9 +64,9 @@ int Checks::conclude(Communicator& c, const Call& call, Verification& v, std::ui
   const ReduceOp op = is_reduction(call.operation) ? world_.host.reduce_op(call.op) : ReduceOp::host;
   const Judgement judgement = judgement_of(call.operation, op, info.element);
   if ((seen & has_failed) == 0 && judgement == Judgement::unknown) {
-    --c.verified_class->checks;  // nobody can tell
+    --c.checking.entry->checks;  // nobody can tell
     if (c.is_reproducible) v.put_own_back();
-    if (c.rank == 0) log::warning_once(doubt_text(call, *c.verified_class->choice));
+    if (c.rank == 0) log::warning_once(doubt_text(call, *c.checking.entry->choice));
     return host_error;
   }
   std::int64_t wrong = v.own_error != host::success ? 0 : v.first_difference();
@@ -80,7 +80,7 @@ int Checks::conclude(Communicator& c, const Call& call, Verification& v, std::ui
     v.put_own_back();  // what other calls deliver too
     return host_error;
   }
-  ++c.verified_class->mismatches;
+  ++c.checking.entry->mismatches;
   report_mismatch(c, call, v, wrong, static_cast<int>(reporting));
   quarantine(c, call.operation);
   return host_error;
@@ -123,11 +123,11 @@ std::int64_t Checks::first_beyond_bound(Communicator& c, const Call& call, const
 void Checks::report_mismatch(Communicator& c, const Call& call, Verification& v, std::int64_t wrong,
                              int reporting) {
   const CheckedData data{.operation = call.operation, .input = v.input(), .own = v.own(), .hosts = v.hosts()};
-  const std::string files = write_input(world_, c, c.verified_calls, data);
-  const tuning::Choice& choice = *c.verified_class->choice;
+  const std::string files = write_input(world_, c, c.checking.calls, data);
+  const tuning::Choice& choice = *c.checking.entry->choice;
   note_quarantine(c, text_of(call, choice));
   if (c.rank != reporting) return;
-  log::warning(mismatch_text(world_, c, call, choice, v, wrong, c.verified_calls) + inputs_text(files) +
+  log::warning(mismatch_text(world_, c, call, choice, v, wrong, c.checking.calls) + inputs_text(files) +
                closing_text(world_, c, call, choice));
 }
 
@@ -138,21 +138,21 @@ void Checks::note_quarantine(const Communicator& c, const std::string& algorithm
 
 // On all ranks of the communicator alike: what was decided for the operation is decided anew.
 void Checks::quarantine(Communicator& c, Operation operation) {
-  const algorithms::Descriptor* algorithm = c.verified_class->choice->algorithm;
-  c.quarantined.insert(algorithm);
+  const algorithms::Descriptor* algorithm = c.checking.entry->choice->algorithm;
+  c.checking.quarantined.insert(algorithm);
   quarantine_.add(algorithm);
   // None of its calls that do not block is under way: this blocking one came after them.
   decisions_.decide_anew(c, operation, [&](const CallClass& entry) { return may_use(entry, *algorithm); });
 }
 
 void Checks::take_up_quarantine(Communicator& c) {
-  const auto before = c.quarantined.size();
-  if (quarantine_.agree(world_.host, c) && c.quarantined.size() != before) leave_out_quarantined(c);
+  const auto before = c.checking.quarantined.size();
+  if (quarantine_.agree(world_.host, c) && c.checking.quarantined.size() != before) leave_out_quarantined(c);
 }
 
 void Checks::leave_out_quarantined(Communicator& c) {
   const auto is_out = [&](const CallClass& entry) {
-    return entry.choice != nullptr && c.quarantined.contains(entry.choice->algorithm);
+    return entry.choice != nullptr && c.checking.quarantined.contains(entry.choice->algorithm);
   };
   const auto is_asked = [&](const CallClass& entry) { return any_candidate(entry, is_out); };
   for (int op = 0; op < operation_count; ++op)

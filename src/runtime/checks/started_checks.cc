@@ -45,11 +45,11 @@ void StartedChecks::plan(StartedCall* started, bool can_host_start) {
   const Operation operation = started->call.operation;
   StartedVerification& verified = started->verified;
   verified.check.reset();
-  if (c.verify_interval == 0) return;
+  if (c.checking.interval == 0) return;
   if (std::has_single_bit(queue.starts_since_check) && agreeing_aside(c) != nullptr)
     started->state = StartedCall::State::to_agree;
   ++queue.starts_since_check;
-  if (started->entry->starts++ % c.verify_interval != 0 || operation == Operation::barrier) return;
+  if (started->entry->starts++ % c.checking.interval != 0 || operation == Operation::barrier) return;
   if (!can_host_start) {
     if (c.rank == 0)
       log::warning_once("option 'verify': " + std::string(name(operation)) +
@@ -60,7 +60,7 @@ void StartedChecks::plan(StartedCall* started, bool can_host_start) {
   queue.is_to_settle = true;
   Call checked = started->call;
   checked.comm = verified.comm.value_or(checked.comm);
-  verified.check = std::make_unique<StartedCheck>(world_.host, checked, c.rank, c.size, ++c.verified_calls,
+  verified.check = std::make_unique<StartedCheck>(world_.host, checked, c.rank, c.size, ++c.checking.calls,
                                                   element_of(world_.host, started->call));
   verified.choice = *started->entry->choice;
 }
@@ -186,8 +186,9 @@ void StartedChecks::take_findings(Communicator& c, const std::vector<std::uint64
     const algorithms::Descriptor* algorithm = &all[place / kinds];
     const bool is_wrong = place % kinds == wrong;
     const auto own = queue.findings.extract(place);
-    const bool is_new = is_wrong ? !c.quarantined.contains(algorithm) && queue.found.insert(algorithm).second
-                                 : queue.doubted.insert(algorithm).second;
+    const bool is_new =
+        is_wrong ? !c.checking.quarantined.contains(algorithm) && queue.found.insert(algorithm).second
+                 : queue.doubted.insert(algorithm).second;
     if (!is_new) continue;
     const std::uint64_t check = told[place] / size;
     std::string files;
@@ -216,7 +217,7 @@ void StartedChecks::say_findings(Communicator& c) const {
 
 // Another algorithm of Unisono's. Not the host: it would have to have been started in the order of the calls.
 tuning::Choice StartedChecks::find_stand_in(Communicator& c, const StartedCall& started) {
-  std::set<const algorithms::Descriptor*> not_used = c.quarantined;
+  std::set<const algorithms::Descriptor*> not_used = c.checking.quarantined;
   not_used.insert(c.queue->found.begin(), c.queue->found.end());
   tuning::Question asked = decisions_.question(c, started.call, started.is_commutative, started.bytes, false);
   asked.quarantined = &not_used;
@@ -274,7 +275,7 @@ void StartedChecks::settle(Communicator& c) {
   if (!queue.is_to_settle) return;
   queue.is_to_settle = false;
   if (std::exchange(queue.gives_up_single_copy, false)) decisions_.give_up_single_copy(c);
-  if (c.verify_interval == 0) return;
+  if (c.checking.interval == 0) return;
   std::vector<std::uint64_t> told = findings_to_tell(c);
   if (world_.host.agree(told.data(), static_cast<int>(told.size()), host::AgreeOp::min, c.handle) !=
       host::success)
@@ -282,7 +283,7 @@ void StartedChecks::settle(Communicator& c) {
   take_findings(c, told);
   queue.kept.clear();
   if (queue.found.empty()) return;
-  c.quarantined.insert(queue.found.begin(), queue.found.end());
+  c.checking.quarantined.insert(queue.found.begin(), queue.found.end());
   queue.found.clear();
   checks_.leave_out_quarantined(c);
 }

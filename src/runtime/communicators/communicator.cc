@@ -9,14 +9,14 @@ namespace unisono::runtime {
 Communicator::Communicator() = default;
 
 Communicator::~Communicator() {
-  if (slice_offset < 0) return;
+  if (node.slice_offset < 0) return;
   SliceTail* tail = SliceTail::of(*this);
-  started_slice.reset();
-  slice.reset();
+  node.started_slice.reset();
+  node.slice.reset();
   // Other ranks may still be reading what they were sent: the last one to leave gives the memory back.
   if (tail->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (tail->started.offset() >= 0) pool->release(tail->started.offset());
-  pool->release(slice_offset);
+  if (tail->started.offset() >= 0) node.pool->release(tail->started.offset());
+  node.pool->release(node.slice_offset);
 }
 
 }  // namespace unisono::runtime

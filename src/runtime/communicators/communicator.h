@@ -46,6 +46,50 @@ struct PersistentPlace;
 struct SetUpAside;
 struct SliceOffer;
 
+// Calls that were the host's: for the reason that the communicator has, and before it was set up (option
+// set_up_after), where they count for something.
+struct LeftToHost {
+  std::uint64_t calls[operation_count] = {};
+  std::uint64_t early_calls[operation_count] = {};
+  std::int64_t early_weight = 0;
+};
+
+// What this rank shares with those of its node.
+struct NodeShare {
+  std::unique_ptr<Peers> peers;  // those that share memory with this rank; null: nobody does
+  shm::WaitConfig wait;
+  // The slice's place in the node's pool, -1 without one. The last local rank to leave gives it back.
+  shm::Pool* pool = nullptr;
+  std::int64_t slice_offset = -1;
+  std::unique_ptr<shm::Slice> slice;
+  // Of calls that do not block; null: `slice` serves them, as long as the pool has no room.
+  std::unique_ptr<shm::Slice> started_slice;
+};
+
+// Persistent calls that all ranks start in one order (info key; null: none was made yet), and starts of those
+// that have places of their own.
+struct PersistentShare {
+  std::shared_ptr<PersistentPlace> ordered;
+  std::shared_ptr<std::atomic<std::uint64_t>> starts;
+};
+
+// Option verify: one call in so many of a class is checked, 0: none. What was found wrong by all ranks.
+struct Checking {
+  std::uint64_t interval = 0, calls = 0;
+  std::set<const algorithms::Descriptor*> quarantined;
+  std::unique_ptr<Verification> verification;  // of the call that the host is making for comparison
+  CallClass* entry = nullptr;
+};
+
+// Learning (docs/learning.md): the regions of the program, the classes of calls in them, what trials may
+// cost, and the schedules by which ranks agree on numbers and begin together.
+struct LearningShare {
+  tuning::RegionLog regions;
+  std::map<std::uint64_t, OperationTables> region_classes;
+  tuning::Budget budget;
+  std::shared_ptr<const schedule::Compiled> agreeing, aligning;
+};
+
 struct Communicator {
   Communicator();
   ~Communicator();
@@ -69,10 +113,7 @@ struct Communicator {
   // Set where every call goes to the host: for the communicator's life, but for few_calls, which blocking
   // ones end; `aside` says what becomes of the others.
   NativeReason native_reason = NativeReason::none;
-  std::uint64_t native_calls[operation_count] = {};
-  // Before it was set up (option set_up_after): calls, and what they count for.
-  std::uint64_t early_calls[operation_count] = {};
-  std::int64_t early_weight = 0;
+  LeftToHost left;
   std::unique_ptr<SetUpAside> aside;  // begun by calls that do not block; null: none was
 
   std::shared_ptr<const patterns::Layout> layout;
@@ -80,40 +121,18 @@ struct Communicator {
   bool has_single_copy = false;
   bool is_oversubscribed = false;
   bool is_reproducible = false;  // agreed: option or info key
-  std::unique_ptr<Peers> peers;  // those that share memory with this rank; null: nobody does
-  shm::WaitConfig wait;
-
-  // The slice's place in the node's pool, -1 without one. The last local rank to leave gives it back.
-  shm::Pool* pool = nullptr;
-  std::int64_t slice_offset = -1;
-  std::unique_ptr<shm::Slice> slice;
-  // Of calls that do not block; null: `slice` serves them, as long as the pool has no room.
-  std::unique_ptr<shm::Slice> started_slice;
+  NodeShare node;
 
   std::uint64_t calls = 0;  // blocking ones, as far as Unisono may take them
   OperationTables classes;
   std::unique_ptr<CallQueue> queue;  // non-blocking calls
-  // Of persistent calls that all ranks start in one order (info key); null: none was made yet.
-  std::shared_ptr<PersistentPlace> ordered;
-  // Starts of persistent calls, which places of their own make.
-  std::shared_ptr<std::atomic<std::uint64_t>> persistent_starts;
-  CallMemos memos[operation_count];
-  BlockMemo block_memos[operation_count];  // of operations on uneven blocks
+  PersistentShare persistent;
+  Memos memos;
   std::unique_ptr<schedule::Cache> cache;
   Workspace work;  // of blocking calls
 
-  // Option verify: one call in so many of a class is checked, 0: none. What was found wrong by all ranks.
-  std::uint64_t verify_interval = 0, verified_calls = 0;
-  std::set<const algorithms::Descriptor*> quarantined;
-  std::unique_ptr<Verification> verification;  // of the call that the host is making for comparison
-  CallClass* verified_class = nullptr;
-
-  // Learning (docs/learning.md): the regions of the program, the classes of calls in them, what trials may
-  // cost, and the schedules by which ranks agree on numbers and begin together.
-  tuning::RegionLog regions;
-  std::map<std::uint64_t, OperationTables> region_classes;
-  tuning::Budget budget;
-  std::shared_ptr<const schedule::Compiled> agreeing, aligning;
+  Checking checking;
+  LearningShare learning;
 
   // Of this rank's node, in the order of the ranks; and its own place among them.
   const std::vector<int>& local_ranks() const {
@@ -121,16 +140,18 @@ struct Communicator {
   }
   int local_rank() const { return layout->local_rank_of[static_cast<std::size_t>(rank)]; }
 
-  BlockMemo& block_memo(Operation operation) { return block_memos[static_cast<std::size_t>(operation)]; }
+  BlockMemo& block_memo(Operation operation) { return memos.blocks[static_cast<std::size_t>(operation)]; }
   const BlockMemo& block_memo(Operation operation) const {
-    return block_memos[static_cast<std::size_t>(operation)];
+    return memos.blocks[static_cast<std::size_t>(operation)];
   }
   void forget_calls(Operation operation) {
-    memos[static_cast<int>(operation)] = {};
+    memos.calls[static_cast<int>(operation)] = {};
     if (has_uneven_blocks(operation)) block_memo(operation) = {};
   }
 
-  OperationTables& tables_of(std::uint64_t region) { return region == 0 ? classes : region_classes[region]; }
+  OperationTables& tables_of(std::uint64_t region) {
+    return region == 0 ? classes : learning.region_classes[region];
+  }
   CallClass& call_class(Operation operation, bool is_commutative, std::int64_t bytes,
                         std::uint64_t region = 0) {
     return call_class(&tables_of(region)[static_cast<std::size_t>(operation)], is_commutative, bytes);

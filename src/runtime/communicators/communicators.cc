@@ -117,9 +117,9 @@ bool Communicators::may_wait_with_set_up(host::Comm handle) const {
 // Another call on a communicator that had few. What it counts for is the same on all ranks, and so is where
 // the set-up takes place.
 bool Communicators::is_early(Communicator& c, const Call& call) {
-  c.early_weight += early_weight(call, c);
-  if (c.early_weight >= world_.options.set_up_after || !may_wait_with_set_up(c.handle)) return false;
-  ++c.early_calls[static_cast<std::size_t>(call.operation)];
+  c.left.early_weight += early_weight(call, c);
+  if (c.left.early_weight >= world_.options.set_up_after || !may_wait_with_set_up(c.handle)) return false;
+  ++c.left.early_calls[static_cast<std::size_t>(call.operation)];
   return true;
 }
 
@@ -127,7 +127,7 @@ bool Communicators::is_set_up_now(Communicator& c, const Call& call) {
   if (c.aside == nullptr && is_early(c, call)) return false;
   c.native_reason = set_up_.run(c);
   if (c.native_reason == NativeReason::none) return true;
-  ++c.native_calls[static_cast<std::size_t>(call.operation)];
+  ++c.left.calls[static_cast<std::size_t>(call.operation)];
   return false;
 }
 

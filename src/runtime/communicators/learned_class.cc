@@ -52,12 +52,12 @@ void LearnedClass::settle() {
 
 // A call in a region of this rank's own says nothing about the region that all ranks have agreed on.
 void LearnedClass::look(double seconds) {
-  learner.look(communicator->regions.own() == region_number ? seconds : -1, calls());
+  learner.look(communicator->learning.regions.own() == region_number ? seconds : -1, calls());
   settle();
 }
 
 void LearnedClass::look_plainly(double seconds) {
-  learner.look_plainly(communicator->regions.own() == region_number ? seconds : -1);
+  learner.look_plainly(communicator->learning.regions.own() == region_number ? seconds : -1);
   overhead_s += plain_look_s;
 }
 

@@ -61,4 +61,10 @@ struct CallMemos {
   CallMemo quick, scheduled;
 };
 
+// By operation; `blocks` of those on uneven blocks.
+struct Memos {
+  CallMemos calls[operation_count];
+  BlockMemo blocks[operation_count];
+};
+
 }  // namespace unisono::runtime

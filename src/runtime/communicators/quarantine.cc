@@ -18,7 +18,7 @@ bool Quarantine::agree(host::Host& host, Communicator& c) const {
   const auto count = static_cast<int>(words.size());
   if (host.agree(words.data(), count, host::AgreeOp::bor, c.handle) != host::success) return false;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if ((words[i / 64] >> (i % 64) & 1) != 0) c.quarantined.insert(&all[i]);
+    if ((words[i / 64] >> (i % 64) & 1) != 0) c.checking.quarantined.insert(&all[i]);
   }
   return true;
 }

@@ -27,7 +27,7 @@ class Regions {
   std::uint64_t innermost() const { return innermost_.load(std::memory_order_acquire); }
   // Before a call on the communicator that may be the first one in a region.
   void enter(Communicator& c) const {
-    if (are_told_apart()) c.regions.enter(c.calls, innermost());
+    if (are_told_apart()) c.learning.regions.enter(c.calls, innermost());
   }
   // As long as the job lives; empty where there is no such region.
   std::string_view name(std::uint64_t region) const;

@@ -27,13 +27,13 @@ NativeReason SetUp::run(Communicator& c) {
   // others: they may run without Unisono (spawned ones do, where nobody put the shim before them).
   if (is_translated && std::count(c.rank_in_world.begin(), c.rank_in_world.end(), host::no_rank) != 0)
     return NativeReason::outside_world;
-  c.verify_interval = static_cast<std::uint64_t>(verify_interval(world_.options.verify));
-  if (c.verify_interval != 0 && !quarantine_.agree(world_.host, c)) return NativeReason::set_up_failed;
+  c.checking.interval = static_cast<std::uint64_t>(verify_interval(world_.options.verify));
+  if (c.checking.interval != 0 && !quarantine_.agree(world_.host, c)) return NativeReason::set_up_failed;
   const NativeReason reason = agree_on_identifier(c, is_translated);
   if (reason != NativeReason::none) return reason;
-  if (c.slice != nullptr) return NativeReason::none;
+  if (c.node.slice != nullptr) return NativeReason::none;
   describe_ground(c);
-  c.wait = wait_config();
+  c.node.wait = wait_config();
   watch_peers(c);
   slices_.attach(c);
   make_cache(c);
@@ -166,8 +166,8 @@ void SetUp::watch_peers(Communicator& c) const {
   for (const int rank : c.rank_in_world) {
     if (labels[static_cast<std::size_t>(rank)] == own_label && rank != world_.rank) ranks.push_back(rank);
   }
-  c.peers = std::make_unique<Peers>(*members, std::move(ranks));
-  c.wait.peers = c.peers->watch();
+  c.node.peers = std::make_unique<Peers>(*members, std::move(ranks));
+  c.node.wait.peers = c.node.peers->watch();
 }
 
 }  // namespace unisono::runtime

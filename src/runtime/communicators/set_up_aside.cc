@@ -93,7 +93,7 @@ NativeReason SetUp::take_offers(Communicator& c) {
   }
   c.has_single_copy = (abilities & can_single_copy) != 0 && world_.options.use_single_copy;
   c.is_reproducible = (abilities & any_order) == 0;
-  c.wait = wait_config();
+  c.node.wait = wait_config();
   watch_peers(c);
   slices_.use(c, offer);
   make_cache(c);

@@ -101,7 +101,7 @@ struct SliceTail {
   StartedPlace started;
 
   static SliceTail* of(const Communicator& c) {
-    return at(c.pool->address(c.slice_offset), c.slice->shape());
+    return at(c.node.pool->address(c.node.slice_offset), c.node.slice->shape());
   }
   static SliceTail* at(void* slice, const shm::SliceShape& shape) {
     return reinterpret_cast<SliceTail*>(static_cast<char*>(slice) + shape.bytes());

@@ -133,9 +133,9 @@ bool Slices::attach(Communicator& c, const Reserve& reserve) const {
 }
 
 void Slices::use(Communicator& c, const SliceOffer& offer) const {
-  c.pool = world_.pool.get();
-  c.slice_offset = offer.offset;
-  c.slice = make(c, offer);
+  c.node.pool = world_.pool.get();
+  c.node.slice_offset = offer.offset;
+  c.node.slice = make(c, offer);
 }
 
 std::unique_ptr<shm::Slice> Slices::make(const Communicator& c, const SliceOffer& offer) const {
@@ -145,21 +145,21 @@ std::unique_ptr<shm::Slice> Slices::make(const Communicator& c, const SliceOffer
     process_ids.push_back(world_.pool->process_ids()[in_world]);
   }
   return std::make_unique<shm::Slice>(world_.pool->address(offer.offset), shape_of(c, offer), c.local_rank(),
-                                      c.wait, process_ids.data());
+                                      c.node.wait, process_ids.data());
 }
 
 shm::Slice* Slices::of_next_start(Communicator& c) {
-  if (c.slice == nullptr || c.started_slice != nullptr) return c.started_slice.get();
+  if (c.node.slice == nullptr || c.node.started_slice != nullptr) return c.node.started_slice.get();
   StartedPlace& place = SliceTail::of(c)->started;
   const std::size_t bytes = shape_of(c, {}).bytes();
   if (!place.is_past(++c.queue->starts, [&] { return world_.pool->allocate(bytes); })) {
     const bool is_looked_for = std::has_single_bit(c.queue->starts) && place.offset() < 0;
     if (is_looked_for && !world_.pool->may_grow() && !world_.pool->has_room(bytes))
       say_pool_is_full("calls that do not block share the memory of those that do, which run after them");
-    return c.slice.get();
+    return c.node.slice.get();
   }
-  c.started_slice = make(c, {.offset = place.offset()});
-  return c.started_slice.get();
+  c.node.started_slice = make(c, {.offset = place.offset()});
+  return c.node.started_slice.get();
 }
 
 void Slices::say_pool_is_full(std::string_view what_follows) {

@@ -24,7 +24,7 @@ void Decisions::decide_anew(Communicator& c, Operation operation,
   };
   c.forget_calls(operation);
   go_through(c.classes[op].get(), CallForm::blocking);
-  for (auto& [region, tables] : c.region_classes) go_through(tables[op].get(), CallForm::blocking);
+  for (auto& [region, tables] : c.learning.region_classes) go_through(tables[op].get(), CallForm::blocking);
   if (c.queue == nullptr) return;
   go_through(c.queue->classes[op].get(), CallForm::non_blocking);
   go_through(c.queue->persistent[op].get(), CallForm::persistent);
@@ -60,18 +60,18 @@ tuning::Question Decisions::question(const Communicator& c, const Call& call, bo
                                      std::int64_t bytes, bool is_blocking) const {
   tuning::Question question{.problem = problem_of(c, call, is_commutative),
                             .size_class = tuning::size_class(bytes),
-                            .has_shared_memory = c.slice != nullptr,
+                            .has_shared_memory = c.node.slice != nullptr,
                             .has_single_copy = c.has_single_copy,
-                            .has_streams = c.slice != nullptr && c.slice->has_streams(),
+                            .has_streams = c.node.slice != nullptr && c.node.slice->has_streams(),
                             .is_blocking = is_blocking,
                             .may_send = is_blocking || may_send_aside(c),
                             .is_oversubscribed = c.is_oversubscribed,
                             .mpi = world_.host.library_name(),
-                            .quarantined = &c.quarantined,
+                            .quarantined = &c.checking.quarantined,
                             .left_out = &left_out_};
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
-  question.region = regions_.name(c.regions.agreed(c.calls == 0 ? 0 : c.calls - 1));
+  question.region = regions_.name(c.learning.regions.agreed(c.calls == 0 ? 0 : c.calls - 1));
   return question;
 }
 

@@ -5,7 +5,7 @@ namespace unisono::runtime {
 
 void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
                const FusedSize& size) {
-  shm::Slice& slice = *c.slice;
+  shm::Slice& slice = *c.node.slice;
   const void* from = is_in_place ? output : input;
   const std::size_t own = size.bytes * static_cast<std::size_t>(c.rank);
   const auto own_block = [&](const void* blocks) { return static_cast<const char*>(blocks) + own; };

@@ -57,8 +57,8 @@ schedule::Ground Schedules::ground(const Communicator& c) const {
           .comm = world_.comm,
           .rank_in_comm = c.rank_in_world.data(),
           .tag_base = c.first_tag(),
-          .slice = c.slice.get(),
-          .wait = &c.wait,
+          .slice = c.node.slice.get(),
+          .wait = &c.node.wait,
           .others = {[](void* progress) { static_cast<Progress*>(progress)->make(); }, &progress_}};
 }
 
@@ -71,7 +71,7 @@ schedule::Ground Schedules::ground_of_started(const StartedCall& call) const {
 
 int Schedules::execute(Communicator& c, const schedule::Compiled& what, const schedule::Data& data) const {
   const int error = c.work.executor.run(what, ground(c), data);
-  if (what.has_single_copy && c.slice->gives_up_single_copy()) [[unlikely]]
+  if (what.has_single_copy && c.node.slice->gives_up_single_copy()) [[unlikely]]
     single_copy_.give_up_later(c);
   return error;
 }

@@ -26,7 +26,7 @@ int lines_of(const Communicator& c, const CallClass& entry) {
 // and 1.0).
 std::size_t most_streamed(const Communicator& c) {
   constexpr std::size_t most_on_shared_cores = 32 * 1024;
-  if (!c.slice->has_streams()) return 0;
+  if (!c.node.slice->has_streams()) return 0;
   return c.is_oversubscribed && c.has_single_copy ? most_on_shared_cores
                                                   : std::numeric_limits<std::size_t>::max();
 }
@@ -46,7 +46,7 @@ Exchange exchange_of(const Communicator& c, const Call& call, bool is_in_place, 
 
 template <class Blocks>
 bool run_in_lines(Communicator& c, const Exchange& exchange, const Blocks& sent, const Blocks& got) {
-  return LineBlocks<Blocks>(*c.slice, exchange, sent, got, &c.work.refused).run();
+  return LineBlocks<Blocks>(*c.node.slice, exchange, sent, got, &c.work.refused).run();
 }
 
 // All counts that MPI says are significant here are valid, and the memory is somewhere.

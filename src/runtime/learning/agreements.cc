@@ -29,23 +29,23 @@ int Agreements::least_and_sums(Communicator& c, std::vector<std::uint64_t>* numb
 
 int Agreements::join(Communicator& c, void* elements, std::size_t count, const shm::Combine& combine) const {
   const std::size_t bytes = combine.element_bytes;
-  if (c.slice != nullptr && c.layout->nodes() == 1 && c.slice->fused_max_bytes() >= bytes) {
-    const std::size_t most = c.slice->fused_max_bytes() / bytes;
+  if (c.node.slice != nullptr && c.layout->nodes() == 1 && c.node.slice->fused_max_bytes() >= bytes) {
+    const std::size_t most = c.node.slice->fused_max_bytes() / bytes;
     for (std::size_t done = 0; done < count; done += most) {
       void* part = static_cast<char*>(elements) + done * bytes;
-      c.slice->allreduce(part, part, std::min(most, count - done), combine);
+      c.node.slice->allreduce(part, part, std::min(most, count - done), combine);
     }
     return host::success;
   }
   const Call call{.operation = Operation::allreduce, .is_in_place = true, .comm = c.handle};
-  if (c.agreeing == nullptr) {
+  if (c.learning.agreeing == nullptr) {
     const algorithms::Descriptor& doubling = *algorithms::find(Operation::allreduce, "recursive_doubling");
     schedule::Problem what = problem_of(c, call, true);
     what.is_in_place = true;
     what.is_reproducible = false;
-    c.agreeing = schedule::compile(what, doubling.build(what, algorithms::with_standards(doubling)));
+    c.learning.agreeing = schedule::compile(what, doubling.build(what, algorithms::with_standards(doubling)));
   }
-  return schedules_.execute(c, *c.agreeing,
+  return schedules_.execute(c, *c.learning.agreeing,
                             {.output = elements,
                              .elements = static_cast<std::int64_t>(count),
                              .element_bytes = bytes,
@@ -63,18 +63,18 @@ std::vector<double> Agreements::longest(Communicator& c, const std::vector<doubl
 }
 
 int Agreements::meet(Communicator& c) const {
-  if (c.slice != nullptr && c.layout->nodes() == 1) {
-    c.slice->barrier();
+  if (c.node.slice != nullptr && c.layout->nodes() == 1) {
+    c.node.slice->barrier();
     return host::success;
   }
   const Call barrier{.operation = Operation::barrier, .comm = c.handle};
-  if (c.aligning == nullptr) {
+  if (c.learning.aligning == nullptr) {
     const algorithms::Descriptor& dissemination = *algorithms::find(Operation::barrier, "dissemination");
     const schedule::Problem what = problem_of(c, barrier, true);
-    c.aligning =
+    c.learning.aligning =
         schedule::compile(what, dissemination.build(what, algorithms::with_standards(dissemination)));
   }
-  return schedules_.execute(c, *c.aligning, {.elements = 1});
+  return schedules_.execute(c, *c.learning.aligning, {.elements = 1});
 }
 
 }  // namespace unisono::runtime

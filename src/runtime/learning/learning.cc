@@ -84,7 +84,8 @@ void Learning::begin_with(const std::vector<tuning::SourcedTable>& tables) {
 
 CallClass& Learning::class_of(Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes) {
   for (;;) {
-    CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.regions.agreed(c.calls - 1));
+    CallClass& entry =
+        c.call_class(call.operation, is_commutative, bytes, c.learning.regions.agreed(c.calls - 1));
     if (entry.kind == CallClass::Kind::undecided) [[unlikely]] {
       const tuning::Question asked = decisions_.decide(c, entry, call, is_commutative, bytes, true);
       is_on() ? begin(c, entry, asked) : test_.plan(entry, asked);
@@ -121,7 +122,7 @@ void Learning::learn(Communicator& c, CallClass& entry, const tuning::Question& 
   unlearned.forgets_learned = true;
   const tuning::Choice decided =
       entry.choice->source == tuning::learned_source ? decisions_.choose(unlearned) : *entry.choice;
-  const std::uint64_t region = c.regions.agreed(c.calls - 1);
+  const std::uint64_t region = c.learning.regions.agreed(c.calls - 1);
   const Operation operation = question.problem.operation;
   if (learned_sizes(c.tables_of(region), operation) >= world_.options.learn_sizes) return;
   const tuning::Kind kind = tuning::kind_of(question);
@@ -140,7 +141,7 @@ void Learning::learn(Communicator& c, CallClass& entry, const tuning::Question& 
     if (choice.reason.empty()) choice.reason = "tried while the program ran (option 'learn')";
   }
   // That the first operations meet memory that nobody has touched is no fault of what comes first.
-  if (c.slice != nullptr) c.slice->touch_rings();
+  if (c.node.slice != nullptr) c.node.slice->touch_rings();
   tuning::Learner learner = learner_for(c, list, operation);
   entry.learned = std::make_shared<LearnedClass>(&c, std::string(question.region), list, std::move(learner));
   entry.learned->region_number = region;
@@ -162,8 +163,9 @@ tuning::Learner Learning::learner_for(Communicator& c, const tuning::CandidateLi
                                       Operation operation) const {
   tuning::LearnSettings settings = settings_;
   settings.trusts_least_times = synchronises(operation) && !c.is_oversubscribed;
-  auto policy = mode_ == Mode::star ? tuning::make_star_policy(list.candidates, settings)
-                                    : tuning::make_guarded_policy(list.candidates, settings, &c.budget);
+  auto policy = mode_ == Mode::star
+                    ? tuning::make_star_policy(list.candidates, settings)
+                    : tuning::make_guarded_policy(list.candidates, settings, &c.learning.budget);
   return {static_cast<int>(list.choices.size()), settings, std::move(policy), !synchronises(operation)};
 }
 
@@ -175,7 +177,7 @@ bool Learning::waits_for_alike(const CallClass& entry, const tuning::Question& q
 void Learning::agree_on_next(Communicator& c, LearnedClass& learned, const Call& call) {
   const double start_s = now_s();
   const std::uint64_t call_number = c.calls - 1;
-  const std::uint64_t digest = c.regions.digest(call_number);
+  const std::uint64_t digest = c.learning.regions.digest(call_number);
   std::vector<std::uint64_t> numbers = {digest, digest_limit - digest};
   const std::vector<std::uint64_t> own = learned.learner.numbers(learned.overhead_s);
   numbers.insert(numbers.end(), own.begin(), own.end());
@@ -183,9 +185,10 @@ void Learning::agree_on_next(Communicator& c, LearnedClass& learned, const Call&
   const int error = sums.empty() ? agreements_.least(c, numbers.data(), numbers.size())
                                  : agreements_.least_and_sums(c, &numbers, &sums);
   if (error != host::success) world_.host.call_error_handler(call.comm, error);
-  c.regions.agree(numbers[0] + numbers[1] == digest_limit, call_number);
+  c.learning.regions.agree(numbers[0] + numbers[1] == digest_limit, call_number);
   const bool was_measuring = !learned.learner.is_monitoring();
-  learned.learner.agree(numbers.data() + region_numbers, sums.data(), learned.calls(), c.regions.is_in_use());
+  learned.learner.agree(numbers.data() + region_numbers, sums.data(), learned.calls(),
+                        c.learning.regions.is_in_use());
   if (was_measuring) alike_.keep(learned);
   learned.settle();
   for (int op = 0; op < operation_count; ++op) c.forget_calls(static_cast<Operation>(op));
@@ -202,8 +205,8 @@ void Learning::make_ready(Communicator& c, CallClass& candidate, const Call& cal
   const double start_s = now_s();
   const bool is_in_place = is_uneven ? c.work.blocks.is_in_place() : call.is_in_place && !needs_copy(call);
   const auto& made = Schedules::compiled(c, candidate, call, is_in_place, candidate.learner->is_commutative);
-  if (c.slice != nullptr)
-    schedule::touch_slots(*made, *c.slice, bytes, static_cast<std::int64_t>(candidate.calls) - 1, calls);
+  if (c.node.slice != nullptr)
+    schedule::touch_slots(*made, *c.node.slice, bytes, static_cast<std::int64_t>(candidate.calls) - 1, calls);
   candidate.learner->overhead_s += now_s() - start_s;
 }
 
@@ -220,7 +223,7 @@ void Learning::align(Communicator& c, LearnedClass& learned, const Call& call) c
 CallClass* Learning::class_of_start(Communicator& c, const Call& call, bool is_commutative,
                                     std::int64_t bytes, std::shared_ptr<LearnedClass>* whole) {
   if (!is_on()) return nullptr;
-  CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.regions.agreed(c.calls));
+  CallClass& entry = c.call_class(call.operation, is_commutative, bytes, c.learning.regions.agreed(c.calls));
   if (entry.kind != CallClass::Kind::learned) return nullptr;
   const tuning::Policy& policy = entry.learned->learner.policy();
   const auto chosen = static_cast<std::size_t>(policy.chosen());
@@ -245,7 +248,7 @@ void Learning::prepare(Communicator& c, CallClass& candidate, const Call& call, 
 std::optional<tuning::Choice> Learning::choice_for(Communicator& c, Operation operation, std::int64_t bytes) {
   const Call call{.operation = operation, .comm = c.handle};
   const std::int64_t deciding = is_decided_by_bytes(operation) ? bytes : 0;
-  const CallClass& entry = c.call_class(operation, true, deciding, c.regions.agreed(c.calls));
+  const CallClass& entry = c.call_class(operation, true, deciding, c.learning.regions.agreed(c.calls));
   if (entry.kind == CallClass::Kind::learned) {
     const auto chosen = static_cast<std::size_t>(entry.learned->learner.policy().chosen());
     return *entry.learned->blocking[chosen].choice;

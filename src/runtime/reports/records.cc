@@ -107,18 +107,18 @@ void Records::absorb_class(const Communicator& c, const ClassKey& key, const Cal
 }
 
 void Records::absorb(const Communicator& c) {
-  std::uint64_t calls = c.persistent_starts == nullptr ? 0 : c.persistent_starts->load();
+  std::uint64_t calls = c.persistent.starts == nullptr ? 0 : c.persistent.starts->load();
   const auto absorb_tables = [&](const OperationTables& tables, Operation operation, CallForm form) {
     const auto& table = tables[static_cast<std::size_t>(operation)];
     if (table != nullptr) calls += absorb_classes(c, *table, operation, form);
   };
   for (int op = 0; op < operation_count; ++op) {
     const auto operation = static_cast<Operation>(op);
-    add_native(operation, c.native_reason, c.native_calls[op]);
-    add_native(operation, NativeReason::few_calls, c.early_calls[op]);
-    calls += c.native_calls[op] + c.early_calls[op];
+    add_native(operation, c.native_reason, c.left.calls[op]);
+    add_native(operation, NativeReason::few_calls, c.left.early_calls[op]);
+    calls += c.left.calls[op] + c.left.early_calls[op];
     absorb_tables(c.classes, operation, CallForm::blocking);
-    for (const auto& [region, tables] : c.region_classes)
+    for (const auto& [region, tables] : c.learning.region_classes)
       absorb_tables(tables, operation, CallForm::blocking);
     if (c.queue == nullptr) continue;
     absorb_tables(c.queue->classes, operation, CallForm::non_blocking);

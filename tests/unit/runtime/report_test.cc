@@ -120,7 +120,7 @@ TEST(ReportTest, CommunicatorsSayHowManyRanksEachNodeHolds) {
 TEST(ReportTest, CallsLeftToTheHostCarryTheirReason) {
   Communicator c;
   c.native_reason = NativeReason::intercommunicator;
-  c.native_calls[static_cast<int>(Operation::bcast)] = 7;
+  c.left.calls[static_cast<int>(Operation::bcast)] = 7;
   Records records;
   records.absorb(c);
   const Json merged = report_of({records.all()});

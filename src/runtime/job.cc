@@ -20,17 +20,16 @@ Job::Job(host::Host& host, Options options, const std::vector<std::string>& warn
       communicators_(world_, progress_, gate_, regions_, set_up_),
       single_copy_(queues_),
       schedules_(world_, progress_, single_copy_),
-      uneven_blocks_(world_, schedules_),
+      engines_(world_, schedules_),
       decisions_(world_, regions_, records_),
       learning_(world_, decisions_, schedules_),
       checks_(world_, decisions_, quarantine_),
       started_checks_(world_, progress_, queues_, decisions_, schedules_, quarantine_, checks_),
-      started_(world_, gate_, progress_, queues_, communicators_, slices_, decisions_, schedules_, learning_,
+      started_(world_, gate_, progress_, queues_, communicators_, slices_, decisions_, engines_, learning_,
                started_checks_),
       persistent_(world_, gate_, queues_, communicators_, set_up_, slices_, started_, checks_,
                   started_checks_, records_),
-      blocking_(world_, gate_, communicators_, schedules_, uneven_blocks_, learning_, checks_,
-                started_checks_) {
+      blocking_(world_, gate_, communicators_, schedules_, engines_, learning_, checks_, started_checks_) {
   is_finished_ = !world_.is_open();
   gate_.set_open(world_.is_open() && world_.options.is_enabled);
   if (is_finished_) return;

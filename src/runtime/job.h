@@ -77,7 +77,7 @@ class Job {
   Communicators communicators_;
   SingleCopy single_copy_;
   Schedules schedules_;
-  UnevenBlocks uneven_blocks_;
+  Engines engines_;
   Decisions decisions_;
   Learning learning_;
   Checks checks_;

@@ -11,6 +11,16 @@ namespace {
 // The class of a call that the host is running for this thread, between run() and native_finished().
 [[gnu::tls_model("initial-exec")]] thread_local CallClass* timed_native = nullptr;
 
+void describe(Run* run, Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+              std::int64_t bytes) {
+  run->call = call;
+  run->communicator = &c;
+  run->entry = &entry;
+  run->is_commutative = is_commutative;
+  run->bytes = bytes;
+  run->work = &c.work;
+}
+
 }  // namespace
 
 // Null: the host makes the call.
@@ -73,7 +83,10 @@ Outcome BlockingCalls::run_anew(Communicator& c, const Call& call, int* error) {
 
   CallClass& entry = learning_.class_of(c, call, may_exchange, bytes);
   const auto run_it = [&] {
-    const int result = run_by_engine(c, entry, call, arguments, may_exchange);
+    Run run;
+    describe(&run, c, entry, call, may_exchange, bytes);
+    run.arguments = arguments;
+    const int result = engines_.run(run);
     // A remembered call is not looked at again: not where one in so many is to be checked, or where the next
     // one may be of another region.
     if (c.checking.interval == 0 && c.learning.regions.is_constant())
@@ -183,7 +196,7 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
   const std::optional<std::int64_t> mean =
       call.staging == nullptr ? UnevenBlocks::known(c, call) : std::nullopt;
   if (mean) [[likely]] {
-    *error = uneven_blocks_.run_again(c, call, *mean);
+    *error = engines_.uneven_blocks().run_again(c, call, *mean);
     return Outcome::done;
   }
   c.work.blocks.read(world_.host, call, c.rank, c.size, error);
@@ -198,13 +211,17 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
   }
   const bool may_exchange = is_commutative(world_, c, call);
   CallClass& entry = learning_.class_of(c, call, may_exchange, bytes);
-  const auto run_it = [&] { return uneven_blocks_.run(c, entry, call, may_exchange, bytes); };
+  const auto run_it = [&] {
+    Run run;
+    describe(&run, c, entry, call, may_exchange, bytes);
+    return engines_.run(run);
+  };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
   if (*error != host::success || !c.learning.regions.is_constant()) return outcome;
   if (entry.kind == CallClass::Kind::native && !has_known_blocks(call.operation))
     c.memos.calls[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
   if (entry.kind == CallClass::Kind::fused && c.checking.interval == 0)
-    uneven_blocks_.remember(c, entry, call, bytes);
+    engines_.uneven_blocks().remember(c, entry, call, bytes);
   return outcome;
 }
 
@@ -237,38 +254,6 @@ void BlockingCalls::remember(Communicator& c, CallClass& entry, const Call& call
           .is_commutative = is_commutative};
   // A barrier runs as one element, but moves nothing.
   if (call.operation == Operation::barrier) memo.size.bytes = 0;
-}
-
-int BlockingCalls::run_by_engine(Communicator& c, CallClass& entry, const Call& call,
-                                 const Arguments& arguments, bool is_commutative) {
-  Transfer transfer(world_.host, call, arguments, c.rank, c.size, &c.work.packed_input,
-                    &c.work.packed_output);
-  int error = transfer.prepare();
-  if (error != host::success) return error;
-  const auto run_with = [&](const shm::Combine& combine) {
-    const InsideAlgorithm here(&entry, arguments.extent.bytes(), {.call = &call, .ranks = c.size});
-    if (entry.kind == CallClass::Kind::scheduled) {
-      const schedule::Data data{.input = transfer.input(),
-                                .output = transfer.output(),
-                                .elements = arguments.extent.elements,
-                                .element_bytes = arguments.extent.element_bytes,
-                                .combine = combine};
-      return schedules_.execute(
-          c, *Schedules::compiled(c, entry, call, transfer.is_in_place(), is_commutative), data);
-    }
-    run_fused(c, call, transfer.input(), transfer.output(), transfer.is_in_place(),
-              fused_size(arguments.extent, combine));
-    return host::success;
-  };
-  if (is_reduction(call.operation)) {
-    const host::TypeInfo info = type_info(world_.host, call.send_type, &error);
-    Operator op(world_.host, {call.send_type, call.op}, info, is_commutative);
-    error = run_with(op.combine());
-    if (error == host::success) error = op.error();
-  } else {
-    error = run_with({});
-  }
-  return error == host::success ? transfer.deliver() : error;
 }
 
 int BlockingCalls::compare(const Call& call, int host_error) {

@@ -5,7 +5,7 @@
 
 #include "runtime/call/gate.h"
 #include "runtime/checks/started_checks.h"
-#include "runtime/engines/uneven_blocks.h"
+#include "runtime/engines/engines.h"
 #include "runtime/learning/learning.h"
 
 namespace unisono::runtime {
@@ -13,13 +13,12 @@ namespace unisono::runtime {
 class BlockingCalls {
  public:
   BlockingCalls(const World& world, Gate& gate, Communicators& communicators, const Schedules& schedules,
-                const UnevenBlocks& uneven_blocks, Learning& learning, Checks& checks,
-                StartedChecks& started_checks)
+                const Engines& engines, Learning& learning, Checks& checks, StartedChecks& started_checks)
       : world_(world),
         gate_(gate),
         communicators_(communicators),
         schedules_(schedules),
-        uneven_blocks_(uneven_blocks),
+        engines_(engines),
         learning_(learning),
         checks_(checks),
         started_checks_(started_checks) {}
@@ -41,8 +40,6 @@ class BlockingCalls {
   template <class Run>
   Outcome serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Run run_it,
                 int* error);
-  int run_by_engine(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
-                    bool is_commutative);
   void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
                 bool is_commutative);
 
@@ -50,7 +47,7 @@ class BlockingCalls {
   Gate& gate_;
   Communicators& communicators_;
   const Schedules& schedules_;
-  const UnevenBlocks& uneven_blocks_;
+  const Engines& engines_;
   Learning& learning_;
   Checks& checks_;
   StartedChecks& started_checks_;

@@ -114,12 +114,11 @@ PersistentCalls::Decided PersistentCalls::decide(Communicator& c, const Call& ca
   made->entry.kind = started->entry->kind;
   made->entry.choice = std::make_unique<tuning::Choice>(*started->entry->choice);
   // Compiled now: a start may come while another thread is inside a collective of the communicator.
-  const bool is_in_place = has_uneven_blocks(call.operation) ? started->work.blocks.is_in_place()
+  const bool is_in_place = has_uneven_blocks(call.operation) ? started->work->blocks.is_in_place()
                                                              : call.is_in_place && !needs_copy(call);
   Schedules::compiled(c, made->entry, call, is_in_place, made->is_commutative);
   schedule::Data told;
-  if (has_uneven_blocks(call.operation))
-    Schedules::header(c, made->entry, call, false, &started->work, &told);
+  if (has_uneven_blocks(call.operation)) Schedules::header(c, made->entry, call, false, started->work, &told);
   return Decided::scheduled;
 }
 
@@ -183,7 +182,7 @@ Outcome PersistentCalls::start(const std::shared_ptr<PreparedCall>& made, const 
   started->bytes = made->bytes;
   started->is_commutative = made->is_commutative;
   started->verified.comm = made->place->apart;
-  started->work.slice = c.node.slice.get();
+  started->work->slice = c.node.slice.get();
   started_.read(started, &started->error);
   ++made->entry.calls;
   made->entry.bytes += static_cast<std::uint64_t>(made->bytes);

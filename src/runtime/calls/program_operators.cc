@@ -25,15 +25,13 @@ class PolledApart {
   CallQueue* queue_;
 };
 
+// By what the next step runs.
 bool may_call_program(const StartedCall& call) {
-  switch (call.state) {
-    case StartedCall::State::in_agreement:
-      return schedule::has_messages(*call.communicator->queue->agreeing);
-    case StartedCall::State::in_header:
-      return schedule::has_messages(*call.header);
-    default:
-      return schedule::has_messages(*call.compiled) || (call.op && call.op->is_applied_by_host());
-  }
+  if (call.agreement == StartedCall::Agreement::under_way)
+    return schedule::has_messages(*call.communicator->queue->agreeing);
+  const bool is_before_blocks = call.stage == Run::Stage::waiting || call.stage == Run::Stage::in_header;
+  if (is_before_blocks && call.header != nullptr) return schedule::has_messages(*call.header);
+  return schedule::has_messages(*call.compiled) || (call.op && call.op->is_applied_by_host());
 }
 
 }  // namespace
@@ -54,11 +52,15 @@ bool is_left_for_operator(const World& world, const Progress& progress, const Co
   return kernel_combine(world.host, call.op, type, type_info(world.host, type)).call == nullptr;
 }
 
-bool poll_step(StartedCall* call, std::unique_lock<std::mutex>* queues) {
+bool poll_step(const Engine& engine, StartedCall* call, std::unique_lock<std::mutex>* queues) {
   const FloatControlForNow like_starter(call->float_control);
-  if (!may_call_program(*call)) return call->work.executor.poll();
+  const auto poll = [&] {
+    const bool is_agreement = call->agreement == StartedCall::Agreement::under_way;
+    return is_agreement ? call->work->executor.poll() : engine.poll(*call);
+  };
+  if (!may_call_program(*call)) return poll();
   const PolledApart apart(queues, call->communicator->queue.get());
-  return call->work.executor.poll();
+  return poll();
 }
 
 }  // namespace unisono::runtime

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "runtime/communicators/call_queue.h"
+#include "runtime/engines/engine.h"
 #include "runtime/world/progress.h"
 #include "runtime/world/world.h"
 
@@ -19,7 +20,7 @@ bool is_of_program_alone(const World& world, const Progress& progress, const Cal
 bool is_left_for_operator(const World& world, const Progress& progress, const Communicator& c,
                           const Call& call, host::Datatype type);
 // One step, on any thread, under the lock of the queues but where the program's functions may run. True where
-// all are done.
-bool poll_step(StartedCall* call, std::unique_lock<std::mutex>* queues);
+// the agreement is over, or else the call.
+bool poll_step(const Engine& engine, StartedCall* call, std::unique_lock<std::mutex>* queues);
 
 }  // namespace unisono::runtime

@@ -9,17 +9,9 @@
 #include "runtime/calls/program_operators.h"
 
 namespace unisono::runtime {
-namespace {
-
-host::Datatype operand_type(const Call& call) {
-  return has_uneven_blocks(call.operation) ? call.send_blocks.type : call.send_type;
-}
-
-}  // namespace
-
 StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, std::mutex& queues,
                            Communicators& communicators, Slices& slices, Decisions& decisions,
-                           const Schedules& schedules, Learning& learning, StartedChecks& checks)
+                           const Engines& engines, Learning& learning, StartedChecks& checks)
     : world_(world),
       gate_(gate),
       progress_(progress),
@@ -27,7 +19,7 @@ StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, s
       communicators_(communicators),
       slices_(slices),
       decisions_(decisions),
-      schedules_(schedules),
+      engines_(engines),
       learning_(learning),
       checks_(checks) {
   progress.join(*this);
@@ -45,7 +37,8 @@ StartedCall* StartedCalls::take(Communicator* c, const Call& call) {
   started.learned = nullptr;
   started.verified.comm.reset();
   started.left_for = NativeReason::none;
-  started.state = StartedCall::State::waiting;
+  started.stage = Run::Stage::waiting;
+  started.agreement = StartedCall::Agreement::none;
   started.error = host::success;
   return &started;
 }
@@ -106,10 +99,10 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   }
   if (started->left_for != NativeReason::none) return gate_.leave(call.operation, started->left_for);
   if (what == Start::native) return Outcome::native;
-  started->work.slice = slices_.of_next_start(*c);
+  started->work->slice = slices_.of_next_start(*c);
   // Those before it come first, and use the other slice if it does.
   const CallQueue& queue = *c->queue;
-  const shm::Slice* first = queue.calls.empty() ? started->work.slice : queue.calls.front()->work.slice;
+  const shm::Slice* first = queue.calls.empty() ? started->work->slice : queue.calls.front()->work->slice;
   c->queue->is_waited_for =
       c->checking.interval != 0 || (c->node.slice != nullptr && first == c->node.slice.get());
   return launch(started, completion, host, &lock);
@@ -158,7 +151,7 @@ std::optional<std::int64_t> StartedCalls::read(StartedCall* started, int* error)
   }
   std::int64_t bytes = 0;
   if (has_uneven_blocks(call.operation)) {
-    BlockTransfer& blocks = started->work.blocks;
+    BlockTransfer& blocks = started->work->blocks;
     blocks.read(world_.host, call, c.rank, c.size, error);
     if (!has_known_blocks(call.operation)) return 0;
     bytes = blocks.mean_bytes();
@@ -170,97 +163,45 @@ std::optional<std::int64_t> StartedCalls::read(StartedCall* started, int* error)
   return bytes;
 }
 
-// The program's input is read now (it must not change it, but may free its datatype). What comes later calls
-// the host no more, until the call is over.
 int StartedCalls::prepare(StartedCall* started) const {
-  Communicator& c = *started->communicator;
-  CallClass& entry = *started->entry;
-  const Call& call = started->call;
-  Workspace& work = started->work;
-  started->header = nullptr;
-  started->data = {};
-  started->op.reset();
   started->float_control.reset();
   started->is_of_program_alone = false;
-  started->transfer.reset();
-  if (has_uneven_blocks(call.operation)) {
-    started->compiled =
-        Schedules::compiled(c, entry, call, work.blocks.is_in_place(), started->is_commutative);
-    using Packing = BlockTransfer::Packing;
-    const Packing packing = started->verified.check != nullptr ? Packing::apart
-                            : c.checking.interval != 0         ? Packing::for_any
-                                                               : Packing::as_needed;
-    const int error = work.blocks.prepare(world_.host, call, *started->compiled, &started->data,
-                                          &work.packed_input, &work.packed_output, packing);
-    if (error != host::success) return error;
-    started->header = Schedules::header(c, entry, call, false, &work, &started->header_data);
-  } else {
-    Transfer& transfer = started->transfer.emplace(world_.host, call, started->arguments, c.rank, c.size,
-                                                   &work.packed_input, &work.packed_output);
-    const int error = transfer.prepare(started->verified.check != nullptr);
-    if (error != host::success) return error;
-    started->compiled = Schedules::compiled(c, entry, call, transfer.is_in_place(), started->is_commutative);
-    started->data = {.input = transfer.input(),
-                     .output = transfer.output(),
-                     .elements = started->arguments.extent.elements,
-                     .element_bytes = started->arguments.extent.element_bytes};
-  }
-  if (is_reduction(call.operation)) {
-    const host::Datatype type = operand_type(call);
-    Operator& op = started->op.emplace(world_.host, Operator::Handles{type, call.op},
-                                       type_info(world_.host, type), started->is_commutative);
-    started->data.combine = op.combine();
-    started->float_control = FloatControl::of_this_thread();
-    started->is_of_program_alone = is_of_program_alone(world_, progress_, call);
-  }
+  started->packing = started->verified.check != nullptr              ? BlockTransfer::Packing::apart
+                     : started->communicator->checking.interval != 0 ? BlockTransfer::Packing::for_any
+                                                                     : BlockTransfer::Packing::as_needed;
+  const int error = engines_.of(*started).start(*started);
+  if (error != host::success || !is_reduction(started->call.operation)) return error;
+  started->float_control = FloatControl::of_this_thread();
+  started->is_of_program_alone = is_of_program_alone(world_, progress_, started->call);
   return host::success;
 }
 
 // Lets a call go on that comes first in its queue. True where it is over but for the host's part.
 bool StartedCalls::advance(StartedCall* call, Lock* lock) {
-  using State = StartedCall::State;
+  using Agreement = StartedCall::Agreement;
   Communicator& c = *call->communicator;
-  schedule::Executor& executor = call->work.executor;
-  const auto start_blocks = [&] {
-    if (has_uneven_blocks(call->call.operation)) {
-      Schedules::learn_blocks(c, *call->algorithm, call->call, &call->work);
-      call->data.elements = call->work.blocks.longest();
-    }
-    call->state = State::in_blocks;
-    executor.start(*call->compiled, schedules_.ground_of_started(*call), call->data);
-  };
   for (;;) {
-    if (call->state == State::to_agree) {
-      call->state = State::in_agreement;
+    if (call->agreement == Agreement::to_come) {
+      call->agreement = Agreement::under_way;
       checks_.start_agreement(call);
-    } else if (call->state == State::waiting) {
-      checks_.replace_where_found_wrong(call);
-      if (call->header == nullptr) {
-        start_blocks();
-      } else {
-        call->state = State::in_header;
-        executor.start(*call->header, schedules_.ground_of_started(*call), call->header_data);
-      }
     }
-    {
-      const bool is_agreement = call->state == State::in_agreement;
-      const UnevenMemory uneven = call->work.blocks.memory();
-      const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
-                                 {.call = &call->call, .ranks = c.size, .uneven = &uneven});
-      if (!poll_step(call, lock)) {
-        if (c.node.peers == nullptr || !c.node.peers->are_lost_by_now()) return false;
-        world_.has_lost_peer = true;
-        call->error = world_.host.rank_has_died();
-        return true;
-      }
-      call->error = executor.finish();
-    }
-    if (call->state == State::in_blocks || call->error != host::success) return true;
-    if (call->state == State::in_header) {
-      start_blocks();
-    } else {
+    const bool is_agreement = call->agreement == Agreement::under_way;
+    const bool is_to_begin = !is_agreement && call->stage == Run::Stage::waiting;
+    if (is_to_begin) checks_.replace_where_found_wrong(call);
+    const UnevenMemory uneven = call->work->blocks.memory();
+    const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
+                               {.call = &call->call, .ranks = c.size, .uneven = &uneven});
+    if (poll_step(engines_.of(*call), call, lock)) {
+      if (!is_agreement) return true;
+      call->error = call->work->executor.finish();
+      if (call->error != host::success) return true;
       checks_.take_findings(c, call->verified.findings);
-      call->state = State::waiting;
+      call->agreement = Agreement::none;
+    } else if (call->stage != Run::Stage::after_header) {
+      if (c.node.peers == nullptr || !c.node.peers->are_lost_by_now()) return false;
+      world_.has_lost_peer = true;
+      call->error = world_.host.rank_has_died();
+      return true;
     }
   }
 }
@@ -326,17 +267,9 @@ bool StartedCalls::advance() {
 // Outside of the lock: operators are the program's. Whoever completes the request hears of errors.
 void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   for (const auto& call : *calls) {
-    const auto keep = [&](int error) {
-      if (call->error == host::success) call->error = error;
-    };
-    if (call->op) keep(call->op->error());
-    if (call->verified.check != nullptr) {
-      checks_.conclude(call.get());  // where the host's part failed its error handler has spoken
-    } else {
-      if (call->error == host::success)
-        keep(call->transfer ? call->transfer->deliver()
-                            : call->work.blocks.deliver(world_.host, call->work.packed_output));
-    }
+    engines_.of(*call).finish(*call);
+    // Where the host's part failed its error handler has spoken.
+    if (call->verified.check != nullptr) checks_.conclude(call.get());
     if (call->call.staging != nullptr && call->error == host::success)
       call->error = call->call.staging->deliver();
     call->completion.call(call->completion.context, call->error);

@@ -10,6 +10,7 @@
 
 #include "runtime/call/gate.h"
 #include "runtime/checks/started_checks.h"
+#include "runtime/engines/engines.h"
 #include "runtime/learning/learning.h"
 #include "runtime/world/progress.h"
 
@@ -21,7 +22,7 @@ class StartedCalls final : public Progress::Source {
   // `queues`: held by whoever lets calls go on, but where the program's functions may run; guards every
   // communicator's queue.
   StartedCalls(const World& world, Gate& gate, Progress& progress, std::mutex& queues,
-               Communicators& communicators, Slices& slices, Decisions& decisions, const Schedules& schedules,
+               Communicators& communicators, Slices& slices, Decisions& decisions, const Engines& engines,
                Learning& learning, StartedChecks& checks);
 
   // As runtime::start_collective.
@@ -56,7 +57,7 @@ class StartedCalls final : public Progress::Source {
   Communicators& communicators_;
   Slices& slices_;
   Decisions& decisions_;
-  const Schedules& schedules_;
+  const Engines& engines_;
   Learning& learning_;
   StartedChecks& checks_;
   int under_way_ = 0;

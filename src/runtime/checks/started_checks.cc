@@ -47,7 +47,7 @@ void StartedChecks::plan(StartedCall* started, bool can_host_start) {
   verified.check.reset();
   if (c.checking.interval == 0) return;
   if (std::has_single_bit(queue.starts_since_check) && agreeing_aside(c) != nullptr)
-    started->state = StartedCall::State::to_agree;
+    started->agreement = StartedCall::Agreement::to_come;
   ++queue.starts_since_check;
   if (started->entry->starts++ % c.checking.interval != 0 || operation == Operation::barrier) return;
   if (!can_host_start) {
@@ -102,8 +102,8 @@ void StartedChecks::conclude(StartedCall* started) {
   StartedCheck& check = *started->verified.check;
   Verification& v = check.verification;
   const bool has_output =
-      started->transfer ? started->transfer->has_packed_output() : started->work.blocks.has_packed_output();
-  check.end(started->error, has_output ? &started->work.packed_output : nullptr);
+      started->transfer ? started->transfer->has_packed_output() : started->work->blocks.has_packed_output();
+  check.end(started->error, has_output ? &started->work->packed_output : nullptr);
   started->error = check.host_error;
   using Verdict = StartedCheck::Verdict;
   const Verdict verdict = check.verdict();
@@ -161,11 +161,11 @@ void StartedChecks::start_agreement(StartedCall* started) const {
   started->verified.findings = findings_to_tell(c);
   const shm::Combine least{.element_bytes = sizeof started->verified.findings[0],
                            .kernel = reduce_kernel(ReduceOp::min, ElementType::int64)};
-  started->work.executor.start(*c.queue->agreeing, schedules_.ground_of_started(*started),
-                               {.output = started->verified.findings.data(),
-                                .elements = static_cast<std::int64_t>(started->verified.findings.size()),
-                                .element_bytes = sizeof started->verified.findings[0],
-                                .combine = least});
+  started->work->executor.start(*c.queue->agreeing, schedules_.ground_of_started(*started),
+                                {.output = started->verified.findings.data(),
+                                 .elements = static_cast<std::int64_t>(started->verified.findings.size()),
+                                 .element_bytes = sizeof started->verified.findings[0],
+                                 .combine = least});
 }
 
 std::string StartedChecks::write_kept(const Communicator& c, std::uint64_t check) const {
@@ -260,7 +260,7 @@ void StartedChecks::replace_where_found_wrong(StartedCall* started) {
   if (entry == started->entry) return;
   started->entry = entry;
   if (started->verified.check != nullptr) started->verified.choice = *entry->choice;
-  Workspace& work = started->work;
+  Workspace& work = *started->work;
   const bool is_uneven = has_uneven_blocks(started->call.operation);
   const bool is_in_place = is_uneven ? work.blocks.is_in_place() : started->transfer->is_in_place();
   started->compiled = Schedules::compiled(c, *entry, started->call, is_in_place, started->is_commutative);

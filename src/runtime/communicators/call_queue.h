@@ -14,7 +14,7 @@
 
 #include "base/float_control.h"
 #include "runtime/call/call.h"
-#include "runtime/communicators/communicator.h"
+#include "runtime/communicators/run.h"
 #include "runtime/judging/started_check.h"
 #include "runtime/packing/transfer.h"
 #include "runtime/world/progress.h"
@@ -33,37 +33,23 @@ struct StartedVerification {
 };
 
 // From the program's call until its request is complete.
-struct StartedCall {
-  Call call;
+struct StartedCall : Run {
+  StartedCall() {
+    is_blocking = false;
+    work = &own_work;
+  }
+
   Completion completion;
-  Communicator* communicator = nullptr;
-  CallClass* entry = nullptr;
-  std::shared_ptr<PreparedCall> prepared;  // of a persistent call's start; lives on though it is freed
-  std::shared_ptr<LearnedClass> learned;   // what `entry` is a part of, if of any
-  // What was decided, which the program may change meanwhile (unisono_set_algorithm).
-  const algorithms::Descriptor* algorithm = nullptr;
+  std::shared_ptr<PreparedCall> prepared;      // of a persistent call's start; lives on though it is freed
+  std::shared_ptr<LearnedClass> learned;       // what `entry` is a part of, if of any
   NativeReason left_for = NativeReason::none;  // to the host, before anything was decided
-  std::int64_t bytes = 0;                      // that decide
-  bool is_commutative = true;
   double start_s = 0;
-  Arguments arguments;
-  std::optional<Transfer> transfer;  // not of uneven blocks, which work.blocks transfers
-  std::optional<Operator> op;
   // Reductions: how the thread computes that started it. Whichever thread lets it go on does so alike.
   std::optional<FloatControl> float_control;
   bool is_of_program_alone = false;  // its operator is the program's: it runs in the program's threads
-  Workspace work;
-  // What runs: first the header, where ranks must tell each other of their blocks.
-  std::shared_ptr<const schedule::Compiled> header, compiled;
-  schedule::Data header_data, data;
-  enum class State : std::uint8_t {
-    to_agree,
-    in_agreement,
-    waiting,
-    in_header,
-    in_blocks
-  } state = State::waiting;
-  int error = host::success;
+  Workspace own_work;
+  // Do the ranks agree before it on what they have found? (started_checks.h)
+  enum class Agreement : std::uint8_t { none, to_come, under_way } agreement = Agreement::none;
   StartedVerification verified;
 };
 

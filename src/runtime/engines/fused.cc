@@ -54,4 +54,17 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
   }
 }
 
+int FusedSlots::start(Run& run) const {
+  const int error = pack(run);
+  if (error == host::success) make_operator(run);
+  return error;
+}
+
+bool FusedSlots::poll(Run& run) const {
+  const Transfer& transfer = *run.transfer;
+  run_fused(*run.communicator, run.call, transfer.input(), transfer.output(), transfer.is_in_place(),
+            fused_size(run.arguments.extent, run.data.combine));
+  return true;
+}
+
 }  // namespace unisono::runtime

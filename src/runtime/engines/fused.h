@@ -3,8 +3,7 @@
 // synchronise in one step (shm/slice/slice.h).
 #pragma once
 
-#include "runtime/communicators/communicator.h"
-#include "runtime/packing/transfer.h"
+#include "runtime/engines/engine.h"
 
 namespace unisono::runtime {
 
@@ -15,5 +14,12 @@ inline FusedSize fused_size(const Extent& extent, const shm::Combine& combine) {
 // Of equal blocks; uneven ones go through lines (uneven_blocks.h).
 void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
                const FusedSize& size);
+
+class FusedSlots final : public Engine {
+ public:
+  using Engine::Engine;
+  int start(Run& run) const override;
+  bool poll(Run& run) const override;
+};
 
 }  // namespace unisono::runtime

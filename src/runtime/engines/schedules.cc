@@ -2,7 +2,6 @@
 #include "runtime/engines/schedules.h"
 
 #include "runtime/call/crash_site.h"
-#include "runtime/communicators/call_queue.h"
 #include "schedule/compiled.h"
 
 namespace unisono::runtime {
@@ -62,10 +61,10 @@ schedule::Ground Schedules::ground(const Communicator& c) const {
           .others = {[](void* progress) { static_cast<Progress*>(progress)->make(); }, &progress_}};
 }
 
-schedule::Ground Schedules::ground_of_started(const StartedCall& call) const {
-  schedule::Ground made = ground(*call.communicator);
-  made.tag_base = call.communicator->first_tag_of_started();
-  made.slice = call.work.slice;
+schedule::Ground Schedules::ground_of_started(const Run& run) const {
+  schedule::Ground made = ground(*run.communicator);
+  made.tag_base = run.communicator->first_tag_of_started();
+  made.slice = run.work->slice;
   return made;
 }
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/communicators/communicator.h"
+#include "runtime/communicators/run.h"
 #include "runtime/communicators/single_copy.h"
 #include "runtime/world/progress.h"
 #include "runtime/world/world.h"
@@ -18,8 +18,6 @@ bool is_commutative(const World& world, const Communicator& c, const Call& call)
 schedule::Problem problem_of(const Communicator& c, const Call& call, bool is_commutative);
 // How calls of what was chosen run.
 CallClass::Kind kind_of(const Communicator& c, const tuning::Choice& choice, const schedule::Problem& what);
-
-struct StartedCall;
 
 class Schedules {
  public:
@@ -41,7 +39,7 @@ class Schedules {
   // Where blocking calls run, and those that do not block: they meet neither in tags nor in shared memory,
   // and neither waits for the other.
   schedule::Ground ground(const Communicator& c) const;
-  schedule::Ground ground_of_started(const StartedCall& call) const;
+  schedule::Ground ground_of_started(const Run& run) const;
   // The whole of a blocking call; the host's error code.
   int execute(Communicator& c, const schedule::Compiled& what, const schedule::Data& data) const;
 

@@ -144,50 +144,24 @@ int UnevenBlocks::run_long(Communicator& c, int lines, const schedule::Compiled&
   return schedules_.execute(c, what, *data);
 }
 
-int UnevenBlocks::run(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
-                      std::int64_t bytes) const {
-  Workspace& work = c.work;
-  const schedule::Compiled& what =
-      *Schedules::compiled(c, entry, call, work.blocks.is_in_place(), is_commutative);
-  schedule::Data data;
-  int error = work.blocks.prepare(world_.host, call, what, &data, &work.packed_input, &work.packed_output);
-  if (error != host::success) return error;
-  error = move(c, entry, call, is_commutative, bytes, what, &data);
-  return error == host::success ? work.blocks.deliver(world_.host, work.packed_output) : error;
+int UnevenBlocks::start(Run& run) const {
+  Workspace& work = *run.work;
+  run.compiled = Schedules::compiled(*run.communicator, *run.entry, run.call, work.blocks.is_in_place(),
+                                     run.is_commutative);
+  return work.blocks.prepare(world_.host, run.call, *run.compiled, &run.data, &work.packed_input,
+                             &work.packed_output);
 }
 
 // Between packing and delivering, which the host does.
-int UnevenBlocks::move(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
-                       std::int64_t bytes, const schedule::Compiled& what, schedule::Data* moved) const {
-  const UnevenMemory uneven = c.work.blocks.memory();
-  const InsideAlgorithm here(&entry, bytes, {.call = &call, .ranks = c.size, .uneven = &uneven});
-  Workspace& work = c.work;
-  schedule::Data& data = *moved;
-  int error = host::success;
-  if (entry.kind == CallClass::Kind::fused && !is_reduction(call.operation)) {
-    const Exchange exchange = exchange_of(c, call, work.blocks.is_in_place(), lines_of(c, entry));
-    const BlocksOfData sent(data, data.input, data.input_places, exchange.sends_one() ? c.rank : 0,
-                            exchange.sends_one());
-    const BlocksOfData got(data, data.output, data.output_places, exchange.first_got(), exchange.gets_one());
-    if (run_in_lines(c, exchange, sent, got)) error = run_long(c, exchange.lines, what, &data);
-    return error;
-  }
-  schedule::Data told;
-  if (const schedule::Compiled* telling = Schedules::header(c, entry, call, true, &work, &told).get();
-      telling != nullptr) {
-    error = schedules_.execute(c, *telling, told);
-    if (error != host::success) return error;
-  }
-  Schedules::learn_blocks(c, *entry.choice->algorithm, call, &work);
-  data.elements = work.blocks.longest();
-  if (is_reduction(call.operation)) {
-    const host::TypeInfo info = type_info(world_.host, call.send_blocks.type, &error);
-    Operator op(world_.host, {call.send_blocks.type, call.op}, info, is_commutative);
-    data.combine = op.combine();
-    error = schedules_.execute(c, what, data);
-    return error == host::success ? op.error() : error;
-  }
-  return schedules_.execute(c, what, data);
+bool UnevenBlocks::poll(Run& run) const {
+  Communicator& c = *run.communicator;
+  const schedule::Data& data = run.data;
+  const Exchange exchange = exchange_of(c, run.call, run.work->blocks.is_in_place(), lines_of(c, *run.entry));
+  const BlocksOfData sent(data, data.input, data.input_places, exchange.sends_one() ? c.rank : 0,
+                          exchange.sends_one());
+  const BlocksOfData got(data, data.output, data.output_places, exchange.first_got(), exchange.gets_one());
+  if (run_in_lines(c, exchange, sent, got)) run.error = run_long(c, exchange.lines, *run.compiled, &run.data);
+  return true;
 }
 
 }  // namespace unisono::runtime

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/engines/engines.h"
+
+#include "runtime/call/crash_site.h"
+
+namespace unisono::runtime {
+
+const Engine& Engines::of(const Run& run) const {
+  if (!run.is_blocking || run.entry->kind != CallClass::Kind::fused) return scheduled_;
+  if (!has_uneven_blocks(run.call.operation)) return fused_;
+  // Uneven reductions have no lines.
+  return is_reduction(run.call.operation) ? static_cast<const Engine&>(scheduled_) : uneven_blocks_;
+}
+
+int Engines::run(Run& run) const {
+  const Engine& engine = of(run);
+  run.algorithm = run.entry->choice->algorithm;
+  run.error = engine.start(run);
+  if (run.error != host::success) return run.error;
+  {
+    const UnevenMemory uneven = run.work->blocks.memory();
+    const InsideAlgorithm here(run.entry, run.bytes,
+                               {.call = &run.call, .ranks = run.communicator->size, .uneven = &uneven});
+    engine.poll(run);
+  }
+  return engine.finish(run);
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which engine runs a call, and the whole way of a blocking one through it.
+#pragma once
+
+#include "runtime/engines/fused.h"
+#include "runtime/engines/schedule_engine.h"
+#include "runtime/engines/uneven_blocks.h"
+
+namespace unisono::runtime {
+
+class Engines {
+ public:
+  Engines(const World& world, const Schedules& schedules)
+      : fused_(world), uneven_blocks_(world, schedules), scheduled_(world, schedules) {}
+
+  const Engine& of(const Run& run) const;
+  // Start, poll and finish of a call that may block. The host's error code.
+  int run(Run& run) const;
+  const UnevenBlocks& uneven_blocks() const { return uneven_blocks_; }
+
+ private:
+  FusedSlots fused_;
+  UnevenBlocks uneven_blocks_;
+  ScheduleEngine scheduled_;
+};
+
+}  // namespace unisono::runtime

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that tests go by what is public, and that unit tests hand options in instead of changing their own environment."""
+"""Checks that tests go by what is public, that unit tests hand options in instead of changing their own environment, and that every
+option is set by some test."""
 
 from __future__ import annotations
 
@@ -16,6 +17,10 @@ PRIVATE_PATH = re.compile(r"unisono(\.\w+)*\._[a-z]\w*")
 WIDENED = re.compile(r"#\s*define\s+(?:private|protected)\b|\bFRIEND_TEST\b|-fno-access-control")
 FRIEND = re.compile(r"\bfriend\s+(?:class|struct)\s+\w*(?:Test|Tester|ForTests)\b")
 OWN_ENVIRONMENT = re.compile(r"\b(?:setenv|unsetenv|putenv|clearenv)\s*\(")
+
+# The options, as the list has them: name, variable, member.
+OPTION = re.compile(r'"([a-z_]+)",\s*"(UNISONO_[A-Z_]+)".*?&Options::(\w+)', re.DOTALL)
+OPTION_LIST, TESTS_OF_THE_LIST = "src/base/option_list.cc", "tests/unit/base/options_test.cc"
 
 
 def private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -49,8 +54,22 @@ def of_cpp(path: Path, is_unit_test: bool) -> Iterator[str]:
             yield f"line {line}: changes the test's own environment; hand the options in (Options, Environment)"
 
 
+def options_without_a_test(root: Path) -> list[str]:
+    """What no test sets for a job; those that read and write options alone do not count."""
+    file = root / OPTION_LIST
+    if not file.is_file():
+        return []
+    tests = [path for path in (root / "tests").rglob("*") if path.suffix in {".py", ".cc", ".h"}]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in tests if path != root / TESTS_OF_THE_LIST)
+    return [
+        name
+        for name, variable, member in OPTION.findall(file.read_text(encoding="utf-8"))
+        if not re.search(rf"\.{member} = |\b{variable}\b|--{name.replace('_', '-')}\b", text)
+    ]
+
+
 def complaints(root: Path) -> list[str]:
-    found: list[str] = []
+    found = [f"{OPTION_LIST}: option {name} is set by no test" for name in options_without_a_test(root)]
     for path in sorted(path for folder in ("src", "tests") for path in (root / folder).rglob("*")):
         name = path.relative_to(root)
         if path.suffix == ".py" and name.parts[0] == "tests":

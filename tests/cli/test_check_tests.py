@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tools/check_tests.py finds: private names in tests, and unit tests that change their own environment."""
+"""What tools/check_tests.py finds: private names, changed environments, and options that no test sets."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ from conftest import ROOT
 CHECK = (ROOT / "tools/check_tests.py").read_text()
 # In pieces, since this file is looked at as well.
 PRIVATE = "_" + "inner"
+
+
+def found(tmp_path: Path, files: dict[str, str]) -> list[str]:
+    """What is said of a tree of these files."""
+    for name, text in {**files, "tools/check_tests.py": CHECK}.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    command = [sys.executable, str(tmp_path / "tools/check_tests.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == bool(done.stdout), done.stderr
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -40,15 +52,24 @@ PRIVATE = "_" + "inner"
     ],
 )
 def test_what_is_found(tmp_path: Path, name: str, text: str, said: str | None) -> None:
-    for folder in ("tools", "src"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "tools/check_tests.py").write_text(CHECK)
-    file = tmp_path / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    command = [sys.executable, str(tmp_path / "tools/check_tests.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
-    lines = done.stdout.splitlines()
-    assert done.returncode == (said is not None), done.stderr
+    lines = found(tmp_path, {name: text})
     assert len(lines) == (said is not None), lines
     assert said is None or (lines[0].startswith(name) and said in lines[0])
+
+
+OPTION = 'flag("a_b", "UNISONO_A_B", "general",\n     "What.", &Options::is_a_b),\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_set"),
+    [
+        ("tests/unit/a_test.cc", "options_.is_a_b = true;\n", True),
+        ("tests/integration/test_a.py", 'run("--a-b")\n', True),
+        ("tests/integration/test_a.py", 'run({"UNISONO_A_B": "1"})\n', True),
+        ("tests/integration/test_a.py", 'run({"UNISONO_A_BC": "1"})\n', False),
+        ("tests/unit/base/options_test.cc", "options.is_a_b = true;\n", False),
+    ],
+)
+def test_options_are_set_by_tests(tmp_path: Path, name: str, text: str, is_set: bool) -> None:
+    said = ["src/base/option_list.cc: option a_b is set by no test"]
+    assert found(tmp_path, {"src/base/option_list.cc": OPTION, name: text}) == ([] if is_set else said)

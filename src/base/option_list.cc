@@ -213,7 +213,6 @@ std::vector<OptionSpec> decision_options() {
 }
 
 std::vector<OptionSpec> options_of_the_process() {
-  constexpr std::int64_t kib = 1024, mib = kib * kib, gib = kib * mib;
   return {
       verification(),
       text("verify_inputs", "UNISONO_VERIFY_INPUTS", "file", "checks",
@@ -246,6 +245,12 @@ std::vector<OptionSpec> options_of_the_process() {
           "with any thread level, and a program hangs where one rank waits for such a call while another is "
           "blocked elsewhere in MPI.",
           &Options::progress),
+  };
+}
+
+std::vector<OptionSpec> options_of_nodes() {
+  constexpr std::int64_t kib = 1024, mib = kib * kib, gib = kib * mib;
+  return {
       flag("shared_memory", "UNISONO_SHARED_MEMORY", "shared memory",
            "Use shared memory inside nodes; 0 treats every rank as a node of its own.",
            &Options::use_shared_memory),
@@ -288,6 +293,7 @@ std::vector<OptionSpec> options_of_the_process() {
 std::vector<OptionSpec> make_option_list() {
   std::vector<OptionSpec> list = decision_options();
   std::ranges::move(options_of_the_process(), std::back_inserter(list));
+  std::ranges::move(options_of_nodes(), std::back_inserter(list));
   std::ranges::move(learning_options(), std::back_inserter(list));
   return list;
 }

@@ -12,12 +12,20 @@
 
 namespace unisono {
 
-// What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
-struct Options {
+// Which algorithm serves a call.
+struct DecisionOptions {
   bool is_enabled = true;
   std::string algorithm;  // "allreduce:ring(segment=64K),bcast:native"
   bool is_reproducible = false;
-  std::int64_t set_up_after = 128;     // small calls on a communicator
+  std::int64_t set_up_after = 128;  // small calls on a communicator
+  std::string table;                // files, separated by colons
+  std::string site_table = "auto";  // a file; auto: the place where it is installed; empty: none
+  std::string cache = "auto";       // a directory; auto: the user's; empty: none
+  std::string topology;             // "tree:4x8", or a file; empty: nothing is known of switches
+};
+
+// What is found out while the program runs.
+struct LearningOptions {
   std::string learn = "auto";          // off, star, auto
   std::int64_t learn_iterations = 10;  // looks at each candidate
   double learn_tolerance = 10;         // percent
@@ -26,29 +34,37 @@ struct Options {
   double learn_prune = 0;   // percent
   double learn_budget = 1;  // percent
   std::int64_t learn_sizes = 16;
-  std::string machine;                             // a built-in one's name, or a file; empty: found out; none
-  std::int64_t startup_test = 2;                   // seconds; 0: none
-  std::int64_t startup_after = 20;                 // seconds of the job
+  std::string machine;              // a built-in one's name, or a file; empty: found out; none
+  std::int64_t startup_test = 2;    // seconds; 0: none
+  std::int64_t startup_after = 20;  // seconds of the job
+};
+
+// What is checked, and what the user is told.
+struct TellingOptions {
   std::string verify = "off";                      // off, sample, sample:N, all
   std::string verify_inputs = "unisono-mismatch";  // beginning of file names, empty for none
   bool watches_crashes = true;
-  std::string report;               // file, "-" for standard error, empty for none
-  std::string log = "warning";      // quiet, warning, info
-  std::string progress = "thread";  // thread, calls
-  std::string wait = "auto";        // auto, spin, pause, yield, futex
+  std::string report;           // file, "-" for standard error, empty for none
+  std::string log = "warning";  // quiet, warning, info
+};
+
+// A node's memory, and how its ranks share it.
+struct NodeOptions {
   bool use_shared_memory = true;
   bool use_single_copy = true;
   std::string segment = "memfd";  // memfd, shm_open
+  std::string wait = "auto";      // auto, spin, pause, yield, futex
   std::int64_t pool_bytes = std::int64_t{1} << 30;
   std::int64_t channel_bytes = std::int64_t{4} << 20;
   bool is_channel_bytes_given = false;  // by the user; known on the rank that has read the options
-  std::int64_t cache_bytes = std::int64_t{16} << 20;
   std::string nodes;       // "4x2", "3,5": pretended nodes, finer than the real ones; empty: the real ones
   std::int64_t cores = 0;  // 0: found out
-  std::string topology;    // "tree:4x8", or a file; empty: nothing is known of switches
-  std::string table;       // files, separated by colons
-  std::string site_table = "auto";  // a file; auto: the place where it is installed; empty: none
-  std::string cache = "auto";       // a directory; auto: the user's; empty: none
+};
+
+// What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
+struct Options : DecisionOptions, LearningOptions, TellingOptions, NodeOptions {
+  std::string progress = "thread";  // thread, calls
+  std::int64_t cache_bytes = std::int64_t{16} << 20;
 };
 
 struct OptionSpec {

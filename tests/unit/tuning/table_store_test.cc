@@ -104,8 +104,9 @@ TEST_F(TableStoreTest, WhatIsStoredIsReadByTheNextJob) {
   EXPECT_EQ(names(place_), (std::vector{place_.file, other.file}));
   EXPECT_EQ(names(other), (std::vector{other.file, place_.file}));
   std::vector<std::string> warnings;
-  const auto tables =
-      tables_from(unpack(pack(read_table_texts({.site_table = ""}, place_, &warnings))), &warnings);
+  Options options;
+  options.site_table = "";
+  const auto tables = tables_from(unpack(pack(read_table_texts(options, place_, &warnings))), &warnings);
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].source, learned_source);
   EXPECT_EQ(tables[0].table.rules.size(), 2u);

@@ -10,8 +10,8 @@ using schedule::StepKind;
 
 namespace {
 
-// As the fused operations lay messages out (shm/slice/fused_operations.cc): short ones in lines that carry
-// their flags, longer ones beside a flag.
+// As the fused operations lay messages out (shm/slice/lines.h): short ones in lines that carry their flags,
+// longer ones beside a flag.
 double line_time(std::int64_t bytes, const Curve& copied, const SharedMemory& shared) {
   constexpr std::int64_t payload_bytes = 56, most_flagged_lines = 5;
   if (bytes > most_flagged_lines * payload_bytes) return shared.line_us + copied.at(bytes);

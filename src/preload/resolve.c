@@ -122,7 +122,7 @@ static UnisonoFunction tool_function(int slot) {
 // --- Finding out ---
 
 // Ranks with Unisono look into the process table for those that they wait for in vain
-// (src/runtime/node_processes.cc): the mapping is there to be seen.
+// (src/runtime/world/node_processes.cc): the mapping is there to be seen.
 static void show_that_it_runs_without(void) {
   const int file = memfd_create("unisono-not-used", MFD_CLOEXEC);
   if (file < 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process's life under Unisono, as the entry layer sees it: start, calls, end.
+// One process's life under Unisono, as the adapter sees it: start, calls, end.
 #pragma once
 
 #include <cstddef>

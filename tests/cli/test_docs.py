@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pages in docs/ that are made from the code say what the code says."""
+"""The pages in docs/ say what the code says: those that are made of it, and those that name parts of it."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,64 @@ def test_all_options_are_on_the_page(stage: Stage, tmp_path: Path) -> None:
     assert "`segment` 8 KiB (0 B to 1 GiB)" in algorithms
     assert "All 4 algorithms" in algorithms
     assert (tmp_path / "tree/docs/cli.md").read_text() == (ROOT / "docs/cli.md").read_text()
+
+
+# Names of sources, as pages and comments write them: from the root, from src/, or the file's own name.
+SOURCE = re.compile(r"(?<![\w./*~{<$-])(?:[\w-]+/)*[\w-]+\.(?:cc|h|c|S|py|sh)\b(?![\w/(])")
+MEMBER = re.compile(r"`(\w+)::(\w+)")
+OF_OTHERS = {"mpi.h", "mpi_abi.h", "mpif.h", "test/main.py", "script.py", "train.py", "name.c"}
+FOLDERS = ("src", "include", "tests", "benchmarks", "examples", "python", "tools")
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", *ROOT.glob("examples/*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+def sources() -> list[Path]:
+    found = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
+    return [path for path in found if path.suffix in {".cc", ".h", ".c", ".S", ".py", ".sh"}]
+
+
+def test_sources_that_pages_and_comments_name_are_there() -> None:
+    known = set(OF_OTHERS)
+    for path in sources():
+        parts = path.relative_to(ROOT).parts
+        known.update("/".join(parts[first:]) for first in range(len(parts)))
+    missing = []
+    for path in [*pages(), *sources()]:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if path.suffix in {".cc", ".h", ".c"}:
+            text = "\n".join(re.findall(r"//.*", text))
+        elif path.suffix != ".md":
+            continue
+        missing += [f"{path.relative_to(ROOT)}: {name}" for name in SOURCE.findall(text) if name not in known]
+    assert not missing, missing
+
+
+def test_members_that_pages_name_are_there() -> None:
+    """`Class::member`: the member stands in a file that defines the class."""
+    texts = [re.sub(r"//.*", "", path.read_text()) for path in sources() if path.suffix in {".cc", ".h"}]
+    missing = []
+    for page in pages():
+        for scope, member in MEMBER.findall(page.read_text(encoding="utf-8")):
+            begin = re.compile(rf"\b(?:class|struct|enum class|namespace)\s+(?:\w+::)*{scope}\b")
+            if not any(begin.search(text) and re.search(rf"\b{member}\b", text) for text in texts):
+                missing.append(f"{page.name}: {scope}::{member}")
+    assert not missing, missing
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    def anchors(page: Path) -> set[str]:
+        titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        return {re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+    missing = []
+    for page in pages():
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            file, _, anchor = target.partition("#")
+            to = page.parent / file if file else page
+            if "://" in target:
+                continue
+            if not to.exists() or (anchor and anchor not in anchors(to)):
+                missing.append(f"{page.relative_to(ROOT)}: {target}")
+    assert not missing, missing

@@ -115,8 +115,8 @@ struct HostStarts {
   }
   std::atomic<std::uint64_t> calls{0}, bytes{0};
 };
-// A persistent call that Unisono makes (persistent.h). Whoever holds it may start it, also when its
-// communicator is gone.
+// A persistent call that Unisono makes (calls/persistent_calls.h). Whoever holds it may start it, also when
+// its communicator is gone.
 struct PreparedCall;
 struct Prepared {
   Outcome outcome = Outcome::native;

@@ -8,10 +8,9 @@
 #include <cstdint>
 
 #include "runtime/call/call_memory.h"
+#include "runtime/call/this_thread.h"
 
 namespace unisono::runtime {
-
-struct CallClass;
 
 // One piece of work, on the stack of the thread that does it.
 struct WorkInside {
@@ -20,34 +19,26 @@ struct WorkInside {
   CallMemory memory;
 };
 
-// Atomic since a handler reads it.
-struct CrashSite {
-  std::atomic<const WorkInside*> inside{nullptr};  // null: in none of Unisono's algorithms
-  std::atomic<bool> is_in_host{false};             // the algorithm has called the host
-};
-
-// A handler must find it without a call: what a loaded library's variables need otherwise may allocate.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local CrashSite crash_site;
-
-// Sets a part of it, and puts back what was there before: while one call waits others may go on.
+// Sets a part of the thread's site, and puts back what was there before: while one call waits others may go
+// on.
 template <auto Part>
 class SetForNow {
  public:
   template <class Value>
-  explicit SetForNow(Value now) : before_((crash_site.*Part).load(std::memory_order_relaxed)) {
-    (crash_site.*Part).store(now, std::memory_order_relaxed);
+  explicit SetForNow(Value now) : before_((this_thread.site.*Part).load(std::memory_order_relaxed)) {
+    (this_thread.site.*Part).store(now, std::memory_order_relaxed);
     // The compiler must not move the work before this, nor behind what ends it.
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~SetForNow() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    (crash_site.*Part).store(before_, std::memory_order_relaxed);
+    (this_thread.site.*Part).store(before_, std::memory_order_relaxed);
   }
   SetForNow(const SetForNow&) = delete;
   SetForNow& operator=(const SetForNow&) = delete;
 
  private:
-  decltype((crash_site.*Part).load()) before_;
+  decltype((this_thread.site.*Part).load()) before_;
 };
 
 class InsideAlgorithm {

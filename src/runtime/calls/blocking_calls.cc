@@ -8,9 +8,6 @@
 namespace unisono::runtime {
 namespace {
 
-// The class of a call that the host is running for this thread, between run() and native_finished().
-[[gnu::tls_model("initial-exec")]] thread_local CallClass* timed_native = nullptr;
-
 void describe(Run* run, Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
               std::int64_t bytes) {
   run->call = call;
@@ -107,7 +104,7 @@ Outcome BlockingCalls::run_remembered(Communicator& c, const CallMemo& memo, con
   const bool is_timed = CallTiming::count(entry, memo.size.bytes);
   if (entry.kind == CallClass::Kind::native) {
     if (!is_timed) return Outcome::native;
-    timed_native = &entry;
+    this_thread.timed_native = &entry;
     return Outcome::native_timed;
   }
   const CallTiming timing(is_timed);
@@ -167,7 +164,7 @@ Outcome BlockingCalls::serve(Communicator& c, CallClass& entry, const Call& call
   if (is_timed && entry.learner != nullptr) [[unlikely]]
     learning_.prepare(c, entry, call, bytes);
   if (entry.kind == CallClass::Kind::native) {
-    timed_native = &entry;
+    this_thread.timed_native = &entry;
     return is_timed ? Outcome::native_timed : Outcome::native;
   }
   const bool is_verified = Checks::is_due(c, entry, call);
@@ -226,8 +223,8 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
 }
 
 void BlockingCalls::native_finished(double seconds) {
-  if (timed_native != nullptr) CallTiming::keep(*timed_native, seconds, 0, true);
-  timed_native = nullptr;
+  if (this_thread.timed_native != nullptr) CallTiming::keep(*this_thread.timed_native, seconds, 0, true);
+  this_thread.timed_native = nullptr;
 }
 
 void BlockingCalls::remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,

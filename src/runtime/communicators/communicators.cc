@@ -45,13 +45,11 @@ Ending* ending_of(const Communicators* table, host::Comm handle) {
 
 }  // namespace
 
-constinit thread_local LastHit last_hit;
-
 Communicator* Communicators::find_anew(host::Comm handle, std::uint64_t generation) {
   Communicator* c = find_known(handle);
   if (c == nullptr) c = make(handle, true);
   regions_.enter(*c);
-  last_hit = {this, static_cast<std::uintptr_t>(handle), generation, c};
+  this_thread.last_hit = {this, static_cast<std::uintptr_t>(handle), generation, c};
   return c;
 }
 
@@ -260,7 +258,7 @@ void Communicators::end_freeing(host::Comm handle, bool is_freed) {
   if (ending == nullptr) return;
   std::unique_ptr<Communicator> c = std::move(ending->state);
   endings().erase(endings().begin() + (ending - endings().data()));
-  last_hit = {};
+  this_thread.last_hit = {};
   if (c == nullptr) return;
   if (is_freed) {
     end_calls(*c);

@@ -15,29 +15,12 @@
 #include <vector>
 
 #include "runtime/call/gate.h"
+#include "runtime/call/this_thread.h"
 #include "runtime/communicators/communicator.h"
 #include "runtime/communicators/regions.h"
 #include "runtime/communicators/set_up.h"
 
 namespace unisono::runtime {
-
-class Communicators;
-
-// What the thread used last: most programs use one communicator for long.
-struct LastHit {
-  const Communicators* table = nullptr;
-  std::uintptr_t handle = 0;
-  std::uint64_t generation = 0;
-  Communicator* communicator = nullptr;
-
-  // Null where it was another one.
-  Communicator* find(const Communicators* of, host::Comm comm, std::uint64_t now) const {
-    const bool is_it = handle == static_cast<std::uintptr_t>(comm) && table == of && generation == now;
-    return is_it ? communicator : nullptr;
-  }
-};
-// Every call looks here: without the call that finds a loaded library's thread_local variables otherwise.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local LastHit last_hit;
 
 class Communicators {
  public:
@@ -48,14 +31,14 @@ class Communicators {
   // For a blocking call: sets it up at the first time, or later.
   Communicator* find(host::Comm handle) {
     const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-    Communicator* c = last_hit.find(this, handle, generation);
+    Communicator* c = this_thread.last_hit.find(this, handle, generation);
     if (c != nullptr) [[likely]]
       return c;
     return find_anew(handle, generation);
   }
   // The one that this thread used last, if it is this one.
   Communicator* find_again(host::Comm handle) const {
-    return last_hit.find(this, handle, generation_.load(std::memory_order_acquire));
+    return this_thread.last_hit.find(this, handle, generation_.load(std::memory_order_acquire));
   }
   // For a call that must not wait.
   Communicator* find_for_started(host::Comm handle);

@@ -250,13 +250,13 @@ bool is_still_ours(int number) {
 void on_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
   // Whatever comes while this runs is no algorithm's.
-  const WorkInside* work = crash_site.inside;
+  const WorkInside* work = this_thread.site.inside;
   const Site site = site_of(work, number, *info);
-  crash_site.inside = nullptr;
+  this_thread.site.inside = nullptr;
   Watch* known = watch.load(std::memory_order_acquire);
   const bool is_algorithms = known != nullptr && site.entry != nullptr && site.entry->choice != nullptr &&
                              site.entry->choice->algorithm != nullptr && is_own(*info) &&
-                             !(number == SIGABRT && crash_site.is_in_host);
+                             !(number == SIGABRT && this_thread.site.is_in_host);
   Recording expected = Recording::open;
   const bool is_recording =
       is_algorithms && recording.compare_exchange_strong(expected, Recording::under_way);
@@ -283,7 +283,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   } else if (is_recording && may_be_answered) {
     say(known, watched[i].name, site, is_recorded);
   }
-  crash_site.inside = work;
+  this_thread.site.inside = work;
   errno = error;
 }
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/world/progress.h"
 
+#include "runtime/call/this_thread.h"
+
 namespace unisono::runtime {
 namespace {
 
-// Is this thread letting things go on already? An operator or an error handler of the program may come back
-// to us.
-thread_local bool is_making_progress = false;
-
 class MakingProgress {
  public:
-  MakingProgress() { is_making_progress = true; }
-  ~MakingProgress() { is_making_progress = false; }
+  MakingProgress() { this_thread.is_making_progress = true; }
+  ~MakingProgress() { this_thread.is_making_progress = false; }
   MakingProgress(const MakingProgress&) = delete;
   MakingProgress& operator=(const MakingProgress&) = delete;
 };
@@ -33,7 +31,7 @@ void Progress::leave_to_program() {
 }
 
 bool Progress::make() {
-  if (under_way() == 0 || is_making_progress) return false;
+  if (under_way() == 0 || this_thread.is_making_progress) return false;
   const MakingProgress guard;
   if (thread_ != nullptr) thread_->program_came_by();
   bool has_ended = false;
@@ -42,7 +40,7 @@ bool Progress::make() {
 }
 
 bool Progress::make_aside() {
-  if (is_making_progress) return false;
+  if (this_thread.is_making_progress) return false;
   const MakingProgress guard;
   bool has_gone_on = false;
   for (Source* source : sources_) has_gone_on = source->advance_aside() || has_gone_on;

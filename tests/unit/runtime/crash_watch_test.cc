@@ -268,7 +268,7 @@ TEST_F(CrashWatchTest, AFaultThatIsAnsweredIsNoCrash) {
     const InsideAlgorithm here(&entry_, 8);
     fault();
     fault();
-    ::_exit(crash_site.inside.load()->entry == &entry_ ? 0 : 1);
+    ::_exit(this_thread.site.inside.load()->entry == &entry_ ? 0 : 1);
   };
   EXPECT_SILENT_DEATH(go_on(), ExitedWithCode(0));
   EXPECT_TRUE(fs::exists(file()));

@@ -222,7 +222,7 @@ TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
   std::atomic<int> calls{0};
   const host::Op op = world.add_op(
       [&](const void*, void*, std::size_t, host::Datatype) {
-        EXPECT_EQ(crash_site.inside.load(), nullptr);
+        EXPECT_EQ(this_thread.site.inside.load(), nullptr);
         ++calls;
       },
       true);
@@ -235,7 +235,7 @@ TEST_F(CrashesTest, AnOperatorOfTheProgramIsNoAlgorithm) {
       EXPECT_EQ(job.collective(call, &error), Outcome::done);
       EXPECT_EQ(start_and_wait(job, call, &error), Outcome::done);
     }
-    EXPECT_EQ(crash_site.inside.load(), nullptr);
+    EXPECT_EQ(this_thread.site.inside.load(), nullptr);
   });
   EXPECT_GT(calls, 0);
 }

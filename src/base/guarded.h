@@ -2,8 +2,9 @@
 // A value that several threads use: whoever wants it holds its lock.
 #pragma once
 
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace unisono {
 
@@ -13,12 +14,13 @@ class Guarded {
   // The value, for as long as this lives.
   class Access {
    public:
-    explicit Access(Guarded& of) : lock_(of.mutex_), value_(of.value_) {}
+    // Who has one holds the mutex: only so is the value to be had.
+    explicit Access(Guarded& of) UNISONO_NOT_CHECKED : lock_(of.mutex_), value_(of.value_) {}
     T* operator->() const { return &value_; }
     T& operator*() const { return value_; }
 
    private:
-    std::unique_lock<std::mutex> lock_;
+    UniqueLock lock_;
     T& value_;
   };
 
@@ -27,8 +29,8 @@ class Guarded {
   Access lock() { return Access(*this); }
 
  private:
-  std::mutex mutex_;
-  T value_{};
+  Mutex mutex_;
+  T value_ UNISONO_GUARDED_BY(mutex_){};
 };
 
 }  // namespace unisono

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "base/shown.h"
 #include "base/write_signals.h"
 
@@ -52,9 +52,9 @@ void warning(std::string_view message) {
 }
 
 void warning_once(const std::string& message) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::set<std::string> said UNISONO_GUARDED_BY(mutex);
+  const LockGuard lock(mutex);
   if (said.insert(message).second) warning(message);
 }
 

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "proof/check_cases.h"
 #include "proof/check_parts.h"
 
@@ -42,7 +42,7 @@ class Runner {
       const std::size_t index = next_++;
       if (index >= items_.size()) return;
       Outcome outcome = items_[index].run();
-      const std::lock_guard lock(mutex_);
+      const LockGuard lock(mutex_);
       result->cases += outcome.cases;
       std::move(outcome.failures.begin(), outcome.failures.end(), std::back_inserter(result->failures));
       ++done_;
@@ -57,8 +57,8 @@ class Runner {
   std::vector<Item> items_;
   const CheckOptions& options_;
   std::atomic<std::size_t> next_ = 0;
-  std::int64_t done_ = 0;
-  std::mutex mutex_;
+  Mutex mutex_;
+  std::int64_t done_ UNISONO_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

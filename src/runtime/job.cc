@@ -84,7 +84,7 @@ bool Job::set_algorithm(const std::string& text) {
   if (!decisions_.force(text)) return false;
   set_up_.serve_all();
   const std::vector<Communicator*> all = communicators_.all();
-  const std::lock_guard lock(queues_);
+  const LockGuard lock(queues_.mutex());
   for (Communicator* c : all) {
     for (int op = 0; op < operation_count; ++op)
       decisions_.decide_anew(*c, static_cast<Operation>(op), [](const CallClass&) { return true; });
@@ -139,9 +139,10 @@ void Job::end_calls() {
 void Job::report() {
   const bool is_reported = !world_.options.report.empty();
   if ((!is_reported && !learning_.has_known_rules()) || world_.has_lost_peer) return;
+  const double under_way_s = started_.under_way_s();
   const auto records = records_.lock();
-  const RankRecords own = is_reported ? records->all({now_s() - world_.started_s, started_.under_way_s()})
-                                      : records->learned_alone();
+  const RankRecords own =
+      is_reported ? records->all({now_s() - world_.started_s, under_way_s}) : records->learned_alone();
   const JobRecords of_all = gather_records(world_.host, world_.comm, own);
   if (world_.rank != 0) return;
   if (const std::string problem = of_all.problem(); !problem.empty()) world_.notices().warn(problem);

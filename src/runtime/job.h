@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,7 +69,7 @@ class Job {
   Progress progress_;
   Quarantine quarantine_;
   Guarded<Records> records_;
-  std::mutex queues_;
+  QueuesLock queues_;
   Regions regions_;
   Slices slices_;
   SetUp set_up_;

@@ -89,7 +89,7 @@ Prepared PersistentCalls::prepare(const Call& call) {
 // The decision holds for good. Ranks make such calls in one order, and start them in any.
 PersistentCalls::Decided PersistentCalls::decide(Communicator& c, const Call& call, PreparedCall* made,
                                                  Prepared* prepared) {
-  const std::lock_guard lock(queues_);
+  const LockGuard lock(queues_.mutex());
   StartedCall* started = nullptr;
   using Start = StartedCalls::Start;
   const Start what = started_.look_at(&c, call, &started);
@@ -173,7 +173,7 @@ Outcome PersistentCalls::start(const std::shared_ptr<PreparedCall>& made, const 
     completion.call(completion.context, host::success);
     return Outcome::done;
   }
-  std::unique_lock lock(queues_);
+  UniqueLock lock(queues_.mutex());
   if (made->place->state == nullptr) return Outcome::native;
   Communicator& c = *made->place->state;
   StartedCall* started = StartedCalls::take(&c, made->call);
@@ -187,7 +187,9 @@ Outcome PersistentCalls::start(const std::shared_ptr<PreparedCall>& made, const 
   ++made->entry.calls;
   made->entry.bytes += static_cast<std::uint64_t>(made->bytes);
   c.persistent.starts->fetch_add(1, std::memory_order_relaxed);
-  return started_.launch(started, completion, host, &lock);
+  const StartedCalls::Launched launched = started_.launch(started, completion, host);
+  lock.unlock();
+  return started_.let_go(launched, completion);
 }
 
 std::shared_ptr<HostStarts> PersistentCalls::starts_of_host(Operation operation, NativeReason reason) {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 
@@ -47,7 +46,7 @@ struct PreparedCall {
 
 class PersistentCalls {
  public:
-  PersistentCalls(const World& world, Gate& gate, std::mutex& queues, Communicators& communicators,
+  PersistentCalls(const World& world, Gate& gate, QueuesLock& queues, Communicators& communicators,
                   SetUp& set_up, Slices& slices, StartedCalls& started, Checks& checks,
                   const StartedChecks& started_checks, Guarded<Records>& records)
       : world_(world),
@@ -88,7 +87,7 @@ class PersistentCalls {
 
   const World& world_;
   Gate& gate_;
-  std::mutex& queues_;
+  QueuesLock& queues_;
   Communicators& communicators_;
   SetUp& set_up_;
   Slices& slices_;

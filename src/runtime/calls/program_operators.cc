@@ -6,27 +6,22 @@
 namespace unisono::runtime {
 namespace {
 
-// Without the lock for a while. Nobody else touches the communicator's first call.
+// While the lock is given up nobody else touches the communicator's first call.
 class PolledApart {
  public:
-  PolledApart(std::unique_lock<std::mutex>* lock, CallQueue* queue) : lock_(lock), queue_(queue) {
+  explicit PolledApart(CallQueue* queue) UNISONO_REQUIRES(held_queues) : queue_(queue) {
     queue_->is_polled_apart = true;
-    lock_->unlock();
   }
-  ~PolledApart() {
-    lock_->lock();
-    queue_->is_polled_apart = false;
-  }
+  ~PolledApart() UNISONO_REQUIRES(held_queues) { queue_->is_polled_apart = false; }
   PolledApart(const PolledApart&) = delete;
   PolledApart& operator=(const PolledApart&) = delete;
 
  private:
-  std::unique_lock<std::mutex>* lock_;
   CallQueue* queue_;
 };
 
 // By what the next step runs.
-bool may_call_program(const StartedCall& call) {
+bool may_call_program(const StartedCall& call) UNISONO_REQUIRES(held_queues) {
   if (call.agreement == StartedCall::Agreement::under_way)
     return schedule::has_messages(*call.communicator->queue->agreeing);
   const bool is_before_blocks = call.stage == Run::Stage::waiting || call.stage == Run::Stage::in_header;
@@ -52,14 +47,15 @@ bool is_left_for_operator(const World& world, const Progress& progress, const Co
   return kernel_combine(world.host, call.op, type, type_info(world.host, type)).call == nullptr;
 }
 
-bool poll_step(const Engine& engine, StartedCall* call, std::unique_lock<std::mutex>* queues) {
+bool poll_step(const Engine& engine, StartedCall* call, QueuesLock& queues) {
   const FloatControlForNow like_starter(call->float_control);
   const auto poll = [&] {
     const bool is_agreement = call->agreement == StartedCall::Agreement::under_way;
     return is_agreement ? call->work->executor.poll() : engine.poll(*call);
   };
   if (!may_call_program(*call)) return poll();
-  const PolledApart apart(queues, call->communicator->queue.get());
+  const PolledApart apart(call->communicator->queue.get());
+  const GivenUp given_up(queues.mutex());
   return poll();
 }
 

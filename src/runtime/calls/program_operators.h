@@ -5,8 +5,6 @@
 // no lock is held around them that another thread of the program waits for.
 #pragma once
 
-#include <mutex>
-
 #include "runtime/communicators/call_queue.h"
 #include "runtime/engines/engine.h"
 #include "runtime/world/progress.h"
@@ -19,8 +17,8 @@ bool is_of_program_alone(const World& world, const Progress& progress, const Cal
 // Is it the host's? Of a reduction, on all ranks alike.
 bool is_left_for_operator(const World& world, const Progress& progress, const Communicator& c,
                           const Call& call, host::Datatype type);
-// One step, on any thread, under the lock of the queues but where the program's functions may run. True where
+// One step, on any thread. Gives up the lock where the program's functions may run. True where
 // the agreement is over, or else the call.
-bool poll_step(const Engine& engine, StartedCall* call, std::unique_lock<std::mutex>* queues);
+bool poll_step(const Engine& engine, StartedCall* call, QueuesLock& queues) UNISONO_REQUIRES(held_queues);
 
 }  // namespace unisono::runtime

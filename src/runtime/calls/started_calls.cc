@@ -9,7 +9,7 @@
 #include "runtime/calls/program_operators.h"
 
 namespace unisono::runtime {
-StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, std::mutex& queues,
+StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, QueuesLock& queues,
                            Communicators& communicators, Slices& slices, Decisions& decisions,
                            const Engines& engines, Learning& learning, StartedChecks& checks)
     : world_(world),
@@ -25,7 +25,7 @@ StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, s
   progress.join(*this);
 }
 
-// What the next call works in. Under the lock.
+// What the next call works in.
 StartedCall* StartedCalls::take(Communicator* c, const Call& call) {
   if (c->queue == nullptr) c->queue = std::make_unique<CallQueue>();
   auto& spare = c->queue->spare;
@@ -81,7 +81,7 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   Communicator* c = communicators_.find_for_started(call.comm);
   const bool is_not_set_up = c->native_reason == NativeReason::few_calls;
   if (is_not_set_up && !communicators_.is_taken_before_set_up(*c, call)) return Outcome::native;
-  std::unique_lock lock(queues_);
+  UniqueLock lock(queues_.mutex());
   if (c->native_reason != NativeReason::none && !is_not_set_up) {
     ++c->left.calls[static_cast<int>(call.operation)];
     return Outcome::native;
@@ -105,12 +105,14 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   const shm::Slice* first = queue.calls.empty() ? started->work->slice : queue.calls.front()->work->slice;
   c->queue->is_waited_for =
       c->checking.interval != 0 || (c->node.slice != nullptr && first == c->node.slice.get());
-  return launch(started, completion, host, &lock);
+  const Launched launched = launch(started, completion, host);
+  lock.unlock();
+  return let_go(launched, completion);
 }
 
-// Under the lock, which it gives up. `started` is the last one of the spare ones.
-Outcome StartedCalls::launch(StartedCall* started, const Completion& completion, HostPart** host,
-                             Lock* lock) {
+// `started` is the last one of the spare ones.
+StartedCalls::Launched StartedCalls::launch(StartedCall* started, const Completion& completion,
+                                            HostPart** host) {
   Communicator* c = started->communicator;
   started->algorithm = started->entry->choice->algorithm;
   started->completion = completion;
@@ -121,11 +123,8 @@ Outcome StartedCalls::launch(StartedCall* started, const Completion& completion,
   if (started->error == host::success) started->error = prepare(started);
   if (started->error != host::success) {
     // The others wait for this process, as they do where a blocking call fails on one.
-    const int error = started->error;
     started->prepared.reset();  // the caller holds it
-    lock->unlock();
-    completion.call(completion.context, error);
-    return Outcome::done;
+    return {.error = started->error};
   }
   const bool is_checked = started->verified.check != nullptr;
   if (is_checked) *host = checks_.begin(started);
@@ -136,9 +135,21 @@ Outcome StartedCalls::launch(StartedCall* started, const Completion& completion,
   queue.under_way.fetch_add(1, std::memory_order_relaxed);
   if (under_way_++ == 0) under_way_since_s_ = now_s();
   progress_.add();
-  lock->unlock();
-  progress_.make();
-  return is_checked ? Outcome::compared : Outcome::done;
+  return {.outcome = is_checked ? Outcome::compared : Outcome::done, .is_under_way = true};
+}
+
+Outcome StartedCalls::let_go(const Launched& launched, const Completion& completion) {
+  if (launched.is_under_way) {
+    progress_.make();
+  } else {
+    completion.call(completion.context, launched.error);
+  }
+  return launched.outcome;
+}
+
+double StartedCalls::under_way_s() const {
+  const LockGuard lock(queues_.mutex());
+  return under_way_s_;
 }
 
 // What decides about the call, bytes, as for blocking ones. Nothing where it moves nothing.
@@ -177,7 +188,7 @@ int StartedCalls::prepare(StartedCall* started) const {
 }
 
 // Lets a call go on that comes first in its queue. True where it is over but for the host's part.
-bool StartedCalls::advance(StartedCall* call, Lock* lock) {
+bool StartedCalls::advance(StartedCall* call) {
   using Agreement = StartedCall::Agreement;
   Communicator& c = *call->communicator;
   for (;;) {
@@ -191,7 +202,7 @@ bool StartedCalls::advance(StartedCall* call, Lock* lock) {
     const UnevenMemory uneven = call->work->blocks.memory();
     const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
                                {.call = &call->call, .ranks = c.size, .uneven = &uneven});
-    if (poll_step(engines_.of(*call), call, lock)) {
+    if (poll_step(engines_.of(*call), call, queues_)) {
       if (!is_agreement) return true;
       call->error = call->work->executor.finish();
       if (call->error != host::success) return true;
@@ -206,12 +217,12 @@ bool StartedCalls::advance(StartedCall* call, Lock* lock) {
   }
 }
 
-// Under the lock: the communicator's calls one after the other. True where one has ended. The queue stays
-// while it has calls; other threads may add some meanwhile.
-bool StartedCalls::advance(Communicator* c, Lock* lock) {
+// The communicator's calls one after the other. True where one has ended. The queue stays while it has calls;
+// other threads may add some meanwhile.
+bool StartedCalls::advance(Communicator* c) {
   CallQueue& queue = *c->queue;
   bool has_ended = false;
-  while (!queue.calls.empty() && advance(queue.calls.front().get(), lock)) {
+  while (!queue.calls.empty() && advance(queue.calls.front().get())) {
     over_.push_back(std::move(queue.calls.front()));
     queue.calls.pop_front();
     progress_.leave_to_program();
@@ -224,19 +235,21 @@ bool StartedCalls::advance(Communicator* c, Lock* lock) {
 // Where the lock is given up in between others may begin or end: those that begin come behind, and where one
 // ends that stood before, one is looked at twice.
 template <class Choose>
-bool StartedCalls::advance_all(Choose choose, Lock* lock) {
+bool StartedCalls::advance_all(Choose choose) {
   bool has_ended = false;
   for (std::size_t i = active_.size(); i-- > 0;) {
     if (i >= active_.size() || active_[i]->queue->is_polled_apart || !choose(*active_[i])) continue;
-    has_ended = advance(active_[i], lock) || has_ended;
+    has_ended = advance(active_[i]) || has_ended;
   }
   return has_ended;
 }
 
 // Aside of the program's threads: host functions are left to those, as far as one can choose.
 bool StartedCalls::advance_aside() {
-  Lock lock(queues_, std::try_to_lock);
-  return lock.owns_lock() && advance_all([this](const Communicator& c) { return may_go_on_aside(c); }, &lock);
+  if (!queues_.mutex().try_lock()) return false;
+  const LockGuard lock(queues_.mutex(), std::adopt_lock);
+  return advance_all([this](const Communicator& c)
+                         UNISONO_REQUIRES(held_queues) { return may_go_on_aside(c); });
 }
 
 // Reproducible calls may use messages without threads in the host: then they go on with the program alone.
@@ -249,10 +262,10 @@ bool StartedCalls::advance() {
   const OutsideAlgorithms outside;  // of the one that waits, if any: what goes on says so itself
   std::vector<std::unique_ptr<StartedCall>> over;
   {
-    Lock lock(queues_, std::try_to_lock);
-    if (!lock.owns_lock()) return false;
-    advance_all([](const Communicator&) { return true; }, &lock);
-    checks_.look_at_host_parts(&lock);
+    if (!queues_.mutex().try_lock()) return false;
+    const LockGuard lock(queues_.mutex(), std::adopt_lock);
+    advance_all([](const Communicator&) { return true; });
+    checks_.look_at_host_parts();
     std::erase_if(over_, [&](std::unique_ptr<StartedCall>& call) {
       if (call->verified.check != nullptr && !call->verified.check->is_host_over) return false;
       over.push_back(std::move(call));
@@ -276,7 +289,7 @@ void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   }
   // Those whose requests are gone end outside of the lock.
   std::vector<std::shared_ptr<PreparedCall>> prepared;
-  const std::lock_guard lock(queues_);
+  const LockGuard lock(queues_.mutex());
   for (auto& call : *calls) {
     CallClass& entry = *call->entry;
     entry.times.add(now_s() - call->start_s);

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -18,52 +17,60 @@ namespace unisono::runtime {
 
 class StartedCalls final : public Progress::Source {
  public:
-  using Lock = std::unique_lock<std::mutex>;
-  // `queues`: held by whoever lets calls go on, but where the program's functions may run; guards every
-  // communicator's queue.
-  StartedCalls(const World& world, Gate& gate, Progress& progress, std::mutex& queues,
+  StartedCalls(const World& world, Gate& gate, Progress& progress, QueuesLock& queues,
                Communicators& communicators, Slices& slices, Decisions& decisions, const Engines& engines,
                Learning& learning, StartedChecks& checks);
 
   // As runtime::start_collective.
-  Outcome start(const Call& call, const Completion& completion, HostPart** host);
+  Outcome start(const Call& call, const Completion& completion, HostPart** host)
+      UNISONO_EXCLUDES(held_queues);
   // How long any were under way, seconds.
-  double under_way_s() const { return under_way_s_; }
+  double under_way_s() const UNISONO_EXCLUDES(held_queues);
 
-  // For persistent calls. Under the lock: what will be done with such a call, and what it works in.
+  // For persistent calls: what will be done with such a call, and what it works in.
   enum class Start : std::uint8_t { native, nothing_to_do, scheduled };
-  Start look_at(Communicator* c, const Call& call, StartedCall** taken);
-  // Starts one that was looked at before: `take`, then `read`, then `launch`, which gives up the lock.
-  static StartedCall* take(Communicator* c, const Call& call);
+  Start look_at(Communicator* c, const Call& call, StartedCall** taken) UNISONO_REQUIRES(held_queues);
+  // Starts one that was looked at before: `take`, then `read`, then `launch`, then `let_go` without the lock.
+  static StartedCall* take(Communicator* c, const Call& call) UNISONO_REQUIRES(held_queues);
   std::optional<std::int64_t> read(StartedCall* started, int* error) const;
-  Outcome launch(StartedCall* started, const Completion& completion, HostPart** host, Lock* lock);
+  struct Launched {
+    Outcome outcome = Outcome::done;
+    bool is_under_way = false;
+    int error = host::success;  // of one that is not: it is over
+  };
+  Launched launch(StartedCall* started, const Completion& completion, HostPart** host)
+      UNISONO_REQUIRES(held_queues);
+  Outcome let_go(const Launched& launched, const Completion& completion) UNISONO_EXCLUDES(held_queues);
 
-  bool advance() override;
-  bool advance_aside() override;
+  bool advance() override UNISONO_EXCLUDES(held_queues);
+  bool advance_aside() override UNISONO_EXCLUDES(held_queues);
 
  private:
   int prepare(StartedCall* started) const;
-  bool advance(StartedCall* call, Lock* lock);
-  bool advance(Communicator* c, Lock* lock);
+  bool advance(StartedCall* call) UNISONO_REQUIRES(held_queues);
+  bool advance(Communicator* c) UNISONO_REQUIRES(held_queues);
   template <class Choose>
-  bool advance_all(Choose choose, Lock* lock);
-  bool may_go_on_aside(const Communicator& c) const;
-  void conclude(std::vector<std::unique_ptr<StartedCall>>* calls);
+  bool advance_all(Choose choose) UNISONO_REQUIRES(held_queues);
+  bool may_go_on_aside(const Communicator& c) const UNISONO_REQUIRES(held_queues);
+  void conclude(std::vector<std::unique_ptr<StartedCall>>* calls) UNISONO_EXCLUDES(held_queues);
 
   const World& world_;
   Gate& gate_;
   Progress& progress_;
-  std::mutex& queues_;
+  QueuesLock& queues_;
   Communicators& communicators_;
   Slices& slices_;
   Decisions& decisions_;
   const Engines& engines_;
   Learning& learning_;
   StartedChecks& checks_;
-  int under_way_ = 0;
-  double under_way_since_s_ = 0, under_way_s_ = 0;  // any of them; and before that
-  std::vector<Communicator*> active_;               // with calls under way
-  std::vector<std::unique_ptr<StartedCall>> over_;  // but for what the host has to do
+  int under_way_ UNISONO_GUARDED_BY(held_queues) = 0;
+  double under_way_since_s_ UNISONO_GUARDED_BY(held_queues) = 0;  // any of them
+  double under_way_s_ UNISONO_GUARDED_BY(held_queues) = 0;        // before that
+  // With calls under way.
+  std::vector<Communicator*> active_ UNISONO_GUARDED_BY(held_queues);
+  // But for what the host has to do.
+  std::vector<std::unique_ptr<StartedCall>> over_ UNISONO_GUARDED_BY(held_queues);
 };
 
 }  // namespace unisono::runtime

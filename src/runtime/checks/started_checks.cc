@@ -28,7 +28,7 @@ std::string text_of(const algorithms::Descriptor& algorithm) {
   return std::string(name(algorithm.operation)) + ":" + std::string(algorithm.name);
 }
 
-std::vector<std::uint64_t> findings_to_tell(const Communicator& c) {
+std::vector<std::uint64_t> findings_to_tell(const Communicator& c) UNISONO_REQUIRES(held_queues) {
   std::vector<std::uint64_t> told(kinds * algorithms::registry().size(), nobody);
   for (const auto& [place, finding] : c.queue->findings) {
     told[place] = finding.check * static_cast<std::uint64_t>(c.size) + static_cast<std::uint64_t>(c.rank);
@@ -74,25 +74,27 @@ HostPart* StartedChecks::begin(StartedCall* started) {
 
 void StartedChecks::host_has_started(HostPart* host, bool (*is_over)(void* context, int* error),
                                      void* context) {
-  const std::lock_guard lock(queues_);
+  const LockGuard lock(queues_.mutex());
   host->context = context;
   host->is_over = is_over;
 }
 
 // A check stays until it is known that the host is over; other threads do not see it meanwhile.
-void StartedChecks::look_at_host_parts(Lock* lock) {
+void StartedChecks::look_at_host_parts() {
   if (open_.empty()) return;
-  const auto begun = std::ranges::partition(
-      open_, [](const StartedCheck* check) { return check->host_part.is_over == nullptr; });
-  const std::vector<StartedCheck*> looked_at(begun.begin(), begun.end());
-  open_.erase(begun.begin(), begun.end());
+  const auto begun = std::partition(open_.begin(), open_.end(), [](const StartedCheck* check) {
+    return check->host_part.is_over == nullptr;
+  });
+  const std::vector<StartedCheck*> looked_at(begun, open_.end());
+  open_.erase(begun, open_.end());
   std::vector<StartedCheck*> over, open;
-  lock->unlock();
-  for (StartedCheck* check : looked_at) {
-    const HostPart& host = check->host_part;
-    (host.is_over(host.context, &check->host_error) ? over : open).push_back(check);
+  {
+    const GivenUp given_up(queues_.mutex());
+    for (StartedCheck* check : looked_at) {
+      const HostPart& host = check->host_part;
+      (host.is_over(host.context, &check->host_error) ? over : open).push_back(check);
+    }
   }
-  lock->lock();
   for (StartedCheck* check : over) check->is_host_over = true;
   open_.insert(open_.end(), open.begin(), open.end());
 }
@@ -122,7 +124,7 @@ void StartedChecks::conclude(StartedCall* started) {
                  .input = v.input(),
                  .own = v.own(),
                  .hosts = v.hosts()};
-  const std::lock_guard lock(queues_);
+  const LockGuard lock(queues_.mutex());
   if (verdict != Verdict::unknown && verdict != Verdict::no_opinion) ++started->entry->checks;
   if (verdict == Verdict::wrong) ++started->entry->mismatches;
   CallQueue& queue = *c.queue;

@@ -14,6 +14,7 @@
 
 #include "base/float_control.h"
 #include "runtime/call/call.h"
+#include "runtime/communicators/queues_lock.h"
 #include "runtime/communicators/run.h"
 #include "runtime/judging/started_check.h"
 #include "runtime/packing/transfer.h"
@@ -54,7 +55,8 @@ struct StartedCall : Run {
 };
 
 struct CallQueue {
-  // Has a blocking collective something to do or to wait for first?
+  // What is not guarded here blocking calls ask without the lock. Has a blocking collective something to do
+  // or to wait for first?
   bool comes_before_blocking() const {
     return is_to_settle || (is_waited_for && under_way.load(std::memory_order_acquire) != 0);
   }
@@ -64,24 +66,26 @@ struct CallQueue {
   // A persistent call's starts are classes of their own.
   OperationTables& classes_of(const Call& call) { return call.is_persistent ? persistent : classes; }
   OperationTables classes, persistent;
-  std::deque<std::unique_ptr<StartedCall>> calls;
+  std::deque<std::unique_ptr<StartedCall>> calls UNISONO_GUARDED_BY(held_queues);
   // A thread lets the first one go on, without the lock: the others leave them alone meanwhile.
-  bool is_polled_apart = false;
+  bool is_polled_apart UNISONO_GUARDED_BY(held_queues) = false;
   // Those that are over, with their memory: a repeated call allocates nothing.
-  std::vector<std::unique_ptr<StartedCall>> spare;
+  std::vector<std::unique_ptr<StartedCall>> spare UNISONO_GUARDED_BY(held_queues);
 
   // Option verify (started_checks.h). Calls started since the last one that was checked; was one since
   // the last blocking collective?
-  std::uint64_t starts_since_check = 0;
+  std::uint64_t starts_since_check UNISONO_GUARDED_BY(held_queues) = 0;
   bool is_to_settle = false;
-  bool gives_up_single_copy = false;        // at the next blocking collective
-  std::uint64_t starts = 0;                 // until such calls have a slice of their own
-  std::map<std::size_t, Finding> findings;  // this rank's, that not all know of
-  std::deque<KeptCheck> kept;
+  bool gives_up_single_copy UNISONO_GUARDED_BY(held_queues) = false;  // at the next blocking collective
+  std::uint64_t starts UNISONO_GUARDED_BY(held_queues) = 0;  // until such calls have a slice of their own
+  // This rank's, that not all know of.
+  std::map<std::size_t, Finding> findings UNISONO_GUARDED_BY(held_queues);
+  std::deque<KeptCheck> kept UNISONO_GUARDED_BY(held_queues);
   // Found wrong by agreement, in the order of the calls; out of use for good at the next blocking collective.
-  std::set<const algorithms::Descriptor*> found;
-  std::set<const algorithms::Descriptor*> doubted;  // what it was said of that nobody can tell
-  std::shared_ptr<const schedule::Compiled> agreeing;
+  std::set<const algorithms::Descriptor*> found UNISONO_GUARDED_BY(held_queues);
+  // What it was said of that nobody can tell.
+  std::set<const algorithms::Descriptor*> doubted UNISONO_GUARDED_BY(held_queues);
+  std::shared_ptr<const schedule::Compiled> agreeing UNISONO_GUARDED_BY(held_queues);
 };
 
 // Waits for the communicator's calls that do not block.

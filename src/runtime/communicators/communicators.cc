@@ -15,9 +15,9 @@ namespace {
 // A communicator's free callback may come when the job is over (COMM_WORLD's, in MPI_Finalize), so it carries
 // a number, not an address.
 struct Tokens {
-  std::mutex mutex;
-  std::map<std::uint64_t, Communicators*> tables;
-  std::uint64_t next = 1;
+  Mutex mutex;
+  std::map<std::uint64_t, Communicators*> tables UNISONO_GUARDED_BY(mutex);
+  std::uint64_t next UNISONO_GUARDED_BY(mutex) = 1;
 };
 Tokens& tokens() {
   static Tokens* all = new Tokens;  // never destroyed: callbacks may come after static destructors
@@ -63,20 +63,25 @@ Communicator* Communicators::find_known(host::Comm handle) {
   Communicator* ending = find_ending(handle, &is_ending);
   if (is_ending) [[unlikely]]
     return ending;
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const auto found = table_.find(static_cast<std::uintptr_t>(handle));
   return found == table_.end() ? nullptr : found->second.get();
 }
 
 std::vector<Communicator*> Communicators::all() const {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   std::vector<Communicator*> all;
   for (const auto& [handle, c] : table_) all.push_back(c.get());
   return all;
 }
 
 void Communicators::clear() {
-  table_.clear();
+  // They end without the lock, like any other.
+  std::map<std::uintptr_t, std::unique_ptr<Communicator>> ending;
+  {
+    const LockGuard lock(mutex_);
+    ending.swap(table_);
+  }
   look_again();
 }
 
@@ -101,7 +106,7 @@ Communicator* Communicators::make(host::Comm handle, bool may_wait) {
   set_up_.say_who_decides_order(c, is_set_up_aside ? NativeReason::being_set_up : c.native_reason);
   if (keep_ending(&made)) return &c;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
   }
   watch_end(c);
@@ -157,7 +162,7 @@ bool Communicators::is_taken_before_set_up(Communicator& c, const Call& call) {
 
 void Communicators::watch_end(Communicator& c) {
   {
-    const std::lock_guard lock(tokens().mutex);
+    const LockGuard lock(tokens().mutex);
     c.token = tokens().next++;
     tokens().tables[c.token] = this;
   }
@@ -169,7 +174,7 @@ void Communicators::watch_end(Communicator& c) {
 }
 
 void Communicators::forget_watches() {
-  const std::lock_guard lock(tokens().mutex);
+  const LockGuard lock(tokens().mutex);
   std::erase_if(tokens().tables, [this](const auto& entry) { return entry.second == this; });
 }
 
@@ -178,7 +183,7 @@ void Communicators::on_freed(void* token) {
   const auto number = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(token));
   Communicators* table = nullptr;
   {
-    const std::lock_guard lock(tokens().mutex);
+    const LockGuard lock(tokens().mutex);
     const auto found = tokens().tables.find(number);
     if (found == tokens().tables.end()) return;
     table = found->second;
@@ -195,7 +200,7 @@ void Communicators::on_freed(void* token) {
 void Communicators::drop(std::uint64_t token, bool is_freed) {
   host::Comm handle{};
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     const auto found = std::find_if(table_.begin(), table_.end(),
                                     [&](const auto& entry) { return entry.second->token == token; });
     if (found == table_.end()) return;
@@ -208,13 +213,13 @@ void Communicators::drop(std::uint64_t token, bool is_freed) {
 void Communicators::forget(host::Comm comm) {
   std::uint64_t token = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     const auto found = table_.find(static_cast<std::uintptr_t>(comm));
     if (found == table_.end()) return;
     token = found->second->token;
   }
   {
-    const std::lock_guard lock(tokens().mutex);
+    const LockGuard lock(tokens().mutex);
     tokens().tables.erase(token);
   }
   drop(token, false);
@@ -232,7 +237,7 @@ void Communicators::end_calls(host::Comm handle) {
 }
 
 std::unique_ptr<Communicator> Communicators::take(host::Comm handle) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const auto found = table_.find(static_cast<std::uintptr_t>(handle));
   if (found == table_.end()) return nullptr;
   std::unique_ptr<Communicator> c = std::move(found->second);
@@ -263,19 +268,19 @@ void Communicators::end_freeing(host::Comm handle, bool is_freed) {
   if (is_freed) {
     end_calls(*c);
     {
-      const std::lock_guard lock(tokens().mutex);
+      const LockGuard lock(tokens().mutex);
       tokens().tables.erase(c->token);
     }
     return bury(std::move(c), true);
   }
   Communicator& kept = *c;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     table_[static_cast<std::uintptr_t>(handle)] = std::move(c);
   }
   bool is_watched = false;
   {
-    const std::lock_guard lock(tokens().mutex);
+    const LockGuard lock(tokens().mutex);
     is_watched = tokens().tables.contains(kept.token);
   }
   if (!is_watched) watch_end(kept);

@@ -11,9 +11,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/call/gate.h"
 #include "runtime/call/this_thread.h"
 #include "runtime/communicators/communicator.h"
@@ -92,8 +92,8 @@ class Communicators {
   Regions& regions_;
   SetUp& set_up_;
   std::vector<EndHook> end_hooks_;
-  mutable std::mutex mutex_;
-  std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_;
+  mutable Mutex mutex_;
+  std::map<std::uintptr_t, std::unique_ptr<Communicator>> table_ UNISONO_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> generation_{1};  // changes where a thread's last hit may not hold any more
 };
 

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <set>
+
+#include "base/mutex.h"
 
 namespace unisono::runtime {
 
@@ -29,24 +30,24 @@ class Identifiers {
   // This rank's proposal for the turn of a set-up. The highest proposal of a communicator's members is its
   // turn: no other set-up has the same, and whoever came earlier comes before.
   Turn propose(int world_rank) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     return proposals_++ << 32 | static_cast<std::uint32_t>(world_rank);
   }
   // From here to the end of a set-up of this turn, those of later turns offer nothing. All members must be
   // on their way: who held numbers for one that first has to set up another communicator would wait for ever.
   void enter(Turn turn) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     waiting_.insert(turn);
   }
   void leave(Turn turn) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     waiting_.erase(turn);
   }
   // The free numbers, or an empty set while another thread's set-up holds them (it must not see the same
   // numbers as free) or comes first: the earliest of all turns is held back nowhere, so some set-up always
   // ends. Where *is_held is set the caller releases with settle().
   Set offer(Turn turn, bool* is_held, Use use = Use::communicator) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     *is_held = !is_offered_ && turn == *waiting_.begin();
     if (!*is_held) return Set{};
     is_offered_ = true;
@@ -57,12 +58,12 @@ class Identifiers {
   }
   // Ends an offer that was held; takes `id` unless negative.
   void settle(int id) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     is_offered_ = false;
     if (id >= 0) free_[id / 64] &= ~(std::uint64_t{1} << (id % 64));
   }
   void release(int id) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     free_[id / 64] |= std::uint64_t{1} << (id % 64);
   }
   static int lowest(const std::uint64_t* set) {
@@ -74,11 +75,11 @@ class Identifiers {
 
  private:
   const int middle_;
-  std::mutex mutex_;
-  Set free_{};
-  bool is_offered_ = false;
-  std::uint64_t proposals_ = 0;
-  std::set<Turn> waiting_;
+  Mutex mutex_;
+  Set free_ UNISONO_GUARDED_BY(mutex_){};
+  bool is_offered_ UNISONO_GUARDED_BY(mutex_) = false;
+  std::uint64_t proposals_ UNISONO_GUARDED_BY(mutex_) = 0;
+  std::set<Turn> waiting_ UNISONO_GUARDED_BY(mutex_);
 };
 
 }  // namespace unisono::runtime

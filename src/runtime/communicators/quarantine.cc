@@ -10,7 +10,7 @@ bool Quarantine::agree(host::Host& host, Communicator& c) const {
   const auto& all = algorithms::registry();
   std::vector<std::uint64_t> words((all.size() + 63) / 64);
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (found_wrong_.contains(&all[i])) words[i / 64] |= std::uint64_t{1} << (i % 64);
     }

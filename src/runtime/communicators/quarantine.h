@@ -2,10 +2,10 @@
 // Algorithms that this process has found wrong on any communicator (option 'verify', B9).
 #pragma once
 
-#include <mutex>
 #include <set>
 
 #include "algorithms/catalogue/descriptor.h"
+#include "base/mutex.h"
 #include "runtime/communicators/communicator.h"
 
 namespace unisono::runtime {
@@ -13,7 +13,7 @@ namespace unisono::runtime {
 class Quarantine {
  public:
   void add(const algorithms::Descriptor* algorithm) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     found_wrong_.insert(algorithm);
   }
   // What any rank of the communicator has found wrong is out of use on it. Collective. False where the host
@@ -21,8 +21,8 @@ class Quarantine {
   bool agree(host::Host& host, Communicator& c) const;
 
  private:
-  mutable std::mutex mutex_;
-  std::set<const algorithms::Descriptor*> found_wrong_;
+  mutable Mutex mutex_;
+  std::set<const algorithms::Descriptor*> found_wrong_ UNISONO_GUARDED_BY(mutex_);
 };
 
 }  // namespace unisono::runtime

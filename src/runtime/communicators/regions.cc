@@ -27,7 +27,7 @@ void Regions::begin(const std::string& name) {
                       " bytes; it is called '" + known + "'");
   }
   std::uint64_t number = region_number(known);
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (names_.size() < most_regions) {
     names_.try_emplace(number, known);
   } else if (!names_.contains(number)) {
@@ -43,7 +43,7 @@ void Regions::begin(const std::string& name) {
 
 void Regions::end() {
   if (!are_told_apart()) return;
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (stack_.empty()) {
     log::warning_once("a region was ended that was not begun (unisono_region_end)");
     return;
@@ -55,7 +55,7 @@ void Regions::end() {
 void Regions::say_open() const {
   std::uint64_t open = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (stack_.empty()) return;
     open = stack_.back();
   }
@@ -65,7 +65,7 @@ void Regions::say_open() const {
 }
 
 std::string_view Regions::name(std::uint64_t region) const {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const auto found = names_.find(region);
   return found == names_.end() ? std::string_view() : found->second;
 }

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/communicators/communicator.h"
 #include "runtime/world/world.h"
 
@@ -38,9 +38,9 @@ class Regions {
   bool are_told_apart() const { return world_.options.learn != "off"; }
 
   const World& world_;
-  mutable std::mutex mutex_;
-  std::vector<std::uint64_t> stack_;
-  std::map<std::uint64_t, std::string> names_;
+  mutable Mutex mutex_;
+  std::vector<std::uint64_t> stack_ UNISONO_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, std::string> names_ UNISONO_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> innermost_{0};
 };
 

@@ -7,7 +7,7 @@ namespace unisono::runtime {
 
 void SingleCopy::give_up_later(Communicator& c) {
   if (!c.has_single_copy) return;
-  const std::lock_guard lock(queues_);
+  const LockGuard lock(queues_.mutex());
   if (c.queue == nullptr) c.queue = std::make_unique<CallQueue>();
   c.queue->gives_up_single_copy = c.queue->is_to_settle = true;
 }

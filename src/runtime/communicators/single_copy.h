@@ -3,23 +3,21 @@
 // are served by the memory's owners (shm/slice/asked_copy.cc), later ones do without single copy.
 #pragma once
 
-#include <mutex>
-
 #include "runtime/communicators/communicator.h"
+#include "runtime/communicators/queues_lock.h"
 
 namespace unisono::runtime {
 
 class SingleCopy {
  public:
-  // `queues`: held by whoever lets calls go on.
-  explicit SingleCopy(std::mutex& queues) : queues_(queues) {}
+  explicit SingleCopy(QueuesLock& queues) : queues_(queues) {}
 
   // Inside a call whose class is in use: the next blocking one does it (StartedChecks::settle), on all ranks
   // the same one.
   void give_up_later(Communicator& c);
 
  private:
-  std::mutex& queues_;
+  QueuesLock& queues_;
 };
 
 }  // namespace unisono::runtime

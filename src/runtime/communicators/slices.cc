@@ -166,7 +166,7 @@ void Slices::say_pool_is_full(std::string_view what_follows) {
   if (!world_.notices().is_speaker() || !world_.options.use_shared_memory || !world_.pool->is_available())
     return;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (std::exchange(is_pool_full_said_, true)) return;
   }
   const std::string& limited_by = world_.pool->limited_by();

@@ -4,11 +4,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/communicators/communicator.h"
+#include "runtime/communicators/queues_lock.h"
 #include "runtime/communicators/set_up_aside.h"
 #include "runtime/world/world.h"
 
@@ -29,7 +30,7 @@ class Slices {
   SliceOffer reserve(const Communicator& c, int windows = 0) const;
   void use(Communicator& c, const SliceOffer& offer) const;
   // Before each call that does not block: the slice that it uses, null: none. Such calls use no streams.
-  shm::Slice* of_next_start(Communicator& c);
+  shm::Slice* of_next_start(Communicator& c) UNISONO_REQUIRES(held_queues);
   void say_pool_is_full(std::string_view what_follows);
 
  private:
@@ -44,8 +45,8 @@ class Slices {
   std::unique_ptr<shm::Slice> make(const Communicator& c, const SliceOffer& offer) const;
 
   const World& world_;
-  std::mutex mutex_;
-  bool is_pool_full_said_ = false;
+  Mutex mutex_;
+  bool is_pool_full_said_ UNISONO_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace unisono::runtime

@@ -9,12 +9,12 @@
 namespace unisono::runtime {
 
 void Notices::note(std::string text) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   texts_.push_back(std::move(text));
 }
 
 void Notices::note_once(std::string text) {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (std::ranges::find(texts_, text) == texts_.end()) texts_.push_back(std::move(text));
 }
 
@@ -33,7 +33,7 @@ void Notices::warn_of(const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> Notices::all() const {
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   return texts_;
 }
 

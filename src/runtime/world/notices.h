@@ -2,9 +2,10 @@
 // What the job has to say to its user. The report lists it, and rank 0 prints most of it at once.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace unisono::runtime {
 
@@ -26,8 +27,8 @@ class Notices {
 
  private:
   const bool is_speaker_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> texts_;
+  mutable Mutex mutex_;
+  std::vector<std::string> texts_ UNISONO_GUARDED_BY(mutex_);
 };
 
 }  // namespace unisono::runtime

@@ -25,7 +25,7 @@ constexpr microseconds first_sleep{20}, longest_sleep{500};
 ProgressThread::~ProgressThread() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     is_stopping_ = true;
   }
   wake_.notify_all();
@@ -36,7 +36,7 @@ void ProgressThread::add() {
   // Ordered against run(), which says that it is idle and then looks at under_way_.
   under_way_.fetch_add(1, std::memory_order_seq_cst);
   if (is_idle_.load(std::memory_order_seq_cst)) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     wake_.notify_all();
   }
   if (thread_.joinable()) [[likely]]
@@ -54,13 +54,14 @@ void ProgressThread::add() {
 void ProgressThread::run() {
   set_standard_float_control();  // not what the program's thread had that began this one
   microseconds interval = first_look;
-  std::unique_lock lock(mutex_);
+  UniqueLock lock(mutex_);
   while (!must_stop()) {
     is_idle_.store(true, std::memory_order_seq_cst);
-    wake_.wait(lock, [this] { return must_stop() || under_way_.load(std::memory_order_seq_cst) != 0; });
+    wake_.wait(lock.to_wait(),
+               [this] { return must_stop() || under_way_.load(std::memory_order_seq_cst) != 0; });
     is_idle_.store(false, std::memory_order_relaxed);
     const std::uint64_t visits = visits_.load(std::memory_order_relaxed);
-    wake_.wait_for(lock, interval, [this] { return must_stop(); });
+    wake_.wait_for(lock.to_wait(), interval, [this] { return must_stop(); });
     if (visits_.load(std::memory_order_relaxed) != visits) {
       interval = std::min(2 * interval, longest_look);
       continue;

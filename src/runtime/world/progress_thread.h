@@ -7,8 +7,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace unisono::runtime {
 
@@ -42,7 +43,7 @@ class ProgressThread {
   std::atomic<std::uint64_t> visits_{0};  // lost counts do no harm
   std::atomic<bool> is_idle_{false};
   std::atomic<bool> is_stopping_{false};
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;
 };

@@ -73,7 +73,7 @@ StartWatch::StartWatch(int rank, int size, const Patience& patience)
 StartWatch::~StartWatch() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     is_over_ = true;
   }
   wake_.notify_all();
@@ -81,8 +81,8 @@ StartWatch::~StartWatch() {
 }
 
 bool StartWatch::is_over_within(milliseconds time) {
-  std::unique_lock lock(mutex_);
-  return wake_.wait_for(lock, time, [this] { return is_over_; });
+  UniqueLock lock(mutex_);
+  return wake_.wait_for(lock.to_wait(), time, [this]() UNISONO_REQUIRES(mutex_) { return is_over_; });
 }
 
 void StartWatch::run() {

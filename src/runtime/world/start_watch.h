@@ -5,9 +5,10 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace unisono::runtime {
 
@@ -38,10 +39,10 @@ class StartWatch {
 
   const int rank_, size_;
   const Patience patience_;
-  bool is_over_ = false;
   int looks_with_stranger_ = 0;  // in a row
   std::chrono::milliseconds next_words_;
-  std::mutex mutex_;
+  Mutex mutex_;
+  bool is_over_ UNISONO_GUARDED_BY(mutex_) = false;
   std::condition_variable wake_;
   std::thread thread_;
 };

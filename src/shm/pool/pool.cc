@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/mutex.h"
 #include "shm/pool/allocator.h"
 #include "shm/pool/node_search.h"
 #include "shm/pool/peer_memory.h"
@@ -48,8 +48,8 @@ struct Pool::State {
   std::vector<CoreShare> cores;
   std::string limited_by;
   std::uint32_t members = 1;  // ranks that have the segment
-  std::mutex map_mutex;
-  int own_windows = 1;
+  Mutex map_mutex;
+  int own_windows UNISONO_GUARDED_BY(map_mutex) = 1;
 
   PoolHeader* header() const { return reinterpret_cast<PoolHeader*>(segment->address()); }
   int windows_of_all() const;
@@ -206,7 +206,7 @@ void Pool::State::want(int windows) {
 
 // Whoever comes to the pool maps what is wanted; where one cannot, the others do without as well.
 int Pool::State::map_wanted() {
-  const std::lock_guard lock(map_mutex);
+  const LockGuard lock(map_mutex);
   const auto wanted = static_cast<int>(header()->wanted_windows.load()) + 1;
   while (own_windows < wanted && segment->map_window(own_windows)) {
     header()->mapped[static_cast<std::size_t>(own_windows)].fetch_add(1);

@@ -171,12 +171,15 @@ bool Segment::map(int number) {
 }
 
 bool Segment::map_first(std::string* why) {
-  if (map(0)) return true;
+  {
+    const LockGuard lock(map_mutex_);
+    if (map(0)) return true;
+  }
   return fail(why, "mmap of " + std::to_string(window(0).end) + " bytes (option 'pool_bytes')");
 }
 
 bool Segment::map_window(int number) {
-  const std::lock_guard lock(map_mutex_);
+  const LockGuard lock(map_mutex_);
   if (number >= windows()) return false;
   if (addresses_[static_cast<std::size_t>(number)].load(std::memory_order_relaxed) != nullptr) return true;
   // Most of what is left is the program's.

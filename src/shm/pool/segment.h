@@ -9,8 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "base/mutex.h"
 
 namespace unisono::shm {
 
@@ -67,7 +68,7 @@ class Segment {
   Segment(SegmentKind kind, std::uint64_t nonce) : kind_(kind), nonce_(nonce) {}
   bool take(int descriptor, std::string* why);
   bool map_first(std::string* why);
-  bool map(int number);
+  bool map(int number) UNISONO_REQUIRES(map_mutex_);
   bool holds_descriptor() const;
 
   SegmentKind kind_;
@@ -75,7 +76,7 @@ class Segment {
   bool has_name_ = false;
   int descriptor_ = -1;
   std::uint64_t device_ = 0, inode_ = 0;  // what descriptor_ stood for
-  std::mutex map_mutex_;
+  Mutex map_mutex_;
   std::array<std::atomic<char*>, most_windows> addresses_{};
   std::size_t capacity_bytes_ = 0;
 };

@@ -86,14 +86,14 @@ std::uint64_t digest_of(const std::string& algorithm) {
 }
 
 void Findings::use_board(shm::Board* board) {
-  const std::lock_guard lock(shared_->mutex);
+  const LockGuard lock(shared_->mutex);
   shared_->board = board;
 }
 
 std::shared_ptr<const Kind> Findings::begin(const Kind& kind) {
   const std::uint64_t key = key_of(kind);
   const auto on_board = [shared = shared_, key](void (shm::Board::*act)(std::uint64_t)) {
-    const std::lock_guard lock(shared->mutex);
+    const LockGuard lock(shared->mutex);
     if (shared->board != nullptr) (shared->board->*act)(key);
   };
   on_board(&shm::Board::begin);
@@ -101,27 +101,27 @@ std::shared_ptr<const Kind> Findings::begin(const Kind& kind) {
     on_board(&shm::Board::end);
     delete made;
   });
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   if (by_kind_.size() < most_kinds || by_kind_.contains(kind)) by_kind_[kind].learner = learner;
   return learner;
 }
 
 bool Findings::is_being_learned(const Kind& kind) const {
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     const auto found = by_kind_.find(kind);
     if (found != by_kind_.end() && !found->second.learner.expired()) return true;
   }
-  const std::lock_guard lock(shared_->mutex);
+  const LockGuard lock(shared_->mutex);
   return shared_->board != nullptr && shared_->board->has_begun(key_of(kind));
 }
 
 void Findings::keep(const Kind& kind, Finding finding, bool is_told) {
   if (is_told) {
-    const std::lock_guard lock(shared_->mutex);
+    const LockGuard lock(shared_->mutex);
     if (shared_->board != nullptr) shared_->board->write(key_of(kind), told_of(finding));
   }
-  const std::lock_guard lock(mutex_);
+  const LockGuard lock(mutex_);
   const auto found = by_kind_.find(kind);
   if (found != by_kind_.end()) found->second.finding = std::move(finding);
 }
@@ -129,11 +129,11 @@ void Findings::keep(const Kind& kind, Finding finding, bool is_told) {
 // What this rank has seen itself comes first.
 std::optional<Finding> Findings::find(const Kind& kind) const {
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     const auto found = by_kind_.find(kind);
     if (found != by_kind_.end() && found->second.finding) return found->second.finding;
   }
-  const std::lock_guard lock(shared_->mutex);
+  const LockGuard lock(shared_->mutex);
   return shared_->board == nullptr ? std::nullopt : finding_from(shared_->board->read(key_of(kind)));
 }
 

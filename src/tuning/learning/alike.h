@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "shm/pool/board.h"
 #include "tuning/decisions/candidates.h"
 
@@ -64,16 +64,16 @@ class Findings {
  private:
   // What is kept of a beginning may live longer than the board.
   struct Shared {
-    std::mutex mutex;
-    shm::Board* board = nullptr;
+    Mutex mutex;
+    shm::Board* board UNISONO_GUARDED_BY(mutex) UNISONO_PT_GUARDED_BY(mutex) = nullptr;
   };
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   struct Known {
     std::optional<Finding> finding;
     std::weak_ptr<const Kind> learner;  // the last one that began
   };
-  std::map<Kind, Known> by_kind_;
+  std::map<Kind, Known> by_kind_ UNISONO_GUARDED_BY(mutex_);
 };
 
 // What the rank that tells gives to an agreement on the least of each number, and what all others give; the

@@ -6,11 +6,11 @@
 
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <string_view>
 
 #include "adapter/below/functions.h"
 #include "adapter/below/gpu_runtimes.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 
@@ -28,9 +28,9 @@ std::unique_ptr<Gpu> (*const finders[kinds])() = {find_cuda, find_rocm, find_lev
 // Filled once, and kept: a runtime that is found stays loaded.
 std::atomic<Gpu*> gpus[kinds];
 
-std::mutex look_mutex;
-unsigned long long loads_seen = 0;
-int looks_left = looks_after_a_load;
+Mutex look_mutex;
+unsigned long long loads_seen UNISONO_GUARDED_BY(look_mutex) = 0;
+int looks_left UNISONO_GUARDED_BY(look_mutex) = looks_after_a_load;
 
 // How many libraries the process has loaded in all.
 unsigned long long loads() {
@@ -85,7 +85,7 @@ void* loaded_library(const char* name) {
 // The variable is reset before the look: what is loaded meanwhile sets it again.
 bool look_for_gpus() {
   if (is_gpu_to_be_looked_for.load(std::memory_order_relaxed) == gpus_are_known) return true;
-  const std::lock_guard lock(look_mutex);
+  const LockGuard lock(look_mutex);
   is_gpu_to_be_looked_for.store(0, std::memory_order_seq_cst);
   const unsigned long long now = loads();
   if (now != loads_seen) {

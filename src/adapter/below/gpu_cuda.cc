@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "adapter/below/gpu_runtimes.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -110,7 +110,7 @@ class Cuda final : public Gpu {
   // Kept until the process ends.
   Context primary_of(int device) {
     if (device < 0) return nullptr;
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (primaries_.size() <= static_cast<std::size_t>(device))
       primaries_.resize(static_cast<std::size_t>(device) + 1);
     Context& primary = primaries_[static_cast<std::size_t>(device)];
@@ -119,8 +119,8 @@ class Cuda final : public Gpu {
   }
 
   Functions call_;
-  std::mutex mutex_;
-  std::vector<Context> primaries_;
+  Mutex mutex_;
+  std::vector<Context> primaries_ UNISONO_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <type_traits>
 #include <vector>
 
 #include "adapter/below/gpu_runtimes.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -54,12 +54,12 @@ class LevelZero final : public Gpu {
   explicit LevelZero(const Functions& functions) : Gpu(Kind::level_zero), call_(functions) {}
 
   bool is_used() override {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     return begin();
   }
 
   bool holds(const void* address) override {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     return find(address).device != nullptr;
   }
 
@@ -76,7 +76,7 @@ class LevelZero final : public Gpu {
   };
 
   // As soon as the program has initialized it, which is not done for it.
-  bool begin() {
+  bool begin() UNISONO_REQUIRES(mutex_) {
     if (!contexts_.empty()) return true;
     std::uint32_t count = 0;
     if (call_.get_drivers(&count, nullptr) != success || count == 0) return false;
@@ -92,7 +92,7 @@ class LevelZero final : public Gpu {
     return !contexts_.empty();
   }
 
-  Place find(const void* address) {
+  Place find(const void* address) UNISONO_REQUIRES(mutex_) {
     if (!begin()) return {};
     for (Handle context : contexts_) {
       Properties properties;
@@ -106,7 +106,7 @@ class LevelZero final : public Gpu {
 
   // Lists serve one thread at a time. Kept until the process ends.
   bool copy(void* to, const void* from, std::size_t bytes, const void* device) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     const Place place = find(device);
     if (place.device == nullptr) return false;
     Handle& list = lists_[place.device];
@@ -119,9 +119,9 @@ class LevelZero final : public Gpu {
   }
 
   Functions call_;
-  std::mutex mutex_;
-  std::vector<Handle> contexts_;
-  std::map<Handle, Handle> lists_;  // by device
+  Mutex mutex_;
+  std::vector<Handle> contexts_ UNISONO_GUARDED_BY(mutex_);
+  std::map<Handle, Handle> lists_ UNISONO_GUARDED_BY(mutex_);  // by device
 };
 
 }  // namespace

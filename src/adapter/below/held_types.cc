@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/functions.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -16,9 +16,9 @@ struct Held {
   int frees = 0;  // by the program: as many as it has references, each of which looks alike in some hosts
 };
 
-std::mutex mutex;
+Mutex mutex;
 std::atomic<int> held_count{0};
-std::map<std::uintptr_t, Held>& held_types() {
+std::map<std::uintptr_t, Held>& held_types() UNISONO_REQUIRES(mutex) {
   static auto* types = new std::map<std::uintptr_t, Held>;
   return *types;
 }
@@ -36,7 +36,7 @@ bool may_be_freed(MPI_Datatype type) {
 void HeldTypes::hold(MPI_Datatype type) {
   const auto handle = widen<std::uintptr_t>(type);
   if (handle == 0 || type == MPI_DATATYPE_NULL || is_predefined(type)) return;
-  const std::lock_guard lock(mutex);
+  const LockGuard lock(mutex);
   ++held_types()[handle].calls;
   held_count.store(static_cast<int>(held_types().size()), std::memory_order_release);
   types_.push_back(type);
@@ -48,7 +48,7 @@ void HeldTypes::release() {
     types_.pop_back();
     int frees = 0;
     {
-      const std::lock_guard lock(mutex);
+      const LockGuard lock(mutex);
       const auto found = held_types().find(widen<std::uintptr_t>(type));
       if (--found->second.calls != 0) continue;
       frees = found->second.frees;
@@ -66,11 +66,11 @@ int type_free(MPI_Datatype* type) {
   if (held_count.load(std::memory_order_acquire) == 0 || type == nullptr) return end_type(type);
   const auto handle = widen<std::uintptr_t>(*type);
   const auto is_held = [handle] {
-    const std::lock_guard lock(mutex);
+    const LockGuard lock(mutex);
     return held_types().contains(handle);
   };
   const auto leave_to_calls = [handle] {
-    const std::lock_guard lock(mutex);
+    const LockGuard lock(mutex);
     const auto found = held_types().find(handle);
     if (found == held_types().end()) return false;
     ++found->second.frees;

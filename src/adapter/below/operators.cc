@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/functions.h"
+#include "base/mutex.h"
 #include "base/reduce_kernels.h"
 
 namespace unisono::host::mpi {
@@ -51,22 +51,22 @@ bool is_in_standard(ReduceOp op, Kind kind) {
 class HostJudge {
  public:
   bool takes(MPI_Op op, MPI_Datatype type) {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     return is_ready() && asks(op, type);
   }
   void end() {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     if (comm_ != MPI_COMM_NULL) pmpi.Comm_free(&comm_);
     is_judging_ = false;
   }
 
  private:
-  bool asks(MPI_Op op, MPI_Datatype type) const {
+  bool asks(MPI_Op op, MPI_Datatype type) const UNISONO_REQUIRES(mutex_) {
     std::array<char, 16> in{}, out{};
     return pmpi.allreduce.small(in.data(), out.data(), 0, type, op, comm_) == MPI_SUCCESS;
   }
   // A host that checks no arguments (Open MPI with mpi_param_check 0) takes everything: it is not believed.
-  bool is_ready() {
+  bool is_ready() UNISONO_REQUIRES(mutex_) {
     if (!is_begun_) {
       is_begun_ = true;
       is_judging_ = pmpi.Comm_split(MPI_COMM_SELF, 0, 0, &comm_) == MPI_SUCCESS &&
@@ -76,9 +76,10 @@ class HostJudge {
     return is_judging_;
   }
 
-  std::mutex mutex_;
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  bool is_begun_ = false, is_judging_ = false;
+  Mutex mutex_;
+  MPI_Comm comm_ UNISONO_GUARDED_BY(mutex_) = MPI_COMM_NULL;
+  bool is_begun_ UNISONO_GUARDED_BY(mutex_) = false;
+  bool is_judging_ UNISONO_GUARDED_BY(mutex_) = false;
 };
 HostJudge& judge() {
   static auto* one = new HostJudge;  // never destroyed: programs may call after static destructors

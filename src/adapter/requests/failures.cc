@@ -3,19 +3,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "adapter/below/functions.h"
 #include "adapter/below/nesting.h"
 #include "adapter/requests/persistent_requests.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
 
 std::atomic<int> failure_count{0};
-std::mutex failure_mutex;
-std::vector<Failure*> failures_kept;
+Mutex failure_mutex;
+std::vector<Failure*> failures_kept UNISONO_GUARDED_BY(failure_mutex);
 thread_local bool is_handled = false;
 // What the host has told while somebody asked. No address of a frame: an error handler may leave by longjmp.
 thread_local bool is_asked = false;
@@ -29,7 +29,7 @@ bool has_failures() {
 
 void forget_handler_of(MPI_Comm freed) {
   if (!has_failures()) return;
-  const std::lock_guard lock(failure_mutex);
+  const LockGuard lock(failure_mutex);
   for (Failure* failure : failures_kept) {
     if (failure->comm == freed) failure->comm = MPI_COMM_NULL;
   }
@@ -39,13 +39,13 @@ void note_failure(Failure* failure, MPI_Comm comm, int error) {
   if (error == MPI_SUCCESS) return;
   *failure = {comm, error, is_handled};
   failure_count.fetch_add(1, std::memory_order_release);
-  const std::lock_guard lock(failure_mutex);
+  const LockGuard lock(failure_mutex);
   failures_kept.push_back(failure);
 }
 
 void drop_failure(Failure* failure) {
   if (failure->error == MPI_SUCCESS) return;
-  const std::lock_guard lock(failure_mutex);
+  const LockGuard lock(failure_mutex);
   std::erase(failures_kept, failure);
   *failure = {};
   failure_count.fetch_sub(1, std::memory_order_release);

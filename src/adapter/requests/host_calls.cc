@@ -3,22 +3,22 @@
 
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include "adapter/below/functions.h"
 #include "adapter/below/nesting.h"
 #include "adapter/requests/failures.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
 
-std::mutex host_call_mutex;
-std::deque<HostCall> host_calls;
+Mutex host_call_mutex;
+std::deque<HostCall> host_calls UNISONO_GUARDED_BY(host_call_mutex);
 std::atomic<int> host_call_count{0};
 
 bool take_host_call(HostCall* call) {
-  const std::lock_guard lock(host_call_mutex);
+  const LockGuard lock(host_call_mutex);
   if (host_calls.empty()) return false;
   *call = std::move(host_calls.front());
   host_calls.pop_front();
@@ -28,7 +28,7 @@ bool take_host_call(HostCall* call) {
 }  // namespace
 
 void look_after(HostCall call) {
-  const std::lock_guard lock(host_call_mutex);
+  const LockGuard lock(host_call_mutex);
   host_calls.push_back(std::move(call));
   host_call_count.fetch_add(1, std::memory_order_release);
 }
@@ -41,7 +41,7 @@ bool look_at_host_calls() {
   if (!has_host_calls()) return false;
   std::size_t to_look_at = 0;
   {
-    const std::lock_guard lock(host_call_mutex);
+    const LockGuard lock(host_call_mutex);
     to_look_at = host_calls.size();
   }
   bool has_ended = false;
@@ -53,7 +53,7 @@ bool look_at_host_calls() {
       error = pmpi.Test(&call.request, &flag, MPI_STATUS_IGNORE);
     }
     if (error == MPI_SUCCESS && flag == 0) {
-      const std::lock_guard lock(host_call_mutex);
+      const LockGuard lock(host_call_mutex);
       host_calls.push_back(std::move(call));
       continue;
     }

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "adapter/requests/host_calls.h"
 #include "adapter/requests/host_part.h"
 #include "adapter/requests/requests.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -32,13 +32,13 @@ struct Pending {
   Failure failure;
 };
 
-std::mutex spare_mutex;
-std::vector<Pending*> spare;  // for reuse; never given back
+Mutex spare_mutex;
+std::vector<Pending*> spare UNISONO_GUARDED_BY(spare_mutex);  // for reuse; never given back
 
 Pending* take_pending() {
   Pending* pending = nullptr;
   {
-    const std::lock_guard lock(spare_mutex);
+    const LockGuard lock(spare_mutex);
     if (!spare.empty()) {
       pending = spare.back();
       spare.pop_back();
@@ -53,7 +53,7 @@ Pending* take_pending() {
 void drop_user(Pending* pending) {
   if (pending->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   drop_failure(&pending->failure);
-  const std::lock_guard lock(spare_mutex);
+  const LockGuard lock(spare_mutex);
   spare.push_back(pending);
 }
 

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "adapter/requests/host_part.h"
 #include "adapter/requests/pending.h"
 #include "adapter/requests/requests.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -23,35 +23,37 @@ namespace {
 struct Persistent {
   std::unique_ptr<PersistentCall> made;
   MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm self = MPI_COMM_NULL;  // on which the request waits for its message
   int tag = 0;
   std::atomic<int> users{1};  // the request, and the call while it is under way
   Failure failure;
 };
 
-std::mutex persistent_mutex;
-std::map<std::uintptr_t, std::unique_ptr<Persistent>>& persistent_calls() {
+Mutex persistent_mutex;
+std::map<std::uintptr_t, std::unique_ptr<Persistent>>& persistent_calls() UNISONO_REQUIRES(persistent_mutex) {
   static auto* calls = new std::map<std::uintptr_t, std::unique_ptr<Persistent>>;
   return *calls;
 }
 std::atomic<int> persistent_count{0};
-std::map<std::uintptr_t, std::unique_ptr<PersistentCall>>& calls_of_host() {
+std::map<std::uintptr_t, std::unique_ptr<PersistentCall>>& calls_of_host()
+    UNISONO_REQUIRES(persistent_mutex) {
   static auto* calls = new std::map<std::uintptr_t, std::unique_ptr<PersistentCall>>;
   return *calls;
 }
 std::atomic<int> host_persistent_count{0};
-std::vector<int> free_tags;
-int next_tag = 0;
-MPI_Comm private_self = MPI_COMM_NULL;
+std::vector<int> free_tags UNISONO_GUARDED_BY(persistent_mutex);
+int next_tag UNISONO_GUARDED_BY(persistent_mutex) = 0;
+MPI_Comm private_self UNISONO_GUARDED_BY(persistent_mutex) = MPI_COMM_NULL;
 
 Persistent* find_persistent(MPI_Request request) {
   if (persistent_count.load(std::memory_order_acquire) == 0 || request == MPI_REQUEST_NULL) return nullptr;
-  const std::lock_guard lock(persistent_mutex);
+  const LockGuard lock(persistent_mutex);
   const auto found = persistent_calls().find(widen<std::uintptr_t>(request));
   return found == persistent_calls().end() ? nullptr : found->second.get();
 }
 
 void give_back_tag(int tag) {
-  const std::lock_guard lock(persistent_mutex);
+  const LockGuard lock(persistent_mutex);
   free_tags.push_back(tag);
 }
 
@@ -73,7 +75,7 @@ void persistent_has_ended(void* context, int error) {
   const PersistentCall& made = *call->made;
   const bool is_freed = made.prepared != nullptr && runtime::is_communicator_freed(*made.prepared);
   note_failure(&call->failure, is_freed ? MPI_COMM_NULL : made.comm, error);
-  pmpi.Send(nullptr, 0, MPI_BYTE, 0, call->tag, private_self);
+  pmpi.Send(nullptr, 0, MPI_BYTE, 0, call->tag, call->self);
   drop_user(call);
 }
 
@@ -126,24 +128,26 @@ const MPI_Datatype* PersistentCall::hold(const MPI_Datatype* list, int count) {
 namespace {
 
 // Nothing of the host's is called under the lock. Of two threads that come here first one gives way.
-int find_private_self() {
+int find_private_self(MPI_Comm* self) {
   {
-    const std::lock_guard lock(persistent_mutex);
-    if (private_self != MPI_COMM_NULL) return MPI_SUCCESS;
+    const LockGuard lock(persistent_mutex);
+    *self = private_self;
+    if (*self != MPI_COMM_NULL) return MPI_SUCCESS;
   }
   MPI_Comm made = MPI_COMM_NULL;
   const int error = make_private(MPI_COMM_SELF, false, &made);
   if (error != MPI_SUCCESS) return error;
   {
-    const std::lock_guard lock(persistent_mutex);
+    const LockGuard lock(persistent_mutex);
     if (private_self == MPI_COMM_NULL) std::swap(private_self, made);
+    *self = private_self;
   }
   if (made != MPI_COMM_NULL) pmpi.Comm_free(&made);
   return MPI_SUCCESS;
 }
 
 int take_tag() {
-  const std::lock_guard lock(persistent_mutex);
+  const LockGuard lock(persistent_mutex);
   if (free_tags.empty()) return next_tag++;
   const int tag = free_tags.back();
   free_tags.pop_back();
@@ -154,18 +158,18 @@ int take_tag() {
 
 int make_persistent(std::unique_ptr<PersistentCall> made, MPI_Request* request) {
   const Nested nested;
-  int error = find_private_self();
-  if (error != MPI_SUCCESS) return error;
   auto call = std::make_unique<Persistent>();
+  int error = find_private_self(&call->self);
+  if (error != MPI_SUCCESS) return error;
   call->tag = take_tag();
-  error = pmpi.Recv_init(nullptr, 0, MPI_BYTE, 0, call->tag, private_self, &call->request);
+  error = pmpi.Recv_init(nullptr, 0, MPI_BYTE, 0, call->tag, call->self, &call->request);
   if (error != MPI_SUCCESS) {
     give_back_tag(call->tag);
     return error;
   }
   call->made = std::move(made);
   *request = call->request;
-  const std::lock_guard lock(persistent_mutex);
+  const LockGuard lock(persistent_mutex);
   persistent_calls()[widen<std::uintptr_t>(*request)] = std::move(call);
   persistent_count.fetch_add(1, std::memory_order_release);
   return MPI_SUCCESS;
@@ -173,7 +177,7 @@ int make_persistent(std::unique_ptr<PersistentCall> made, MPI_Request* request) 
 
 void keep_for_host(std::unique_ptr<PersistentCall> made, MPI_Request request) {
   if (made->holds_nothing()) return;
-  const std::lock_guard lock(persistent_mutex);
+  const LockGuard lock(persistent_mutex);
   calls_of_host()[widen<std::uintptr_t>(request)] = std::move(made);
   host_persistent_count.store(static_cast<int>(calls_of_host().size()), std::memory_order_release);
 }
@@ -183,13 +187,19 @@ bool has_persistent_calls() {
 }
 
 void end_persistent_calls() {
-  if (private_self != MPI_COMM_NULL && !has_persistent_calls()) pmpi.Comm_free(&private_self);
+  if (has_persistent_calls()) return;
+  MPI_Comm self = MPI_COMM_NULL;
+  {
+    const LockGuard lock(persistent_mutex);
+    std::swap(private_self, self);
+  }
+  if (self != MPI_COMM_NULL) pmpi.Comm_free(&self);
 }
 
 // Before the host starts it: is it one of its own persistent collectives, of which we keep something?
 static void count_start_of_host(MPI_Request request) {
   if (host_persistent_count.load(std::memory_order_acquire) == 0) return;
-  const std::lock_guard lock(persistent_mutex);
+  const LockGuard lock(persistent_mutex);
   const auto found = calls_of_host().find(widen<std::uintptr_t>(request));
   if (found != calls_of_host().end()) found->second->count_start();
 }
@@ -233,7 +243,7 @@ int request_free(MPI_Request* request) {
   if (call == nullptr) {
     std::unique_ptr<PersistentCall> kept;
     if (request != nullptr && host_persistent_count.load(std::memory_order_acquire) != 0) {
-      const std::lock_guard lock(persistent_mutex);
+      const LockGuard lock(persistent_mutex);
       const auto found = calls_of_host().find(widen<std::uintptr_t>(*request));
       if (found != calls_of_host().end()) {
         kept = std::move(found->second);
@@ -244,7 +254,7 @@ int request_free(MPI_Request* request) {
     return pmpi.Request_free(request);
   }
   {
-    const std::lock_guard lock(persistent_mutex);
+    const LockGuard lock(persistent_mutex);
     persistent_calls().find(widen<std::uintptr_t>(*request))->second.release();
     persistent_calls().erase(widen<std::uintptr_t>(*request));
     persistent_count.fetch_sub(1, std::memory_order_release);

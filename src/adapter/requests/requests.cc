@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "adapter/below/nesting.h"
 #include "adapter/requests/host_calls.h"
 #include "adapter/requests/persistent_requests.h"
+#include "base/mutex.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -50,11 +50,11 @@ int carry_on_until(Try is_over) {
   }
 }
 
-std::mutex op_mutex;
-std::vector<MPI_Op> freed_ops;  // by the program, while calls needed them
+Mutex op_mutex;
+std::vector<MPI_Op> freed_ops UNISONO_GUARDED_BY(op_mutex);  // by the program, while calls needed them
 
 void free_ops() {
-  const std::lock_guard lock(op_mutex);
+  const LockGuard lock(op_mutex);
   for (MPI_Op& op : freed_ops) pmpi.Op_free(&op);
   freed_ops.clear();
 }
@@ -280,7 +280,7 @@ int op_free(MPI_Op* op) {
     if (!is_needed) free_ops();
     return pmpi.Op_free(op);
   }
-  const std::lock_guard lock(op_mutex);
+  const LockGuard lock(op_mutex);
   freed_ops.push_back(*op);
   *op = MPI_OP_NULL;
   return MPI_SUCCESS;

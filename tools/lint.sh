@@ -46,5 +46,10 @@ check "sizes" .venv/bin/python tools/check_sizes.py
 check "packages" .venv/bin/python tools/check_packages.py
 check "tests" .venv/bin/python tools/check_tests.py
 check "sources" .venv/bin/python tools/check_sources.py
+if command -v clang++ >/dev/null; then
+  check "locks" .venv/bin/python tools/check_locks.py
+else
+  .venv/bin/python tools/check_locks.py
+fi
 [ ${#shell_files[@]} = 0 ] || check shellcheck shellcheck "${shell_files[@]}"
 exit "$status"

@@ -13,6 +13,7 @@
 #include "runtime/calls/operation_time.h"
 #include "runtime/decisions/crash_watch.h"
 #include "runtime/job.h"
+#include "runtime/job_parts.h"
 #include "runtime/world/start_watch.h"
 
 namespace unisono::runtime {
@@ -29,7 +30,7 @@ void unless_peers_are_lost(host::Comm comm, Work work) {
   try {
     work();
   } catch (const PeerLost& lost) {
-    job->communicators().end_with_lost_peer(comm, lost);
+    job->parts().communicators.end_with_lost_peer(comm, lost);
   }
 }
 
@@ -53,11 +54,11 @@ bool is_running() {
 }
 
 Outcome collective(const Call& call, int* error) {
-  return job == nullptr ? Outcome::native : job->collective(call, error);
+  return job == nullptr ? Outcome::native : job->parts().blocking.run(call, error);
 }
 
 Outcome collective_staged(const Call& call, int* error) {
-  return job == nullptr ? Outcome::native : job->collective_staged(call, error);
+  return job == nullptr ? Outcome::native : job->parts().blocking.run_staged(call, error);
 }
 
 void take_part(const Call& call) {
@@ -69,70 +70,70 @@ void take_part(const Call& call) {
 }
 
 bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced) {
-  return job == nullptr || job->leaves_to_host(operation, comm, reduced);
+  return job == nullptr || job->parts().blocking.leaves_to_host(operation, comm, reduced);
 }
 
 void left_to_host(Operation operation, NativeReason reason) {
-  if (job != nullptr) job->leave(operation, reason);
+  if (job != nullptr) job->parts().gate.leave(operation, reason);
 }
 
 std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason reason) {
-  return job == nullptr ? nullptr : job->persistent().starts_of_host(operation, reason);
+  return job == nullptr ? nullptr : job->parts().persistent.starts_of_host(operation, reason);
 }
 
 Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {
-  return job == nullptr ? Outcome::native : job->start(call, completion, host);
+  return job == nullptr ? Outcome::native : job->parts().started.start(call, completion, host);
 }
 
 void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context) {
-  if (job != nullptr) job->host_has_started(host, is_over, context);
+  if (job != nullptr) job->parts().started_checks.host_has_started(host, is_over, context);
 }
 
 Prepared prepare_collective(const Call& call) {
   Prepared prepared;
-  unless_peers_are_lost(call.comm, [&] { prepared = job->persistent().prepare(call); });
+  unless_peers_are_lost(call.comm, [&] { prepared = job->parts().persistent.prepare(call); });
   return prepared;
 }
 
 void refuse_persistent(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->persistent().refuse(comm); });
+  unless_peers_are_lost(comm, [&] { job->parts().persistent.refuse(comm); });
 }
 
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
                        HostPart** host) {
-  return job == nullptr ? Outcome::native : job->persistent().start(call, completion, host);
+  return job == nullptr ? Outcome::native : job->parts().persistent.start(call, completion, host);
 }
 
 void begin_freeing(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->communicators().begin_freeing(comm); });
+  unless_peers_are_lost(comm, [&] { job->parts().communicators.begin_freeing(comm); });
 }
 
 void end_freeing(host::Comm comm, bool is_freed) {
-  unless_peers_are_lost(comm, [&] { job->communicators().end_freeing(comm, is_freed); });
+  unless_peers_are_lost(comm, [&] { job->parts().communicators.end_freeing(comm, is_freed); });
 }
 
 bool has_calls_under_way() {
-  return job != nullptr && job->has_calls_under_way();
+  return job != nullptr && job->parts().progress.under_way() != 0;
 }
 
 bool make_progress() {
-  return job != nullptr && job->make_progress();
+  return job != nullptr && job->parts().progress.make();
 }
 
 bool shares_cores() {
-  return job != nullptr && job->shares_cores();
+  return job != nullptr && job->parts().world.shares_cores();
 }
 
-void native_finished(const Call& call, double seconds) {
-  if (job != nullptr) job->native_finished(call, seconds);
+void native_finished(const Call&, double seconds) {
+  if (job != nullptr) BlockingCalls::native_finished(seconds);
 }
 
 int compare(const Call& call, int host_error) {
-  return job == nullptr ? host_error : job->compare(call, host_error);
+  return job == nullptr ? host_error : job->parts().blocking.compare(call, host_error);
 }
 
 void hints_changed(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->communicators().forget(comm); });
+  unless_peers_are_lost(comm, [&] { job->parts().communicators.forget(comm); });
 }
 
 void begin_region(const char* name) {
@@ -144,7 +145,7 @@ void end_region() {
 }
 
 void set_enabled(bool is_enabled) {
-  if (job != nullptr) job->set_enabled(is_enabled);
+  if (job != nullptr) job->parts().gate.set_open(is_enabled);
 }
 
 bool set_algorithm(const char* text) {
@@ -168,8 +169,8 @@ double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int
                                      .buffers = buffers,
                                      .repetitions = repetitions};
   double seconds = -1;
-  unless_peers_are_lost(comm,
-                        [&] { seconds = operation_time(job->communicators(), comm, measurement, policy); });
+  unless_peers_are_lost(
+      comm, [&] { seconds = operation_time(job->parts().communicators, comm, measurement, policy); });
   return seconds;
 }
 

@@ -11,6 +11,7 @@
 
 #include "../seed.h"
 #include "program.h"
+#include "runtime/communicators/communicators.h"
 
 namespace unisono::runtime {
 namespace {

@@ -14,6 +14,8 @@
 
 #include "../seed.h"
 #include "program.h"
+#include "runtime/calls/persistent_calls.h"
+#include "runtime/communicators/communicators.h"
 
 namespace unisono::runtime {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "../case_stride.h"
 #include "program.h"
+#include "runtime/communicators/communicators.h"
 
 namespace unisono::runtime {
 namespace {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a job is made of, from the ground up: each part knows what stands before it. Apart from job.h, so that
+// who begins and ends a job need not know its parts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/calls/blocking_calls.h"
+#include "runtime/calls/persistent_calls.h"
+#include "runtime/calls/started_calls.h"
+#include "runtime/decisions/left_out.h"
+
+namespace unisono::runtime {
+
+struct JobParts {
+  // Collective over the host's world.
+  JobParts(host::Host& host, Options options, const std::vector<std::string>& warnings);
+  JobParts(const JobParts&) = delete;
+
+  World world;
+  Gate gate;
+  Progress progress;
+  Quarantine quarantine;
+  Guarded<Records> records;
+  QueuesLock queues;
+  Regions regions;
+  Slices slices;
+  SetUp set_up;
+  Communicators communicators;
+  SingleCopy single_copy;
+  Schedules schedules;
+  Engines engines;
+  Decisions decisions;
+  Learning learning;
+  Checks checks;
+  StartedChecks started_checks;
+  StartedCalls started;
+  PersistentCalls persistent;
+  BlockingCalls blocking;
+  tuning::Crash own_crash;
+};
+
+}  // namespace unisono::runtime

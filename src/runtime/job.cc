@@ -109,11 +109,13 @@ PersistentCalls& Job::persistent() {
 
 // Communicators look again at which region they are in.
 void Job::begin_region(const std::string& name) {
+  if (!parts_->regions.are_told_apart()) return;
   parts_->regions.begin(name);
   parts_->communicators.look_again();
 }
 
 void Job::end_region() {
+  if (!parts_->regions.are_told_apart()) return;
   parts_->regions.end();
   parts_->communicators.look_again();
 }

@@ -157,9 +157,9 @@ bool BlockingCalls::leaves_to_host(Operation operation, host::Comm handle, const
   return true;
 }
 
-template <class Run>
+template <class Serve>
 Outcome BlockingCalls::serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes,
-                             Run run_it, int* error) {
+                             Serve run_it, int* error) {
   const bool is_timed = CallTiming::count(entry, static_cast<std::uint64_t>(bytes));
   if (is_timed && entry.learner != nullptr) [[unlikely]]
     learning_.prepare(c, entry, call, bytes);

@@ -37,8 +37,8 @@ class BlockingCalls {
   Outcome run_remembered_schedule(Communicator& c, const CallMemo& memo, const Call& call, int* error);
   Outcome run_blocks(Communicator& c, const Call& call, int* error);
   // Counts the call, and lets `run_it` serve it unless it is left to the host.
-  template <class Run>
-  Outcome serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Run run_it,
+  template <class Serve>
+  Outcome serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Serve run_it,
                 int* error);
   void remember(Communicator& c, CallClass& entry, const Call& call, const Arguments& arguments,
                 bool is_commutative);

@@ -20,7 +20,9 @@ class Regions {
  public:
   explicit Regions(const World& world) : world_(world) {}
 
-  // Of this process; they may stand in each other. Without learning none is told from another.
+  // Does anything go by regions? Without learning nothing does, and none need be begun.
+  bool are_told_apart() const { return world_.options.learn != "off"; }
+  // Of this process; they may stand in each other.
   void begin(const std::string& name);
   void end();
   // The number of the innermost one; 0: none is open.
@@ -35,8 +37,6 @@ class Regions {
   void say_open() const;
 
  private:
-  bool are_told_apart() const { return world_.options.learn != "off"; }
-
   const World& world_;
   mutable Mutex mutex_;
   std::vector<std::uint64_t> stack_ UNISONO_GUARDED_BY(mutex_);

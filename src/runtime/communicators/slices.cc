@@ -5,7 +5,6 @@
 #include <bit>
 #include <utility>
 
-#include "base/log.h"
 #include "runtime/communicators/call_queue.h"
 
 namespace unisono::runtime {

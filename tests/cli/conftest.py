@@ -122,3 +122,15 @@ def compiled_with_benchmarks(folder: Path, name: str, text: str) -> Path:
     include = ["-I", str(bench.source("samples.h").parent)]
     subprocess.run(["cc", *include, "-o", program, source, "-lm"], check=True)
     return program
+
+
+def said_by_check(tool: str, tree: Path, files: Mapping[str, str]) -> list[str]:
+    """What one of the project's checks (tools/TOOL) says of a tree of these files."""
+    for name, text in {**files, f"tools/{tool}": (ROOT / "tools" / tool).read_text()}.items():
+        file = tree / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    command = [sys.executable, str(tree / "tools" / tool)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == bool(done.stdout), done.stderr
+    return done.stdout.splitlines()

@@ -3,28 +3,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import said_by_check
 
-CHECK = (ROOT / "tools/check_tests.py").read_text()
 # In pieces, since this file is looked at as well.
 PRIVATE = "_" + "inner"
 
 
 def found(tmp_path: Path, files: dict[str, str]) -> list[str]:
     """What is said of a tree of these files."""
-    for name, text in {**files, "tools/check_tests.py": CHECK}.items():
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    command = [sys.executable, str(tmp_path / "tools/check_tests.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
-    assert done.returncode == bool(done.stdout), done.stderr
-    return done.stdout.splitlines()
+    return said_by_check("check_tests.py", tmp_path, files)
 
 
 @pytest.mark.parametrize(

@@ -3,28 +3,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
-
-CHECK = (ROOT / "tools/check_packages.py").read_text()
+from conftest import said_by_check
 
 
 def found(tmp_path: Path, files: dict[str, str]) -> list[str]:
     """What is said of a package unisono of these files."""
-    (tmp_path / "tools").mkdir()
-    (tmp_path / "tools/check_packages.py").write_text(CHECK)
-    for name, text in {"__init__.py": "", "regions.py": "", **files}.items():
-        file = tmp_path / "python/unisono" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    command = [sys.executable, str(tmp_path / "tools/check_packages.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
-    assert done.returncode == bool(done.stdout), done.stderr
-    return done.stdout.splitlines()
+    modules = {"__init__.py": "", "regions.py": "", **files}
+    tree = {f"python/unisono/{name}": text for name, text in modules.items()}
+    return said_by_check("check_packages.py", tmp_path, tree)
 
 
 @pytest.mark.parametrize(

@@ -298,7 +298,7 @@ int main(int argc, char** argv) {
     const int is_blocking = argc > 2 && strcmp(argv[2], "blocking") == 0;
     const int forms = is_blocking ? starting : MPI_VERSION >= 4 ? form_count : persistent;
     if (argc > 2 && strcmp(argv[2], "repeat") == 0) {
-      repeat(600, 4096);
+      repeat(4000, 4096);
     } else {
       check_all(7, gappy, forms);
       check_all(most_elements, gappy, forms);

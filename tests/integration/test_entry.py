@@ -115,7 +115,7 @@ def test_a_rank_without_an_adapter_ends_the_job(
     library = shutil.copy(LIBRARY, tmp_path)
     sections = [(1, [SHIM, program, "errors"]), (1, [SHIM, "--library", library, program, "errors"])]
     line = mpi.launch_sections(sections, runner.environment_for_ranks(mpi, 2, {}))
-    result = runner.run_line(mpi, line, timeout=60)
+    result = runner.run_line(mpi, line, timeout=120)
     assert not result.is_timed_out and result.status == 125, str(result)
     assert "rank 1 (process " in result.errors, str(result)
 

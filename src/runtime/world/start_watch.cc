@@ -87,12 +87,12 @@ bool StartWatch::is_over_within(milliseconds time) {
 
 void StartWatch::run() {
   milliseconds waited{0};
-  for (milliseconds pause = patience_.first_look; !is_over_within(pause);
-       pause = std::min(2 * pause, patience_.longest_pause)) {
+  for (milliseconds pause = patience_.first_look, usual = pause; !is_over_within(pause);) {
     waited += pause;
     look(waited);
-    // The second look comes as soon as the first.
-    if (waited == patience_.first_look) pause = patience_.first_look / 2;
+    // The second look comes as soon as the first, and so does the one that confirms a rank without Unisono.
+    if (waited != patience_.first_look) usual = std::min(2 * usual, patience_.longest_pause);
+    pause = looks_with_stranger_ > 0 ? patience_.first_look : usual;
   }
 }
 

@@ -87,6 +87,12 @@ typedef enum {
 extern const char* const operation_names[operation_count];
 int is_reduction(Operation operation);
 
+// ---- forced algorithms (forced.c)
+// Tells Unisono to run the algorithms in `text` from now on. The operations that it does not name are left out.
+void force(const char* text);
+const char* forced_algorithms(void);  // empty: none
+int is_tested(Operation operation);
+
 typedef struct {
   MPI_Comm comm;
   int root;

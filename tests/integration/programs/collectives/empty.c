@@ -32,20 +32,24 @@ static void expect_block(const int* where, int count, int first, const char* wha
 }
 
 // The root's own block is empty, or all are.
-static void rooted(int others_count, int root) {
+static void gathered(int others_count, int root) {
   const int is_root = world_rank == root, own = is_root ? 0 : others_count;
   start(0, others_count, root);
   MPI_Gatherv(is_root ? got : sent, own, MPI_INT, got, counts, places, MPI_INT, root, MPI_COMM_WORLD);
   for (int i = 0; is_root && i < world_size; ++i) {
     expect_block(got + places[i], counts[i], 1000 * i, "gatherv");
   }
+}
+
+static void scattered(int others_count, int root) {
+  const int is_root = world_rank == root, own = is_root ? 0 : others_count;
   start(0, others_count, root);
   MPI_Scatterv(sent, counts, places, MPI_INT, is_root ? sent : got, own, MPI_INT, root, MPI_COMM_WORLD);
   expect_block(got, own, 1000 * root + places[world_rank], "scatterv");
 }
 
 // One rank gives nothing, or gets nothing, or neither.
-static void unrooted(int others_count, int lone) {
+static void gathered_by_all(int others_count, int lone) {
   const int is_lone = world_rank == lone;
   start(0, others_count, lone);
   MPI_Allgatherv(is_lone ? got : sent, counts[world_rank], MPI_INT, got, counts, places, MPI_INT,
@@ -53,6 +57,10 @@ static void unrooted(int others_count, int lone) {
   for (int i = 0; i < world_size; ++i) {
     expect_block(got + places[i], counts[i], 1000 * i, "allgatherv");
   }
+}
+
+static void exchanged(int others_count, int lone) {
+  const int is_lone = world_rank == lone;
   int given[most_ranks];
   start(0, others_count, lone);
   for (int i = 0; i < world_size; ++i) given[i] = is_lone ? 0 : others_count;
@@ -66,8 +74,10 @@ void section_empty_blocks(void) {
   if (world_size > most_ranks) return;
   for (int count = 0; count <= block; count += block) {
     for (int rank = 0; rank < world_size; ++rank) {
-      rooted(count, rank);
-      unrooted(count, rank);
+      if (is_tested(gatherv)) gathered(count, rank);
+      if (is_tested(scatterv)) scattered(count, rank);
+      if (is_tested(allgatherv)) gathered_by_all(count, rank);
+      if (is_tested(alltoallv)) exchanged(count, rank);
     }
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conformance program for the collectives: calls MPI_X in every way that MPI allows and checks each
 // result.
-//   collectives [--seed N] [--steps N] [section]...        no section: all of them
+//   collectives [--seed N] [--steps N] [--force ALGORITHMS] [section]...        no section: all of them
+// What stands behind --force runs with these algorithms (the syntax of Unisono's option 'algorithm').
 // Prints "OK <checks> checks" on rank 0; otherwise says what was wrong and ends with a status that is not
 // zero.
 #include <stdarg.h>
@@ -32,6 +33,7 @@ void check_failed(const char* format, ...) {
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   fprintf(stderr, "rank %d of %d: section %s: %s\n", world_rank, world_size, section_name, text);
+  if (forced_algorithms()[0] != 0) fprintf(stderr, "  forced: %s\n", forced_algorithms());
   fflush(stderr);
   if (++failures >= failures_before_abort) MPI_Abort(MPI_COMM_WORLD, 3);
 }
@@ -100,6 +102,8 @@ static void run_selected(int argument_count, char** arguments) {
       random_seed = (uint32_t)strtoul(arguments[++i], NULL, 10);
     } else if (strcmp(arguments[i], "--steps") == 0 && i + 1 < argument_count) {
       random_steps = atoi(arguments[++i]);
+    } else if (strcmp(arguments[i], "--force") == 0 && i + 1 < argument_count) {
+      force(arguments[++i]);
     } else {
       int s = 0;
       while (s < section_count && strcmp(sections[s].name, arguments[i]) != 0) ++s;

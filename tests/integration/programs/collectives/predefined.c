@@ -183,6 +183,7 @@ void section_predefined(void) {
     Bytes bytes;
     if (!describe(&types[t], &bytes)) continue;
     for (int o = 0; o < 5; ++o) {
+      if (!is_tested(operations[o])) continue;
       check_operation(operations[o], &bytes, 3, (int)t % world_size);
       check_operation(operations[o], &bytes, t % 2 ? 700 : 1, (int)t % world_size);
     }

@@ -203,6 +203,7 @@ static int is_equal(const unsigned char* at, Kind kind, int size, Value value) {
 static void check_one(const TypeEntry* entry, int size, OpIndex op, long count, int root, int in_place) {
   static uint32_t seed = 5000;
   const int is_allreduce = root < 0;
+  if (!is_tested(is_allreduce ? allreduce : reduce)) return;
   Trial trial = plain_trial(MPI_COMM_WORLD, root, count, seed);
   trial.is_in_place = in_place;
   if (!is_allreduce && has_host_defect(reduce, &trial)) return;
@@ -371,6 +372,7 @@ static int is_pair(const PairEntry* entry, const unsigned char* at, Value pair) 
 static void check_pair(const PairEntry* entry, int is_max, long count, int root, int in_place) {
   static uint32_t seed = 9000;
   const int is_allreduce = root < 0;
+  if (!is_tested(is_allreduce ? allreduce : reduce)) return;
   unsigned char* from = (unsigned char*)calloc((size_t)count, (size_t)entry->extent);
   unsigned char* to = (unsigned char*)calloc((size_t)count, (size_t)entry->extent);
   const MPI_Op op = is_max ? MPI_MAXLOC : MPI_MINLOC;

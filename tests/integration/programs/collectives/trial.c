@@ -238,7 +238,7 @@ static void run_apart(const Call* call, Buffer* send, const Blocks* sent, const 
 }
 
 void run_trial(Operation operation, const Trial* trial) {
-  if (has_host_defect(operation, trial)) return;
+  if (!is_tested(operation) || has_host_defect(operation, trial)) return;
   Call call;
   call.trial = trial;
   call.operation = operation;

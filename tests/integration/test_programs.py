@@ -238,9 +238,7 @@ def test_shim_passes_status_and_signals_through(request: pytest.FixtureRequest):
 
 LARGE_ON_ALL = ["allreduce_c"]
 # A job for each MPI, and one for each way to gather, which needs the most memory.
-LARGE_CASES = {
-    mpi.name: LARGE_ON_ALL for mpi in ALL if not mpi.is_standard_abi
-} | {
+LARGE_CASES = {mpi.name: LARGE_ON_ALL for mpi in ALL if not mpi.is_standard_abi} | {
     # What needs most comes first.
     "openmpi5": ["strided", "bcast_c", *LARGE_ON_ALL, "contiguous", "doubles", "blocks"],
     # What the MPI lacks is put together from what it has.
@@ -266,9 +264,7 @@ def run_large(
 
 
 @pytest.mark.parametrize(("name", "cases"), LARGE_CASES.items(), ids=LARGE_CASES)
-def test_more_than_an_int_counts(
-    request: pytest.FixtureRequest, runner: Runner, name: str, cases: list[str]
-):
+def test_more_than_an_int_counts(request: pytest.FixtureRequest, runner: Runner, name: str, cases: list[str]):
     run_large(request, runner, name, cases, {})
 
 

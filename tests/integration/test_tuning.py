@@ -21,12 +21,14 @@ from unisono.machine.host import usable_cores
 pytestmark = pytest.mark.each_library
 
 OPERATIONS = "barrier,bcast,allreduce,alltoallv"
+BUDGET = ["--budget", "8s"]
+BUDGET_OF_THREE = ["--budget", "16s"]  # communicators
 
 
 def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None = None, *more: str) -> Path:
     table = Path(runner.scratch) / "table.json"
     environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
-    words = [sys.executable, "-m", "unisono", "tune", "--budget", "20s", "--operation", OPERATIONS]
+    words = [sys.executable, "-m", "unisono", "tune", *BUDGET, "--operation", OPERATIONS]
     words += ["--size", "8,16K", "-o", str(table), "--mpicc", str(mpi.compilers["c"])]
     words += [*more, "--", *launcher]
     words = cluster.on_head(words) if cluster else words
@@ -79,7 +81,7 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     """Of each node's ranks, and of one rank of each node, where the others sleep."""
     layout = Layout((2, 2))
     launcher = cluster_mpi.launch(4, [], runner.environment_for_ranks(cluster_mpi, 4, None), layout)
-    table = tune(cluster_mpi, runner, launcher, cluster, "--comm", "world,node,leaders")
+    table = tune(cluster_mpi, runner, launcher, cluster, "--comm", "world,node,leaders", *BUDGET_OF_THREE)
     rules = json.loads(table.read_text())["rules"]
     layouts = [(rule["nodes"], rule["ranks_per_node"]) for rule in rules]
     for expected in (([2, 2], [2, 2]), ([1, 1], [2, 2]), ([2, 2], [1, 1])):

@@ -88,7 +88,8 @@ extern const char* const operation_names[operation_count];
 int is_reduction(Operation operation);
 
 // ---- forced algorithms (forced.c)
-// Tells Unisono to run the algorithms in `text` from now on. The operations that it does not name are left out.
+// Tells Unisono to run the algorithms in `text` from now on. The operations that it does not name are left
+// out.
 void force(const char* text);
 const char* forced_algorithms(void);  // empty: none
 int is_tested(Operation operation);

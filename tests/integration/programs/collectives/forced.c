@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which algorithms Unisono is told to run, and which operations are tested then: those whose algorithm is said.
+// Which algorithms Unisono is told to run, and which operations are tested then: those whose algorithm is
+// said.
 #include <stdio.h>
 #include <string.h>
 

@@ -96,7 +96,7 @@ page-images: build-test ## a page of a tuning and of a run that learns, and its 
 	@$(PYTHON) benchmarks/report_images.py $(PAGE_IMAGES)
 
 # Not a part of .ci/run: all of it takes hours on two cores; tests/integration/test_suites.py runs some.
-conformance: build-test ## others' test suites natively and under Unisono, into docs/conformance.md (CONFORMANCE=--help)
+conformance: build-test ## others' test suites natively and under Unisono, into docs/inside/conformance.md (CONFORMANCE=--help)
 	@tools/setup.sh conformance
 	@$(PYTHON) tests/conformance/run.py $(CONFORMANCE)
 

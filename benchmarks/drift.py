@@ -5,7 +5,7 @@
     .venv/bin/python benchmarks/drift.py [--operation allreduce] [--bytes 65536] [--rates 1gbit,50mbit] [--output drift]
 
 Needs root (an emulated cluster). Shows what ran from which call on, after how many calls they took what they take in the end and one
-algorithm had settled, and the bound of docs/learning.md; writes OUTPUT.json and OUTPUT.svg (times of all calls, coloured by what served them). Beside it, the
+algorithm had settled, and the bound of docs/guide/learning.md; writes OUTPUT.json and OUTPUT.svg (times of all calls, coloured by what served them). Beside it, the
 same program with each of the two choices alone tells what settling was worth.
 """
 
@@ -106,7 +106,7 @@ def run(
 
 
 def bound_of(seconds_a_call: float, factor: int) -> int:
-    """The longest time from a change to a decision of docs/learning.md, in calls: two periods and one comparison."""
+    """The longest time from a change to a decision of docs/guide/learning.md, in calls: two periods and one comparison."""
     if seconds_a_call >= LONG_CALL_S:
         period = min(factor * BATCH, max(2 * BATCH, round(1 / seconds_a_call)))
         return 2 * period + 2 * 6 * 4

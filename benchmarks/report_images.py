@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pictures of docs/report.md: measures, makes a page of it, and photographs the page in a browser.
+"""The pictures of docs/guide/report.md: measures, makes a page of it, and photographs the page in a browser.
 
     make page-images                                     two minutes; the page and what it is made of stay in reports/page
     .venv/bin/python benchmarks/report_images.py --mpi mpich5 --ranks 4 --images elsewhere

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the pages of docs/ that the code itself can tell: cli.md, options.md, algorithms.md.
+"""Writes the pages of docs/reference/ that the code itself can tell: cli.md, options.md, algorithms.md.
 
 With --check nothing is written; the exit status is 1 where a page differs from what the code says.
 """
@@ -22,7 +22,7 @@ from unisono.commands.run import SettingOption
 from unisono.common import files, tool
 from unisono.common.errors import UnisonoError
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs/reference"
 NOTE = "<!-- Written by tools/generate_docs.py from the code; change it there. -->"
 
 
@@ -129,7 +129,7 @@ def algorithms_page() -> str:
         NOTE,
         f"All {len(algorithms)} algorithms, as `unisono list` shows them. One is forced by `--algorithm OPERATION:NAME` or with parameters "
         "`--algorithm 'OPERATION:NAME(segment=64K)'`; `unisono show OPERATION --algorithm NAME` draws it. Where its needs are not met it is "
-        "refused, whoever asks for it. Reproducible ones keep the one order of [reproducible reductions](reproducible.md) where that is asked for.",
+        "refused, whoever asks for it. Reproducible ones keep the one order of [reproducible reductions](../guide/reproducible.md) where that is asked for.",
         ALLTOALLV_NOTE,
         names_section(algorithms),
     ]
@@ -157,7 +157,7 @@ def algorithms_page() -> str:
 
 ALLTOALLV_NOTE = (
     "The two-level ones of alltoallv and alltoallw bundle nothing: a node's blocks go through shared memory, all others straight from "
-    "rank to rank ([why](architecture.md#programs-what-an-algorithm-writes))."
+    "rank to rank ([why](../inside/architecture.md#programs-what-an-algorithm-writes))."
 )
 
 

@@ -42,9 +42,9 @@ UNISONO_API int unisono_is_active(void);
 UNISONO_API int unisono_set_algorithm(const char* text);
 
 /* What serves blocking calls of `operation` ("allreduce", ...) with messages of `bytes` bytes (counted as in
- * docs/algorithms.md) on MPI_COMM_WORLD, as text: "ring(segment=65536,window=2)", or "native". Writes at most
- * text_bytes bytes, the closing zero among them, and returns the text's whole length; -1 where there is no
- * such operation or Unisono does not take the calls. Local. */
+ * docs/reference/algorithms.md) on MPI_COMM_WORLD, as text: "ring(segment=65536,window=2)", or "native".
+ * Writes at most text_bytes bytes, the closing zero among them, and returns the text's whole length; -1 where
+ * there is no such operation or Unisono does not take the calls. Local. */
 UNISONO_API int unisono_decision(const char* operation, long long bytes, char* text, size_t text_bytes);
 
 /* The same on another communicator, to an MPI_Comm of which `comm` points: -1 also before its first blocking
@@ -56,8 +56,9 @@ UNISONO_API int unisono_decision_on(const void* comm, const char* operation, lon
  * less than 0 where it has no part in it, or nothing is measured. `comm` points to an MPI_Comm, all of whose
  * ranks call it alike, with no call under way on it; `what` is put, get, pipeline, pair_sync, group_sync,
  * group_seg_put, group_seg_get, signal, await, copy, copy_by_all, combine, single_copy, barrier, bcast or
- * allreduce (docs/models.md), of `bytes` bytes, through so many buffers; `wait` is how ranks wait meanwhile,
- * a value of option `wait`, or empty. `unisono machine measure` describes machines by it. Blocks. */
+ * allreduce (docs/guide/models.md), of `bytes` bytes, through so many buffers; `wait` is how ranks wait
+ * meanwhile, a value of option `wait`, or empty. `unisono machine measure` describes machines by it. Blocks.
+ */
 UNISONO_API double unisono_operation_time(const void* comm, const char* what, long long bytes, int buffers,
                                           const char* wait, int repetitions);
 
@@ -66,8 +67,8 @@ UNISONO_API double unisono_operation_time(const void* comm, const char* what, lo
  * whole process, between MPI_Init and MPI_Finalize (elsewhere nothing happens). All ranks of a communicator
  * should be in the same region when they call a collective; where they differ none counts, and nothing
  * breaks. A region counts from the next time on at which the ranks agree on what they have learned, and is
- * expected to come again in the order in which it came (docs/learning.md). The name is copied. Local, a few
- * hundred nanoseconds. */
+ * expected to come again in the order in which it came (docs/guide/learning.md). The name is copied. Local, a
+ * few hundred nanoseconds. */
 UNISONO_API void unisono_region_begin(const char* name);
 UNISONO_API void unisono_region_end(void);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regions of a Python program by name, for learning while the program runs (docs/learning.md)."""
+"""Regions of a Python program by name, for learning while the program runs (docs/guide/learning.md)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ OptionSpec verification() {
       text("verify", "UNISONO_VERIFY", "text", "checks",
            "Compare results with the MPI's own: off; sample (the first call of each kind, and then one "
            "in 256); sample:N, one in N; all. An algorithm whose result is wrong is reported and not used "
-           "any more, and the MPI's result is delivered (docs/verify.md).",
+           "any more, and the MPI's result is delivered (docs/guide/verify.md).",
            &Options::verify);
   spec.set = [](Options& o, std::string_view value) -> std::string {
     if (verify_interval(value) < 0) return "takes off, sample, sample:N or all";
@@ -119,11 +119,12 @@ OptionSpec percent(std::string_view name, std::string_view environment, std::str
 
 std::vector<OptionSpec> learning_options() {
   return {
-      choice("learn", "UNISONO_LEARN", "off|star|auto", "learning",
-             "Find the fastest algorithms while the program runs (docs/learning.md). auto: few are tried, "
-             "one at a time, for which a budget pays; what turns out slow is given up at once. star: every "
-             "algorithm is tried some times, then the best one is watched. off: rules and tables decide.",
-             &Options::learn),
+      choice(
+          "learn", "UNISONO_LEARN", "off|star|auto", "learning",
+          "Find the fastest algorithms while the program runs (docs/guide/learning.md). auto: few are tried, "
+          "one at a time, for which a budget pays; what turns out slow is given up at once. star: every "
+          "algorithm is tried some times, then the best one is watched. off: rules and tables decide.",
+          &Options::learn),
       number("learn_iterations", "UNISONO_LEARN_ITERATIONS", "integer", "learning",
              "How many calls each algorithm is measured in, in each kind of calls.", 1, 10000,
              &Options::learn_iterations),
@@ -155,7 +156,8 @@ std::vector<OptionSpec> learning_options() {
            "predicted to take three times as long as the MPI; see also learn_prune. A file that rank 0 "
            "reads, or the name of one "
            "that `unisono machine measure` has left in the cache directory, or of a built-in one "
-           "(docs/models.md). Nothing: the one of this host, else a usual machine with the cores that the "
+           "(docs/guide/models.md). Nothing: the one of this host, else a usual machine with the cores that "
+           "the "
            "job has; none: no predictions.",
            &Options::machine),
       number("startup_test", "UNISONO_STARTUP_TEST", "integer", "learning",
@@ -185,7 +187,7 @@ std::vector<OptionSpec> decision_options() {
       text(
           "table", "UNISONO_TABLE", "files", "decision",
           "Tables that say which algorithm serves which calls, several separated by colons; of two rules for "
-          "the same calls the first one holds (docs/tables.md).",
+          "the same calls the first one holds (docs/guide/tables.md).",
           &Options::table),
       text("site_table", "UNISONO_SITE_TABLE", "file", "decision",
            "The table of this machine, which holds where no other one speaks; auto: etc/unisono/table.json "
@@ -199,7 +201,7 @@ std::vector<OptionSpec> decision_options() {
       flag(
           "reproducible", "UNISONO_REPRODUCIBLE", "decision",
           "Reductions join their operands in one order that the number of ranks alone decides: the same bits "
-          "whatever algorithm, segment, placement and MPI (docs/reproducible.md). The info key "
+          "whatever algorithm, segment, placement and MPI (docs/guide/reproducible.md). The info key "
           "unisono_reproducible sets it for one communicator.",
           &Options::is_reproducible),
       number(
@@ -223,7 +225,8 @@ std::vector<OptionSpec> options_of_the_process() {
       flag(
           "crashes", "UNISONO_CRASHES", "checks",
           "Where a signal such as SIGSEGV ends the program inside one of Unisono's algorithms, say in which, "
-          "and leave it out of this program's later runs (docs/verify.md; `unisono crashes` shows what is "
+          "and leave it out of this program's later runs (docs/guide/verify.md; `unisono crashes` shows what "
+          "is "
           "left out). 0: no signal is looked at, and nothing is left out.",
           &Options::watches_crashes),
       text("report", "UNISONO_REPORT", "file", "general",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a collective on all ranks in virtual time (B7): the programs' own steps, in the order that their
-// dependencies allow, on what a machine has: cores, ports, network cards, memory, flags. docs/models.md says
-// what is counted.
+// dependencies allow, on what a machine has: cores, ports, network cards, memory, flags. docs/guide/models.md
+// says what is counted.
 #pragma once
 
 #include <cstdint>

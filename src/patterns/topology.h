@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tree of switches between machines, as a user describes it (S6): "tree:4x8", or a file in the format of
-// Slurm's topology.conf. docs/topology.md has both.
+// Slurm's topology.conf. docs/guide/topology.md has both.
 #pragma once
 
 #include <cstddef>

@@ -169,7 +169,7 @@ class Inspector {
     failures_.push_back(describe(call_, rank, step) + ": " + text);
   }
 
-  // What docs/architecture.md wants to be the same on all ranks, or on all of a node.
+  // What docs/inside/architecture.md wants to be the same on all ranks, or on all of a node.
   void inspect_stages(int rank) {
     const patterns::Layout& layout = *call_.problem.layout;
     const CheckedProgram& own = call_.programs[rank];

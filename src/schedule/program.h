@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an algorithm writes: references, steps, stages, programs. docs/architecture.md, "Programs", explains
-// each idea.
+// What an algorithm writes: references, steps, stages, programs. docs/inside/architecture.md, "Programs",
+// explains each idea.
 #pragma once
 
 #include <cstddef>
@@ -256,7 +256,8 @@ struct Stage {
                                    // not together with node steps
   bool begins_apart = false;       // nothing of it runs before all that is written before it is done
 
-  // Channel use (architecture.md, "The node's shared memory"); mode none: the stage has no channel.
+  // Channel use (docs/inside/architecture.md, "The node's shared memory"); mode none: the stage has no
+  // channel.
   SharedMode shared = SharedMode::none;
   int ticks = 0;
   int buffers = 2;  // slots

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The questions that unisono-tool answers (docs/tool.md). Each prints its answer to standard output and
-// returns the exit status.
+// The questions that unisono-tool answers (docs/inside/tool.md). Each prints its answer to standard output
+// and returns the exit status.
 #pragma once
 
 #include <string>

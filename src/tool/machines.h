@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The machine that a question is about (docs/models.md).
+// The machine that a question is about (docs/guide/models.md).
 #pragma once
 
 #include <string>

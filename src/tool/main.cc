@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unisono-tool: what the command line asks the compiled code (docs/tool.md). Needs no MPI.
+// unisono-tool: what the command line asks the compiled code (docs/inside/tool.md). Needs no MPI.
 #include <cstdio>
 #include <exception>
 #include <string>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled parts keep what docs/tool.md promises, and the commands work on them."""
+"""The compiled parts keep what docs/inside/tool.md promises, and the commands work on them."""
 
 from __future__ import annotations
 

@@ -42,16 +42,18 @@ def test_all_options_are_on_the_page(stage: Stage, tmp_path: Path) -> None:
     """Run in a copy of the tree's docs/, so that nothing real is written."""
     copy = tmp_path / "tree/tools/generate_docs.py"
     copy.parent.mkdir(parents=True)
-    (tmp_path / "tree/docs").mkdir()
+    (tmp_path / "tree/docs/reference").mkdir(parents=True)
     copy.write_text(GENERATE.read_text())
     subprocess.run([sys.executable, str(copy)], env=stage.environment(), check=True, capture_output=True)
-    options = (tmp_path / "tree/docs/options.md").read_text()
+    options = (tmp_path / "tree/docs/reference/options.md").read_text()
     assert "`--single-copy`<br>`--no-single-copy`" in options
     assert "quiet\\|warning\\|info" in options
-    algorithms = (tmp_path / "tree/docs/algorithms.md").read_text()
+    algorithms = (tmp_path / "tree/docs/reference/algorithms.md").read_text()
     assert "`segment` 8 KiB (0 B to 1 GiB)" in algorithms
     assert "All 4 algorithms" in algorithms
-    assert (tmp_path / "tree/docs/cli.md").read_text() == (ROOT / "docs/cli.md").read_text()
+    assert (tmp_path / "tree/docs/reference/cli.md").read_text() == (
+        ROOT / "docs/reference/cli.md"
+    ).read_text()
 
 
 # Names of sources, as pages and comments write them: from the root, from src/, or the file's own name.

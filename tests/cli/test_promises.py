@@ -44,7 +44,7 @@ def test_every_promise_names_a_section_and_a_test():
 def test_the_named_tests_exist():
     existing = existing_tests()
     named = [name for row in rows() for name in re.findall(r"`([^`]+)`", row["tests"])]
-    conformance = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
+    conformance = (ROOT / "docs/inside/conformance.md").read_text(encoding="utf-8")
     named += re.findall(r"`(test_\w+\.py::\w+)`", conformance)
     missing = [name for name in named if name not in existing]
     assert len(named) > 100 and not missing, missing

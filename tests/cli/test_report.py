@@ -49,7 +49,7 @@ def test_schema_wants_every_field(example: dict[str, Any], field: str) -> None:
 
 
 def test_every_field_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs/report.md").read_text()
+    text = (Path(__file__).parents[2] / "docs/guide/report.md").read_text()
     learning = SCHEMA["properties"]["learning"]["items"]
     parts = [SCHEMA, SCHEMA["properties"]["classes"]["items"], learning]
     parts += [learning["properties"][name]["items"] for name in ("candidates", "timeline")]

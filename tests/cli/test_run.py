@@ -391,6 +391,6 @@ def is_running(process: int) -> bool:
 
 
 def test_recorded_options_are_complete(stage: Stage) -> None:
-    """The stand-in's list has the fields of the real one (docs/tool.md)."""
+    """The stand-in's list has the fields of the real one (docs/inside/tool.md)."""
     for option in json.loads((FIXTURES / "options.json").read_text()):
         assert set(option) == {"name", "environment", "config_key", "cli", "type", "default", "help", "group"}

@@ -63,7 +63,7 @@ def test_check(tables: Tables) -> None:
         "bad.json: rule 2 is disabled: there is no algorithm 'frob' for barrier (there are: native, "
     )
     assert others == [
-        "bad.json: rule 3 is disabled: it goes by 'type', which ranks do not know alike (docs/tables.md)",
+        "bad.json: rule 3 is disabled: it goes by 'type', which ranks do not know alike (docs/guide/tables.md)",
         "bad.json: 1 of 3 rules can be followed",
         "good.json: 2 of 2 rules can be followed",
     ]
@@ -199,7 +199,7 @@ def test_merge(tables: Tables) -> None:
 
 
 def test_the_documents_example_is_a_table(tables: Tables) -> None:
-    page = (ROOT / "docs/tables.md").read_text()
+    page = (ROOT / "docs/guide/tables.md").read_text()
     text = page[page.index('    {\n      "schema"') : page.index("The form is laid down")]
     jsonschema.validate(json.loads(text), SCHEMA)
     (tables.stage.work / "example.json").write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/conformance.md from what the runs found."""
+"""Writes docs/inside/conformance.md from what the runs found."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _own_tests() -> list[str]:
         "## Persistent, error and communicator semantics of MPICH's suite, by tests of our own",
         "",
         "MPICH's suite comes in no package. What it asks of these subjects, our own tests ask on all MPIs, natively where an MPI passes and under",
-        "Unisono. The [page of promises](inside/promises.md) goes through the standard itself.",
+        "Unisono. The [page of promises](promises.md) goes through the standard itself.",
         "",
         "| what is asked | test |",
         "| --- | --- |",

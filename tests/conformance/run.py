@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Others' test suites judge Unisono: runs them natively and under it, and writes both outcomes side by side.
 
-    make conformance                                          everything, into docs/conformance.md
+    make conformance                                          everything, into docs/inside/conformance.md
     make conformance CONFORMANCE="--suite mpi4py --mpi openmpi5 --ranks 2,4"
     make conformance CONFORMANCE="--suite matrix"             every algorithm of the registry, forced
 
@@ -41,7 +41,7 @@ from rows import Rows, found  # noqa: E402
 from suite import Suite  # noqa: E402
 
 BUILD = ROOT / "build/conformance"
-DOCUMENT = ROOT / "docs/conformance.md"
+DOCUMENT = ROOT / "docs/inside/conformance.md"
 ROWS = ROOT / "tests/conformance/outcomes.json"
 
 

@@ -246,7 +246,7 @@ def test_a_row_of_another_cell_replaces_nothing(tmp_path: Path):
 def test_the_document_says_what_the_kept_rows_say():
     """Whoever merges the one merges the other: run.py --write-only writes it."""
     text = Document(Rows(ROOT / "tests/conformance/outcomes.json"), SUITES.values()).text()
-    assert (ROOT / "docs/conformance.md").read_text() == text
+    assert (ROOT / "docs/inside/conformance.md").read_text() == text
 
 
 def conformance(*words: str | Path) -> subprocess.CompletedProcess[str]:

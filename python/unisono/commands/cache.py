@@ -28,7 +28,7 @@ _NAMES = {
 def command() -> None:
     """Show and forget what jobs have kept for later ones.
 
-    It lies in the directory that UNISONO_CACHE names, else $XDG_CACHE_HOME/unisono or ~/.cache/unisono; docs/learning.md says
+    It lies in the directory that UNISONO_CACHE names, else $XDG_CACHE_HOME/unisono or ~/.cache/unisono; docs/guide/learning.md says
     what is kept, and when it is believed.
     """
 

@@ -24,7 +24,7 @@ def command(program: str | None, forget: bool, as_json: bool) -> None:
       unisono crashes                    # of all programs
       unisono crashes --forget a.out     # a.out may use them again
 
-    PROGRAM is the name under which the table has it. docs/verify.md says what is recorded, and when it holds.
+    PROGRAM is the name under which the table has it. docs/guide/verify.md says what is recorded, and when it holds.
     """
     words = ["--program", program] if program else []
     found = tool.ask("crashes", *words, *(["--forget"] if forget else []))

@@ -139,7 +139,7 @@ def command(asked: Asked) -> None:
       unisono predict bcast --layout 8x16 --size 8M --model mixed
       unisono bench --try all --json -- mpirun -n 4 > cells.json; unisono predict --layout 4 --measured cells.json
 
-    Every algorithm's own program runs in virtual time on the described machine (docs/models.md). The MPI's own collective, `native`, is
+    Every algorithm's own program runs in virtual time on the described machine (docs/guide/models.md). The MPI's own collective, `native`, is
     taken to be the best of the textbooks' algorithms over messages.
     """
     known_machine = catalogue.resolve(asked.machine)

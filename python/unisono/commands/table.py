@@ -21,7 +21,7 @@ from unisono.tables import decision_table
 def command() -> None:
     """Check, show, compare and merge tables that say which algorithm serves which calls.
 
-    Tables are what the option `table` of `unisono run` takes; docs/tables.md describes them.
+    Tables are what the option `table` of `unisono run` takes; docs/guide/tables.md describes them.
     """
 
 

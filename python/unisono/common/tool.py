@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Asks the compiled helper `unisono-tool`, which prints JSON (docs/tool.md)."""
+"""Asks the compiled helper `unisono-tool`, which prints JSON (docs/inside/tool.md)."""
 
 from __future__ import annotations
 

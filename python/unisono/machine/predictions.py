@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What candidates should take on a machine that is described, asked of the models (docs/models.md)."""
+"""What candidates should take on a machine that is described, asked of the models (docs/guide/models.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time lines of learning: which algorithm ran from which call on, and why (docs/learning.md)."""
+"""Time lines of learning: which algorithm ran from which call on, and why (docs/guide/learning.md)."""
 
 from __future__ import annotations
 

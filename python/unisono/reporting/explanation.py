@@ -174,7 +174,7 @@ def _others(candidates: list[dict[str, Any]], machine: str, tried: Collection[st
     rest = [entry for entry in candidates if "time_us" not in entry and entry["algorithm"] not in tried]
     legal = [entry for entry in rest if not entry["illegal"]]
     if legal:
-        title = f"Legal, nothing measured; predicted for the machine '{machine}' (docs/models.md)"
+        title = f"Legal, nothing measured; predicted for the machine '{machine}' (docs/guide/models.md)"
         made = printing.table(title, "algorithm", "predicted", right=("predicted",))
         for entry in sorted(legal, key=lambda entry: entry.get("predicted_us", float("inf"))):
             made.add_row(escape(entry["algorithm"]), _predicted_text(entry))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a run's report (docs/report.md) and prints it as tables."""
+"""Reads a run's report (docs/guide/report.md) and prints it as tables."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of decisions (docs/tables.md): read by the compiled code, which alone judges what is legal; merged, compared and
+"""Tables of decisions (docs/guide/tables.md): read by the compiled code, which alone judges what is legal; merged, compared and
 printed here."""
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def choose(speedups: Mapping[str, Sequence[float]], own: str) -> str:
     return next((name for name in (own, "native") if name in level), level[0])
 
 
-# --- What is found, as rules of a table (docs/tables.md) ---
+# --- What is found, as rules of a table (docs/guide/tables.md) ---
 
 
 # The largest message that an algorithm of an operation takes, as a job of so many ranks counts messages; None: any.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls with buffers in the memory of GPUs, which the host cannot read: Unisono works on copies of them. Each
-// process decides it for itself, since no other knows where this one's buffers are. docs/device-memory.md.
+// process decides it for itself, since no other knows where this one's buffers are.
+// docs/guide/device-memory.md.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Self-check and quarantine (B9): a sample of blocking calls is made by Unisono and by the host, and the
-// results are compared. What is decided here is agreed on by all ranks of the communicator. docs/verify.md.
+// results are compared. What is decided here is agreed on by all ranks of the communicator.
+// docs/guide/verify.md.
 #pragma once
 
 #include "runtime/communicators/quarantine.h"

@@ -3,7 +3,7 @@
 // it sees, and what ranks have found they tell each other in agreements that take their turn among the calls
 // of the communicator. From then on calls run by other algorithms of Unisono's; whether the host makes them
 // is decided anew at the next blocking collective, where all ranks are known to have come that far.
-// docs/verify.md.
+// docs/guide/verify.md.
 #pragma once
 
 #include <vector>

@@ -81,8 +81,8 @@ struct Checking {
   CallClass* entry = nullptr;
 };
 
-// Learning (docs/learning.md): the regions of the program, the classes of calls in them, what trials may
-// cost, and the schedules by which ranks agree on numbers and begin together.
+// Learning (docs/guide/learning.md): the regions of the program, the classes of calls in them, what trials
+// may cost, and the schedules by which ranks agree on numbers and begin together.
 struct LearningShare {
   tuning::RegionLog regions;
   std::map<std::uint64_t, OperationTables> region_classes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is learned of one kind of calls: communicator x operation x size class x region (S5).
-// docs/learning.md.
+// docs/guide/learning.md.
 #pragma once
 
 #include <algorithm>

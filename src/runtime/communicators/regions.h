@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Regions of the program, by the names that it gives them (include/unisono/unisono.h). Each has its own
-// knowledge of what is fast (docs/learning.md).
+// knowledge of what is fast (docs/guide/learning.md).
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Says in which algorithm a signal ends this process, and leaves a record for later jobs (B9). The handler
-// does what a signal's handler may do, and then what would have been done without it. docs/verify.md.
+// does what a signal's handler may do, and then what would have been done without it. docs/guide/verify.md.
 #pragma once
 
 #include <string>

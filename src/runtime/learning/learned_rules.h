@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job has learned becomes rules for the next one, in the user's cache (A10; docs/learning.md).
+// What a job has learned becomes rules for the next one, in the user's cache (A10; docs/guide/learning.md).
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Learning while the program runs (S2-S5, B2): which calls are looked at, and how ranks agree on what they
 // saw. All ranks know from the numbers of their calls when that is; nothing but what was agreed on decides.
-// docs/learning.md.
+// docs/guide/learning.md.
 #pragma once
 
 #include <memory>

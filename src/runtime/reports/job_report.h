@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report of a job, at its end (docs/report.md).
+// The report of a job, at its end (docs/guide/report.md).
 #pragma once
 
 #include <string>

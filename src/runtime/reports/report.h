@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job did, as people and programs read it: JSON (docs/report.md), or a short text. Both are made of
-// the records of all ranks, here and nowhere else.
+// What a job did, as people and programs read it: JSON (docs/guide/report.md), or a short text. Both are made
+// of the records of all ranks, here and nowhere else.
 #pragma once
 
 #include <nlohmann/json.hpp>

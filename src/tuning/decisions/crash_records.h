@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which algorithms a signal has ended programs in (B9): a file in the user's cache directory, to which a
-// process that dies appends a line of JSON, and what follows from it for later jobs. docs/verify.md.
+// process that dies appends a line of JSON, and what follows from it for later jobs. docs/guide/verify.md.
 #pragma once
 
 #include <cstddef>

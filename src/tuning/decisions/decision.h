@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which algorithm, and why. Choosers are asked in turn, the first answer that is legal wins; where none
 // answers, the host MPI's own collective ("native") does the work. An answer depends only on what is equal on
-// all ranks (architecture.md, "Agreement").
+// all ranks (docs/inside/architecture.md, "Agreement").
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is to be believed of rules that earlier jobs have learned, and what becomes of them when another job
-// has seen more (docs/learning.md). Pure arithmetic on what the files have, the same on all ranks.
+// has seen more (docs/guide/learning.md). Pure arithmetic on what the files have, the same on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ Worth worth_of(const Rule& rule, const Question& question, const NamedAlgorithm&
 inline constexpr std::int64_t fresh_trust = 3, confirmed_trust = 2, most_trust = 8;
 
 // Has a job that went by a rule measured that it is right? Without that it loses trust, so that what a bad
-// day has written is not believed for long, whoever goes by it and however (docs/learning.md).
+// day has written is not believed for long, whoever goes by it and however (docs/guide/learning.md).
 enum class Confirmation : std::uint8_t {
   none,
   contradicted,  // something else was as fast

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kept rules that a job went by: those of its own calls, of their neighbours, of tests at the start, of files
 // of other shapes. A rule that decides and that nobody measures again loses trust with each job, also where
-// nothing is learned (docs/learning.md).
+// nothing is learned (docs/guide/learning.md).
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables (B4): which algorithm serves which calls, with the times that say so (docs/tables.md). A rule that
-// is wrong is left out of its table with the reason; the table holds without it.
+// Tables (B4): which algorithm serves which calls, with the times that say so (docs/guide/tables.md). A rule
+// that is wrong is left out of its table with the reason; the table holds without it.
 #pragma once
 
 #include <cstdint>
@@ -119,7 +119,7 @@ struct SourcedTable {
   Table table;
 };
 
-// Rules that suit a question: those whose conditions hold, then near ones (docs/tables.md).
+// Rules that suit a question: those whose conditions hold, then near ones (docs/guide/tables.md).
 class TableRules {
  public:
   explicit TableRules(std::vector<SourcedTable> tables);

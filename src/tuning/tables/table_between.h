@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts between two that were tuned: what both have timed is interpolated (B4; docs/tables.md).
+// Layouts between two that were tuned: what both have timed is interpolated (B4; docs/guide/tables.md).
 #pragma once
 
 #include <cstdint>

@@ -168,7 +168,7 @@ Evidence evidence_from(const Json& value, Operation operation) {
 
 std::string unknown_field(const std::string& key) {
   if (key == "type" || key == "element_type" || key == "datatype")
-    return "it goes by '" + key + "', which ranks do not know alike (docs/tables.md)";
+    return "it goes by '" + key + "', which ranks do not know alike (docs/guide/tables.md)";
   return "there is no field '" + key + "'";
 }
 

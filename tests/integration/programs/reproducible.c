@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions of inputs whose exponents lie far apart, so that nearly every order of evaluation gives other
 // bits. Prints "HASH h DIFFERENCES d": a hash of all results of all ranks, and how many elements of float32
-// and float64 sums are not what the documented order gives (docs/reproducible.md), computed here once more.
-// Arguments: "hint" asks by the info key ("true", or what comes behind) on a duplicate of MPI_COMM_WORLD;
-// "set" by MPI_Comm_set_info on it;
-// "short" leaves out products, complex numbers and the longest vectors;
-// "apart" calls nothing in place (MPICH 4 crashes in its own MPI_Reduce in place at another root than 0).
+// and float64 sums are not what the documented order gives (docs/guide/reproducible.md), computed here once
+// more. Arguments: "hint" asks by the info key ("true", or what comes behind) on a duplicate of
+// MPI_COMM_WORLD; "set" by MPI_Comm_set_info on it; "short" leaves out products, complex numbers and the
+// longest vectors; "apart" calls nothing in place (MPICH 4 crashes in its own MPI_Reduce in place at another
+// root than 0).
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>

@@ -201,7 +201,7 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
         console.print(escape(sentence))
     missing = missing_parts()
     if missing:
-        console.print(f"\n[yellow]{escape(missing)}\nUntil then the programs run natively only.[/yellow]")
+        console.print(f"\n[warning]{escape(missing)}\nUntil then the programs run natively only.[/warning]")
     workshop = Workshop(installation)
     with console.status(f"compiling examples/nbody with {installation.compiler}"):
         workshop.build()
@@ -217,7 +217,7 @@ def run_demo(options: argparse.Namespace, console: Console) -> int:
         except DemoError as error:
             if error.exit_code == EXIT_MISSING:
                 raise
-            console.print(f"[red]{program.name} failed:[/red] {escape(str(error))}\n")
+            console.print(f"[bad]{program.name} failed:[/bad] {escape(str(error))}\n")
             failures.append((program, str(error)))
             continue
         presentation.print_finding(finding, console)

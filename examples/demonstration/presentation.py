@@ -163,7 +163,7 @@ def _print_table(
 
 
 def print_finding(finding: Finding, console: Console) -> None:
-    colour = "red" if not finding.is_good else "yellow" if finding.comparison is None else "green"
+    colour = "bad" if not finding.is_good else "warning" if finding.comparison is None else "good"
     console.print(f"[bold]{escape(finding.program.title)}[/bold], {units.count_text(finding.steps)} steps")
     console.print(f"same results: [{colour}]{escape(verdict(finding))}[/{colour}]\n")
     if finding.comparison is not None and not finding.comparison.is_same:
@@ -172,7 +172,7 @@ def print_finding(finding: Finding, console: Console) -> None:
     if finding.report is not None:
         _print_table(console, _algorithm_columns, _algorithm_rows(finding.report), ("size", "calls", "time"))
         for warning in finding.report["warnings"]:
-            console.print(f"[yellow]warning:[/yellow] {escape(warning)}\n")
+            console.print(f"[warning]warning:[/warning] {escape(warning)}\n")
 
 
 def _markdown_table(columns: Sequence[str], rows: Iterable[list[str]]) -> list[str]:

@@ -256,7 +256,11 @@ def _candidates(tried: str, operations: Sequence[str]) -> list[str]:
 def _print_candidates(cells: Sequence[bench.Cell]) -> None:
     right = ("bytes", "time", "over native", "95 % interval", "over Unisono's own")
     table = printing.table(
-        "Fastest of those tried", "operation", "algorithm", *right, "own choice", right=right
+        "Fastest of those tried",
+        *("operation", "algorithm", *right, "own choice"),
+        right=right,
+        whole=("operation",),
+        give_way=("own choice", "over Unisono's own"),
     )
     for c in cells:
         for candidate in c.candidates:
@@ -277,9 +281,15 @@ def _print_candidates(cells: Sequence[bench.Cell]) -> None:
 
 def _print_table(cells: Sequence[bench.Cell]) -> None:
     right = ("bytes", "native", "Unisono", "speed-up", "95 % interval", "samples")
-    table = printing.table(None, "operation", *right, "results", right=right)
+    table = printing.table(
+        None,
+        *("operation", *right, "results"),
+        right=right,
+        whole=("operation",),
+        give_way=("samples",),
+    )
     for c in cells:
-        style = "green" if c.speedup_low > 1 else "red" if c.speedup_high < 1 - _NOISE else ""
+        style = "good" if c.speedup_low > 1 else "bad" if c.speedup_high < 1 - _NOISE else ""
         table.add_row(
             c.operation,
             units.size_text(c.operation, c.bytes),

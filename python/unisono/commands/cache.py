@@ -48,7 +48,10 @@ def show(as_json: bool) -> None:
         console.print("Nothing is kept.")
         return
     made = printing.table(
-        None, "what", "rules", "size", "days old", "operations", "file", right=("rules", "size", "days old")
+        None,
+        *("what", "rules", "size", "days old", "operations", "file"),
+        right=("rules", "size", "days old"),
+        give_way=("operations", "file"),
     )
     for one in found:
         made.add_row(

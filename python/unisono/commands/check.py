@@ -63,7 +63,7 @@ def _follow(answers: Iterator[Any], console: Console) -> dict[str, Any]:
                 summary = answer
                 continue
             state = answer["progress"]
-            failed = f", [red]{state['failures']} failed[/red]" if state["failures"] else ""
+            failed = f", [bad]{state['failures']} failed[/bad]" if state["failures"] else ""
             now = f"{state['operation']} {state['algorithm']}{failed}"
             progress.update(task, completed=state["done"], total=state["total"], now=now)
     if summary is None:

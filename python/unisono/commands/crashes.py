@@ -48,7 +48,10 @@ def _print(found: dict[str, Any]) -> None:
         console.print("No job is known to have died in an algorithm.")
         return
     made = printing.table(
-        None, "program", "algorithm", "bytes", "died of", "on", "rank", "MPI", "left out", right=("bytes",)
+        None,
+        *("program", "algorithm", "bytes", "died of", "on", "rank", "MPI", "left out"),
+        right=("bytes",),
+        give_way=("on", "rank", "MPI"),
     )
     for crash in found["crashes"]:
         made.add_row(

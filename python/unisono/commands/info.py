@@ -94,11 +94,11 @@ def _print(found: dict[str, Any]) -> None:
         )
     if found["home"] is None:
         looked = ", ".join(str(home.path) for home in places.candidates())
-        console.print(f"[red]The compiled parts were not found[/red] in {escape(looked)}\n")
+        console.print(f"[bad]The compiled parts were not found[/bad] in {escape(looked)}\n")
     else:
         parts = printing.table(f"Parts ({found['home_reason']})", "file", "")
         for part in found["parts"]:
-            parts.add_row(escape(part["file"]), "" if part["found"] else "[red]missing[/red]")
+            parts.add_row(escape(part["file"]), "" if part["found"] else "[bad]missing[/bad]")
         console.print(parts, "")
     mpis = printing.table("MPIs found", "MPI", "launcher")
     for mpi in found["mpis"]:
@@ -106,13 +106,13 @@ def _print(found: dict[str, Any]) -> None:
     console.print(mpis if found["mpis"] else "No MPI found in PATH.", "")
     if found["crashes"]:
         console.print(
-            f"[yellow]Jobs have died in {found['crashes']} algorithms[/yellow]: `unisono crashes` says in which\n"
+            f"[warning]Jobs have died in {found['crashes']} algorithms[/warning]: `unisono crashes` says in which\n"
         )
     checks = printing.table("Inside this machine", "", "", "")
     for check in found["checks"]:
         checks.add_row(
             check["name"],
-            "[green]yes[/green]" if check["good"] else "[yellow]no[/yellow]",
+            "[good]yes[/good]" if check["good"] else "[bad]no[/bad]",
             escape(check["text"]),
         )
     console.print(checks)

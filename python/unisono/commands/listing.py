@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.padding import Padding
 
 from unisono.commands.values import json_option
 from unisono.common import printing, source_names, tool, units
@@ -34,7 +33,12 @@ def command(operation: str | None, named: str | None, is_long: bool, as_json: bo
         return
     console = printing.console()
     if operation is None and not is_long:
-        made = printing.table(None, "operation", "algorithm", "group", whole=("operation", "algorithm"))
+        made = printing.table(
+            None,
+            *("operation", "algorithm", "group"),
+            whole=("operation", "algorithm"),
+            give_way=("group",),
+        )
         for algorithm in chosen:
             made.add_row(algorithm["operation"], algorithm["name"], algorithm["group"])
         console.print(made)
@@ -56,9 +60,9 @@ def _about(algorithm: dict[str, Any]) -> Iterator[Any]:
     }
     for name, text in lines.items():
         if text:
-            yield Padding(escape(f"{name}{text}"), (0, 0, 0, 4))
+            yield printing.indented(escape(f"{name}{text}"), 4)
     for parameter in algorithm["parameters"]:
-        yield Padding(escape(f"{parameter['name']}={parameter_about(parameter)}"), (0, 0, 0, 6))
+        yield printing.indented(escape(f"{parameter['name']}={parameter_about(parameter)}"), 6)
 
 
 def parameter_about(parameter: dict[str, Any]) -> str:

@@ -180,7 +180,12 @@ def list_machines(as_json: bool) -> None:
     if as_json:
         printing.print_json([_as_json(entry, own) for entry in found])
         return
-    made = printing.table(None, "machine", "measured", "MPI", "layout", "place", whole=("machine",))
+    made = printing.table(
+        None,
+        *("machine", "measured", "MPI", "layout", "place"),
+        whole=("machine",),
+        give_way=("place", "layout"),
+    )
     for entry in found:
         facts = [entry.fact("date") or entry.problem, entry.fact("mpi") or "", entry.fact("layout") or ""]
         name = f"{entry.name} (this host)" if entry.file and entry.name == own else entry.name

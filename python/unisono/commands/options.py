@@ -22,7 +22,11 @@ def command(as_json: bool) -> None:
     if as_json:
         printing.print_json(options)
         return
-    made = printing.table(None, "unisono run", "environment", "configuration", "default", "meaning")
+    made = printing.table(
+        None,
+        *("unisono run", "environment", "configuration", "default", "meaning"),
+        give_way=("configuration", "environment"),
+    )
     for option in options:
         made.add_row(
             option["cli"] or "",
@@ -31,7 +35,11 @@ def command(as_json: bool) -> None:
             escape(default_text(option["default"])),
             escape(option["help"]),
         )
-    printing.console().print(made)
+    console = printing.console()
+    console.print(made)
+    console.print(
+        "\nAn option --some-name of `unisono run` is UNISONO_SOME_NAME in the environment and some_name in a configuration file."
+    )
 
 
 def default_text(value: object) -> str:

@@ -262,7 +262,11 @@ def _print_fit(fits: Sequence[model_fit.Fit], as_json: bool) -> None:
         return
     right = ("times", "median", "size: quartiles", "worst tenth", "within 20 %", "within factor 2", "regret")
     table = printing.table(
-        "Errors of predictions: predicted over measured, less 1", "operation", *right, right=right
+        "Errors of predictions: predicted over measured, less 1",
+        "operation",
+        *right,
+        right=right,
+        give_way=("worst tenth", "size: quartiles", "within factor 2"),
     )
     for name, some in groups:
         e = model_fit.errors(some)
@@ -319,7 +323,10 @@ def _print(answer: dict[str, Any], as_all: bool) -> None:
     predictions = answer["predictions"] if as_all else best_of_each(answer["predictions"])
     done = [one for one in predictions if one["us"] is not None]
     table = printing.table(
-        _title(answer), "algorithm", "predicted", "of the best", "remark", right=("predicted", "of the best")
+        _title(answer),
+        *("algorithm", "predicted", "of the best", "remark"),
+        right=("predicted", "of the best"),
+        give_way=("of the best",),
     )
     for one in done if as_all else done[:_SHOWN]:
         remarks = [f"taken to be {one['stands_for']}"] if "stands_for" in one else []

@@ -102,15 +102,11 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
         printing.echo("They decide alike.")
     else:
         made = printing.table(
-            None,
-            "operation",
-            "size",
-            "where",
-            escape(first),
-            "time",
-            escape(second),
-            "time ",
-            right=("size", "time", "time "),
+            escape(f"first: {first}, second: {second}"),
+            *("operation", "size", "where", "first", "its time", "second", "its time "),
+            right=("size", "its time", "its time "),
+            whole=("operation",),
+            give_way=("its time ", "its time"),
         )
         for difference in found:
             sides = []

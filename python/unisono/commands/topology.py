@@ -136,6 +136,7 @@ def contention(
             "in any run",
             "for example",
             right=("rounds", "on a link"),
+            give_way=("for example", "rounds"),
         )
         for entry in found:
             made.add_row(escape(entry["algorithm"]), *_contention_cells(entry))

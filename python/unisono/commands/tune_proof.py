@@ -101,7 +101,8 @@ class Proof:
                     [_row(cell) for cell in worst[:_SHOWN]],
                     right=right,
                     whole=("operation",),
-                    give_way=("of native",),
+                    give_way=("of native", "search"),
+                    elsewhere="",
                 )
 
 

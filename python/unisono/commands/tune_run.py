@@ -269,6 +269,7 @@ class TuningRun:
             right=right,
             whole=("operation",),
             give_way=("looked at", "over own choice"),
+            elsewhere="`unisono table show`",
         )
         if self.left_out:
             console.print(f"left out: {self._left_out_text()}", soft_wrap=True)

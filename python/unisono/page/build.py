@@ -23,6 +23,7 @@ from unisono.common.operations import OPERATIONS
 from unisono.machine import catalogue
 from unisono.page import colours, decisions, fit, shares, speedups, text, timelines
 from unisono.page.sources import Cells, Run, Source, Table
+from unisono.reporting import estimates, verdict
 from unisono.tables import decision_table
 
 _SUFFIXES = (".html", ".htm")
@@ -53,6 +54,7 @@ class Overview:
     headline: str
     facts: Sequence[tuple[str, str]]
     figures: Sequence[tuple[str, str]]  # a number, and what it is
+    verdict: str = ""  # of a run: what it has gained
 
 
 def require_name(file: Path) -> None:
@@ -219,8 +221,8 @@ def _overview_of_run(run: Run) -> Overview:
     wall_s, collective_s = content["wall_s"], content["collective_time_s"]["max"]
     calls = sum(row["calls"] for row in (*content["classes"], *content["native"]))
     ours = sum(row["calls"] for row in content["classes"] if row["algorithm"] != "native")
-    about = "~" if content["collective_time_s"]["error"] else ""
-    figures = [(about + text.percent(collective_s / wall_s), "of the run in collectives")] if wall_s else []
+    share = estimates.share_text(collective_s, content["collective_time_s"]["error"], wall_s)
+    figures = [(share, "of the run in collectives")] if share else []
     figures += [(units.count_text(calls), "collective calls")]
     figures += [(text.percent(ours / calls), "of them served by Unisono")] if calls else []
     speeds = [row["native_s"] / row["time_s"] for row in speedups.learned(run)]
@@ -231,7 +233,8 @@ def _overview_of_run(run: Run) -> Overview:
                 "times as fast as native: what was learned, mean of its kinds",
             )
         )
-    return Overview(run.name, "run", found.headline, found.about, figures)
+    gained = verdict.of_report(content).text
+    return Overview(run.name, "run", found.headline, found.about, figures, gained)
 
 
 def _data(source: Source) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def render(explanation: Explanation, console: Console) -> None:
     read = [f"{entry['file']} ({entry['source']})" for entry in answer["tables"]]
     console.print(f"[bold]Tables read:[/bold] {escape(', '.join(read) or 'none')}\n", soft_wrap=True)
     for warning in answer["warnings"]:
-        console.print(f"[yellow]warning:[/yellow] {escape(warning)}", soft_wrap=True)
+        console.print(f"[warning]warning:[/warning] {escape(warning)}", soft_wrap=True)
 
 
 def _choice(choice: dict[str, Any], console: Console) -> None:
@@ -149,6 +149,7 @@ def _timed(candidates: list[dict[str, Any]], console: Console) -> None:
         "predicted",
         "from",
         right=("time", "samples", "native / it", "predicted"),
+        give_way=("samples", "predicted"),
     )
     for entry in timed:
         illegal = f"; not legal here: it {entry['illegal']}" if entry["illegal"] else ""

@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from unisono.common import printing, sound, units
+from unisono.common.fitted_table import FittedTable
 from unisono.machine import costs, values
 from unisono.machine.measuring import BY_SHARED_MEMORY
 
@@ -49,7 +49,7 @@ def filled_text(name: str, filled: Sequence[str]) -> str:
 
 def _parameters(
     document: Mapping[str, Any], findings: Mapping[str, Any], not_measured: Sequence[str]
-) -> Table:
+) -> FittedTable:
     head = "value (95 % interval)" if document.get("measured") else "value"
     note = f": {document['note']}" if document.get("note") else ""
     made = printing.table(escape(f"{document['name']}{note}"), "of", "parameter", head)
@@ -217,7 +217,7 @@ def _optima(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**some[0], "kind": kind} for kind, some in parts.items() if some]
 
 
-def _operations(findings: Mapping[str, Any]) -> Table:
+def _operations(findings: Mapping[str, Any]) -> FittedTable:
     sizes = sorted({size for points in findings["operations"].values() for size in points["bytes"]} - {0})
     shown = [size for size in sizes if size in (8, 4 << 10, 64 << 10, 512 << 10, 1 << 20)]
     headings = [units.bytes_text(size) for size in shown]
@@ -227,6 +227,7 @@ def _operations(findings: Mapping[str, Any]) -> Table:
         "by itself",
         *headings,
         right=("by itself", *headings),
+        give_way=tuple(headings[1:]),
     )
     for name, points in findings["operations"].items():
         cells = [_short_text(points, size) if size in points["bytes"] else "" for size in (0, *shown)]
@@ -238,7 +239,7 @@ def _short_text(points: Mapping[str, Any], size: int) -> str:
     return units.seconds_text(_point(points, size)["value"] * 1e-6)
 
 
-def _collective_table(found: Sequence[Mapping[str, Any]]) -> Table:
+def _collective_table(found: Sequence[Mapping[str, Any]]) -> FittedTable:
     headings = [name for name in BY_SHARED_MEMORY if any(one["algorithm"] == name for one in found)]
     made = printing.table(
         "Collectives by shared memory", "operation", "bytes", *headings, right=("bytes", *headings)

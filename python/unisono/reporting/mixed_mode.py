@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
-
 from unisono.common import printing, units
+from unisono.common.fitted_table import FittedTable
 
 _EQUATIONS = ("4.3", "4.4", "4.5", "4.6")
 # In words, and the equation that gives its time.
@@ -20,10 +19,15 @@ LEGEND = (
 )
 
 
-def table(title: str, predictions: Sequence[dict[str, Any]]) -> Table:
+def table(title: str, predictions: Sequence[dict[str, Any]]) -> FittedTable:
     """Settings by the time that their mode's equation gives, fastest first."""
     right = (*_EQUATIONS, "expected", "virtual")
-    made = printing.table(title, "m_i/m_s", *_EQUATIONS, "by", "expected", "virtual", right=right)
+    made = printing.table(
+        title,
+        *("m_i/m_s", *_EQUATIONS, "by", "expected", "virtual"),
+        right=right,
+        give_way=("virtual", "by"),
+    )
     for one in predictions:
         if one["us"] is None:
             continue

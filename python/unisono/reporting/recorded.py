@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from unisono.common import printing, units
+from unisono.reporting import estimates
 from unisono.reporting.report import algorithm_text, known_time_text
 
 _MOST_CHANGES = 24  # that are printed of a time line; in JSON there are all
@@ -110,20 +111,22 @@ def render(kind: Kind, predicted_us: Mapping[str, float], console: Console) -> N
 def _classes(kind: Kind, console: Console) -> None:
     of_all = " (in all regions)" if kind.region else ""
     made = printing.table(
-        f"Served by{of_all}", "algorithm", "calls", "each", "decided by", "why", right=("calls", "each")
+        f"Served by{of_all}",
+        *("algorithm", "calls", "each", "decided by", "why"),
+        right=("calls", "each"),
+        give_way=("decided by",),
+        legend={"each": "time of a call on the slowest rank, waiting for others included"},
     )
     for row in kind.classes:
         each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
-        about = "about " if row["sampled"] else ""
         made.add_row(
             escape(algorithm_text(row)),
             units.count_text(row["calls"]),
-            about + units.seconds_text(each_s),
+            estimates.cell_text(each_s, row["time_error_s"] / (row["calls"] or 1), row["sampled"]),
             row["source"],
             escape(row["reason"]),
         )
-    console.print(made)
-    console.print("each: of the slowest rank, waiting for others included\n", soft_wrap=True)
+    console.print(made, "")
 
 
 def _measured(row: Mapping[str, Any], of: str, predicted_us: Mapping[str, float], console: Console) -> None:
@@ -137,6 +140,12 @@ def _measured(row: Mapping[str, Any], of: str, predicted_us: Mapping[str, float]
         "predicted",
         "",
         right=("time", "native / it", "calls", "on trial", "predicted"),
+        give_way=("on trial", "predicted"),
+        legend={
+            "time": "of a call without waiting, once all ranks are there",
+            "native / it": "how many times as fast as the MPI's own",
+            "on trial": "calls in which it was measured",
+        },
     )
     native_s = next((c["time_s"] for c in row["candidates"] if c["algorithm"] == "native"), None)
     for entry in sorted(row["candidates"], key=lambda c: (c["time_s"] is None, c["time_s"])):

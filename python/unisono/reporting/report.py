@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from unisono.common import files, printing, schemas, sound, units
 from unisono.common.errors import UnisonoError
+from unisono.common.fitted_table import FittedTable
+from unisono.reporting import estimates, verdict
 
 VERSION = 1
 _OTHERS = {
@@ -65,9 +66,10 @@ def _render(report: dict[str, Any], console: Console) -> None:
     if report.get("measured_here"):
         console.print(f"as measured on this machine: {escape(str(report['measured_here']))}")
     for hint in report["hints"]:
-        console.print(f"[cyan]hint:[/cyan] {escape(hint)}")
+        console.print(f"[hint]hint:[/hint] {escape(hint)}")
     for warning in report["warnings"]:
-        console.print(f"[yellow]warning:[/yellow] {escape(warning)}")
+        console.print(f"[warning]warning:[/warning] {escape(warning)}")
+    printing.print_prose(console, verdict.of_report(report).text, "bold")
 
 
 def _headline(report: dict[str, Any], console: Console) -> None:
@@ -78,9 +80,7 @@ def _headline(report: dict[str, Any], console: Console) -> None:
         f"{layout_text(report['nodes'])}, {cores_text(report['usable_cores'])}"
     )
     console.print(
-        f"{units.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; in collectives "
-        f"{in_collectives_text(collective, wall_s)} on the slowest rank, "
-        f"{units.seconds_text(collective['mean'])} on average"
+        f"{units.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; in collectives {in_collectives_text(collective, wall_s)}"
     )
     if report["under_way_time_s"]["max"]:
         console.print(under_way_text(report["under_way_time_s"], wall_s))
@@ -93,11 +93,11 @@ def _headline(report: dict[str, Any], console: Console) -> None:
 
 
 def in_collectives_text(collective: dict[str, float], wall_s: float) -> str:
-    """`~2 s +- 0.1 s (16%)`: an estimate says how wrong it may be."""
-    text = units.seconds_text(collective["max"])
-    if collective["error"]:
-        text = f"~{text} +- {units.seconds_text(collective['error'])}"
-    return f"{text} ({collective['max'] / wall_s:.0%})" if wall_s else text
+    """`about 2 s (16%) on the slowest rank, 1.5 s on average`: an estimate says what is known."""
+    most_s, error_s = collective["max"], collective["error"]
+    share = estimates.share_text(most_s, error_s, wall_s)
+    text = estimates.time_text(most_s, error_s, wall_s or None) + (f", {share} of it," if share else "")
+    return f"{text} on the slowest rank, {units.seconds_text(collective['mean'])} on average"
 
 
 def under_way_text(under_way: dict[str, float], wall_s: float) -> str:
@@ -120,45 +120,59 @@ def _classes(report: dict[str, Any], console: Console) -> None:
             for reason, note in notes.items():
                 console.print(f"{note} {escape(reason)}")
         console.print()
-    remarks = []
-    if any(row["sampled"] for row in report["classes"]):
-        remarks.append("~ extrapolated: not every call was timed")
-    if any(row["form"] != "blocking" for row in report["classes"]):
-        remarks.append(
-            "Calls that do not block are timed from start to end, beside each other and the program"
-        )
-    if remarks:
-        console.print("\n".join(remarks) + "\n")
+    printing.print_prose(console, _legend(report["classes"]))
+    console.print()
 
 
-def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) -> Table:
+def _legend(rows: list[dict[str, Any]]) -> str:
+    """What the columns of the tables of calls mean."""
+    said = [
+        "size: the most bytes of such a call",
+        "calls: each counted once, not on every rank",
+        "time with waiting: in all these calls on the slowest rank, from call to return, so with what it waits for ranks that come later",
+        "per call: that time over the calls",
+    ]
+    if any(row["sampled"] for row in rows):
+        said.append("~: not every call was timed, the others are taken to be like those that were")
+    if any(row["sampled"] and cell.startswith("<") for row in rows for cell in _times(row)):
+        said.append("<: at most, as too few calls were timed")
+    if any(row["form"] != "blocking" for row in rows):
+        said.append("calls that do not block are timed from start to end, beside each other and the program")
+    return "; ".join(said) + "."
+
+
+def _times(row: dict[str, Any]) -> tuple[str, str]:
+    """Of all calls of a class, and of each."""
+    if not is_timed(row):
+        return "", ""
+    calls = row["calls"] or 1
+    whole, each = (
+        estimates.cell_text(row["time_s"] / over, row["time_error_s"] / over, row["sampled"])
+        for over in (1, calls)
+    )
+    return whole, each
+
+
+def _shape_table(shape: str, rows: list[dict[str, Any]], notes: dict[str, str]) -> FittedTable:
     """The classes of one communicator shape; reasons that are in `notes` are written as those are."""
+    numbers = ("size", "calls", "bytes", "time with waiting", "per call")
     made = printing.table(
         escape(shape),
         "operation",
-        "size",
-        "calls",
-        "bytes",
-        "time",
-        "per call",
+        *numbers,
         "algorithm",
         "why",
-        right=("size", "calls", "bytes", "time", "per call"),
+        right=numbers,
         whole=("operation",),
+        give_way=("bytes", "per call"),
     )
     for row in rows:
-        about = "~" if row["sampled"] else ""
-        each_s = row["time_s"] / row["calls"] if row["calls"] else 0.0
         made.add_row(
             operation_text(row),
             row["size_class"],
             units.count_text(row["calls"]),
             units.bytes_text(row["bytes"]),
-            *(
-                (about + units.seconds_text(time_s) for time_s in (row["time_s"], each_s))
-                if is_timed(row)
-                else ("", "")
-            ),
+            *_times(row),
             escape(algorithm_text(row)),
             escape(notes.get(row["reason"], row["reason"])),
         )
@@ -202,20 +216,22 @@ def _learning(report: dict[str, Any], console: Console) -> None:
     rows = [row for row in report["learning"] if row["agreements"]]
     if not rows:
         return
+    legend = {
+        "time without waiting": "of a call with what was chosen, once all ranks are there",
+        "native": "the same of the MPI's own (?: given up before it was measured)",
+        "tried": "of the algorithms that may serve these calls",
+        "since call": "from which call on the chosen one has served",
+        "trials cost": "what all trials and timing took",
+    }
+    numbers = ("size", "calls", "time without waiting", "native", "tried", "since call", "trials cost")
     made = printing.table(
         "Learned while the program ran",
-        "operation",
-        "size",
-        "region",
-        "calls",
-        "chosen",
-        "time",
-        "native",
-        "tried",
-        "since call",
-        "trials cost",
-        right=("size", "calls", "time", "native", "tried", "since call", "trials cost"),
+        *("operation", "size", "region", "calls", "chosen", "time without waiting", "native"),
+        *("tried", "since call", "trials cost"),
+        right=numbers,
         whole=("operation",),
+        give_way=("trials cost", "since call", "tried"),
+        legend=legend,
     )
     for row in rows:
         native = next((c["time_s"] for c in row["candidates"] if c["algorithm"] == "native"), None)

@@ -261,7 +261,7 @@ def render(table: DecisionTable, operation: str | None, console: Console) -> Non
     """Prints the rules by operation and size."""
     console.print(f"[bold]{escape(table.file)}[/bold]: {provenance_text(table)}", soft_wrap=True)
     for line in disabled_lines(table):
-        console.print(f"[yellow]warning:[/yellow] {escape(line)}", soft_wrap=True)
+        console.print(f"[warning]warning:[/warning] {escape(line)}", soft_wrap=True)
     chosen = [rule for _, rule in table.rules if operation in (None, rule["operation"])]
     groups: dict[tuple[str, str], list[Rule]] = {}
     for rule in chosen:
@@ -316,6 +316,7 @@ def explain(table: DecisionTable, console: Console) -> None:
             "samples",
             "native / it",
             right=("time", "samples", "native / it"),
+            give_way=("samples",),
         )
         native = native_of(rule)
         for timed in (rule, *rule.get("others", [])):
@@ -330,4 +331,4 @@ def explain(table: DecisionTable, console: Console) -> None:
         if "note" in rule:
             console.print(f"{escape(rule['note'])}\n", soft_wrap=True)
     for line in disabled_lines(table):
-        console.print(f"[yellow]warning:[/yellow] {escape(line)}", soft_wrap=True)
+        console.print(f"[warning]warning:[/warning] {escape(line)}", soft_wrap=True)

@@ -31,10 +31,15 @@ std::string learned_time_text(double seconds) {
   return text;
 }
 
-// "~1.2 ms (+-0.1 ms)", where it is an estimate.
-std::string in_collectives(const TimeOfRanks& time) {
-  const std::string text = time_text(time.most_s);
-  return time.error_s == 0 ? text : "~" + text + " (+-" + time_text(time.error_s) + ")";
+// An estimate says what is known: "about 1.2 ms", "between 1 ms and 1.4 ms", "at most 2 ms".
+std::string in_collectives(const TimeOfRanks& time, double wall_s) {
+  constexpr double small = 0.05, large = 0.5;  // errors, of the time
+  if (time.error_s == 0) return time_text(time.most_s);
+  if (time.error_s <= small * time.most_s) return "about " + time_text(time.most_s);
+  const std::string most = time_text(std::min(time.most_s + time.error_s, wall_s));
+  if (time.error_s <= large * time.most_s)
+    return "between " + time_text(time.most_s - time.error_s) + " and " + most;
+  return "at most " + most + " (too few calls were timed to say more)";
 }
 
 // What is longer than its column keeps its whole length.
@@ -99,7 +104,8 @@ std::string learned_line(const LearnedKind& kind) {
 std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   std::ostringstream out;
   out << "unisono " << UNISONO_VERSION << ": " << facts.ranks << " ranks, " << facts.mpi << ", "
-      << time_text(facts.wall_s) << ", of which " << in_collectives(records.blocking) << " in collectives\n";
+      << time_text(facts.wall_s) << ", of which " << in_collectives(records.blocking, facts.wall_s)
+      << " in collectives\n";
   if (records.under_way.most_s != 0) {
     out << "  calls that do not block were under way for " << time_text(records.under_way.most_s)
         << " of it\n";

@@ -48,8 +48,9 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     list.candidates.push_back(std::move(candidate));
     list.choices.push_back(std::move(choice));
   };
-  const Choice native{.reason = "the MPI's own: run to compare times, and kept where it is faster (option 'learn')",
-                      .source = "native"};
+  const Choice native{
+      .reason = "the MPI's own: run to compare times, and kept where it is faster (option 'learn')",
+      .source = "native"};
   if (decided.algorithm != nullptr && why_not_taken(native, question).empty()) add(native);
   add(decided);
   list.candidates.back().is_usual = true;

@@ -121,7 +121,7 @@ def test_diff(tables: Tables) -> None:
         "2.json", {**RING, "bytes": [4097, None], "nodes": [2, 6], "algorithm": "native", "time_us": 11}
     )
     shown = tables.run("diff", first, second, status=1)
-    rows = [re.split(r"\s{2,}", line.strip()) for line in shown.splitlines()[2:] if line.strip()]
+    rows = [re.split(r"\s{2,}", line.strip()) for line in shown.splitlines()[3:] if line.strip()]
     assert rows == [
         [
             "allreduce",

@@ -78,6 +78,7 @@ format: setup-test ## format all sources in place
 
 docs: build-test ## write anew the pages that the code and the kept outcomes tell
 	@$(PYTHON) tools/generate_docs.py
+	@$(PYTHON) tools/check_messages.py --write
 	@$(PYTHON) tests/conformance/run.py --write-only
 
 bench: build ## native and Unisono side by side

@@ -45,6 +45,7 @@ check "layers" .venv/bin/python tools/check_layers.py
 check "sizes" .venv/bin/python tools/check_sizes.py
 check "packages" .venv/bin/python tools/check_packages.py
 check "tests" .venv/bin/python tools/check_tests.py
+check "messages" .venv/bin/python tools/check_messages.py
 check "sources" .venv/bin/python tools/check_sources.py
 if command -v clang++ >/dev/null; then
   check "locks" .venv/bin/python tools/check_locks.py

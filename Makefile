@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 conformance docs figures fuzz repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 check-wheel wheel conformance docs figures fuzz repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -70,6 +70,15 @@ aarch64: ## build all for AArch64, and run the tests that need no MPI under an e
 	@cmake --build build/aarch64 -j $(JOBS)
 	@tools/run_tests.sh build/aarch64 unit
 
+wheel: build-test ## the wheel and the source archive, into dist/
+	@$(PYTHON) tools/make_wheel.py $(BUILD) dist --sdist
+	@ls -1 dist
+
+# Not a part of .ci/run: it makes a Debian 13 beside this machine (as root), and installs into it.
+check-wheel: build-test ## the wheel in an empty home, here and in a Debian 13: a job on two MPIs
+	@tools/setup.sh packaging
+	@tools/run_tests.sh $(BUILD) packaging $(PYTEST)
+
 lint: setup-test ## formatting, layers, licence headers, Python and shell scripts
 	@tools/lint.sh
 
@@ -102,7 +111,7 @@ conformance: build-test ## others' test suites natively and under Unisono, into 
 	@$(PYTHON) tests/conformance/run.py $(CONFORMANCE)
 
 clean: ## remove what was built (keeps the environments; `make clean-all` removes those too)
-	rm -rf build
+	rm -rf build dist
 
 clean-all: clean
 	rm -rf .venv .mpi .cache

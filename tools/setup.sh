@@ -6,6 +6,7 @@
 #   tools/setup.sh test    everything that `make test` and `make lint` need (default)
 #   tools/setup.sh aarch64 the same and what `make aarch64` needs
 #   tools/setup.sh conformance  the same and what `make conformance` needs
+#   tools/setup.sh packaging  the same and what `make check-wheel`, `make deb` and `make rpm` need
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 level=${1:-test}
@@ -77,7 +78,7 @@ setup_python() { # setup_python REQUIREMENTS
   "$python" -m venv --clear .venv || die "cannot make a virtual environment with $python (package python3-venv?)"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r requirements/pip.txt
   pip_install .venv -r "$requirements"
-  pip_install .venv --no-build-isolation --no-deps --editable .
+  pip_install .venv --no-build-isolation --no-deps -C wheel.cmake=false --editable .
   "$pip" -m pip check --disable-pip-version-check >.cache/pip-check.log || { cat .cache/pip-check.log >&2; exit 1; }
   echo "$stamp" >.venv/.stamp
 }
@@ -100,13 +101,13 @@ case $level in
     setup_python requirements/python.txt
     mpis=(openmpi mpich)
     ;;
-  test | aarch64 | conformance)
+  test | aarch64 | conformance | packaging)
     packages=(requirements/apt.txt requirements/apt-test.txt)
     [ "$level" = test ] || packages+=("requirements/apt-$level.txt")
     install_packages "${packages[@]}"
     setup_python requirements/dev.txt
     mpis=(openmpi mpich impi)
     ;;
-  *) die "unknown level: $level (demo, test, aarch64 or conformance)" ;;
+  *) die "unknown level: $level (demo, test, aarch64, conformance or packaging)" ;;
 esac
 for name in "${mpis[@]}"; do setup_mpi "$name"; done

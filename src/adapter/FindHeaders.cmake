@@ -2,8 +2,6 @@
 # Finds one header of each ABI family, in this order: the directory given, the project's own MPI
 # environments (.mpi), Debian's packages. Sets UNISONO_OPENMPI_HEADERS, UNISONO_MPICH_HEADERS and
 # UNISONO_MPIABI_HEADERS (directories, empty where there is none).
-set(UNISONO_OPENMPI_INCLUDE "" CACHE PATH "directory of an Open MPI's mpi.h")
-set(UNISONO_MPICH_INCLUDE "" CACHE PATH "directory of an MPICH's mpi.h, and of mpi_abi.h")
 
 function(unisono_find_header variable header)
   set(${variable} "" PARENT_SCOPE)

@@ -27,7 +27,8 @@ static const char usage[] =
     "Starts PROGRAM with libunisono.so preloaded, after whatever LD_PRELOAD names already.\n"
     "\n"
     "  --set NAME=VALUE  set a variable in the program's environment\n"
-    "  --library PATH    the library to preload (default: ../lib/libunisono.so beside this program)\n"
+    "  --library PATH    the library to preload (default: ../lib/unisono/libunisono.so, seen from this\n"
+    "                    program's folder)\n"
     "  --adapters NAMES  end the job unless these adapters, libunisono-NAME.so, lie beside the library: a\n"
     "                    list with commas of what the other hosts have\n"
     "  --obstacles PROGRAM...\n"
@@ -141,9 +142,10 @@ static const char* absolute(const char* file) {
   return length < (int)sizeof path ? path : file;
 }
 
-// ../lib/libunisono.so, seen from this program's file.
+// The library of the installation that this program's file belongs to: ../lib/unisono/libunisono.so; in a
+// build tree ../lib/libunisono.so.
 static const char* own_library(void) {
-  static char path[PATH_MAX];
+  static char path[PATH_MAX + sizeof "/lib/unisono/libunisono.so"];
   char file[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", file, sizeof file - 1);
   if (length < 0) fail("cannot tell where this program lies; give --library", "");
@@ -152,9 +154,8 @@ static const char* own_library(void) {
     char* slash = strrchr(file, '/');
     if (slash != NULL) *slash = '\0';
   }
-  if (snprintf(path, sizeof path, "%s/lib/libunisono.so", file) >= (int)sizeof path) {
-    fail("the path of this program is too long; give --library", "");
-  }
+  snprintf(path, sizeof path, "%s/lib/unisono/libunisono.so", file);
+  if (access(path, F_OK) != 0) snprintf(path, sizeof path, "%s/lib/libunisono.so", file);
   return path;
 }
 

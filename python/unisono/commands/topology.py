@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from rich.markup import escape
 from rich.tree import Tree
 
 from unisono.commands.values import json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UnisonoError
+from unisono.common.extras import numpy as np
 from unisono.measuring import bench, latencies
 
 _SHOWN_MACHINES = 16

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the compiled parts are: `bin/unisono-tool`, `bin/unisono-exec`, `lib/libunisono.so`."""
+"""Where the compiled parts are. A build tree has `bin/unisono-tool`, `bin/unisono-exec` and `lib/libunisono.so`; an installation has
+`bin/unisono-exec`, and all else in `lib/unisono`."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from unisono.common.errors import UnisonoError
 TOOL = "unisono-tool"
 SHIM = "unisono-exec"
 LIBRARY = "libunisono.so"
+INSTALLED = "lib/unisono"  # the libraries' folder below the prefix of an installation
 
 _package = Path(__file__).resolve().parents[1]
 
@@ -33,8 +35,12 @@ class Home(NamedTuple):
     reason: str
 
     @property
+    def _is_installed(self) -> bool:
+        return (self.path / INSTALLED / LIBRARY).is_file()
+
+    @property
     def tool(self) -> Path:
-        return self.path / "bin" / TOOL
+        return self.path / (INSTALLED if self._is_installed else "bin") / TOOL
 
     @property
     def shim(self) -> Path:
@@ -42,7 +48,12 @@ class Home(NamedTuple):
 
     @property
     def library(self) -> Path:
-        return self.path / "lib" / LIBRARY
+        return self.path / (INSTALLED if self._is_installed else "lib") / LIBRARY
+
+    @property
+    def programs(self) -> Path:
+        """The sources of the programs that measure an MPI."""
+        return self.path / "share" / "unisono" / "programs"
 
     def adapters(self) -> list[Path]:
         """The adapter libraries, one for each family of MPIs."""
@@ -55,11 +66,17 @@ def candidates() -> list[Home]:
     named = os.environ.get("UNISONO_HOME")
     if named:
         return [Home(Path(named).expanduser().absolute(), "UNISONO_HOME")]
-    homes = [Home(_package / "native", "installed package")]
     tree = _package.parents[1]
     if (tree / "CMakePresets.json").is_file():
-        homes.append(Home(tree / "build" / "release", "source tree"))
-    return homes
+        return [Home(tree / "build" / "release", "source tree")]
+    return [Home(_prefix(), "installation")]
+
+
+def _prefix() -> Path:
+    """The prefix that this package was installed under: PREFIX/lib/python3.11/site-packages, PREFIX/lib/unisono/python, or PREFIX
+    itself, depending on who installed it."""
+    above = _package.parents[:4]
+    return next((folder for folder in above if (folder / INSTALLED / LIBRARY).is_file()), above[-1])
 
 
 def find_home() -> Home | None:
@@ -97,6 +114,6 @@ def _advice() -> str:
             "correct it, or unset it to use the package's own."
         )
     return (
-        "In a source tree, build them: cmake --preset release && cmake --build build/release. "
-        "Elsewhere, let UNISONO_HOME name the folder that holds their bin/ and lib/."
+        "In a source tree, build them: make build. Elsewhere, install Unisono again (docs/install.md), "
+        "or let UNISONO_HOME name the folder that holds their bin/ and lib/."
     )

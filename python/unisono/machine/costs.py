@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
-
+from unisono.common.extras import numpy as np
 from unisono.common.units import KIB, MIB
 from unisono.measuring.measurer import Place
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from unisono.common.extras import numpy as np
 from unisono.common.units import MIB
 from unisono.machine.costs import (
     CALLS,

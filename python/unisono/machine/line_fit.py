@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
+from unisono.common.extras import numpy as np
 
 _STEPS = 15  # of reweighting
 _USUAL = 0.05  # errors of a line, as parts of the time, which count by their square; larger ones by themselves (Huber)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from unisono.common.extras import numpy as np
 
 CLOSE = 0.2  # ATCOM's predictions are mostly so near
 

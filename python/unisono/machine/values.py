@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from unisono.common.extras import numpy as np
 from unisono.machine import line_fit
 from unisono.machine.costs import Costs, Estimate, Question, resampled
 

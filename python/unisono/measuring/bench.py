@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from unisono.common import own_folder, places, sound
+from unisono.common import extras, own_folder, places, sound
 from unisono.common.errors import NotFoundError, UnisonoError
+from unisono.common.extras import numpy as np
 from unisono.launch import detect
 from unisono.launch.process import cannot_start, ends_with_us
 from unisono.launch.rewrite import Shim, rewrite
@@ -191,14 +190,15 @@ def geometric_mean(cells: Sequence[Cell]) -> float:
 
 
 def source(name: str = "collectives.c") -> Path:
-    """A benchmark program: part of the installed package, or of the source tree."""
-    package = Path(__file__).resolve().parents[1]
-    root = package.parents[1]
-    for folder in (package / "native", root / "src/measure", root / "benchmarks"):
+    """A benchmark program: part of the source tree, or of an installation."""
+    root = Path(__file__).resolve().parents[3]
+    folders = [root / "src/measure", root / "benchmarks", *(home.programs for home in places.candidates())]
+    for folder in folders:
         path = folder / name
         if path.is_file():
             return path
-    raise UnisonoError(f"the benchmark program's source, {name}, was not found beside the package")
+    looked = ", ".join(map(str, folders))
+    raise UnisonoError(f"the benchmark program's source, {name}, was not found in: {looked}")
 
 
 def compiler_beside(launcher: str) -> Path:
@@ -286,6 +286,7 @@ def plain_command_line(
     launcher: Sequence[str], name: str, program_options: Sequence[str], compiler: Path | None = None
 ) -> list[str]:
     """The same with any of the benchmark programs, and without Unisono."""
+    extras.require("models")
     position = detect.launcher_position(list(launcher))
     first = launcher[position or 0]
     if shutil.which(first) is None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from unisono.common.errors import UnisonoError
+from unisono.common.extras import numpy as np
 
 STANDARD_GAP = 0.25
 

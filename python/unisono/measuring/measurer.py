@@ -13,10 +13,9 @@ from operator import attrgetter
 from types import TracebackType
 from typing import IO, Any
 
-import numpy as np
-
 from unisono.common.budget import Budget
 from unisono.common.errors import UnisonoError
+from unisono.common.extras import numpy as np
 from unisono.launch.process import cannot_start, ends_with_us
 from unisono.measuring import bench
 

@@ -14,11 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from unisono import __version__
-from unisono.common import files, units
+from unisono.common import extras, files, units
 from unisono.common.errors import UnisonoError
+from unisono.common.extras import jinja2
 from unisono.common.operations import OPERATIONS
 from unisono.machine import catalogue
 from unisono.page import colours, decisions, fit, shares, speedups, text, timelines
@@ -58,7 +57,8 @@ class Overview:
 
 
 def require_name(file: Path) -> None:
-    """Ends the command where `file` is no name for a page."""
+    """Ends the command where `file` is no name for a page, or no page can be made."""
+    extras.require("page")
     if file.suffix not in _SUFFIXES:
         raise UnisonoError(f"{file}: the name of a page ends in .html")
     if not file.absolute().parent.is_dir():

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-import numpy as np
-
-from unisono.common import files, units
+from unisono.common import extras, files, units
 from unisono.common.errors import UnisonoError
+from unisono.common.extras import numpy as np
 from unisono.machine.model_fit import Fit
 from unisono.measuring.bench import Cell
 
+extras.require("plots")
+matplotlib = extras.load("matplotlib")
 matplotlib.use("Agg")
 matplotlib.rcParams["svg.hashsalt"] = "unisono"  # the same picture twice is the same file
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from unisono.common.extras import numpy as np
 from unisono.measuring.measurer import Measurer
 from unisono.tuning.results import TIE, Outcome
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from unisono.common.extras import numpy as np
 from unisono.common.operations import REDUCTIONS, WITHOUT_SIZE
 from unisono.measuring import bench
 from unisono.measuring.measurer import Place

@@ -67,7 +67,8 @@ CallTimes::Sum CallTimes::of(std::uint64_t calls) const {
   // The mean's own error; and the calls of which none is like what was seen seldom, or all are.
   const double of_mean_s = std::sqrt(squares) / timed;
   sum.estimated_s = others * typical_s;
-  sum.error_s = others * std::hypot(of_mean_s, mean_s - typical_s);
+  const double of_others_s = mean_s - typical_s;
+  sum.error_s = others * std::sqrt(of_mean_s * of_mean_s + of_others_s * of_others_s);
   return sum;
 }
 

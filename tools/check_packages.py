@@ -13,7 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ["common", "launch", "measuring", "tables", "machine", "tuning", "reporting", "page", "commands"]
+PACKAGES = [
+    "common",
+    "launch",
+    "measuring",
+    "tables",
+    "machine",
+    "tuning",
+    "reporting",
+    "page",
+    "completion",
+    "commands",
+]
 # Modules of the top that every package may import, since they import nothing; others are imported by none.
 FOUNDATION = {"unisono", "unisono.regions"}
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 400, 60

@@ -17,7 +17,7 @@ from unisono.common.shown import shown
 # name: (module, one line for the list of commands)
 COMMANDS = {
     "run": ("run", "Run an MPI program under Unisono."),
-    "report": ("report", "Print the report of a run, or make a page of reports and tunings."),
+    "report": ("report", "Print the report of a run, or a page of reports and tunings."),
     "explain": ("explain", "Say which algorithm serves a call, why, and what else could."),
     "tune": ("tune", "Find the fastest algorithms by measuring, and write a table."),
     "bench": ("bench", "Measure native collectives and Unisono's side by side."),
@@ -31,6 +31,7 @@ COMMANDS = {
     "machine": ("machine", "Measure, show and list machines."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
+    "completion": ("completion", "Print a script that lets a shell complete commands and options."),
     "info": ("info", "Show versions, places, and what this machine has."),
 }
 

@@ -46,6 +46,7 @@ check "sizes" .venv/bin/python tools/check_sizes.py
 check "packages" .venv/bin/python tools/check_packages.py
 check "tests" .venv/bin/python tools/check_tests.py
 check "messages" .venv/bin/python tools/check_messages.py
+check "prose" .venv/bin/python tools/check_prose.py
 check "sources" .venv/bin/python tools/check_sources.py
 if command -v clang++ >/dev/null; then
   check "locks" .venv/bin/python tools/check_locks.py

@@ -52,13 +52,17 @@ UNISONO_API int unisono_decision(const char* operation, long long bytes, char* t
 UNISONO_API int unisono_decision_on(const void* comm, const char* operation, long long bytes, char* text,
                                     size_t text_bytes);
 
-/* What an operation on the shared memory of a node costs this rank, seconds, the mean of so many repetitions;
- * less than 0 where it has no part in it, or nothing is measured. `comm` points to an MPI_Comm, all of whose
- * ranks call it alike, with no call under way on it; `what` is put, get, pipeline, pair_sync, group_sync,
- * group_seg_put, group_seg_get, signal, await, copy, copy_by_all, combine, single_copy, barrier, bcast or
- * allreduce (docs/guide/models.md), of `bytes` bytes, through so many buffers; `wait` is how ranks wait
- * meanwhile, a value of option `wait`, or empty. `unisono machine measure` describes machines by it. Blocks.
- */
+/* Measures what an operation on the shared memory of a node costs this rank: seconds, the mean of so many
+ * repetitions. The result is less than 0 where this rank has no part in the operation, or nothing is
+ * measured.
+ *
+ * - `comm` points to an MPI_Comm. All of its ranks call this alike, with no call under way on it.
+ * - `what` is put, get, pipeline, pair_sync, group_sync, group_seg_put, group_seg_get, signal, await, copy,
+ *   copy_by_all, combine, single_copy, barrier, bcast or allreduce (docs/guide/models.md).
+ * - `bytes` is the length of the data, and `buffers` how many buffers it goes through.
+ * - `wait` is how ranks wait meanwhile: a value of option `wait`, or empty.
+ *
+ * `unisono machine measure` describes machines by it. Blocks. */
 UNISONO_API double unisono_operation_time(const void* comm, const char* what, long long bytes, int buffers,
                                           const char* wait, int repetitions);
 
@@ -66,9 +70,9 @@ UNISONO_API double unisono_operation_time(const void* comm, const char* what, lo
  * kind in two regions are learned apart. Regions may stand in each other; the innermost one counts. Of the
  * whole process, between MPI_Init and MPI_Finalize (elsewhere nothing happens). All ranks of a communicator
  * should be in the same region when they call a collective; where they differ none counts, and nothing
- * breaks. A region counts from the next time on at which the ranks agree on what they have learned, and is
- * expected to come again in the order in which it came (docs/guide/learning.md). The name is copied. Local, a
- * few hundred nanoseconds. */
+ * breaks. A region counts from the next time on at which the ranks agree on what they have learned. Regions
+ * are expected to come again in the order in which they came (docs/guide/learning.md). The name is copied.
+ * Local, a few hundred nanoseconds. */
 UNISONO_API void unisono_region_begin(const char* name);
 UNISONO_API void unisono_region_end(void);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 check-wheel wheel conformance docs figures fuzz man repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 build-packages check-packages deb rpm wheel conformance docs figures fuzz man repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -75,9 +75,19 @@ wheel: build-test ## the wheel and the source archive, into dist/
 	@ls -1 dist
 
 # Not a part of .ci/run: it makes a Debian 13 beside this machine (as root), and installs into it.
-check-wheel: build-test ## the wheel in an empty home, here and in a Debian 13: a job on two MPIs
+check-packages: build-test ## what users install, in an empty home, here and in a Debian 13: jobs on two MPIs
 	@tools/setup.sh packaging
 	@tools/run_tests.sh $(BUILD) packaging $(PYTEST)
+
+deb: build-packages ## the Debian package, into dist/
+	@cd $(BUILD) && cpack -G DEB >/dev/null && mkdir -p ../../dist && cp packages/*.deb ../../dist && ls -1 packages/*.deb
+
+rpm: build-packages ## the rpm package, into dist/
+	@cd $(BUILD) && cpack -G RPM >/dev/null && mkdir -p ../../dist && cp packages/*.rpm ../../dist && ls -1 packages/*.rpm
+
+build-packages: build-test
+	@tools/setup.sh packaging
+	@cmake --preset $(PRESET) -DUNISONO_CLI_PYTHON=/usr/bin/python3 >/dev/null
 
 lint: setup-test ## formatting, layers, licence headers, Python and shell scripts
 	@tools/lint.sh

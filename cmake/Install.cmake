@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One layout for every kind of installation, below a prefix:
 #   bin/unisono, bin/unisono-cli, bin/unisono-exec    commands
-#   lib/unisono/                                      what is preloaded, the adapters beside it, unisono-tool
+#   lib/unisono/                                      what is preloaded, the adapters beside it, unisono-tool;
+#                                                     python/ there is the Python package
 #   include/unisono/unisono.h                         for programs
 #   share/unisono/programs/                           sources that `unisono bench` compiles with the MPI's own compiler
 #   share/man, share/bash-completion, ...             where they are made
 # All parts find each other by where they lie, so that the prefix can be moved. A wheel has the same below its environment.
-# Components: `runtime` is what is compiled and lies beside it, `python` the package where no wheel installs that.
+# Components: `runtime` is what a wheel holds beside its Python package, `python` that package for all others.
 if(SKBUILD)
   set(bin ${SKBUILD_SCRIPTS_DIR})
   set(prefix ${SKBUILD_DATA_DIR})
@@ -15,6 +16,9 @@ else()
   set(prefix .)
 endif()
 
+if(TARGET unisono_front)
+  install(TARGETS unisono_front RUNTIME DESTINATION ${bin} COMPONENT runtime)
+endif()
 install(TARGETS unisono_exec RUNTIME DESTINATION ${bin} COMPONENT runtime)
 install(TARGETS unisono_tool RUNTIME DESTINATION ${prefix}/lib/unisono COMPONENT runtime)
 install(TARGETS unisono_entry LIBRARY DESTINATION ${prefix}/lib/unisono COMPONENT runtime)
@@ -26,6 +30,17 @@ endforeach()
 install(FILES include/unisono/unisono.h DESTINATION ${prefix}/include/unisono COMPONENT runtime)
 file(GLOB programs CONFIGURE_DEPENDS src/measure/*.c src/measure/*.h)
 install(FILES ${programs} benchmarks/latencies.c DESTINATION ${prefix}/share/unisono/programs COMPONENT runtime)
+
 if(NOT SKBUILD)
-  install(FILES LICENSE DESTINATION share/doc/unisono COMPONENT runtime)
+  set(UNISONO_CLI_PYTHON "/usr/bin/env python3" CACHE STRING "the Python that the installed unisono-cli begins with")
+  set(UNISONO_PYTHON_FOLDER lib/unisono/python)
+  configure_file(packaging/unisono-cli.in unisono-cli @ONLY)
+  install(PROGRAMS ${CMAKE_BINARY_DIR}/unisono-cli DESTINATION bin COMPONENT python)
+  if(NOT TARGET unisono_front)
+    install(PROGRAMS ${CMAKE_BINARY_DIR}/unisono-cli DESTINATION bin RENAME unisono COMPONENT python)
+  endif()
+  install(DIRECTORY python/unisono DESTINATION ${UNISONO_PYTHON_FOLDER} COMPONENT python
+    PATTERN __pycache__ EXCLUDE)
+  install(FILES LICENSE DESTINATION share/doc/unisono COMPONENT python)
+  include(cmake/Package.cmake)
 endif()

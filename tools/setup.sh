@@ -6,7 +6,7 @@
 #   tools/setup.sh test    everything that `make test` and `make lint` need (default)
 #   tools/setup.sh aarch64 the same and what `make aarch64` needs
 #   tools/setup.sh conformance  the same and what `make conformance` needs
-#   tools/setup.sh packaging  the same and what `make check-wheel`, `make deb` and `make rpm` need
+#   tools/setup.sh packaging  the same and what `make check-packages`, `make deb` and `make rpm` need
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 level=${1:-test}

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -20,8 +22,11 @@ DEBIAN = "trixie"  # Debian 13
 MIRROR = "http://deb.debian.org/debian"
 
 
-def run(*words: str | Path) -> str:
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+LAUNCHERS = {"openmpi": ["mpirun", "--oversubscribe"], "mpich": ["mpiexec"]}
+
+
+def run(*words: str | Path, cwd: Path | None = None) -> str:
+    done = subprocess.run([str(word) for word in words], cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -62,21 +67,34 @@ def debian(tmp_path_factory: pytest.TempPathFactory) -> Path:
         making = kept.with_suffix(".making")
         shutil.rmtree(making, ignore_errors=True)
         kept.parent.mkdir(exist_ok=True)
-        run("debootstrap", "--variant=minbase", "--include=python3,python3-venv", DEBIAN, making, MIRROR)
+        run(
+            "debootstrap",
+            "--variant=minbase",
+            "--include=python3,python3-venv,python3-click,python3-rich",
+            DEBIAN,
+            making,
+            MIRROR,
+        )
         making.rename(kept)
     return kept
 
 
-@pytest.fixture(params=["machine", "debian"])
-def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """An empty home of a user who is not root."""
-    root = Path("/") if request.param == "machine" else request.getfixturevalue("debian")
+@contextlib.contextmanager
+def made_place(root: Path) -> Iterator[Place]:
     folder = Path(tempfile.mkdtemp(prefix="unisono-place-", dir=root / "tmp"))
     folder.chmod(0o755)
     try:
         yield make_home(root, f"/tmp/{folder.name}/home")
     finally:
         shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["machine", "debian"])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """An empty home of a user who is not root."""
+    root = Path("/") if request.param == "machine" else request.getfixturevalue("debian")
+    with made_place(root) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")
@@ -88,3 +106,37 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         made[name] = folder / name
         run(ROOT / f".mpi/{name}/bin/mpicc", "-O1", "-o", made[name], Path(__file__).with_name("sum.c"))
     return made
+
+
+def environment_with(place: Place, packages: Path, *names: str) -> Path:
+    """A Python environment with these packages and nothing else."""
+    here = place.home / "packages"
+    place.outside(here).mkdir()
+    for wheel in packages.glob("*.whl"):
+        place.put(wheel, f"packages/{wheel.name}")
+    environment = place.home / "environment"
+    place.run(["/usr/bin/python3", "-m", "venv", environment])
+    place.run([environment / "bin/pip", "install", "--quiet", "--no-index", "--find-links", here, *names])
+    return environment
+
+
+def try_all(place: Place, command: Path, environment: Path, mpi: str, program: Path) -> None:
+    """A job of an MPI in `environment` under `unisono run`, its report, and what commands say."""
+    launcher, *options = LAUNCHERS[mpi]
+    words = [environment / "bin" / launcher, *options, "-n", "2", program]
+    libraries = str(environment / "lib")
+    said = place.run([command, "run", *words], LD_LIBRARY_PATH=libraries, UNISONO_REPORT="report.json")
+    assert "2 ranks, right" in said
+    report = json.loads(place.outside(place.home / "report.json").read_text())
+    assert report["ranks"] == 2
+    assert "allreduce" in place.run([command, "report", "report.json"])
+    page = place.run([command, "report", "report.json", "--html", "page.html"], status=1)
+    assert 'pip install "unisono[page]"' in page
+    for asked in (
+        ["--version"],
+        ["info"],
+        ["list"],
+        ["options"],
+        ["explain", "allreduce", "8", "--layout", "2"],
+    ):
+        place.run([command, *asked])

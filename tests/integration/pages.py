@@ -18,7 +18,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import job
@@ -28,7 +28,7 @@ from mpis import ROOT
 
 BUILD = Path(os.environ.get("UNISONO_TEST_BUILD", ROOT / "build/release")).resolve()
 FIXTURES = Path(__file__).resolve().parent / "fixtures_of_pages"
-PAGE_SECONDS = 100.0
+PAGE_SECONDS = 200.0
 HIDDEN = re.compile(r"<!--\s*(run\b[^\n]*)\n?(.*?)-->", re.DOTALL)
 SESSION_LANGUAGES = {"console"}
 SCRIPT_LANGUAGES = {"bash", "sh"}
@@ -65,6 +65,7 @@ class Outcome:
     command: Command
     output: str
     status: int | None
+    seconds: float = 0
 
 
 # --- What a page has ---
@@ -74,10 +75,15 @@ def read(path: Path) -> Page:
     page = Page(path)
     for line, info, text in _blocks(path.read_text(encoding="utf-8")):
         words = shlex.split(info)
-        if "run" not in words[:2]:
+        if words[1:2] == ["output"]:
+            if not page.commands:
+                raise PageError(f"{path}:{line}: output before the first command")
+            page.commands[-1] = replace(page.commands[-1], shown=text)
+            continue
+        if "run" not in words[:2] and not any(word.startswith("file=") for word in words[1:]):
             continue
         language = words[0] if words[0] != "run" else "console"
-        options = _options(path, line, words[words.index("run") + 1 :])
+        options = _options(path, line, [word for word in words[1:] if word != "run"])
         if "fixture" in options:
             page.fixtures.append(options["fixture"])
         if "file" in options:
@@ -175,8 +181,9 @@ def script(commands: list[Command], record: Path) -> str:
     """One shell runs them all, so that `cd` and `export` last; each leaves its output and its status in `record`."""
     lines = []
     for number, command in enumerate(commands):
+        lines.append("begin=$EPOCHREALTIME")
         lines.append(f"eval {shlex.quote(command.text)} >{record}/{number}.output 2>&1 </dev/null")
-        lines.append(f"echo $? >{record}/{number}.status")
+        lines.append(f'echo "$? $begin $EPOCHREALTIME" >{record}/{number}.status')
     return "\n".join(lines) + "\n"
 
 
@@ -193,7 +200,11 @@ def run(page: Page, scratch: Path) -> list[Outcome]:
     for number, command in enumerate(commands):
         output, status = record / f"{number}.output", record / f"{number}.status"
         text = output.read_text(errors="replace") if output.exists() else result.errors
-        outcomes.append(Outcome(command, text, int(status.read_text()) if status.exists() else None))
+        if status.exists():
+            ended, begin, end = status.read_text().split()
+            outcomes.append(Outcome(command, text, int(ended), float(end) - float(begin)))
+        else:
+            outcomes.append(Outcome(command, text, None))
     return outcomes
 
 
@@ -267,9 +278,16 @@ def main() -> int:
             shutil.rmtree(scratch)
         if arguments.show:
             for outcome in outcomes:
-                print(f"$ {outcome.command.text}\n{outcome.output}", end="")
+                print(f"[{outcome.seconds:.1f} s] $ {outcome.command.text}\n{outcome.output}", end="")
         found = [text for outcome in outcomes if (text := complaint(page, outcome))]
-        print("\n".join([*found, f"{path}: {len(outcomes)} commands, {len(found)} wrong"]))
+        print(
+            "\n".join(
+                [
+                    *found,
+                    f"{path}: {len(outcomes)} commands, {len(found)} wrong, {sum(outcome.seconds for outcome in outcomes):.1f} s",
+                ]
+            )
+        )
         status = status or bool(found)
     return status
 

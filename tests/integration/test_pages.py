@@ -39,7 +39,7 @@ $ mkdir -p sub && cd sub
 $ export WORD=hello
 -->
 
-```c run file=here/one.c
+```c file=here/one.c
 int main() {}
 ```
 
@@ -62,6 +62,16 @@ third ...
 $ (exit 3)
 ```
 
+```sh run
+echo one
+echo two
+```
+
+```text output
+one
+...
+```
+
 ```console
 $ never run
 ```
@@ -71,7 +81,7 @@ $ never run
 def test_session_runs_in_one_shell(tmp_path: Path) -> None:
     page = written(tmp_path, SESSION)
     outcomes = pages.run(page, tmp_path / "page")
-    assert len(outcomes) == 7
+    assert len(outcomes) == 8
     assert [text for outcome in outcomes if (text := pages.complaint(page, outcome))] == []
 
 
@@ -80,6 +90,7 @@ def test_session_runs_in_one_shell(tmp_path: Path) -> None:
     [
         ("```console run\n$ echo one\ntwo\n```", "--- it printed ---\none"),
         ("```console run\n$ echo one; echo two\none\n```", "--- it printed ---\none\ntwo"),
+        ("```sh run\necho one\n```\n\n```text output\ntwo\n```", "--- it printed ---\none"),
         ("```console run\n$ false\n```", "ended with status 1, not 0"),
         ("```console run status=1\n$ true\n```", "ended with status 0, not 1"),
         ("```console run\n$ exit 4\n$ echo later\n```", "or was never begun"),
@@ -96,6 +107,7 @@ def test_differences_are_found(block: str, says: str, tmp_path: Path) -> None:
     [
         ("```console run\nno command\n```", "output before the first command"),
         ("```console run frob=1\n$ true\n```", "no such option of a block: frob=1"),
+        ("```text output\none\n```", "output before the first command"),
         ("```c run\nint main() {}\n```", "a block of c needs file=NAME"),
     ],
 )

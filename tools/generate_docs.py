@@ -129,7 +129,8 @@ def algorithms_page() -> str:
         NOTE,
         f"All {len(algorithms)} algorithms, as `unisono list` shows them. One is forced by `--algorithm OPERATION:NAME` or with parameters "
         "`--algorithm 'OPERATION:NAME(segment=64K)'`; `unisono show OPERATION --algorithm NAME` draws it. Where its needs are not met it is "
-        "refused, whoever asks for it. Reproducible ones keep the one order of [reproducible reductions](../guide/reproducible.md) where that is asked for.",
+        "refused, whoever asks for it. Reproducible ones keep the one order of [reproducible reductions](../guide/reproducible.md) where that is asked for. "
+        "[Sources](sources.md) says what the codes in the column *source* stand for.",
         ALLTOALLV_NOTE,
         names_section(algorithms),
     ]

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/near_names.h"
 #include "base/options.h"
 
 namespace unisono {
@@ -46,12 +47,14 @@ OptionSpec choice(std::string_view name, std::string_view environment, std::stri
                   std::string_view group, std::string_view help, std::string Options::*member) {
   OptionSpec spec = text(name, environment, choices, group, help, member);
   spec.set = [member, choices](Options& o, std::string_view value) -> std::string {
+    std::vector<std::string> names;
     for (std::string_view rest = choices; !rest.empty();) {
       const std::size_t bar = rest.find('|');
-      if (rest.substr(0, bar) == value) return o.*member = std::string(value), "";
+      names.emplace_back(rest.substr(0, bar));
+      if (names.back() == value) return o.*member = std::string(value), "";
       rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
     }
-    return "takes one of " + std::string(choices);
+    return "takes one of " + std::string(choices) + did_you_mean(value, names);
   };
   return spec;
 }
@@ -64,7 +67,8 @@ OptionSpec verification() {
            "any more, and the MPI's result is delivered (docs/guide/verify.md).",
            &Options::verify);
   spec.set = [](Options& o, std::string_view value) -> std::string {
-    if (verify_interval(value) < 0) return "takes off, sample, sample:N or all";
+    if (verify_interval(value) < 0)
+      return "takes off, sample, sample:N or all" + did_you_mean(value, {"off", "sample", "all"});
     return o.verify = std::string(value), "";
   };
   return spec;

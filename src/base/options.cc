@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/near_names.h"
 #include "base/option_lines.h"
 #include "base/own_folder.h"
 #include "base/shown.h"
@@ -22,48 +23,65 @@ constexpr std::size_t most_configuration_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_value_bytes = std::size_t{64} << 10;
 constexpr std::size_t most_shown = 200;
 
-void set_option(Options& options, const OptionSpec& spec, std::string_view value, std::string_view where,
-                std::vector<std::string>* warnings) {
-  const bool is_short = value.size() <= most_value_bytes;
-  const bool is_whole = value.find('\0') == std::string_view::npos;
-  const std::string problem = !is_short   ? "is longer than all that can be meant"
-                              : !is_whole ? "has a byte of 0 in it"
-                                          : spec.set(options, value);
-  if (!problem.empty()) {
-    warnings->push_back(std::string(where) + " '" + bounded(value, most_shown) + "' is ignored: it " +
-                        problem);
-  } else if (spec.name == "channel_bytes") {
-    options.is_channel_bytes_given = true;
-  }
+std::vector<std::string> names() {
+  std::vector<std::string> found;
+  for (const OptionSpec& spec : option_list()) found.emplace_back(spec.name);
+  return found;
 }
 
-void apply_lines(Options& options, std::string_view text, std::string_view where,
-                 std::vector<std::string>* warnings) {
+std::vector<std::string> variables() {
+  std::vector<std::string> found;
+  for (const OptionSpec& spec : option_list()) found.emplace_back(spec.environment);
+  return found;
+}
+
+// What is read, and where it goes.
+struct Reading {
+  const Environment* environment;  // null: names of files are as they are
+  std::vector<std::string>* warnings;
+  std::vector<OptionOrigin>* origins;
+};
+
+void set_option(Options& options, const OptionSpec& spec, std::string_view value, const std::string& where,
+                const Reading& reading) {
+  const bool is_short = value.size() <= most_value_bytes;
+  const bool is_whole = value.find('\0') == std::string_view::npos;
+  const std::string meant =
+      is_short && reading.environment ? with_home(spec, value, *reading.environment) : std::string(value);
+  const std::string problem = !is_short   ? "is longer than all that can be meant"
+                              : !is_whole ? "has a byte of 0 in it"
+                                          : spec.set(options, meant);
+  if (!problem.empty()) {
+    reading.warnings->push_back(where + " '" + bounded(value, most_shown) + "' is ignored: it " + problem);
+    return;
+  }
+  if (spec.name == "channel_bytes") options.is_channel_bytes_given = true;
+  if (reading.origins) reading.origins->push_back({spec.name, where.substr(0, where.find(": "))});
+}
+
+void apply_lines(Options& options, std::string_view text, std::string_view where, const Reading& reading) {
   for (const OptionLine& line : option_lines(text)) {
     const std::string place = std::string(where) + " line " + std::to_string(line.number);
     if (!line.problem.empty()) {
-      warnings->push_back(place + " is ignored: " + line.problem);
+      reading.warnings->push_back(place + " is ignored: " + line.problem);
       continue;
     }
     bool is_known = false;
     for (const OptionSpec& spec : option_list()) {
       if (spec.name != line.name) continue;
       is_known = true;
-      set_option(options, spec, line.value, place + ": " + line.name, warnings);
+      set_option(options, spec, line.value, place + ": " + line.name, reading);
     }
     if (!is_known)
-      warnings->push_back(place + " is ignored: there is no option '" + bounded(line.name, most_shown) + "'");
+      reading.warnings->push_back(place + " is ignored: there is no option '" +
+                                  bounded(line.name, most_shown) + "'" + did_you_mean(line.name, names()));
   }
 }
 
-std::string configuration_file(const Environment& environment, bool* is_explicit) {
-  const std::string given = environment.find("UNISONO_CONFIG").value_or("");
-  *is_explicit = !given.empty();
-  if (*is_explicit) return given;
-  const std::string base = environment.find("XDG_CONFIG_HOME").value_or("");
-  if (!base.empty()) return base + "/unisono/unisono.conf";
-  const std::optional<std::string> home = environment.find("HOME");
-  return home ? *home + "/.config/unisono/unisono.conf" : std::string();
+// `~` and `~/...`, as a shell reads them; empty HOME: as it is.
+std::string with_home(std::string_view file, const std::string& home) {
+  const bool is_in_home = file == "~" || file.starts_with("~/");
+  return is_in_home && !home.empty() ? home + std::string(file.substr(1)) : std::string(file);
 }
 
 // The file at the usual place, which is not used where it is another user's: HOME may be somebody else's, as
@@ -94,15 +112,39 @@ bool is_known_variable(std::string_view name) {
 
 }  // namespace
 
-Options read_options(const Environment& environment, std::vector<std::string>* warnings) {
+ConfigurationFile configuration_file(const Environment& environment) {
+  const std::string home = environment.find("HOME").value_or("");
+  const std::string given = environment.find("UNISONO_CONFIG").value_or("");
+  if (!given.empty()) return {with_home(given, home), true};
+  const std::string base = environment.find("XDG_CONFIG_HOME").value_or("");
+  if (!base.empty()) return {base + "/unisono/unisono.conf"};
+  return {environment.find("HOME") ? home + "/.config/unisono/unisono.conf" : std::string()};
+}
+
+std::string with_home(const OptionSpec& spec, std::string_view value, const Environment& environment) {
+  const std::string home = environment.find("HOME").value_or("");
+  if (spec.type == "file" || spec.name == "machine") return with_home(value, home);
+  if (spec.type != "files") return std::string(value);
+  std::string meant;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(':', begin), value.size());
+    if (begin != 0) meant += ':';
+    meant += with_home(value.substr(begin, end - begin), home);
+    begin = end + 1;
+  }
+  return meant;
+}
+
+Options read_options(const Environment& environment, std::vector<std::string>* warnings,
+                     std::vector<OptionOrigin>* origins) {
   Options options;
-  bool is_explicit = false;
-  const std::string path = configuration_file(environment, &is_explicit);
+  const Reading reading{&environment, warnings, origins};
+  const auto [path, is_explicit] = configuration_file(environment);
   if (!path.empty()) {
     const ReadFile read =
         is_explicit ? read_file(path, most_configuration_bytes) : own_configuration(path, warnings);
     if (read.text) {
-      apply_lines(options, *read.text, path, warnings);
+      apply_lines(options, *read.text, path, reading);
     } else if (is_explicit) {
       const bool is_unread = read.problem.rfind("cannot", 0) == 0;
       warnings->push_back("the configuration file " + path + " (UNISONO_CONFIG) " +
@@ -111,14 +153,14 @@ Options read_options(const Environment& environment, std::vector<std::string>* w
   }
   for (const OptionSpec& spec : option_list()) {
     const std::optional<std::string> value = environment.find(spec.environment);
-    if (value) set_option(options, spec, without_blanks(*value), spec.environment, warnings);
+    if (value) set_option(options, spec, without_blanks(*value), std::string(spec.environment), reading);
   }
   for (const std::string_view entry : environment.variables()) {
     if (entry.rfind("UNISONO_", 0) != 0) continue;
     const std::string_view variable_name = entry.substr(0, entry.find('='));
     if (!is_known_variable(variable_name)) {
       warnings->push_back("there is no option " + bounded(variable_name, most_shown) +
-                          "; 'unisono options' lists them");
+                          did_you_mean(variable_name, variables()) + " ('unisono options' lists them)");
     }
   }
   return options;
@@ -133,7 +175,7 @@ std::string to_text(const Options& options) {
 
 Options options_from_text(std::string_view text, std::vector<std::string>* warnings) {
   Options options;
-  apply_lines(options, text, "options", warnings);
+  apply_lines(options, text, "options", {nullptr, warnings, nullptr});
   return options;
 }
 

@@ -81,10 +81,27 @@ struct OptionSpec {
 
 const std::vector<OptionSpec>& option_list();
 
-// Configuration file (UNISONO_CONFIG, else $XDG_CONFIG_HOME/unisono/unisono.conf; base/option_lines.h), then
-// the environment, which wins. Problems are appended to `warnings`; what they concern keeps its value.
+// The file that is read: UNISONO_CONFIG, else $XDG_CONFIG_HOME/unisono/unisono.conf; empty: there is no home.
+struct ConfigurationFile {
+  std::string path;
+  bool is_named = false;  // by UNISONO_CONFIG
+};
+ConfigurationFile configuration_file(const Environment& environment);
+
+// What has set an option: `UNISONO_TABLE`, or a file with its line.
+struct OptionOrigin {
+  std::string_view name;
+  std::string where;
+};
+
+// Configuration file (base/option_lines.h), then the environment, which wins. Problems are appended to
+// `warnings`; what they concern keeps its value. A `~` at the beginning of a file's name is the home.
 // Entries read them, of the process's environment; whatever they start is handed its options.
-Options read_options(const Environment& environment, std::vector<std::string>* warnings);
+Options read_options(const Environment& environment, std::vector<std::string>* warnings,
+                     std::vector<OptionOrigin>* origins = nullptr);
+
+// A value with each `~` and `~/...` that begins a file's name spelt out, where the option takes files.
+std::string with_home(const OptionSpec& spec, std::string_view value, const Environment& environment);
 
 // All options as lines `key = value`, and back: how rank 0's options travel.
 std::string to_text(const Options& options);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/near_names.h"
 #include "proof/check_algorithm.h"
 #include "tool/arguments.h"
 #include "tool/commands.h"
@@ -34,9 +35,14 @@ std::vector<const Descriptor*> chosen(const Arguments& arguments) {
     found.push_back(&descriptor);
   }
   if (found.empty()) {
+    std::vector<std::string> names;
+    for (const Descriptor& descriptor : algorithms::registry()) {
+      if (!has_operation || descriptor.operation == arguments.operation("operation"))
+        names.push_back(descriptor.name);
+    }
     throw UsageError("there is no algorithm '" + arguments.text("algorithm", "") + "'" +
                      (has_operation ? " for " + arguments.text("operation") : std::string()) +
-                     "; unisono list names them");
+                     did_you_mean(arguments.text("algorithm", ""), names) + " (`unisono list` names them)");
   }
   return found;
 }

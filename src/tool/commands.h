@@ -18,6 +18,7 @@ int predict_algorithms(const std::vector<std::string>& words);
 int show_machine(const std::vector<std::string>& words);
 int list_crashes(const std::vector<std::string>& words);
 int list_options(const std::vector<std::string>& words);
+int describe_environment(const std::vector<std::string>& words);
 int judge_settings(const std::vector<std::string>& words);
 
 }  // namespace unisono::entry

@@ -2,6 +2,7 @@
 #include "tool/machines.h"
 
 #include "base/files.h"
+#include "base/near_names.h"
 #include "tool/arguments.h"
 
 namespace unisono::entry {
@@ -15,11 +16,13 @@ model::ReadMachine read_machine(const std::string& text) {
   if (!file.text && is_there) throw UsageError("--machine " + text + ": it " + file.problem);
   if (!file.text) {
     std::string known;
+    std::vector<std::string> names;
     for (const model::Machine& machine : model::built_in_machines()) {
       known += (known.empty() ? "" : ", ") + machine.name;
+      names.push_back(machine.name);
     }
     throw UsageError("--machine " + text + ": there is no such file, and no such machine built in (" + known +
-                     ")");
+                     ")" + did_you_mean(text, names));
   }
   model::ReadMachine read = model::machine_from_json(*file.text);
   if (!read.machine) throw UsageError("--machine " + text + ": " + read.problem);

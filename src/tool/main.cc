@@ -22,11 +22,19 @@ struct Question {
   const char* name;
   int (*answer)(const std::vector<std::string>& words);
 };
-constexpr Question questions[] = {
-    {"version", print_version}, {"options", list_options},     {"list", list_algorithms},
-    {"show", show_algorithm},   {"check", check_algorithms},   {"topology", describe_topology},
-    {"table", read_tables},     {"explain", explain_decision}, {"predict", predict_algorithms},
-    {"machine", show_machine},  {"crashes", list_crashes},     {"settings", judge_settings}};
+constexpr Question questions[] = {{"version", print_version},
+                                  {"options", list_options},
+                                  {"list", list_algorithms},
+                                  {"show", show_algorithm},
+                                  {"check", check_algorithms},
+                                  {"topology", describe_topology},
+                                  {"table", read_tables},
+                                  {"explain", explain_decision},
+                                  {"predict", predict_algorithms},
+                                  {"machine", show_machine},
+                                  {"crashes", list_crashes},
+                                  {"settings", judge_settings},
+                                  {"environment", describe_environment}};
 
 int answer(const std::vector<std::string>& words) {
   std::string known;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/near_names.h"
 #include "base/options.h"
 #include "model/machine.h"
 #include "patterns/layout.h"
@@ -84,7 +85,9 @@ const OptionSpec& option_named(const std::string& name) {
   for (const OptionSpec& spec : option_list()) {
     if (spec.name == name) return spec;
   }
-  throw UsageError("there is no option '" + name + "'");
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : option_list()) names.emplace_back(spec.name);
+  throw UsageError("there is no option '" + name + "'" + did_you_mean(name, names));
 }
 
 }  // namespace
@@ -96,7 +99,8 @@ int judge_settings(const std::vector<std::string>& words) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos) throw UsageError("--set takes NAME=VALUE, not '" + setting + "'");
     const OptionSpec& spec = option_named(setting.substr(0, equals));
-    for (const std::string& problem : problems_of(spec, setting.substr(equals + 1)))
+    const std::string value = with_home(spec, setting.substr(equals + 1), Environment::of_process());
+    for (const std::string& problem : problems_of(spec, value))
       list.push_back({{"name", spec.name}, {"problem", problem}});
   }
   std::puts(list.dump(1, ' ', true, nlohmann::ordered_json::error_handler_t::replace).c_str());

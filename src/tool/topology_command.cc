@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/catalogue/descriptor.h"
+#include "base/near_names.h"
 #include "patterns/network.h"
 #include "patterns/phases.h"
 #include "proof/check_contention.h"
@@ -84,8 +85,13 @@ ordered_json contentions(const Arguments& arguments, const std::shared_ptr<const
     list.push_back(contention_of(descriptor, layout));
   }
   if (list.empty()) {
+    std::vector<std::string> names;
+    for (const Descriptor& descriptor : algorithms::registry()) {
+      if (descriptor.operation == operation) names.push_back(descriptor.name);
+    }
     throw UsageError("there is no algorithm '" + arguments.text("algorithm", "") + "' for " +
-                     std::string(name(operation)) + "; unisono list names them");
+                     std::string(name(operation)) + did_you_mean(arguments.text("algorithm", ""), names) +
+                     " (`unisono list` names them)");
   }
   return list;
 }

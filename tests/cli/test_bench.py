@@ -253,7 +253,7 @@ def test_an_algorithm_that_there_is_not_is_refused_before_the_job(
     answer = stage.unisono("bench", "--algorithm", "bcast:chian", "--", "/no/mpirun", environment=built)
     assert answer.returncode == 2
     assert "--algorithm bcast:chian: " in answer.stderr
-    assert "there is no algorithm 'chian' for bcast (there are: native," in answer.stderr
+    assert "there is no algorithm 'chian' for bcast; did you mean 'chain'?" in answer.stderr
 
 
 def test_what_no_call_counts_is_refused(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:

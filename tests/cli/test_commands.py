@@ -108,7 +108,7 @@ class TestList:
     def test_unknown_operation(self, stage: Stage) -> None:
         answer = stage.unisono("list", "--operation", "frob")
         assert answer.returncode == 2
-        assert "there are: bcast, allreduce" in answer.stderr
+        assert "there are bcast, allreduce" in answer.stderr
 
 
 class TestShow:
@@ -164,7 +164,7 @@ class TestShow:
         ("words", "says"),
         [
             ("bcast", "say which algorithm: --algorithm binomial | fused"),
-            ("frob", "there are: bcast, allreduce"),
+            ("frob", "there are bcast, allreduce"),
             ("bcast --algorithm binomial -o f.png", "must end in .svg, .txt, .json"),
             ("bcast --algorithm binomial --layout 4y2", "write 4x8"),
             ("bcast --algorithm binomial --parameter degree", "write NAME=VALUE"),

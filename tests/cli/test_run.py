@@ -88,7 +88,7 @@ class TestJudgedBeforeTheStart:
             ("--table letter.json", "letter.json is no JSON: line 2 cannot be understood"),
             ("--site-table missing.json", "cannot be read"),
             ("--machine nowhere", "there is no such file, and no such machine"),
-            ("--algorithm allreduce:nosuch", "there are: native, "),
+            ("--algorithm allreduce:nosuch", "there is no algorithm 'nosuch' for allreduce"),
             ("--algorithm nosuch:ring", "there are barrier, bcast"),
             ("--algorithm allreduce:ring(window=99999)", "'window' of ring takes 1 to"),
             ("--algorithm allreduce:ring(frob=9)", "ring has no parameter 'frob' (it has segment, window)"),

@@ -60,7 +60,7 @@ def test_check(tables: Tables) -> None:
     bad = tables.write("bad.json", RING, {**BARRIER, "algorithm": "frob"}, {**RING, "type": "double"})
     first, *others = tables.run("check", bad, good, status=1).splitlines()
     assert first.startswith(
-        "bad.json: rule 2 is disabled: there is no algorithm 'frob' for barrier (there are: native, "
+        "bad.json: rule 2 is disabled: there is no algorithm 'frob' for barrier (`unisono list barrier` names them)"
     )
     assert others == [
         "bad.json: rule 3 is disabled: it goes by 'type', which ranks do not know alike (docs/guide/tables.md)",

@@ -14,6 +14,7 @@ import click
 
 from unisono.commands.cells import planned
 from unisono.commands.given import require_algorithms, require_sensible
+from unisono.commands.hints import HintingChoice
 from unisono.commands.jobs import launcher_argument, mpicc_option
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
@@ -146,7 +147,7 @@ class Asked:
 @mpicc_option
 @click.option(
     "--start",
-    type=click.Choice(["barrier", "window"]),
+    type=HintingChoice(["barrier", "window"]),
     default="barrier",
     show_default=True,
     help="What lets ranks begin together: a barrier, or a time agreed on by synchronised clocks.",

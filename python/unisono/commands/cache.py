@@ -8,6 +8,7 @@ import sys
 import click
 from rich.markup import escape
 
+from unisono.commands.hints import HintingGroup
 from unisono.commands.listing import algorithms_of
 from unisono.commands.values import json_option
 from unisono.common import printing, units
@@ -24,7 +25,7 @@ _NAMES = {
 }
 
 
-@click.group()
+@click.group(cls=HintingGroup)
 def command() -> None:
     """Show and forget what jobs have kept for later ones.
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from unisono import __version__
+from unisono.commands.hints import HintingGroup
 from unisono.common.errors import INTERRUPTED, UnisonoError
 from unisono.common.shown import shown
 
@@ -35,6 +36,21 @@ COMMANDS = {
     "info": ("info", "Show versions, places, and what this machine has."),
 }
 
+# As the list of commands has them; what is in none of these comes last.
+PARTS = {
+    "Run a program, and see what was gained": ("run", "report", "profile", "explain"),
+    "Make it faster": ("tune", "bench", "table", "cache", "crashes"),
+    "Look into algorithms and machines": ("list", "show", "check", "predict", "machine", "topology"),
+    "About this installation": ("options", "info", "completion"),
+}
+FIRST = """Unisono makes the collective communication of MPI programs faster. Nothing has to be compiled anew:
+
+  unisono run --report r.json mpirun -n 4 ./program   run a program of yours under Unisono
+  unisono report r.json                               see where the time went, and what was gained
+  unisono tune -- mpirun -n 4                         find the fastest algorithms for this machine
+
+`unisono --help` lists all commands, `unisono COMMAND --help` says all of one."""
+
 
 def _system_text(error: OSError) -> str:
     """What the system has refused: `/read/only/x: Read-only file system`."""
@@ -56,7 +72,7 @@ def _end_with_parsers(error: click.ClickException) -> NoReturn:
     sys.exit(error.exit_code)
 
 
-class CommandGroup(click.Group):
+class CommandGroup(HintingGroup):
     """A group whose commands are imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -86,11 +102,23 @@ class CommandGroup(click.Group):
             sys.exit(INTERRUPTED)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        told = {name for names in PARTS.values() for name in names}
+        parts = PARTS | {"Others": tuple(name for name in COMMANDS if name not in told)}
+        for title, names in parts.items():
+            lines = [(name, COMMANDS[name][1]) for name in names if name in COMMANDS]
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, "-V", "--version", prog_name="unisono", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Makes the collective communication of MPI programs faster: put `unisono run` before `mpirun`."""
+    if ctx.invoked_subcommand is None:
+        click.echo(FIRST)

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.markup import escape
 
 from unisono import __version__
@@ -50,6 +52,7 @@ def collect() -> dict[str, Any]:
             "usable_cores": host.usable_cores(),
             "measured": catalogue.choices_text() if home and home.tool.is_file() else "",
         },
+        "settings": _settings(home),
         "crashes": _crashes(home),
         "checks": [
             {"name": check.name, "good": check.is_good, "text": check.text} for check in host.checks()
@@ -62,6 +65,17 @@ def _compiled_version() -> str | None:
         return str(tool.ask("version")["unisono"])
     except (UnisonoError, KeyError, TypeError):
         return None
+
+
+def _settings(home: places.Home | None) -> dict[str, Any]:
+    """What a job would read here; empty where nobody can say."""
+    if home is None or not home.tool.is_file():
+        return {}
+    try:
+        found: dict[str, Any] = tool.ask("environment")
+    except UnisonoError:  # of another version
+        return {}
+    return found
 
 
 def _crashes(home: places.Home | None) -> int:
@@ -104,11 +118,13 @@ def _print(found: dict[str, Any]) -> None:
     for mpi in found["mpis"]:
         mpis.add_row(escape(mpi["mpi"]), escape(mpi["launcher"]))
     console.print(mpis if found["mpis"] else "No MPI found in PATH.", "")
+    if found["settings"]:
+        _print_settings(found["settings"], console)
     if found["crashes"]:
         console.print(
             f"[warning]Jobs have died in {found['crashes']} algorithms[/warning]: `unisono crashes` says in which\n"
         )
-    checks = printing.table("Inside this machine", "", "", "")
+    checks = printing.table("Inside this machine", "has", "so", "what it means")
     for check in found["checks"]:
         checks.add_row(
             check["name"],
@@ -116,3 +132,29 @@ def _print(found: dict[str, Any]) -> None:
             escape(check["text"]),
         )
     console.print(checks)
+
+
+def _print_settings(settings: Mapping[str, Any], console: Console) -> None:
+    """Which files a job would read here, and which options are set."""
+    configuration, cache, site = (settings[name] for name in ("configuration", "cache", "site_table"))
+    named = " (named by UNISONO_CONFIG)" if configuration["is_named"] else ""
+    made = printing.table("What a job reads", "what", "file", "state")
+    for what, one, missing in (
+        ("configuration", configuration, "not there: no option is set in a file"),
+        ("kept by jobs", cache, "not there: nothing is kept yet"),
+        ("site table", site, "not there: no table holds for all users"),
+    ):
+        state = "read" if one["is_there"] else missing
+        if not one["file"]:
+            state = "switched off" if what != "configuration" else "there is no home directory"
+        made.add_row(what, escape(one["file"] + (named if one is configuration else "")), state)
+    console.print(made, "")
+    if settings["options"]:
+        options = printing.table("Options that are set", "option", "value", "set by")
+        for one in settings["options"]:
+            options.add_row(one["name"], escape(one["value"]), escape(one["from"]))
+        console.print(options, "")
+    else:
+        console.print("No option is set: all are as `unisono options` lists them.\n")
+    for warning in settings["warnings"]:
+        console.print(f"[warning]warning:[/warning] {escape(warning)}", soft_wrap=True)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from unisono.commands.hints import no_operation
 from unisono.commands.values import json_option
 from unisono.common import printing, source_names, tool, units
 from unisono.common.errors import UsageError
@@ -86,6 +87,5 @@ def algorithms_of(operation: str | None) -> list[dict[str, Any]]:
         return algorithms
     chosen = [algorithm for algorithm in algorithms if algorithm["operation"] == operation]
     if not chosen:
-        known = ", ".join(dict.fromkeys(algorithm["operation"] for algorithm in algorithms))
-        raise UsageError(f"no algorithm for an operation '{operation}'; there are: {known}")
+        raise no_operation(operation, dict.fromkeys(algorithm["operation"] for algorithm in algorithms))
     return chosen

@@ -15,6 +15,7 @@ import click
 from rich.markup import escape
 
 from unisono.commands.given import given_words
+from unisono.commands.hints import HintingGroup
 from unisono.commands.jobs import (
     budget_option,
     interruptible,
@@ -36,7 +37,7 @@ _SHARE_OF_COLLECTIVES = 0.25  # of the time, with what is predicted of what was 
 _SHARE_OF_FITTING = 0.1  # the latter alone
 
 
-@click.group()
+@click.group(cls=HintingGroup)
 def command() -> None:
     """Measure what messages and shared memory cost on this machine; show and list machines.
 

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from unisono.commands.hints import HintingChoice
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
     collected,
@@ -98,7 +99,7 @@ class Asked:
 )
 @click.option(
     "--model",
-    type=click.Choice(_MODELS),
+    type=HintingChoice(_MODELS),
     default="plogp",
     show_default=True,
     help="What messages cost by. mixed: of two_level_chain's broadcast the equations for messages and shared memory at once, "

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from unisono.commands.hints import HintingGroup
 from unisono.commands.listing import algorithms_of
 from unisono.commands.values import json_option
 from unisono.common import files, printing, schemas
@@ -17,7 +18,7 @@ from unisono.common.shown import shown_json
 from unisono.tables import decision_table
 
 
-@click.group()
+@click.group(cls=HintingGroup)
 def command() -> None:
     """Check, show, compare and merge tables that say which algorithm serves which calls.
 

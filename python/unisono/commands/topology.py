@@ -13,6 +13,7 @@ import click
 from rich.markup import escape
 from rich.tree import Tree
 
+from unisono.commands.hints import HintingGroup
 from unisono.commands.values import json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UnisonoError
@@ -23,7 +24,7 @@ _SHOWN_MACHINES = 16
 _EXTRA_SECONDS = 120.0  # for the launcher: to start and to end
 
 
-@click.group()
+@click.group(cls=HintingGroup)
 def command() -> None:
     """Show the switches between machines and what follows from them, or find them.
 

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from unisono.commands import machine
 from unisono.commands.cells import planned
 from unisono.commands.given import given_words
+from unisono.commands.hints import HintingChoice
 from unisono.commands.jobs import (
     budget_option,
     interruptible,
@@ -139,7 +140,7 @@ class Given:
 )
 @click.option("--restart", is_flag=True, help="Forget what an interrupted run has left.")
 @mpicc_option
-@click.option("--only", type=click.Choice(["measure"]), hidden=True, help=_OLD)
+@click.option("--only", type=HintingChoice(["measure"]), hidden=True, help=_OLD)
 @click.option("--name", hidden=True, help=_OLD)
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), hidden=True, help=_OLD)
 @click.option("--json", "as_json", is_flag=True, hidden=True, help=_OLD)

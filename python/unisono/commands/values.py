@@ -11,9 +11,11 @@ from typing import ParamSpec, TypeVar
 
 import click
 
+from unisono.commands.hints import refused
 from unisono.commands.lists import ListOption
 from unisono.common import printing, units
 from unisono.common.errors import UnisonoError
+from unisono.common.nearest import did_you_mean
 from unisono.common.operations import OPERATIONS
 
 SIZES = "8,1K,64K,1M"
@@ -100,7 +102,7 @@ def listed(value: str, allowed: Sequence[str]) -> list[str]:
     names = [name.strip() for name in value.split(",") if name.strip()]
     for name in names:
         if name not in allowed:
-            raise click.BadParameter(f"'{name}' is none of {', '.join(allowed)}")
+            raise click.BadParameter(refused(name, allowed))
     if not names:
         raise click.BadParameter(f"'{value}' names none of {', '.join(allowed)}")
     return names
@@ -140,8 +142,10 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
     name, _, number = value.partition(":")
     is_grouped = name in ("split", "strided") and number.isdigit() and int(number) > 0
     if value not in (WORLD, "node", "leaders", "reversed") and not is_grouped:
+        layouts = ("world", "split:2", "strided:2", "node", "leaders", "reversed")
         raise click.BadParameter(
             f"'{value}' is no layout; write world, split:2, strided:2, node, leaders or reversed"
+            f"{did_you_mean(value, layouts)}"
         )
     return value
 

@@ -23,7 +23,7 @@ def cache() -> Path:
     $XDG_CACHE_HOME/unisono, or ~/.cache/unisono. Jobs that are to keep nothing (`none`) do not look; commands still have to."""
     named = os.environ.get("UNISONO_CACHE", "")
     if named not in ("", "auto", "none", "off"):
-        return Path(named).absolute()
+        return Path(named).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "unisono"
 

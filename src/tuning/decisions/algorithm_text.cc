@@ -2,20 +2,46 @@
 #include "tuning/decisions/algorithm_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "algorithms/catalogue/names_in_sources.h"
+#include "base/near_names.h"
 #include "base/options.h"
 #include "tuning/decisions/decision.h"
 
 namespace unisono::tuning {
 namespace {
 
-// "it has segment, window", "it has none".
-std::string known_parameters(const algorithms::Descriptor& descriptor) {
-  std::string names;
-  for (const algorithms::ParameterSpec& s : descriptor.parameters)
-    names += (names.empty() ? "" : ", ") + std::string(s.name);
-  return names.empty() ? "it has none" : "it has " + names;
+// "it has segment, window; did you mean 'window'?", "it has none".
+std::string known_parameters(const algorithms::Descriptor& descriptor, std::string_view asked) {
+  std::string known;
+  std::vector<std::string> names;
+  for (const algorithms::ParameterSpec& s : descriptor.parameters) {
+    known += (known.empty() ? "" : ", ") + std::string(s.name);
+    names.emplace_back(s.name);
+  }
+  return known.empty() ? "it has none" : "it has " + known + did_you_mean(asked, names);
+}
+
+// "'segment' of ring takes 1K to 1G, not '64Q'; did you mean '64K'?"
+std::string wrong_value(const algorithms::ParameterSpec& spec, const algorithms::Descriptor& descriptor,
+                        std::string_view value) {
+  const auto digits = static_cast<std::size_t>(
+      std::ranges::find_if(value, [](char c) { return c < '0' || c > '9'; }) - value.begin());
+  std::vector<std::string> sizes;
+  for (const char* unit : {"K", "M", "G"}) {
+    std::string size(value.substr(0, digits));
+    size += unit;
+    const std::int64_t bytes = bytes_from_text(size);
+    if (bytes >= spec.low && bytes <= spec.high) sizes.push_back(std::move(size));
+  }
+  const bool is_unit_wrong = digits > 0 && digits < value.size() && bytes_from_text(value) < 0;
+  std::string problem("'");
+  problem.append(spec.name).append("' of ").append(descriptor.name);
+  problem += " takes " + bytes_to_text(spec.low) + " to " + bytes_to_text(spec.high);
+  problem.append(", not '").append(value).append("'");
+  if (is_unit_wrong && !sizes.empty()) problem.append("; did you mean '").append(sizes.front()).append("'?");
+  return problem;
 }
 
 // "segment=64K,window=2" into `parameters`; what is wrong with it, or empty.
@@ -27,13 +53,10 @@ std::string read_parameters(std::string_view text, const algorithms::Descriptor&
     const auto spec = std::find_if(descriptor.parameters.begin(), descriptor.parameters.end(),
                                    [&](const algorithms::ParameterSpec& s) { return s.name == key; });
     if (spec == descriptor.parameters.end())
-      return descriptor.name + " has no parameter '" + key + "' (" + known_parameters(descriptor) + ")";
-    const std::int64_t value =
-        equals == std::string::npos ? -1 : bytes_from_text(std::string_view(item).substr(equals + 1));
-    if (value < spec->low || value > spec->high) {
-      return "'" + key + "' of " + descriptor.name + " takes " + bytes_to_text(spec->low) + " to " +
-             bytes_to_text(spec->high);
-    }
+      return descriptor.name + " has no parameter '" + key + "' (" + known_parameters(descriptor, key) + ")";
+    const std::string given = equals == std::string::npos ? std::string() : item.substr(equals + 1);
+    const std::int64_t value = bytes_from_text(given);
+    if (value < spec->low || value > spec->high) return wrong_value(*spec, descriptor, given);
     if (std::ranges::any_of(parameters->values(), [&](const auto& value) { return value.first == key; }))
       return "'" + key + "' of " + descriptor.name + " is given twice";
     parameters->set(key, value);
@@ -41,11 +64,11 @@ std::string read_parameters(std::string_view text, const algorithms::Descriptor&
   return {};
 }
 
-// "native, binomial, ...": what can be written for an operation.
-std::string known_algorithms(Operation operation) {
-  std::string names = "native";
+// What can be written for an operation.
+std::vector<std::string> known_algorithms(Operation operation) {
+  std::vector<std::string> names{"native"};
   for (const algorithms::Descriptor& d : algorithms::registry()) {
-    if (d.operation == operation) names += ", " + d.name;
+    if (d.operation == operation) names.push_back(d.name);
   }
   return names;
 }
@@ -64,8 +87,11 @@ ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
     if (bracket != std::string_view::npos) read.problem = "native has no parameters";
   } else if (read.named.algorithm = algorithms::find_named(operation, name);
              read.named.algorithm == nullptr) {
-    read.problem =
-        algorithms::why_unknown(operation, name) + " (there are: " + known_algorithms(operation) + ")";
+    read.problem = algorithms::why_unknown(operation, name);
+    // What a source calls so is what was meant.
+    if (read.problem.find(';') == std::string::npos)
+      read.problem += did_you_mean(name, known_algorithms(operation));
+    read.problem += " (`unisono list " + std::string(unisono::name(operation)) + "` names them)";
   } else if (bracket != std::string_view::npos) {
     const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
     read.problem = read_parameters(inside, *read.named.algorithm, &read.named.parameters);
@@ -75,9 +101,14 @@ ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
 
 std::string no_operation(std::string_view name) {
   std::string known;
-  for (int op = 0; op < operation_count; ++op)
-    known += (op == 0 ? "" : ", ") + std::string(unisono::name(static_cast<Operation>(op)));
-  return "there is no operation '" + std::string(name) + "'; there are " + known;
+  std::vector<std::string> names;
+  for (int op = 0; op < operation_count; ++op) {
+    names.emplace_back(unisono::name(static_cast<Operation>(op)));
+    known += (op == 0 ? "" : ", ") + names.back();
+  }
+  const std::string meant = did_you_mean(name, names);
+  return "there is no operation '" + std::string(name) + "'" +
+         (meant.empty() ? "; there are " + known : meant);
 }
 
 std::string to_text(const NamedAlgorithm& named) {

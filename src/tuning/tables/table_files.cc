@@ -25,14 +25,14 @@ std::filesystem::path own_file() {
   return {};
 }
 
-std::string site_table(const std::string& option) {
+}  // namespace
+
+std::string site_table_file(const std::string& option) {
   if (option == "none" || option == "off") return {};
   if (option != "auto") return option;
   const std::filesystem::path prefix = own_file().parent_path().parent_path();
   return prefix.empty() ? std::string() : (prefix / "etc/unisono/table.json").string();
 }
-
-}  // namespace
 
 std::vector<std::string> split_at_colons(const std::string& text) {
   std::vector<std::string> parts;
@@ -59,7 +59,7 @@ std::vector<TableText> read_table_texts(const Options& options, const StorePlace
   for (const std::string& file : split_at_colons(options.table)) read(application_source, file);
   for (StoredText& stored : read_stored(place, warnings))
     texts.push_back({learned_source, std::move(stored.file), std::move(stored.text)});
-  const std::string site = site_table(options.site_table);
+  const std::string site = site_table_file(options.site_table);
   std::error_code unknown;
   const bool must_be_there = options.site_table != "auto";
   if (!site.empty() && (must_be_there || std::filesystem::exists(site, unknown))) read(site_source, site);

@@ -17,6 +17,8 @@ struct TableText {
   std::string file, text;
 };
 
+// The file that option `site_table` means; empty: none.
+std::string site_table_file(const std::string& option);
 // The files that option `table` names, without empty ones.
 std::vector<std::string> split_at_colons(const std::string& text);
 // Reads the files: application tables, what was learned at `place`, the site's. What cannot be read is left

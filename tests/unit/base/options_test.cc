@@ -51,6 +51,29 @@ TEST_F(OptionsTest, EnvironmentWinsOverFile) {
   EXPECT_EQ(options.pool_bytes, 128 << 20);
 }
 
+TEST_F(OptionsTest, TildeIsTheHomeInNamesOfFiles) {
+  write("table = ~/a.json:/b.json:~/c.json\nreport = ~\nalgorithm = ~/x\n");
+  Options options = read({"HOME=/users/me", "UNISONO_MACHINE=~/m.json", "UNISONO_CACHE=/a/~/b"});
+  EXPECT_EQ(options.table, "/users/me/a.json:/b.json:/users/me/c.json");
+  EXPECT_EQ(options.report, "/users/me");
+  EXPECT_EQ(options.machine, "/users/me/m.json");
+  EXPECT_EQ(options.cache, "/a/~/b");
+  EXPECT_EQ(options.algorithm, "~/x") << "no file";
+  options = read();
+  EXPECT_EQ(options.report, "~") << "nobody knows where";
+}
+
+TEST_F(OptionsTest, OriginsSayWhatHasSetAnOption) {
+  write("log = info\nwait = nap\nverify = all\n");
+  std::vector<OptionOrigin> origins;
+  const Environment environment({"UNISONO_CONFIG=" + path_, "UNISONO_LOG=quiet"});
+  read_options(environment, &warnings_, &origins);
+  ASSERT_EQ(origins.size(), 3u);
+  EXPECT_EQ(origins[0].where, path_ + " line 1");
+  EXPECT_EQ(origins[1].name, "verify");
+  EXPECT_EQ(origins[2].where, "UNISONO_LOG");
+}
+
 TEST_F(OptionsTest, ProblemsAreNamedAndIgnored) {
   write("nonsense\nno_such = 1\nenable = perhaps\nwait = nap\npool_bytes = 12\n");
   const Options options = read({"UNISONO_NO_SUCH=1"});

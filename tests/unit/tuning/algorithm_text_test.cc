@@ -22,11 +22,11 @@ TEST(AlgorithmText, AnUnknownNameIsToldWithWhatASourceMeansByIt) {
   };
   EXPECT_TRUE(begins("scatter-allgather",
                      "there is no algorithm 'scatter-allgather' for bcast; a source calls so "
-                     "scatter_rd_allgather and scatter_ring_allgather (there are: native, binary, "));
+                     "scatter_rd_allgather and scatter_ring_allgather (`unisono list bcast` names them)"));
   EXPECT_EQ(algorithm_from_text(Operation::bcast, "chain(segment=1K").problem,
             "the bracket behind 'chain' is not closed");
   EXPECT_TRUE(
-      begins("frob(segment=1K)", "there is no algorithm 'frob' for bcast (there are: native, binary, "));
+      begins("frob(segment=1K)", "there is no algorithm 'frob' for bcast (`unisono list bcast` names them)"));
 }
 
 }  // namespace

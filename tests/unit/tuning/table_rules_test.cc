@@ -285,10 +285,10 @@ TEST(TableRulesTest, ReasonsTellWhatWasMeasured) {
                                         {"algorithm": "native", "time_us": 201}]})"));
   Decider d = decider(std::move(tables));
   EXPECT_EQ(d.decide(question(Operation::bcast, "4x4", 65536)).reason,
-            "t.json rule 1: measured 123 us, native 201 us");
-  EXPECT_EQ(
-      d.decide(question(Operation::bcast, "6x4", 131072)).reason,
-      "t.json rule 1, tuned at 4x* and 64 KiB, used at 6x4 and 128 KiB: measured 123 us, native 201 us");
+            "/etc/somewhere/t.json rule 1: measured 123 us, native 201 us");
+  EXPECT_EQ(d.decide(question(Operation::bcast, "6x4", 131072)).reason,
+            "/etc/somewhere/t.json rule 1, tuned at 4x* and 64 KiB, used at 6x4 and 128 KiB: measured 123 "
+            "us, native 201 us");
 }
 
 TEST(TableRulesTest, ATimeIsToldOfTheSizeAtWhichItWasMeasuredAlone) {

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Groups of commands, and choices, that say what a mistyped name may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from unisono.common.errors import UsageError
+from unisono.common.nearest import did_you_mean, nearest
+from unisono.common.operations import OPERATIONS
+
+_FEW = 8  # names that can stand on one line
+
+
+class HintingGroup(click.Group):
+    """Its commands go by their names; `tuen` may mean `tune`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            names = self.list_commands(ctx)
+            meant = nearest(name, names)
+            whole = ctx.command_path
+            say = f"did you mean `{whole} {meant}`?" if meant else f"`{whole} --help` lists them"
+            raise UsageError(f"there is no command '{whole} {name}'; {say}")
+        return super().resolve_command(ctx, args)
+
+
+class HintingChoice(click.Choice[str]):
+    """One of several words."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        return refused(str(value), [str(choice) for choice in self.choices])
+
+
+def refused(word: str, names: Sequence[str]) -> str:
+    """`'wolrd' is none of world, node; did you mean 'world'?`."""
+    meant = did_you_mean(word, names)
+    if meant and len(names) > _FEW:
+        return f"'{word}' means nothing here{meant}"
+    return f"'{word}' is none of {', '.join(names)}{meant}"
+
+
+def no_operation(word: str, known: Iterable[str] = OPERATIONS) -> UsageError:
+    names = list(known)
+    otherwise = f"; there are {', '.join(names)}"
+    return UsageError(f"there is no operation '{word}'{did_you_mean(word, names, otherwise)}")

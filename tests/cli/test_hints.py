@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mistyped names are answered with the one that was meant; `unisono` alone says how to begin."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Stage, needs_build
+from unisono.commands.group import COMMANDS, FIRST, PARTS
+from unisono.common.nearest import did_you_mean
+
+
+def test_a_word_that_is_near_nothing_has_no_hint() -> None:
+    assert did_you_mean("frobnicate", ["ring", "chain"], "; there are two") == "; there are two"
+    assert did_you_mean("RIGN", ["Ring", "chain"]) == "; did you mean 'Ring'?"
+
+
+@needs_build
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["tuen"], "`unisono tune`"),
+        (["table", "shwo", "t.json"], "`unisono table show`"),
+        (["cache", "claer"], "`unisono cache clear`"),
+        (["explain", "allredcue"], "'allreduce'"),
+        (["explain", "allreduce", "--algorithm", "rign"], "'ring'"),
+        (["list", "bcsat"], "'bcast'"),
+        (["show", "bcast", "--algorithm", "chian", "--ranks", "4"], "'chain'"),
+        (["check", "--algorithm", "rign"], "'ring'"),
+        (["topology", "contention", "tree:2x4", "allgather", "--algorithm", "rign"], "'ring'"),
+        (["predict", "allreduce", "--machine", "typcial"], "'typical'"),
+        (["bench", "--operation", "allredcue", "--", "mpirun"], "'allreduce'"),
+        (["bench", "--start", "barier", "--", "mpirun"], "'barrier'"),
+        (["tune", "--comm", "wolrd", "--", "mpirun"], "'world'"),
+        (["bench", "--algorithm", "allredcue:ring", "--", "mpirun"], "'allreduce'"),
+        (["bench", "--algorithm", "allreduce:ring(segment=64Q)", "--", "mpirun"], "'64K'"),
+        (["bench", "--algorithm", "allreduce:ring(segmnt=64K)", "--", "mpirun"], "'segment'"),
+        (["report", "--jsno", "r.json"], "'--json'"),
+    ],
+    ids=" ".join,
+)
+def test_what_was_meant(stage: Stage, built: dict[str, str], words: list[str], meant: str) -> None:
+    answer = stage.unisono(*words, environment=built)
+    said = answer.stderr.replace("Did you mean", "did you mean")
+    assert answer.returncode == 2 and f"did you mean {meant}" in said
+    assert max(map(len, answer.stderr.splitlines())) < 260, "no list of all names"
+
+
+def test_alone_it_says_how_to_begin(stage: Stage) -> None:
+    answer = stage.unisono()
+    assert answer.returncode == 0 and answer.stdout == FIRST + "\n"
+    begun = [line.split()[1] for line in FIRST.splitlines() if line.startswith("  unisono ")]
+    assert begun == ["run", "report", "tune"]
+
+
+def test_help_has_every_command_once(stage: Stage) -> None:
+    lines = stage.unisono("--help").stdout.splitlines()
+    listed = [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in COMMANDS]
+    assert sorted(listed) == sorted(COMMANDS)
+    assert [f"{title}:" for title in PARTS] == [line for line in lines if line and line[0] != " "][2:6]
+
+
+@needs_build
+def test_info_says_what_a_job_would_read(stage: Stage, built: dict[str, str]) -> None:
+    """The configuration with its `~`, the cache, the site's table, and who has set which option."""
+    folder = stage.work / ".config/unisono"
+    folder.mkdir(parents=True)
+    (folder / "unisono.conf").write_text("log = info\ntable = ~/app.json:/b.json\n")
+    own = {"HOME": str(stage.work), "UNISONO_REPORT": "~/r.json", "UNISONO_CACHE": "~/kept", "COLUMNS": "200"}
+    text = stage.unisono("info", environment={**built, **own, "UNISONO_TABEL": "x"}).stdout
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert f"configuration {folder}/unisono.conf read" in lines
+    assert f"kept by jobs {stage.work}/kept not there: nothing is kept yet" in lines
+    assert any(line.startswith("site table /") and "etc/unisono/table.json" in line for line in lines)
+    assert f"table {stage.work}/app.json:/b.json {folder}/unisono.conf line 2" in lines
+    assert f"report {stage.work}/r.json UNISONO_REPORT" in lines
+    assert "did you mean 'UNISONO_TABLE'?" in text
+    folder.joinpath("unisono.conf").unlink()
+    text = stage.unisono("info", environment={**built, **own}).stdout
+    assert "not there: no option is set in a file" in text
+
+
+@needs_build
+def test_reasons_name_tables_with_their_path(stage: Stage, built: dict[str, str]) -> None:
+    (stage.work / "tables").mkdir()
+    (stage.work / "tables/app.json").write_text(
+        '{"schema": "unisono-table", "version": 1, "rules": [{"operation": "allreduce", "algorithm": "ring"}]}'
+    )
+    text = stage.unisono(
+        "explain", "allreduce", "64K", "--table", "tables/app.json", environment=built
+    ).stdout
+    assert "application table: tables/app.json rule 1" in text

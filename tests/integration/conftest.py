@@ -12,8 +12,10 @@ from typing import Any
 
 import again
 import harness
+import job
 import mpis
 import pytest
+from demonstration.programs import COMPILER_FLAGS
 from harness import Cluster, Runner
 from mpis import Mpi
 
@@ -138,3 +140,30 @@ def runner(tmp_path: Path) -> Runner:
 @pytest.fixture(scope="session")
 def python() -> str:
     return sys.executable
+
+
+@pytest.fixture(scope="session")
+def nbody_of() -> Callable[[Mpi], Path]:
+    """The compiled example for an MPI."""
+
+    def compiled(mpi: Mpi) -> Path:
+        nbody = mpis.ROOT / "examples/nbody"
+        target = harness.COMPILED / mpi.name / "nbody"
+        sources = sorted(nbody.glob("*.cc"))
+        if harness.is_outdated(target, [*sources, *nbody.glob("*.h"), mpi.compilers["c++"]]):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial = target.with_name(f"nbody.{os.getpid()}")
+            command = [
+                mpi.compilers["c++"],
+                *COMPILER_FLAGS,
+                "-Werror",
+                *sources,
+                "-o",
+                partial,
+                *mpi.link_flags,
+            ]
+            job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
+            partial.rename(target)
+        return target
+
+    return compiled

@@ -95,5 +95,5 @@ def test_cancelling(runner: Runner, name: str):
 def test_a_misspelt_info_key(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "reproducible.c")
     for value, is_told in (("TRUE", False), ("maybe", True)):
-        result = runner.unisono(mpi, 2, [program, "hint", value], timeout=100).check()
+        result = runner.unisono(mpi, 2, [program, f"hint={value}"], timeout=100).check()
         assert ("info key unisono_reproducible has the value 'maybe'" in result.errors) == is_told

@@ -19,18 +19,24 @@ REDUCTIONS = ["reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "
 LAYOUTS = {4: ["2,2", "1,3", "4x1"], 5: ["3,2", "5x1"], 8: ["4x2", "2x4", "2x4/cyclic", "1,3,4", "8x1"]}
 
 
-def outcome(
-    runner: Runner, mpi: Mpi, ranks: int, environment: dict[str, str], how: str = ""
-) -> tuple[str, int]:
-    """Return the hash of all results, and how many elements of sums are not what the documented order gives."""
-    command = [compile_program(mpi, "reproducible.c"), *([how] if how else [])]
+def outcomes(
+    runner: Runner, mpi: Mpi, ranks: int, environment: dict[str, str], *runs: str
+) -> list[tuple[str, int]]:
+    """Return of each run of one job the hash of all results, and how many elements of sums are not what the documented order gives."""
+    command = [compile_program(mpi, "reproducible.c"), *runs]
     if environment.get("NATIVE"):
         result = runner.run(mpi, ranks, command, timeout=TIMEOUT).check()
     else:
         result = runner.unisono(mpi, ranks, command, environment, timeout=TIMEOUT).check()
-    found = re.search(r"HASH (\w+) DIFFERENCES (\d+)", result.output)
-    assert found, str(result)
-    return found[1], int(found[2])
+    found = re.findall(r"HASH (\w+) DIFFERENCES (\d+)", result.output)
+    assert len(found) == len(runs), str(result)
+    return [(hashed, int(differences)) for hashed, differences in found]
+
+
+def outcome(
+    runner: Runner, mpi: Mpi, ranks: int, environment: dict[str, str], how: str = "plain"
+) -> tuple[str, int]:
+    return outcomes(runner, mpi, ranks, environment, how)[0]
 
 
 @cache
@@ -54,7 +60,7 @@ def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner
 @pytest.mark.parametrize("ranks", LAYOUTS)
 def test_same_bits_on_all_layouts(request: pytest.FixtureRequest, runner: Runner, ranks: int, name: str):
     mpi = installed(BY_NAME[name], request.config)
-    how = "" if ranks < 8 else "short"
+    how = "plain" if ranks < 8 else "short"
     settings = {"one node": {}} | {layout: {"UNISONO_NODES": layout} for layout in LAYOUTS[ranks]}
     settings["no shared memory"] = {"UNISONO_SHARED_MEMORY": "0"}
     settings["small channels"] = {"UNISONO_CHANNEL_BYTES": "64K"}
@@ -85,18 +91,15 @@ def test_same_bits_whatever_is_forced(request: pytest.FixtureRequest, runner: Ru
     ]
     choices = [",".join(filter(None, together)) for together in zip_longest(*of_operations)]
     choices += ["all:native", "all:ring", "allreduce:rab2_ring_direct_ring,reduce:chain"]
-    hashes = {
-        choice: outcome(runner, mpi, 4, {**environment, "UNISONO_ALGORITHM": choice}, "short")
-        for choice in choices
-    }
+    found = outcomes(runner, mpi, 4, environment, *(f"force={choice}" for choice in choices))
+    hashes = dict(zip(choices, found, strict=True))
     assert len(set(hashes.values())) == 1, hashes
 
 
-@pytest.mark.parametrize("how", ["hint", "set"])
-def test_info_key(mpi: Mpi, runner: Runner, how: str):
+def test_info_key(mpi: Mpi, runner: Runner):
     """The key on a communicator is enough, under every MPI; without it the bits are others."""
-    assert outcome(runner, mpi, 4, {}, how)[1] == 0
-    assert outcome(runner, mpi, 4, {})[1] > 0
+    (_, without), (_, by_hint), (_, by_set) = outcomes(runner, mpi, 4, {}, "plain", "hint", "set")
+    assert without > 0 and by_hint == 0 and by_set == 0
 
 
 def test_otherwise_bits_differ(mpi: Mpi, runner: Runner):

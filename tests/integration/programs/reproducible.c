@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions of inputs whose exponents lie far apart, so that nearly every order of evaluation gives other
 // bits. Prints "HASH h DIFFERENCES d": a hash of all results of all ranks, and how many elements of float32
-// and float64 sums are not what the documented order gives (docs/guide/reproducible.md), computed here once
-// more. Arguments: "hint" asks by the info key ("true", or what comes behind) on a duplicate of
-// MPI_COMM_WORLD; "set" by MPI_Comm_set_info on it; "short" leaves out products, complex numbers and the
-// longest vectors; "apart" calls nothing in place (MPICH 4 crashes in its own MPI_Reduce in place at another
-// root than 0).
+// and float64 sums are not what the documented order gives (docs/guide/reproducible.md), computed here once more.
+// Each argument is a run of its own, with a line of its own (none: "plain"):
+// "hint" asks by the info key ("true", or VALUE of "hint=VALUE") on a duplicate of MPI_COMM_WORLD;
+// "set" by MPI_Comm_set_info on it;
+// "short" leaves out products, complex numbers and the longest vectors;
+// "force=ALGORITHMS" does so with these algorithms from now on;
+// "apart" calls nothing in place (MPICH 4 crashes in its own MPI_Reduce in place at another root than 0).
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>
@@ -14,10 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Only where the program runs under Unisono.
+#pragma weak unisono_set_algorithm
+int unisono_set_algorithm(const char* text);
+
 static int rank, size;
 static MPI_Comm comm;
-static uint64_t hash = 1469598103934665603u;
-static long differences = 0;
+static const uint64_t first_hash = 1469598103934665603u;
+static uint64_t hash;
+static long differences;
 
 static double number(int of_rank, int i) {
   uint64_t mixed = ((uint64_t)of_rank * 7919 + (uint64_t)i + 1) * 0x9E3779B97F4A7C15u;
@@ -125,15 +132,15 @@ static void run(const Kind* kind, int n, int is_in_place) {
   free(out);
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  comm = MPI_COMM_WORLD;
-  const char* how = argc > 1 ? argv[1] : "";
+static int begins_with(const char* text, const char* begin) {
+  return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+static void ask(const char* how) {
   MPI_Info info;
   MPI_Info_create(&info);
-  const int has_value = argc > 2 && strcmp(how, "hint") == 0;
-  MPI_Info_set(info, "unisono_reproducible", has_value ? argv[2] : "true");
-  if (strcmp(how, "hint") == 0) MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+  MPI_Info_set(info, "unisono_reproducible", begins_with(how, "hint=") ? how + strlen("hint=") : "true");
+  if (begins_with(how, "hint")) MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
   if (strcmp(how, "set") == 0) {
     // The communicator is in use before it gets the hint.
     int one = 1, sum = 0;
@@ -141,31 +148,52 @@ int main(int argc, char** argv) {
     MPI_Comm_set_info(comm, info);
   }
   MPI_Info_free(&info);
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+}
+
+static void run_all(int is_short, int has_in_place) {
   const Kind kinds[] = {
       {MPI_DOUBLE, 1, sizeof(double), MPI_SUM},           {MPI_FLOAT, 1, sizeof(float), MPI_SUM},
       {MPI_C_DOUBLE_COMPLEX, 2, sizeof(double), MPI_SUM}, {MPI_C_FLOAT_COMPLEX, 2, sizeof(float), MPI_SUM},
       {MPI_DOUBLE, 1, sizeof(double), MPI_PROD},          {MPI_FLOAT, 1, sizeof(float), MPI_PROD},
       {MPI_C_DOUBLE_COMPLEX, 2, sizeof(double), MPI_PROD}};
   const int counts[] = {1, 3, 61, 1000, 20000};
-  const int is_short = strcmp(how, "short") == 0;
   for (size_t k = 0; k < (is_short ? 2 : sizeof kinds / sizeof kinds[0]); ++k) {
     for (size_t c = 0; c < (is_short ? 4 : sizeof counts / sizeof counts[0]); ++c) {
-      for (int is_in_place = 0; is_in_place < (strcmp(how, "apart") == 0 ? 1 : 2); ++is_in_place)
+      for (int is_in_place = 0; is_in_place < (has_in_place ? 2 : 1); ++is_in_place)
         run(&kinds[k], counts[c], is_in_place);
     }
   }
+}
+
+static void run_as(const char* how) {
+  const int is_forced = begins_with(how, "force=");
+  comm = MPI_COMM_WORLD;
+  hash = first_hash;
+  differences = 0;
+  ask(how);
+  if (is_forced && (unisono_set_algorithm == NULL || unisono_set_algorithm(how + strlen("force=")) != 0)) {
+    fprintf(stderr, "cannot be told to run %s\n", how);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  run_all(is_forced || strcmp(how, "short") == 0, strcmp(how, "apart") != 0);
   uint64_t hashes[64] = {0};
   long all_differences = 0;
   MPI_Gather(&hash, 1, MPI_UINT64_T, hashes, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   MPI_Reduce(&differences, &all_differences, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) {
-    hash = 1469598103934665603u;
+    hash = first_hash;
     take(hashes, sizeof hashes);
     printf("HASH %016llx DIFFERENCES %ld\n", (unsigned long long)hash, all_differences);
   }
   if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc == 1) run_as("plain");
+  for (int i = 1; i < argc; ++i) run_as(argv[i]);
   MPI_Finalize();
   return 0;
 }

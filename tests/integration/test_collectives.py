@@ -27,6 +27,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_program_passes_natively(mpi: Mpi, runner: Runner, ranks: int):
     """The program asks nothing that MPI does not promise: the MPI alone passes it."""
@@ -35,7 +36,7 @@ def test_program_passes_natively(mpi: Mpi, runner: Runner, ranks: int):
     assert result.output.startswith("OK "), str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("ranks", RANKS)
 def test_collectives(mpi: Mpi, runner: Runner, ranks: int):
     # Communicators of one rank are left to the MPI below.

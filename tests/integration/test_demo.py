@@ -162,9 +162,7 @@ def test_demo_fails_where_results_differ(
     assert "same results: NO: simulated time, kinetic energy, " in finished.output, str(finished)
 
 
-def test_demo_fails_where_a_run_fails(
-    python: str, tmp_path: Path, nbody_of: Callable[[Mpi], Path]
-) -> None:
+def test_demo_fails_where_a_run_fails(python: str, tmp_path: Path, nbody_of: Callable[[Mpi], Path]) -> None:
     real = mpis.BY_NAME["openmpi4"]
     mpi = fake_mpi(tmp_path, real, nbody_of(real), f'*--json*) exec {real.launcher} "$@" --bodies 1')
     finished = run_demo(python, str(mpi), "--program", "nbody", folder=tmp_path / "reports")

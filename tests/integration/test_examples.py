@@ -97,7 +97,9 @@ def test_nbody_shares_few_bodies_among_many_ranks(mpi: Mpi, nbody: Callable[...,
 def test_nbody_gives_the_same_under_unisono(
     mpi: Mpi, nbody: Callable[..., Result], nbody_reference: Result
 ) -> None:
-    assert_same([nbody_reference, *(nbody(mpi, ranks, *NBODY_STEPS, is_under_unisono=True) for ranks in (1, 2, 3, 4))])
+    assert_same(
+        [nbody_reference, *(nbody(mpi, ranks, *NBODY_STEPS, is_under_unisono=True) for ranks in (1, 2, 3, 4))]
+    )
 
 
 def test_nbody_finds_that_a_step_is_too_long(

@@ -253,26 +253,22 @@ def available_memory() -> int:
     return int(lines["MemAvailable"].split()[0]) * 1024
 
 
-def run_large(
-    request: pytest.FixtureRequest, runner: Runner, name: str, cases: list[str], environment: dict[str, str]
-) -> None:
+def run_large(request: pytest.FixtureRequest, runner: Runner, name: str, cases: list[str]) -> None:
     if available_memory() < LARGE_BYTES:
         pytest.skip(f"needs {LARGE_BYTES >> 30} GiB of memory")
     program = compile_program(installed(BY_NAME[name], request.config), "large.c", flags=["-O2"])
-    result = runner.unisono(BY_NAME[name], 2, [program, *cases], environment, timeout=250)
+    result = runner.unisono(BY_NAME[name], 2, [program, *cases], timeout=250)
     assert result.check().output == "OK\n" * len(cases), str(result)
 
 
 @pytest.mark.parametrize(("name", "cases"), LARGE_CASES.items(), ids=LARGE_CASES)
 def test_more_than_an_int_counts(request: pytest.FixtureRequest, runner: Runner, name: str, cases: list[str]):
-    run_large(request, runner, name, cases, {})
+    run_large(request, runner, name, cases)
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("algorithm", ["", "all:native"])
-def test_more_than_an_int_counts_gathered(request: pytest.FixtureRequest, runner: Runner, algorithm: str):
-    environment = {"UNISONO_ALGORITHM": algorithm} if algorithm else {}
-    run_large(request, runner, "openmpi5", ["gather_c"], environment)
+def test_more_than_an_int_counts_gathered(request: pytest.FixtureRequest, runner: Runner):
+    run_large(request, runner, "openmpi5", ["gather_c", "native", "gather_c"])
 
 
 @pytest.mark.parametrize("is_child_under_unisono", [False, True], ids=["child-alone", "child-with"])

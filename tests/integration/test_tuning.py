@@ -155,6 +155,7 @@ def described(
     return machine
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.alone  # what is compared here are measured times
 def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     """Times are the machine's business; that longer messages take longer is not."""
@@ -167,6 +168,7 @@ def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     assert len(machine["findings"]["operations"]) == 7 and machine["call_us"]["value"] >= 0
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.alone
 def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner):
     """One of the values that are tried: from a switch to four of them."""
@@ -177,6 +179,7 @@ def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner)
     assert 0.99 * switch <= of_messages["low"] <= of_messages["value"] <= of_messages["high"] <= 4.01 * switch
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.alone  # what is compared here are measured times
 @pytest.mark.cluster
 def test_messages_between_nodes_are_measured(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):

@@ -27,6 +27,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_right_algorithms_pass(mpi: Mpi, runner: Runner, setting: str):
     # MPICH 4 crashes in its own MPI_Reduce in place, which a check calls.
@@ -68,7 +69,7 @@ def test_wrong_algorithms_are_quarantined(mpi: Mpi, runner: Runner, how: str):
 FORMS = ["started", "persistent"]
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_right_algorithms_pass_without_blocking(mpi: Mpi, runner: Runner, setting: str, form: str):
@@ -78,6 +79,7 @@ def test_right_algorithms_pass_without_blocking(mpi: Mpi, runner: Runner, settin
     assert "RIGHT" in result.output and "was wrong" not in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("how", ["all", "sample"])
 def test_wrong_algorithms_are_replaced_without_blocking(mpi: Mpi, runner: Runner, how: str, form: str):

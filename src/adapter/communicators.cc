@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/communicators.h"
 
-#include "adapter/below/endings.h"
 #include "adapter/below/functions.h"
+#include "adapter/below/hints.h"
+#include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
+#include "adapter/below/place.h"
 #include "adapter/host_interface/mpi_host.h"
 #include "adapter/requests/failures.h"
-#include "runtime/runtime.h"
+#include "runtime/freeing.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -54,18 +56,22 @@ template <class Free>
 int free_by(Free host_free, MPI_Comm* comm) {
   if (comm == nullptr || nesting != 0 || *comm == MPI_COMM_NULL) return host_free(comm);
   const MPI_Comm freed = *comm;
+  Marks marks;
   {
     const Nested nested;
-    runtime::begin_freeing(widen<Comm>(freed));
-    begin_ending(freed);
+    marks = marks_of(freed);
+    runtime::begin_freeing(widen<Comm>(freed), marks.bits());
+    detach_marks(freed);
+    detach_place(freed);
     detach_free_callbacks(freed);
   }
   const int result = host_free(comm);
   const bool is_freed = result == MPI_SUCCESS;
   if (is_freed) forget_handler_of(freed);
   const Nested nested;
-  end_ending(freed, is_freed);
+  freed_communicators.fetch_add(1, std::memory_order_relaxed);
   runtime::end_freeing(widen<Comm>(freed), is_freed);
+  if (!is_freed) restore_marks(freed, marks);
   return result;
 }
 

@@ -3,8 +3,7 @@
 
 #include <atomic>
 
-#include "adapter/below/endings.h"
-#include "adapter/below/hints.h"
+#include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
 #include "adapter/below/operators.h"
 #include "adapter/below/place.h"
@@ -58,8 +57,7 @@ void begin() {
   const Nested nested;
   host_below.begin();
   begin_places();
-  begin_hints();
-  begin_endings();
+  begin_marks();
   watch_self();
   runtime::start(host_below);
   if (!is_enabled_by_program) runtime::set_enabled(false);

@@ -11,7 +11,9 @@
 #include "base/environment.h"
 #include "base/options.h"
 #include "runtime/calls/operation_time.h"
+#include "runtime/communicators/freeing.h"
 #include "runtime/decisions/crash_watch.h"
+#include "runtime/freeing.h"
 #include "runtime/job.h"
 #include "runtime/job_parts.h"
 #include "runtime/world/start_watch.h"
@@ -104,12 +106,19 @@ Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completi
   return job == nullptr ? Outcome::native : job->parts().persistent.start(call, completion, host);
 }
 
-void begin_freeing(host::Comm comm) {
+void begin_freeing(host::Comm comm, std::uintptr_t marks) {
+  freeing_of(comm).marks = marks;
   unless_peers_are_lost(comm, [&] { job->parts().communicators.begin_freeing(comm); });
 }
 
 void end_freeing(host::Comm comm, bool is_freed) {
   unless_peers_are_lost(comm, [&] { job->parts().communicators.end_freeing(comm, is_freed); });
+  forget_freeing(comm);
+}
+
+std::optional<std::uintptr_t> marks_while_freeing(host::Comm comm) {
+  const Freeing* freeing = find_freeing(comm);
+  return freeing == nullptr ? std::nullopt : std::optional(freeing->marks);
 }
 
 bool has_calls_under_way() {

@@ -61,11 +61,6 @@ bool is_communicator_freed(const PreparedCall& call);
 // Starts such a call, as start_collective does. Native: the job is over.
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
                        HostPart** host = nullptr);
-// Before and after the host frees a communicator for the program, on one thread: its calls under way end, and
-// until the host has returned it serves that thread's callbacks. Where the host has refused it lives on.
-// Collective.
-void begin_freeing(host::Comm comm);
-void end_freeing(host::Comm comm, bool is_freed);
 // Are calls under way in this process?
 bool has_calls_under_way();
 // Lets all of them go on as far as they can without waiting. True where one has ended. Thread-safe.

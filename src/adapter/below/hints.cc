@@ -8,45 +8,14 @@
 #include <string>
 #include <string_view>
 
-#include "adapter/below/endings.h"
 #include "adapter/below/functions.h"
+#include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
 #include "base/log.h"
 #include "runtime/runtime.h"
 
 namespace unisono::host::mpi {
 namespace {
-
-// What info objects have said of a communicator. It is the value of an attribute, as a number in a pointer:
-// MPIs drop keys that they do not know. The attribute is there wherever an info object was given.
-struct Hints {
-  Hint reproducible = Hint::none;
-  Hint ordered_persistent = Hint::none;
-
-  static Hints of(const void* value) {
-    const auto bits = reinterpret_cast<std::uintptr_t>(value);
-    return {.reproducible = static_cast<Hint>(bits & mask),
-            .ordered_persistent = static_cast<Hint>(bits >> shift & mask)};
-  }
-  void* value() const {
-    const auto low = static_cast<std::uintptr_t>(reproducible);
-    return reinterpret_cast<void*>(low | static_cast<std::uintptr_t>(ordered_persistent) << shift);
-  }
-
- private:
-  static constexpr unsigned shift = 2, mask = 3;
-};
-int keyval = MPI_KEYVAL_INVALID;
-
-int inherit(MPI_Comm, int, void*, void* value, void* copy, int* is_copied) {
-  *static_cast<void**>(copy) = value;
-  *is_copied = 1;
-  return MPI_SUCCESS;
-}
-
-int delete_nothing(MPI_Comm, int, void*, void*) {
-  return MPI_SUCCESS;
-}
 
 constexpr std::string_view yes_words[] = {"1", "true", "yes", "on"};
 constexpr std::string_view no_words[] = {"0", "false", "no", "off"};
@@ -83,90 +52,44 @@ Hint read_ordered_persistent(MPI_Info info) {
   return value == "true" ? Hint::yes : value == "false" ? Hint::no : Hint::none;
 }
 
+struct Hints {
+  Hint reproducible, ordered_persistent;
+  bool says_something() const { return reproducible != Hint::none || ordered_persistent != Hint::none; }
+};
 Hints read_hints(MPI_Info info) {
   return {.reproducible = read_reproducible(info), .ordered_persistent = read_ordered_persistent(info)};
 }
 
-// The attribute's value, if there is one.
-bool look_up(MPI_Comm comm, Hints* hints) {
-  void* value = nullptr;
-  int is_set = 0;
-  if (keyval == MPI_KEYVAL_INVALID) return false;
-  if (const Ending* ending = find_ending(comm); ending != nullptr) {
-    *hints = Hints::of(ending->hint.value);
-    return ending->hint.is_there;
-  }
-  if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return false;
-  if (is_set != 0) *hints = Hints::of(value);
-  return is_set != 0;
-}
-
 void keep_hints(MPI_Comm comm, const Hints& hints) {
-  if (keyval == MPI_KEYVAL_INVALID) return;
-  const bool is_new = reproducible_hint(comm) != hints.reproducible;
-  pmpi.Comm_set_attr(comm, keyval, hints.value());
+  Marks marks = marks_of(comm);
+  const bool is_new = marks.reproducible != hints.reproducible;
+  marks.reproducible = hints.reproducible;
+  marks.ordered_persistent = hints.ordered_persistent;
+  marks.has_info = true;
+  set_marks(comm, marks);
   if (is_new) runtime::hints_changed(widen<Comm>(comm));
 }
 
 }  // namespace
-
-void begin_hints() {
-  if (pmpi.Comm_create_keyval(inherit, delete_nothing, &keyval, nullptr) != MPI_SUCCESS) {
-    keyval = MPI_KEYVAL_INVALID;
-  }
-}
-
-Hint reproducible_hint(MPI_Comm comm) {
-  Hints hints;
-  look_up(comm, &hints);
-  return hints.reproducible;
-}
-
-bool has_ordered_persistent(MPI_Comm comm) {
-  Hints hints;
-  look_up(comm, &hints);
-  return hints.ordered_persistent == Hint::yes;
-}
-
-bool has_hints(MPI_Comm comm) {
-  Hints hints;
-  return look_up(comm, &hints);
-}
 
 int comm_set_info(MPI_Comm comm, MPI_Info info) {
   const int result = pmpi.Comm_set_info(comm, info);
   if (result != MPI_SUCCESS || nesting != 0) return result;
   const Nested nested;
   // Keys that are not given keep their values.
-  Hints hints;
-  look_up(comm, &hints);
-  const Hints given = read_hints(info);
-  if (given.reproducible != Hint::none) hints.reproducible = given.reproducible;
-  if (given.ordered_persistent != Hint::none) hints.ordered_persistent = given.ordered_persistent;
+  const Marks before = marks_of(comm);
+  Hints hints = read_hints(info);
+  if (hints.reproducible == Hint::none) hints.reproducible = before.reproducible;
+  if (hints.ordered_persistent == Hint::none) hints.ordered_persistent = before.ordered_persistent;
   keep_hints(comm, hints);
   return result;
-}
-
-KeptHint take_hint(MPI_Comm comm) {
-  KeptHint kept;
-  Hints hints;
-  kept.is_there = look_up(comm, &hints);
-  kept.value = hints.value();
-  if (kept.is_there) pmpi.Comm_delete_attr(comm, keyval);
-  return kept;
-}
-
-void restore_hint(MPI_Comm comm, KeptHint kept) {
-  if (!kept.is_there || has_hints(comm)) return;
-  pmpi.Comm_set_attr(comm, keyval, kept.value);
 }
 
 int give_hints(int result, MPI_Info info, const MPI_Comm* created, bool is_always_marked) {
   if (result != MPI_SUCCESS || nesting != 0 || *created == MPI_COMM_NULL) return result;
   const Nested nested;
   const Hints hints = read_hints(info);
-  const bool says_something = hints.reproducible != Hint::none || hints.ordered_persistent != Hint::none;
-  if (is_always_marked || says_something) keep_hints(*created, hints);
+  if (is_always_marked || hints.says_something()) keep_hints(*created, hints);
   return result;
 }
 

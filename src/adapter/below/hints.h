@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs say of communicators in info keys. MPIs may drop keys that they do not know (MPICH does), so
-// the calls that give a communicator its hints come by here, and the hint is kept as an attribute: a
-// duplicate inherits it, a communicator that is split off does not.
+// the calls that give a communicator its hints come by here, and marks.h keeps them.
 #pragma once
 
 #include "adapter/below/family.h"
 
 namespace unisono::host::mpi {
-
-// Once, after the host's MPI_Init.
-void begin_hints();
-
-Hint reproducible_hint(MPI_Comm comm);
-bool has_ordered_persistent(MPI_Comm comm);
-// Was an info object ever given to it, or to what it was duplicated from? The calls that do so are
-// collective.
-bool has_hints(MPI_Comm comm);
-
-// What a communicator has of hints, while its attributes cannot be asked, and back where they are gone.
-struct KeptHint {
-  bool is_there = false;
-  void* value = nullptr;
-};
-KeptHint take_hint(MPI_Comm comm);
-void restore_hint(MPI_Comm comm, KeptHint kept);
 
 // Behind a call that made `*created`, with what it returned: gives the communicator the hints in `info`, and
 // no others. `is_always_marked`: as one that was given hints, also where there is none that we know. Ranks

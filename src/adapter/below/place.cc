@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/below/place.h"
 
-#include "adapter/below/endings.h"
 #include "adapter/below/functions.h"
+#include "runtime/freeing.h"
 
 namespace unisono::host::mpi {
 
@@ -27,7 +27,7 @@ int note_freed(MPI_Comm, int, void*, void*) {
 bool is_watched(MPI_Comm comm) {
   void* value = nullptr;
   int is_set = 0;
-  if (keyval == MPI_KEYVAL_INVALID || find_ending(comm) != nullptr) return false;
+  if (keyval == MPI_KEYVAL_INVALID || runtime::marks_while_freeing(widen<Comm>(comm))) return false;
   if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return false;
   return is_set != 0 || pmpi.Comm_set_attr(comm, keyval, nullptr) == MPI_SUCCESS;
 }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "adapter/below/endings.h"
+#include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
 #include "adapter/collectives/arguments.h"
 #include "adapter/collectives/left.h"

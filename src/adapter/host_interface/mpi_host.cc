@@ -7,7 +7,7 @@
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/gpu.h"
-#include "adapter/below/hints.h"
+#include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
 #include "adapter/below/place.h"
 #include "adapter/large_counts/large.h"
@@ -191,15 +191,15 @@ std::string MpiHost::comm_name(Comm comm) {
 }
 
 Hint MpiHost::reproducible_hint(Comm comm) {
-  return mpi::reproducible_hint(native(comm));
+  return marks_of(native(comm)).reproducible;
 }
 
 bool MpiHost::has_ordered_persistent(Comm comm) {
-  return mpi::has_ordered_persistent(native(comm));
+  return marks_of(native(comm)).ordered_persistent == Hint::yes;
 }
 
 bool MpiHost::has_hints(Comm comm) {
-  return mpi::has_hints(native(comm));
+  return marks_of(native(comm)).has_info;
 }
 
 // The barrier is for Intel MPI: what its Allreduce of half a KiB writes (2021.18, more than a few ranks)

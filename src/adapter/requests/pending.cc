@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "adapter/below/datatype.h"
-#include "adapter/below/endings.h"
+#include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
 #include "adapter/requests/failures.h"
 #include "adapter/requests/host_calls.h"

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "runtime/communicators/call_queue.h"
+#include "runtime/communicators/freeing.h"
 #include "runtime/communicators/set_up_aside.h"
 #include "runtime/packing/transfer.h"
 
@@ -24,25 +25,6 @@ Tokens& tokens() {
   return *all;
 }
 
-// A communicator that the host is freeing for this thread. Callbacks may free others meanwhile.
-struct Ending {
-  const Communicators* table = nullptr;
-  host::Comm handle{};
-  std::unique_ptr<Communicator> state;  // null: no call has come on it
-};
-std::vector<Ending>& endings() {
-  thread_local std::vector<Ending> all;
-  return all;
-}
-
-Ending* ending_of(const Communicators* table, host::Comm handle) {
-  std::vector<Ending>& all = endings();
-  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const Ending& ending) {
-    return ending.table == table && ending.handle == handle;
-  });
-  return found == all.rend() ? nullptr : &*found;
-}
-
 }  // namespace
 
 Communicator* Communicators::find_anew(host::Comm handle, std::uint64_t generation) {
@@ -59,10 +41,9 @@ Communicator* Communicators::find_for_started(host::Comm handle) {
 }
 
 Communicator* Communicators::find_known(host::Comm handle) {
-  bool is_ending = false;
-  Communicator* ending = find_ending(handle, &is_ending);
-  if (is_ending) [[unlikely]]
-    return ending;
+  const Freeing* freeing = find_freeing(handle);
+  if (freeing != nullptr && freeing->table == this) [[unlikely]]
+    return freeing->state.get();
   const LockGuard lock(mutex_);
   const auto found = table_.find(static_cast<std::uintptr_t>(handle));
   return found == table_.end() ? nullptr : found->second.get();
@@ -104,7 +85,10 @@ Communicator* Communicators::make(host::Comm handle, bool may_wait) {
   }
   const bool is_set_up_aside = !may_wait && c.native_reason == NativeReason::few_calls;
   set_up_.say_who_decides_order(c, is_set_up_aside ? NativeReason::being_set_up : c.native_reason);
-  if (keep_ending(&made)) return &c;
+  if (Freeing* freeing = find_freeing(handle); freeing != nullptr && freeing->table == this) {
+    freeing->state = std::move(made);
+    return &c;
+  }
   {
     const LockGuard lock(mutex_);
     table_[static_cast<std::uintptr_t>(handle)] = std::move(made);
@@ -254,15 +238,19 @@ void Communicators::bury(std::unique_ptr<Communicator> c, bool is_freed) {
 
 void Communicators::begin_freeing(host::Comm handle) {
   end_calls(handle);
-  endings().push_back({this, handle, take(handle)});
+  Freeing& freeing = freeing_of(handle);
+  // Where an error handler has left an earlier attempt by longjmp the state is here already.
+  if (freeing.table == this) return;
+  freeing.table = this;
+  freeing.state = take(handle);
 }
 
 // A callback that refuses leaves the communicator to the program, perhaps without our watch.
 void Communicators::end_freeing(host::Comm handle, bool is_freed) {
-  Ending* ending = ending_of(this, handle);
-  if (ending == nullptr) return;
-  std::unique_ptr<Communicator> c = std::move(ending->state);
-  endings().erase(endings().begin() + (ending - endings().data()));
+  Freeing* freeing = find_freeing(handle);
+  if (freeing == nullptr || freeing->table != this) return;
+  std::unique_ptr<Communicator> c = std::move(freeing->state);
+  forget_freeing(handle);
   this_thread.last_hit = {};
   if (c == nullptr) return;
   if (is_freed) {
@@ -284,20 +272,6 @@ void Communicators::end_freeing(host::Comm handle, bool is_freed) {
     is_watched = tokens().tables.contains(kept.token);
   }
   if (!is_watched) watch_end(kept);
-}
-
-Communicator* Communicators::find_ending(host::Comm handle, bool* is_ending) const {
-  if (endings().empty()) return nullptr;
-  const Ending* ending = ending_of(this, handle);
-  *is_ending = ending != nullptr;
-  return ending == nullptr ? nullptr : ending->state.get();
-}
-
-bool Communicators::keep_ending(std::unique_ptr<Communicator>* c) const {
-  Ending* ending = ending_of(this, (*c)->handle);
-  if (ending == nullptr) return false;
-  ending->state = std::move(*c);
-  return true;
 }
 
 int Communicators::end_with_lost_peer(host::Comm handle, const PeerLost& lost) {

@@ -2,9 +2,9 @@
 // The job's communicators by their handles: from their first call until the program frees them.
 //
 // The program frees one by the host's MPI_Comm_free, which first calls the delete callbacks of its
-// attributes; those may use it like any other. So its state stays until the host returns, but known to the
-// freeing thread alone: the host may give the handle to another thread's communicator at once. Where the host
-// ends a communicator by itself, an attribute's delete callback of ours ends its state.
+// attributes; those may use it like any other. So its state stays until the host returns (freeing.h), known
+// to the freeing thread alone: the host may give the handle to another thread's communicator at once. Where
+// the host ends a communicator by itself, an attribute's delete callback of ours ends its state.
 #pragma once
 
 #include <atomic>
@@ -81,8 +81,6 @@ class Communicators {
   static void on_freed(void* token);
   void drop(std::uint64_t token, bool is_freed);
   void end_calls(Communicator& c);
-  Communicator* find_ending(host::Comm handle, bool* is_ending) const;
-  bool keep_ending(std::unique_ptr<Communicator>* c) const;
   std::unique_ptr<Communicator> take(host::Comm handle);
   void bury(std::unique_ptr<Communicator> c, bool is_freed);
 

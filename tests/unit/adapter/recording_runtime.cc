@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "recording_runtime.h"
 
+#include "runtime/freeing.h"
+
 Recording recording;
 
 void Recording::reset() {
@@ -12,6 +14,7 @@ void Recording::reset() {
   completions.clear();
   regions.clear();
   ended.clear();
+  marks.clear();
   refused.clear();
   freed.clear();
   parts.clear();
@@ -103,12 +106,19 @@ Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completi
   return start_collective(call->call, completion, host);
 }
 
-void begin_freeing(host::Comm comm) {
+void begin_freeing(host::Comm comm, std::uintptr_t marks) {
   recording.ended.push_back(comm);
+  recording.marks[comm] = marks;
 }
 
-void end_freeing(host::Comm, bool is_freed) {
+void end_freeing(host::Comm comm, bool is_freed) {
   recording.freed.push_back(is_freed);
+  recording.marks.erase(comm);
+}
+
+std::optional<std::uintptr_t> marks_while_freeing(host::Comm comm) {
+  const auto found = recording.marks.find(comm);
+  return found == recording.marks.end() ? std::nullopt : std::optional(found->second);
 }
 
 void take_part(const Call& call) {

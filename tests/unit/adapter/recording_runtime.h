@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,10 @@ struct Recording {
   std::vector<double> native_seconds;
   std::vector<unisono::runtime::Completion> completions;  // of calls that do not block
   std::vector<unisono::host::Comm> ended;
-  std::vector<unisono::host::Comm> refused;   // persistent calls on them
-  std::vector<bool> freed;                    // of those: has the host freed it?
-  std::vector<unisono::runtime::Call> parts;  // taken beside what the host refused
+  std::map<unisono::host::Comm, std::uintptr_t> marks;  // of those that are being freed
+  std::vector<unisono::host::Comm> refused;             // persistent calls on them
+  std::vector<bool> freed;                              // of those: has the host freed it?
+  std::vector<unisono::runtime::Call> parts;            // taken beside what the host refused
   bool has_calls_under_way = false;
   bool leaves_to_host = false;
   std::vector<unisono::runtime::Reduced> reduced;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions of inputs whose exponents lie far apart, so that nearly every order of evaluation gives other
 // bits. Prints "HASH h DIFFERENCES d": a hash of all results of all ranks, and how many elements of float32
-// and float64 sums are not what the documented order gives (docs/guide/reproducible.md), computed here once more.
-// Each argument is a run of its own, with a line of its own (none: "plain"):
-// "hint" asks by the info key ("true", or VALUE of "hint=VALUE") on a duplicate of MPI_COMM_WORLD;
-// "set" by MPI_Comm_set_info on it;
+// and float64 sums are not what the documented order gives (docs/guide/reproducible.md), computed here once
+// more. Each argument is a run of its own, with a line of its own (none: "plain"): "hint" asks by the info
+// key ("true", or VALUE of "hint=VALUE") on a duplicate of MPI_COMM_WORLD; "set" by MPI_Comm_set_info on it;
 // "short" leaves out products, complex numbers and the longest vectors;
 // "force=ALGORITHMS" does so with these algorithms from now on;
 // "apart" calls nothing in place (MPICH 4 crashes in its own MPI_Reduce in place at another root than 0).

@@ -14,6 +14,7 @@
 #include "tool/commands.h"
 #include "tool/layouts.h"
 #include "tool/machines.h"
+#include "tuning/decisions/candidates.h"
 #include "tuning/decisions/crash_records.h"
 #include "tuning/decisions/prediction.h"
 #include "tuning/decisions/size_class.h"
@@ -178,6 +179,14 @@ TableJson to_json(const Candidate& candidate) {
   return json;
 }
 
+// What learning would do with such calls: whether, and from which of them on.
+TableJson learning_json(const Options& options, const Question& question, const tuning::Choice& choice) {
+  const bool is_learned = choice.source != "forced" && question.is_blocking && options.is_enabled;
+  return {{"mode", is_learned ? options.learn : "off"},
+          {"iterations", options.learn_iterations},
+          {"after_calls", tuning::calls_before_learning(question, options.learn_budget / 100)}};
+}
+
 TableJson to_json(const Question& question) {
   const Operation operation = question.problem.operation;
   TableJson json = {{"operation", name(operation)},
@@ -234,6 +243,7 @@ int explain_decision(const std::vector<std::string>& words) {
   const TableJson answer = {
       {"question", to_json(question)},
       {"choice", {{"algorithm", choice.text()}, {"source", choice.source}, {"reason", choice.reason}}},
+      {"learning", learning_json(options, question, choice)},
       {"considered", std::move(considered)},
       {"candidates", std::move(candidates)},
       {"machine", machine.name},

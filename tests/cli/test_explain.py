@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
 from conftest import FIXTURES, Stage, needs_build
+from unisono.reporting import explanation
 
 pytestmark = needs_build
 
@@ -31,7 +33,12 @@ RULES: list[dict[str, Any]] = [
 class Explain:
     def __init__(self, stage: Stage, environment: dict[str, str]) -> None:
         self.stage = stage
-        self.environment = {**environment, "UNISONO_CONFIG": "/dev/null", "UNISONO_SITE_TABLE": ""}
+        self.environment = {
+            **environment,
+            "UNISONO_CONFIG": "/dev/null",
+            "UNISONO_SITE_TABLE": "",
+            "UNISONO_CACHE": str(stage.work / "cache"),
+        }
         self.table(*RULES)
 
     def table(self, *rules: dict[str, Any]) -> None:
@@ -291,3 +298,50 @@ def test_refuses(explain: Explain, words: list[str], status: int, problem: str) 
     (explain.stage.work / "x.json").write_text("[]")
     (explain.stage.work / "letter.json").write_text("Dear Sir")
     assert problem in explain.run(*words, status=status)
+
+
+def test_it_says_what_learning_would_do(explain: Explain) -> None:
+    text = " ".join(explain.run("allreduce", "8", "--layout", "4").split())
+    assert (
+        "Now fused would serve from the first call on. From call 32,768 or so on, learning runs the MPI's own"
+        in text
+    )
+    assert "learning runs" not in explain.run("allreduce", "8", UNISONO_LEARN="off")
+    assert "learning runs" not in explain.run("allreduce", "8", "--algorithm", "ring")
+    text = explain.run("allreduce", "8", UNISONO_LEARN="star")
+    assert "all that is legal runs first, 10 calls each" in " ".join(text.split())
+
+
+def test_it_reads_what_was_learned_under_the_last_mpi(explain: Explain) -> None:
+    """Without --mpi as well: a job would read it."""
+    cache = explain.stage.work / "cache"
+    for age, mpi in enumerate(("Open MPI 5.0.11", "MPICH 4.0.2")):
+        folder = cache / "tables/machine" / mpi.replace(" ", "-").lower()
+        folder.mkdir(parents=True)
+        table = {"schema": "unisono-table", "version": 1, "provenance": {"mpi": mpi}, "rules": []}
+        (folder / "1x4.json").write_text(json.dumps(table))
+        os.utime(folder / "1x4.json", (1e9 - age, 1e9 - age))
+    for folder in [cache, *cache.rglob("*")]:
+        folder.chmod(0o700 if folder.is_dir() else 0o600)
+    text = explain.run("allreduce", "8")
+    assert "commutative, Open MPI 5.0.11" in text
+    assert f"With what jobs have learned under Open MPI 5.0.11 ({cache})." in text and "MPICH 4.0.2" in text
+    text = explain.run("allreduce", "--mpi", "MPICH 4.0.2")
+    assert "commutative, MPICH 4.0.2" in text and "With what jobs have learned" not in text
+
+
+def test_it_says_why_predictions_disagree() -> None:
+    candidates = [
+        {"algorithm": "fused", "predicted_us": 4.0, "illegal": ""},
+        {"algorithm": "ring(segment=1024)", "predicted_us": 2.0, "illegal": ""},
+        {"algorithm": "shared", "predicted_us": 1.0, "illegal": "needs one node"},
+    ]
+    answer = {
+        "choice": {"algorithm": "fused", "source": "rule"},
+        "machine": "typical",
+        "candidates": candidates,
+    }
+    text = explanation.disagreement_text(answer)
+    assert "The predictions below say 2 us for ring and 4 us for fused. They do not decide" in text
+    candidates[0]["predicted_us"] = 2.1
+    assert explanation.disagreement_text(answer) == ""

@@ -65,7 +65,7 @@ def test_info_says_what_a_job_would_read(stage: Stage, built: dict[str, str]) ->
     folder = stage.work / ".config/unisono"
     folder.mkdir(parents=True)
     (folder / "unisono.conf").write_text("log = info\ntable = ~/app.json:/b.json\n")
-    own = {"HOME": str(stage.work), "UNISONO_REPORT": "~/r.json", "UNISONO_CACHE": "~/kept", "COLUMNS": "200"}
+    own = {"HOME": str(stage.work), "UNISONO_REPORT": "~/r.json", "UNISONO_CACHE": "~/kept"}
     text = stage.unisono("info", environment={**built, **own, "UNISONO_TABEL": "x"}).stdout
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert f"configuration {folder}/unisono.conf read" in lines

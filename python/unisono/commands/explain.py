@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from rich.markup import escape
 from unisono.commands.given import require_algorithms
 from unisono.commands.listing import algorithms_of
 from unisono.commands.values import collected, json_option
-from unisono.common import files, printing, schemas, units
+from unisono.common import files, places, printing, schemas, units
 from unisono.common.errors import UnisonoError, UsageError
 from unisono.machine import catalogue
 from unisono.reporting import explanation, recorded, report
-from unisono.tables import decision_table
+from unisono.tables import decision_table, kept
 
 _SWITCHES = ("oversubscribed", "ordered", "reproducible", "non_blocking")
 _OF_QUESTIONS = ("layout", "names", "algorithm", "mpi", "topology", "machine", "program", *_SWITCHES)
@@ -144,16 +145,32 @@ def _answer(asked: Asked, operation: str, size: int) -> None:
     require_algorithms(asked.forced(operation))
     if asked.names:
         decision_table.require(asked.names, UsageError)  # a job would do without a table that is none
+    asked, learned_under = _with_mpi(asked)
     found = explanation.ask(asked.question(operation, size))
     if asked.as_json:
         printing.print_json(found.as_json())
         return
     console = printing.console()
     explanation.render(found, console)
+    if learned_under:
+        console.print(escape(learned_under), soft_wrap=True)
     resolved = catalogue.resolve(asked.machine) if asked.machine else ""
     measured = catalogue.choices_text(Path(resolved) if resolved else None)
     if measured:
         console.print(escape(f"As measured on this machine, {measured}."), soft_wrap=True)
+
+
+def _with_mpi(asked: Asked) -> tuple[Asked, str]:
+    """With the MPI under which jobs have learned here last, where none is named, and what to say of that."""
+    cache = places.cache()
+    if asked.mpi or os.environ.get("UNISONO_CACHE") in ("none", "off", "") or not cache.is_dir():
+        return asked, ""
+    names = kept.mpis(cache)
+    if not names:
+        return asked, ""
+    others = f" They have under {', '.join(names[1:])} too." if names[1:] else ""
+    said = f"With what jobs have learned under {names[0]} ({cache}).{others} --mpi names another MPI."
+    return replace(asked, mpi=names[0]), said
 
 
 def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]:

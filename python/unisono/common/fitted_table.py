@@ -62,7 +62,7 @@ class FittedTable:
         hidden = self._left_out(width)
         shown = [i for i in self._filled() if i not in hidden]
         if self.title:
-            yield from Text.from_markup(self.title, style="bold").wrap(console, width)
+            yield from prose(console, Text.from_markup(self.title, style="bold"), width, width)
         if self._needs(shown) > width:
             yield from self._lists(width, shown)
         else:
@@ -71,11 +71,11 @@ class FittedTable:
             names = ", ".join(self.columns[i].strip() for i in hidden)
             also = f", and so does {self._elsewhere}" if self._elsewhere else ""
             need = f"A terminal of {self._needs(self._filled())} columns shows them{also}."
-            yield from Text(f"Left out for lack of room: {names}. {need}").wrap(console, min(width, PROSE))
+            yield from prose(console, Text(f"Left out for lack of room: {names}. {need}"), width)
         explained = [self.columns[i] for i in shown if self.columns[i] in self._legend]
         if explained:
             said = "; ".join(f"{name.strip()}: {self._legend[name]}" for name in explained)
-            yield from Text(f"{said}.").wrap(console, min(width, PROSE))
+            yield from prose(console, Text(f"{said}."), width)
 
     def _needs(self, columns: Sequence[int]) -> int:
         return _total([self._least(i) for i in columns], _NARROW_GAP)
@@ -154,6 +154,13 @@ class FittedTable:
                     text = (head if number == 0 else " " * indent) + line
                     yield Text(text.rstrip(), no_wrap=True, overflow="ignore")
             yield Text()
+
+
+def prose(console: Console, text: Text, width: int, most: int = PROSE) -> Iterator[Text]:
+    """The lines of a paragraph, without blanks at their ends."""
+    for line in text.wrap(console, min(width, most)):
+        line.rstrip()
+        yield line
 
 
 def _line(parts: Sequence[Text], widths: Sequence[int], is_right: Sequence[bool], gap: int) -> Text:

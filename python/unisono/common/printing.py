@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-from unisono.common.fitted_table import PROSE, FittedTable
+from unisono.common.fitted_table import FittedTable, prose
 from unisono.common.shown import shown, shown_json
 
 _UNLIMITED = (
@@ -93,7 +93,7 @@ def indented(text: str, columns: int) -> Padding:
 
 def print_prose(target: Console, text: str, style: str = "") -> None:
     """A paragraph without markup, in lines that are easy to read."""
-    for line in Text(text, style=style).wrap(target, min(target.width, PROSE)):
+    for line in prose(target, Text(text, style=style), target.width):
         target.print(line)
 
 

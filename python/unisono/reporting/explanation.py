@@ -14,6 +14,15 @@ from unisono.common import printing, tool, units
 from unisono.reporting import recorded
 from unisono.tables import decision_table
 
+_CLEARLY = 1.1  # times as long: models are no better than that
+_DECIDED_BY = {
+    "rule": "the built-in rules, which go by measurements on several machines,",
+    "native": "the built-in rules, which go by measurements on several machines,",
+    "forced": "your options",
+    "learned": "times that jobs have measured",
+    "application table": "tables",
+    "site table": "tables",
+}
 _SWITCHES_OFF = {"shared_memory": "--no-shared-memory", "single_copy": "--no-single-copy"}
 
 
@@ -75,6 +84,10 @@ def render(explanation: Explanation, console: Console) -> None:
     console.print(f"[bold]{escape(_question_text(answer['question']))}[/bold]", soft_wrap=True)
     if kind is None:
         _choice(answer["choice"], console)
+        for said in (_learning_text(answer), disagreement_text(answer)):
+            if said:
+                console.print()
+                printing.print_prose(console, said)
     else:
         predicted_us = {
             c["algorithm"]: c["predicted_us"] for c in answer["candidates"] if "predicted_us" in c
@@ -102,6 +115,46 @@ def render(explanation: Explanation, console: Console) -> None:
 def _choice(choice: dict[str, Any], console: Console) -> None:
     console.print(f"  {escape(choice['algorithm'])}", soft_wrap=True)
     console.print(f"  {choice['source']}: {escape(choice['reason'])}", soft_wrap=True)
+
+
+def _learning_text(answer: dict[str, Any]) -> str:
+    """What becomes of the choice while a program runs."""
+    learning, name = answer["learning"], answer["choice"]["algorithm"].partition("(")[0]
+    if learning["mode"] == "off":
+        return ""
+    if learning["mode"] == "star":
+        return (
+            f"While a program runs (option learn=star) all that is legal runs first, {learning['iterations']} calls each, the MPI's own "
+            "collective too; then the fastest serves."
+        )
+    first = "the MPI's own collective and then others" if name != "native" else "Unisono's algorithms"
+    after = learning["after_calls"]
+    since = f"From call {units.count_text(after)} or so on" if after else "From the first call on"
+    return (
+        f"Now {name} would serve from the first call on. {since}, learning runs {first} for a few calls each, and what is the fastest "
+        "stays in use; it is kept for later jobs (--learn off: nothing is tried)."
+    )
+
+
+def disagreement_text(answer: dict[str, Any]) -> str:
+    """Why what is predicted to be the fastest is not what is chosen."""
+    chosen = answer["choice"]["algorithm"].partition("(")[0]
+    times = {
+        entry["algorithm"].partition("(")[0]: entry["predicted_us"]
+        for entry in answer["candidates"]
+        if "predicted_us" in entry and not entry["illegal"]
+    }
+    if chosen not in times:
+        return ""
+    best = min(times, key=lambda name: times[name])
+    if times[best] * _CLEARLY >= times[chosen]:
+        return ""
+    best_text, own_text = (units.seconds_text(times[name] * 1e-6) for name in (best, chosen))
+    return (
+        f"The predictions below say {best_text} for {best} and {own_text} for {chosen}. They do not decide: they are a model's, for the "
+        f"machine '{answer['machine']}', and {_DECIDED_BY.get(answer['choice']['source'], 'what was measured')} come first. "
+        "`unisono machine measure` describes this machine, `unisono bench --try all` measures the algorithms."
+    )
 
 
 def _question_text(question: dict[str, Any]) -> str:

@@ -65,6 +65,16 @@ def found(cache: Path) -> list[Kept]:
     return kept
 
 
+def mpis(cache: Path) -> list[str]:
+    """Under which MPIs jobs have learned, the latest first: `Open MPI 5.0.11`."""
+    tables = sorted(
+        (one for one in found(cache) if one.what == "learned"), key=lambda one: one.changed, reverse=True
+    )
+    read = [_table_in(one.path) or {} for one in tables]
+    names = [table["provenance"].get("mpi") for table in read if isinstance(table.get("provenance"), dict)]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))
+
+
 def clear_all(cache: Path) -> list[Kept]:
     """Removes what is kept; gives it."""
     gone = found(cache)

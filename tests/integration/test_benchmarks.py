@@ -57,7 +57,7 @@ CLUSTER = {
         f"--layout 2x2 --rate 1gbit {QUICK} --output page.md",
         "| allgather, two_level_ring",
     ),
-    "two_level_gain": ("--seconds 0.02 --output page.md", "network: alpha"),
+    "two_level_gain": ("--seconds 0.02 --rate 10gbit --output page.md", "network: alpha"),
 }
 
 

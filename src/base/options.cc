@@ -15,6 +15,7 @@
 #include "base/option_lines.h"
 #include "base/own_folder.h"
 #include "base/shown.h"
+#include "base/site_configuration.h"
 
 namespace unisono {
 namespace {
@@ -101,7 +102,8 @@ ReadFile own_configuration(const std::string& path, std::vector<std::string>* wa
 
 // Variables that others than this list read (the command line, the shim): no reason for a warning.
 bool is_known_variable(std::string_view name) {
-  for (std::string_view other : {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY"}) {
+  for (std::string_view other :
+       {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY", "UNISONO_SITE_CONFIG"}) {
     if (name == other) return true;
   }
   for (const OptionSpec& spec : option_list()) {
@@ -139,6 +141,9 @@ Options read_options(const Environment& environment, std::vector<std::string>* w
                      std::vector<OptionOrigin>* origins) {
   Options options;
   const Reading reading{&environment, warnings, origins};
+  for (const SiteConfiguration& site : site_configurations(environment, warnings)) {
+    apply_lines(options, site.text, site.path, reading);
+  }
   const auto [path, is_explicit] = configuration_file(environment);
   if (!path.empty()) {
     const ReadFile read =

@@ -94,9 +94,10 @@ struct OptionOrigin {
   std::string where;
 };
 
-// Configuration file (base/option_lines.h), then the environment, which wins. Problems are appended to
-// `warnings`; what they concern keeps its value. A `~` at the beginning of a file's name is the home.
-// Entries read them, of the process's environment; whatever they start is handed its options.
+// The site's configuration (base/site_configuration.h), the user's file (base/option_lines.h), then the
+// environment, which wins. Problems are appended to `warnings`; what they concern keeps its value. A `~` at
+// the beginning of a file's name is the home. Entries read them, of the process's environment; whatever they
+// start is handed its options.
 Options read_options(const Environment& environment, std::vector<std::string>* warnings,
                      std::vector<OptionOrigin>* origins = nullptr);
 

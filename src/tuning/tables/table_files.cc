@@ -2,36 +2,22 @@
 #include "tuning/tables/table_files.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
+
+#include "base/installation.h"
 
 namespace unisono::tuning {
 namespace {
 
 constexpr std::string_view sources[] = {application_source, learned_source, site_source};
 
-// The file that this code was loaded from: PREFIX/lib/libunisono-FAMILY.so, PREFIX/bin/unisono-tool.
-std::filesystem::path own_file() {
-  const auto own = reinterpret_cast<std::uintptr_t>(&own_file);
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long long begin = 0, end = 0;
-    const std::size_t slash = line.find('/');
-    if (slash == std::string::npos || std::sscanf(line.c_str(), "%llx-%llx", &begin, &end) != 2) continue;
-    if (begin <= own && own < end) return line.substr(slash);
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string site_table_file(const std::string& option) {
   if (option == "none" || option == "off") return {};
   if (option != "auto") return option;
-  const std::filesystem::path prefix = own_file().parent_path().parent_path();
-  return prefix.empty() ? std::string() : (prefix / "etc/unisono/table.json").string();
+  const std::string folder = settings_folder_of(own_prefix());
+  return folder.empty() ? std::string() : folder + "/unisono/table.json";
 }
 
 std::vector<std::string> split_at_colons(const std::string& text) {

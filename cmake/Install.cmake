@@ -44,3 +44,12 @@ if(NOT SKBUILD)
   install(FILES LICENSE DESTINATION share/doc/unisono COMPONENT python)
   include(cmake/Package.cmake)
 endif()
+
+# Module files: share/unisono/modules/tcl/unisono/VERSION for Environment Modules, .../lua/unisono/VERSION.lua for Lmod, and
+# VERSION-on for who wants Unisono in all MPI programs.
+foreach(name "" -on)
+  install(FILES packaging/modules/tcl/unisono${name} RENAME ${PROJECT_VERSION}${name}
+    DESTINATION ${prefix}/share/unisono/modules/tcl/unisono COMPONENT runtime)
+  install(FILES packaging/modules/lua/unisono${name}.lua RENAME ${PROJECT_VERSION}${name}.lua
+    DESTINATION ${prefix}/share/unisono/modules/lua/unisono COMPONENT runtime)
+endforeach()

@@ -70,7 +70,7 @@ def debian(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run(
             "debootstrap",
             "--variant=minbase",
-            "--include=python3,python3-venv,python3-click,python3-rich",
+            "--include=python3,python3-venv,python3-click,python3-rich,lmod",
             DEBIAN,
             making,
             MIRROR,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import stat
 import subprocess
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from conftest import BUILD, Stage, compiled_with_benchmarks, needs_build
 from unisono.commands.group import cli
 from unisono.commands.values import size_in_bytes
 from unisono.common import tool
+from unisono.common.errors import Terminated
 from unisono.measuring import bench
 
 LINE = {"operation": "allreduce", "bytes": 8, "ranks": 2, "batch": 4, "is_same": True}
@@ -370,6 +372,18 @@ def test_ctrl_c_ends_with_the_shells_status(mpi: Path, monkeypatch: pytest.Monke
         result = CliRunner().invoke(cli, [name, "--", str(mpi / "mpirun"), "-n", "2"])
         assert result.exit_code == 130
         assert "unisono: interrupted" in result.output and "Aborted" not in result.output
+
+
+def test_what_was_measured_before_the_end_is_printed(mpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(words: object, on_cell: Callable[[bench.Cell], None]) -> None:
+        on_cell(bench.cell(json.loads(line()), np.random.default_rng(0)))
+        raise Terminated(signal.SIGTERM)
+
+    monkeypatch.setattr("unisono.measuring.bench.measure", measured)
+    monkeypatch.setattr("unisono.measuring.bench.command_line", lambda *_: ["true"])
+    result = run(mpi, "--operation", "bcast", "--size", "8,64")
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert "interrupted after 1 of 2 cells" in result.output and "95 % interval" in result.output
 
 
 @pytest.fixture

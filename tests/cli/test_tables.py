@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from test_crashes import record
 from unisono.commands.group import cli
+from unisono.commands.tune_all import using_lines
 from unisono.common import printing
 from unisono.common.fitted_table import FittedTable
 
@@ -116,6 +117,35 @@ def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
     assert "35m" in said()
     monkeypatch.setenv("NO_COLOR", "1")
     assert "35m" not in said()
+
+
+def test_a_long_command_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no bar can be drawn, a line now and then; and none where it is quick."""
+    with printing.progress() as bar:
+        bar.add_task("quick", total=3)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(printing, "LINE_S", 0.01)
+    said = ""
+    with printing.progress() as bar:
+        task = bar.add_task("bcast 8 B", total=3)
+        bar.advance(task)
+        while "1 of 3" not in said:
+            said += capsys.readouterr().err
+    assert re.search(r"^unisono: bcast 8 B, 1 of 3 \(\d+ s\)$", said, re.MULTILINE)
+
+
+def test_a_tuning_says_how_its_table_is_used(
+    stage: Stage, built: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {**built, "HOME": str(stage.work), "UNISONO_CONFIG": "/some/unisono.conf"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(stage.work)
+    once, kept, site = (" ".join(line.split()) for line in using_lines(Path("my table.json"))[1:])
+    assert once == "once: unisono run --table 'my table.json' ..."
+    assert kept == f"from now on: a line 'table = \"{stage.work}/my table.json\"' in /some/unisono.conf"
+    assert site.startswith("for all users: copy it to /") and "etc/unisono/table.json" in site
 
 
 # --- All commands, at 80 columns ---

@@ -269,12 +269,17 @@ def test_a_leftover_that_is_none(launcher: list[str]):
 
 
 @pytest.mark.parametrize(
-    ("hangs_at", "said"),
-    [("64", "1 of 2 cells are kept in .unisono-table.json.progress"), ("8", "no cell was finished yet")],
+    ("hangs_at", "said", "number"),
+    [
+        ("64", "1 of 2 cells are kept in .unisono-table.json.progress", signal.SIGTERM),
+        ("8", "no cell was finished yet", signal.SIGINT),
+    ],
 )
-def test_interrupted_by_hand(launcher: list[str], hangs_at: str, said: str):
+def test_interrupted_by_hand_or_by_a_batch_system(
+    launcher: list[str], hangs_at: str, said: str, number: signal.Signals
+):
     # Whoever started the tests in the background may have had SIGINT ignored, which children inherit.
-    command = ["env", "--default-signal=INT", sys.executable, "-m", "unisono", "tune"]
+    command = ["env", "--default-signal", sys.executable, "-m", "unisono", "tune"]
     command += ["--operation", "bcast", "--size", "8,64", *launcher]
     process = subprocess.Popen(
         command, env={**os.environ, "HANGS_AT": hangs_at}, stderr=subprocess.PIPE, text=True
@@ -283,9 +288,9 @@ def test_interrupted_by_hand(launcher: list[str], hangs_at: str, said: str):
     while not Path("asked.hangs").exists():
         assert time.monotonic() < end and process.poll() is None, "the job was never asked"
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert f"unisono: interrupted: {said}" in errors
     assert ("the same command goes on" in errors) == (hangs_at == "64")
     assert "Aborted" not in errors and "Traceback" not in errors

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from unisono.commands.values import (
     sizes_option,
 )
 from unisono.common import files, printing, tool, units
+from unisono.common.errors import interrupted_status
 from unisono.common.operations import OPERATIONS
 from unisono.launch.job import settings_from_environment
 from unisono.measuring import bench, candidates
@@ -204,7 +205,16 @@ def command(asked: Asked) -> None:
     wanted = _candidates(asked.tried, list(dict.fromkeys(operation for operation, _ in plan)))
     options = asked.program_options(plan, wanted)
     words = bench.command_line(asked.launcher, asked.settings(wanted), options, asked.mpicc)
-    cells, status = _measured(words, len(plan))
+    done: list[bench.Cell] = []
+    try:
+        cells, status = _measured(words, len(plan), done.append)
+    except KeyboardInterrupt as ended:
+        _write(asked, done)
+        printing.echo(
+            f"unisono: interrupted after {len(done)} of {len(plan)} cells; what they say is printed, and nothing else is kept",
+            err=True,
+        )
+        raise SystemExit(interrupted_status(ended)) from None
     _write(asked, cells)
     if status != 0:
         printing.echo(f"unisono: the benchmark ended with status {status}", err=True)
@@ -213,12 +223,15 @@ def command(asked: Asked) -> None:
     click.get_current_context().exit(status if cells or status else 1)
 
 
-def _measured(words: Sequence[str], count: int) -> tuple[list[bench.Cell], int]:
-    """The cells, of which there should be so many, and the job's exit status."""
+def _measured(
+    words: Sequence[str], count: int, on_cell: Callable[[bench.Cell], None]
+) -> tuple[list[bench.Cell], int]:
+    """The cells, of which there should be so many, and the job's exit status; `on_cell` hears of each when it is there."""
     with printing.progress() as progress:
         task = progress.add_task("measuring", total=count)
 
         def advance(cell: bench.Cell) -> None:
+            on_cell(cell)
             progress.update(task, advance=1, description=f"{cell.operation} {units.bytes_text(cell.bytes)}")
 
         return bench.measure(words, advance)

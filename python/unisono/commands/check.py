@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn
 
+from unisono.commands.jobs import interruptible
 from unisono.commands.values import json_option
 from unisono.common import printing, tool, units
 from unisono.common.errors import UnisonoError
@@ -38,7 +38,8 @@ def command(
     for name, value in (("--operation", operation), ("--algorithm", algorithm), ("--ranks", ranks)):
         if value is not None:
             question += [name, value]
-    summary = _follow(tool.ask_lines(*question), printing.console(sys.stderr))
+    with interruptible(lambda: "interrupted: nothing is kept of a proof that has not ended"):
+        summary = _follow(tool.ask_lines(*question))
     if as_json:
         printing.print_json(summary)
     else:
@@ -46,18 +47,11 @@ def command(
     ctx.exit(1 if summary["failures"] else 0)
 
 
-def _follow(answers: Iterator[Any], console: Console) -> dict[str, Any]:
+def _follow(answers: Iterator[Any]) -> dict[str, Any]:
     """Shows the progress on a terminal; the last answer is the summary."""
     summary: dict[str, Any] | None = None
-    columns = (
-        TextColumn("proving"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[now]}"),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=None, now="")
+    with printing.progress(TextColumn("{task.fields[now]}")) as progress:
+        task = progress.add_task("proving", total=None, now="")
         for answer in answers:
             if "progress" not in answer:
                 summary = answer

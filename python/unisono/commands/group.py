@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import importlib
 import io
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
 from unisono import __version__
 from unisono.commands.hints import HintingGroup
-from unisono.common.errors import INTERRUPTED, UnisonoError
+from unisono.common.errors import Terminated, UnisonoError, interrupted_status
 from unisono.common.shown import shown
 
 # name: (module, one line for the list of commands)
@@ -52,6 +57,25 @@ FIRST = """Unisono makes the collective communication of MPI programs faster. No
 `unisono --help` lists all commands, `unisono COMMAND --help` says all of one."""
 
 
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated(number)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Who waits for a command with `timeout`, or cancels a batch job, ends it as Ctrl-C does. (What is ignored stays so: nohup.)"""
+    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    for number in numbers:
+        signal.signal(number, _terminate)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _system_text(error: OSError) -> str:
     """What the system has refused: `/read/only/x: Read-only file system`."""
     name = f"{error.filename}: " if error.filename is not None else ""
@@ -87,7 +111,8 @@ class CommandGroup(HintingGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _ended_by_signals():
+                return super().invoke(ctx)
         except UnisonoError as error:
             _end_with(error)
         except click.ClickException as error:
@@ -96,10 +121,10 @@ class CommandGroup(HintingGroup):
             raise  # the parser's own: whoever reads has seen enough
         except OSError as error:
             _end_with(UnisonoError(_system_text(error)))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as ended:
             # The parser's own way says "Aborted!" and ends with 1, which scripts take for a failure.
             click.echo("unisono: interrupted", err=True)
-            sys.exit(INTERRUPTED)
+            sys.exit(interrupted_status(ended))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         told = {name for names in PARTS.values() for name in names}

@@ -52,7 +52,7 @@ def collect() -> dict[str, Any]:
             "usable_cores": host.usable_cores(),
             "measured": catalogue.choices_text() if home and home.tool.is_file() else "",
         },
-        "settings": _settings(home),
+        "settings": tool.environment() if home and home.tool.is_file() else {},
         "crashes": _crashes(home),
         "checks": [
             {"name": check.name, "good": check.is_good, "text": check.text} for check in host.checks()
@@ -65,17 +65,6 @@ def _compiled_version() -> str | None:
         return str(tool.ask("version")["unisono"])
     except (UnisonoError, KeyError, TypeError):
         return None
-
-
-def _settings(home: places.Home | None) -> dict[str, Any]:
-    """What a job would read here; empty where nobody can say."""
-    if home is None or not home.tool.is_file():
-        return {}
-    try:
-        found: dict[str, Any] = tool.ask("environment")
-    except UnisonoError:  # of another version
-        return {}
-    return found
 
 
 def _crashes(home: places.Home | None) -> int:

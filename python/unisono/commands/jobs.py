@@ -12,7 +12,7 @@ import click
 
 from unisono.commands.values import Command
 from unisono.common import printing
-from unisono.common.errors import INTERRUPTED, UsageError
+from unisono.common.errors import UsageError, interrupted_status
 from unisono.launch.job import settings_from_environment
 
 mpicc_option = click.option(
@@ -50,9 +50,9 @@ def _require_real_layout(settings: Mapping[str, str]) -> None:
 
 @contextmanager
 def interruptible(said: Callable[[], str]) -> Iterator[None]:
-    """Ctrl-C ends the command with what is to be known then."""
+    """Ctrl-C and SIGTERM end the command with what is to be known then."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as ended:
         printing.echo(f"unisono: {said()}", err=True)
-        raise SystemExit(INTERRUPTED) from None
+        raise SystemExit(interrupted_status(ended)) from None

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from unisono.commands.hints import HintingChoice
 from unisono.commands.lists import ListOption
@@ -208,14 +206,12 @@ def _ask_all(
 
 def predictions_of_size(question: Sequence[str], byte_count: int) -> dict[str, Any]:
     """One size's predictions; shows on a terminal how far they are."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = printing.console(sys.stderr)
     answer: dict[str, Any] = {}
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(f"predicting {units.bytes_text(byte_count)}", total=1.0)
+    with printing.progress() as progress:
+        task = progress.add_task(f"predicting {units.bytes_text(byte_count)}", total=100)
         for line in tool.ask_lines(*question, "--bytes", str(byte_count), "--progress"):
             if "progress" in line:
-                progress.update(task, completed=line["progress"])
+                progress.update(task, completed=round(100 * line["progress"]))
             else:
                 answer = line
     return answer

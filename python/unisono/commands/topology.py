@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from unisono.commands.hints import HintingGroup
+from unisono.commands.jobs import interruptible
 from unisono.commands.values import json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UnisonoError
@@ -196,7 +197,12 @@ def measure(
       unisono run --topology switches.conf mpirun ./program
     """
     command_line = bench.plain_command_line(launcher, "latencies.c", [str(seconds)], mpicc)
-    found = _run(command_line, seconds)
+    with (
+        interruptible(lambda: "interrupted: nothing is kept of latencies that are half measured"),
+        printing.progress() as progress,
+    ):
+        progress.add_task("measuring latencies", total=None)
+        found = _run(command_line, seconds)
     machines = [str(name) for name in found["machines"]]
     if len(machines) < 2:
         raise UnisonoError(f"all ranks run on {machines[0]}; between machines there is nothing to measure")

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from unisono.commands.tune_run import Asked, LeftOut, TuningRun, cells_text
-from unisono.common import files, printing
+from unisono.common import files, printing, tool
 from unisono.common.budget import Budget
 from unisono.machine import catalogue
 from unisono.machine.host import processor_name
@@ -121,8 +123,24 @@ class Tuning:
         if undecided:
             console.print(undecided_text(undecided), soft_wrap=True)
         console.print(self._cost_text(), soft_wrap=True)
-        printing.echo(f"table: {self.asked.output}   (use it: unisono run --table {self.asked.output} ...)")
+        for line in using_lines(self.asked.output):
+            printing.echo(line)
         return all(is_right)
+
+
+def using_lines(table: Path) -> list[str]:
+    """How a table is used, once and from now on."""
+    settings = tool.environment()
+    configuration, site = (settings.get(name, {}).get("file") for name in ("configuration", "site_table"))
+    whole = table.absolute()
+    # What stands in a file may need quotes (base/option_lines.h).
+    line = f"table = {json.dumps(str(whole), ensure_ascii=False) if set(str(whole)) & set(' #') else whole}"
+    lines = [f"table: {table}", f"  once:           unisono run --table {shlex.quote(str(table))} ..."]
+    if configuration:
+        lines.append(f"  from now on:    a line '{line}' in {configuration}")
+    if site:
+        lines.append(f"  for all users:  copy it to {site} (the site table)")
+    return lines
 
 
 def undecided_text(undecided: Sequence[results.Outcome]) -> str:

@@ -11,6 +11,19 @@ from unisono.common.shown import shown
 INTERRUPTED = 130  # the status of what SIGINT has ended, as the shell has it
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP, which end a command as Ctrl-C does: what it has started ends too, and it says what is kept."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def interrupted_status(ended: KeyboardInterrupt) -> int:
+    """As the shell has it of a signal."""
+    return 128 + ended.number if isinstance(ended, Terminated) else INTERRUPTED
+
+
 class UnisonoError(Exception):
     """An error of ours."""
 

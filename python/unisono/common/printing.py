@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
@@ -13,7 +15,14 @@ import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
@@ -24,6 +33,7 @@ from unisono.common.shown import shown, shown_json
 _UNLIMITED = (
     10_000  # columns, where the output is no terminal: whoever reads it has room, or wraps lines as he likes
 )
+LINE_S = 10.0  # seconds between two lines that say how far a long command is
 # Colours that can be read on a dark and on a light ground: neither yellow nor cyan, and no shade of grey.
 THEME = Theme({"good": "green", "bad": "red", "warning": "bold magenta", "hint": "bold"})
 
@@ -97,11 +107,38 @@ def print_prose(target: Console, text: str, style: str = "") -> None:
         target.print(line)
 
 
-def progress() -> Progress:
-    """A bar over what is to be done, on a terminal's standard error."""
+class _LineProgress(Progress):
+    """A bar on a terminal; elsewhere a line every LINE_S seconds."""
+
+    def start(self) -> None:
+        super().start()
+        self._is_over = threading.Event()
+        if self.disable:
+            self._lines = threading.Thread(target=self._say, daemon=True)
+            self._lines.start()
+
+    def stop(self) -> None:
+        super().stop()
+        if self.disable:
+            self._is_over.set()
+            self._lines.join()
+
+    def _say(self) -> None:
+        begin = time.monotonic()
+        while not self._is_over.wait(LINE_S):
+            for task in self.tasks:
+                part = f"{task.completed:.0f} of {task.total:.0f}" if (task.total or 0) > 1 else ""
+                now = task.fields.get("now", "")
+                said = ", ".join(filter(None, (task.description, now, part)))
+                echo(f"unisono: {said} ({time.monotonic() - begin:.0f} s)", err=True)
+
+
+def progress(*more: ProgressColumn) -> Progress:
+    """What is done of what is to be done, on standard error: a bar on a terminal, with the columns `more` behind it; elsewhere a
+    line now and then."""
     target = console(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=target, transient=True, disable=not target.is_terminal)
+    return _LineProgress(*columns, *more, console=target, transient=True, disable=not target.is_terminal)
 
 
 def fits(made: FittedTable, console: Console) -> bool:

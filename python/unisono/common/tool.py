@@ -94,3 +94,12 @@ def algorithms() -> list[dict[str, Any]]:
     """The registry of algorithms."""
     answer: list[dict[str, Any]] = ask("list")
     return answer
+
+
+def environment() -> dict[str, Any]:
+    """What a job would read here, and which options are set; empty where the compiled parts are of another version."""
+    try:
+        answer = ask("environment")
+    except UnisonoError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

@@ -12,7 +12,6 @@ from typing import Any
 
 import again
 import harness
-import job
 import mpis
 import pytest
 from demonstration.programs import COMPILER_FLAGS
@@ -146,24 +145,4 @@ def python() -> str:
 def nbody_of() -> Callable[[Mpi], Path]:
     """The compiled example for an MPI."""
 
-    def compiled(mpi: Mpi) -> Path:
-        nbody = mpis.ROOT / "examples/nbody"
-        target = harness.COMPILED / mpi.name / "nbody"
-        sources = sorted(nbody.glob("*.cc"))
-        if harness.is_outdated(target, [*sources, *nbody.glob("*.h"), mpi.compilers["c++"]]):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_name(f"nbody.{os.getpid()}")
-            command = [
-                mpi.compilers["c++"],
-                *COMPILER_FLAGS,
-                "-Werror",
-                *sources,
-                "-o",
-                partial,
-                *mpi.link_flags,
-            ]
-            job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
-            partial.rename(target)
-        return target
-
-    return compiled
+    return lambda mpi: harness.compile_example(mpi, "nbody", COMPILER_FLAGS)

@@ -85,6 +85,29 @@ def compile_program(
     return target
 
 
+def compile_example(mpi: Mpi, name: str, flags: Sequence[str]) -> Path:
+    """Compile the C++ program of examples/NAME with this MPI's wrapper; kept as those of programs/ are."""
+    folder = ROOT / "examples" / name
+    target = COMPILED / mpi.name / name
+    sources = sorted(folder.glob("*.cc"))
+    if is_outdated(target, [*sources, *folder.glob("*.h"), mpi.compilers["c++"]]):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f"{name}.{os.getpid()}")
+        command = [
+            mpi.compilers["c++"],
+            *flags,
+            "-Werror",
+            *sources,
+            "-o",
+            partial,
+            "-pthread",
+            *mpi.link_flags,
+        ]
+        job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
+        partial.rename(target)
+    return target
+
+
 def seed_of_this_run() -> str:
     """A seed that differs from run to run; TEST_SEED repeats one. What fails names it."""
     return os.environ.get("TEST_SEED") or str(secrets.randbelow(1_000_000))

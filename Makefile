@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 build-packages check-packages deb rpm wheel conformance docs figures fuzz man repository overlap page-images help setup setup-test demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 build-packages check-packages deb rpm wheel conformance docs figures fuzz man repository overlap page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -102,6 +102,10 @@ docs: build-test ## write anew the pages that the code and the kept outcomes tel
 
 man: build ## manual pages and completion for shells, into build/release/share
 	@cmake --build $(BUILD) --target unisono_share
+
+site: setup-test ## the pages as a site that needs no network, into build/site; every link is checked
+	@.venv/bin/mkdocs build --quiet --strict
+	@echo "build/site/index.html"
 
 bench: build ## native and Unisono side by side
 	@.venv/bin/unisono bench

@@ -72,7 +72,7 @@ setup_python() { # setup_python REQUIREMENTS
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || die "Python 3.10 or later is needed ($python)"
   # The tests' environment contains the demo's: once there, it is kept.
   ! grep -qs requirements/dev.txt .venv/.stamp || requirements=requirements/dev.txt
-  stamp="$requirements $(stamp_of requirements/pip.txt requirements/python.txt "$requirements" pyproject.toml)"
+  stamp="$requirements $(stamp_of requirements/pip.txt requirements/python.txt requirements/docs.txt "$requirements" pyproject.toml)"
   ! is_current .venv "$stamp" || return 0
   say "Python environment .venv ($requirements)"
   "$python" -m venv --clear .venv || die "cannot make a virtual environment with $python (package python3-venv?)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What reproducible reductions cost, by one command: the table of docs/guide/reproducible.md.
+"""What reproducible reductions cost, by one command: the table of docs/figures/reproducible.md.
 
     .venv/bin/python benchmarks/reproducible.py [--mpi openmpi5] [--seconds 1] [--samples 60]
 

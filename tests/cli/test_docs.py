@@ -74,7 +74,12 @@ FOLDERS = ("src", "include", "tests", "benchmarks", "examples", "python", "tools
 
 
 def pages() -> list[Path]:
-    return [ROOT / "README.md", *ROOT.glob("examples/*.md"), *ROOT.glob("docs/**/*.md")]
+    return [
+        *ROOT.glob("*.md"),
+        *ROOT.glob(".github/**/*.md"),
+        *ROOT.glob("examples/*.md"),
+        *ROOT.glob("docs/**/*.md"),
+    ]
 
 
 def sources() -> list[Path]:

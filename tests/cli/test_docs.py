@@ -69,6 +69,9 @@ OF_OTHERS = {
     "train.c",
     "train2.c",
     "name.c",
+    "p.c",
+    "src/algorithms/messages/barrier_double_ring.cc",
+    "messages/barrier_double_ring.cc",
 }
 FOLDERS = ("src", "include", "tests", "benchmarks", "examples", "python", "tools")
 

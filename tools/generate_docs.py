@@ -48,7 +48,7 @@ def cli_page() -> str:
         "Exit status: 0; 1 where something went wrong or a proof failed; 2 where the command line makes no sense. `unisono run` "
         "ends as the job ends, with 127 or 126 where its command is not found or cannot be started; `unisono tune` and `unisono predict` end "
         "with 130 where Ctrl-C ended them.",
-        "`UNISONO_HOME` names the folder whose `bin/` and `lib/` hold the compiled parts; without it they are looked for below the "
+        "`UNISONO_HOME` names the folder whose `bin/` and `lib/` hold the compiled parts. Without it they are looked for below the "
         "prefix of the installation, or in `build/release` of the source tree.",
     ]
     context = click.Context(cli, info_name="unisono")

@@ -15,7 +15,21 @@ from markdown_it import MarkdownIt
 
 # Sections of the site: the folder, the title, and the pages that come first, in this order. Others follow by name.
 SECTIONS = [
-    ("", "Start", ["index", "install", "start", "tutorial", "cluster", "faq", "troubleshooting", "glossary"]),
+    (
+        "",
+        "Start",
+        [
+            "index",
+            "install",
+            "start",
+            "tutorial",
+            "cluster",
+            "without-run",
+            "faq",
+            "troubleshooting",
+            "glossary",
+        ],
+    ),
     ("guide", "Guide", ["profile", "report", "explain", "tuning", "learning", "tables"]),
     ("reference", "Reference", ["cli", "options", "algorithms"]),
     ("figures", "Figures", ["index", "measurements"]),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 build-packages check-packages deb rpm wheel conformance docs figures fuzz man repository overlap page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 build-packages check-packages deb rpm wheel wheel-aarch64 conformance docs figures fuzz man repository overlap page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -88,6 +88,12 @@ rpm: build-packages ## the rpm package, into dist/
 build-packages: build-test
 	@tools/setup.sh packaging
 	@cmake --preset $(PRESET) -DUNISONO_CLI_PYTHON=/usr/bin/python3 >/dev/null
+
+wheel-aarch64: build-test ## the wheel for AArch64, into dist/, by the cross compiler
+	@tools/setup.sh aarch64
+	@cmake --preset aarch64 $(CMAKE_FLAGS) -DUNISONO_TESTS=OFF -DUNISONO_SHARE_HOME=$(CURDIR)/build/release >/dev/null
+	@cmake --build build/aarch64 -j $(JOBS)
+	@$(PYTHON) tools/make_wheel.py build/aarch64 dist --machine aarch64
 
 lint: setup-test ## formatting, layers, licence headers, Python and shell scripts
 	@tools/lint.sh

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import LAUNCHERS, environment_with, try_all
+from conftest import BUILD, LAUNCHERS, ROOT, environment_with, run, try_all
 from place import Place
 
 
@@ -22,3 +26,32 @@ def test_an_uninstalled_wheel_leaves_nothing(place: Place, packages: Path) -> No
     place.run([environment / "bin/pip", "uninstall", "--quiet", "--yes", "unisono"])
     left = [path for path in place.outside(environment).rglob("*unisono*") if path.is_file()]
     assert not left
+
+
+@pytest.mark.parametrize("minor", [10, 11, 12, 13])
+def test_every_python(minor: int, packages: Path, tmp_path: Path) -> None:
+    kept = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3"))
+    python = kept[0] if kept else Path(shutil.which(f"python3.{minor}") or "/nowhere")
+    made = [str(python), "-m", "venv", str(tmp_path / "environment")]
+    if not python.is_file() or subprocess.run(made, capture_output=True, check=False).returncode:
+        pytest.skip(f"Python 3.{minor} is not here")
+    folder = tmp_path / "environment/bin"
+    run(folder / "pip", "install", "--quiet", "--no-index", "--find-links", packages, "unisono")
+    assert "unisono" in run(folder / "unisono", "--version")
+    assert "allreduce" in run(folder / "unisono", "list")
+
+
+def test_a_wheel_for_another_machine(tmp_path: Path) -> None:
+    build = BUILD.with_name("aarch64")
+    if not (build / "bin/unisono-tool").is_file():
+        pytest.skip(f"there is no build in {build} (make wheel-aarch64)")
+    run(sys.executable, ROOT / "tools/make_wheel.py", build, tmp_path, "--machine", "aarch64")
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-manylinux_2_34_aarch64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        heads = {name: archive.read(name)[:20] for name in archive.namelist() if ".data/" in name}
+    compiled = {
+        name: int.from_bytes(head[18:20], "little") for name, head in heads.items() if head[:4] == b"\x7fELF"
+    }
+    aarch64 = 183  # EM_AARCH64
+    assert len(compiled) >= 6 and set(compiled.values()) == {aarch64}

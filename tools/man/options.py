@@ -22,7 +22,8 @@ def page() -> Page:
     )
     made.paragraph(
         "Each option can also be given to `unisono run`, or as an environment variable. The command line goes first, then the "
-        "environment, then the file. The options of rank 0 hold for all ranks. A value that makes no sense is ignored with a warning."
+        "environment, then the user's file, then those of the site. The options of rank 0 hold for all ranks. A value that makes no "
+        "sense is ignored with a warning."
     )
     made.title("OPTIONS")
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -36,6 +37,12 @@ def page() -> Page:
     made.tagged(
         italic("~/.config/unisono/unisono.conf"),
         "Read where neither `--config` of `unisono run` nor the variable `UNISONO_CONFIG` names another file.",
+    )
+    made.tagged(
+        italic("/etc/unisono.conf"),
+        "What a site sets for all its users. After it `etc/unisono.conf` below the prefix of the installation is read. Only root, or "
+        "the user, may be able to write these files.",
+        "`UNISONO_SITE_CONFIG` names the one to read in their stead; `none`: none.",
     )
     made.see_also([("unisono-run", 1), ("unisono-options", 1), ("unisono", 1)])
     return made

@@ -26,12 +26,17 @@ std::string program_name(const std::string& executable, const std::vector<std::s
   return name;
 }
 
-std::string program_name() {
-  std::error_code unknown;
-  const std::filesystem::path executable = std::filesystem::read_symlink("/proc/self/exe", unknown);
+std::vector<std::string> command_words() {
   std::istringstream line(file_text("/proc/self/cmdline").value_or(""));
   std::vector<std::string> words;
   for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
+  return words;
+}
+
+std::string program_name() {
+  std::error_code unknown;
+  const std::filesystem::path executable = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const std::vector<std::string> words = command_words();
   const bool is_known = !unknown && !executable.empty();
   return program_name(is_known ? executable.string() : words.empty() ? "program" : words[0], words);
 }

@@ -12,4 +12,7 @@ namespace unisono {
 std::string program_name();
 std::string program_name(const std::string& executable, const std::vector<std::string>& words);
 
+// The words that have started this process, its own name first; empty where /proc does not say.
+std::vector<std::string> command_words();
+
 }  // namespace unisono

@@ -428,7 +428,23 @@ class TestCommand:
         files = [str(FIXTURES / "report.json"), str(table_file(tmp_path)), str(cells)]
         page = tmp_path / "page.html"
         assert unisono("report", *files, "--html", str(page)) == (0, f"page: {page}\n")
-        assert "Unisono: report, site, cells" in page.read_text()
+        assert "Unisono: report; site; cells" in page.read_text()
+
+    @needs_build
+    def test_a_run_is_told_by_program_date_and_host(self) -> None:
+        told = {"program": "nbody", "command": "./nbody --steps 9", "date": "2026-11-27T17:03:21Z"}
+        text = build.page([run(**told)])
+        assert "<title>Unisono: nbody, 2026-11-27 17:03 UTC, node0 and 2 more</title>" in text
+        assert "<dt>command</dt><dd>./nbody --steps 9</dd>" in text and "<dt>file</dt><dd>a run</dd>" in text
+        assert '<p class="verdict">About 2.7 times as fast in collectives' in text
+
+    @needs_build
+    def test_models_are_folded_unless_the_machine_was_named(self) -> None:
+        source = sources.Cells("cells", CELLS, "4")
+        assert "<details><summary>Predictions for a usual machine" in build.page([source])
+        assert "<details open><summary>Predictions for the machine ethernet" in build.page(
+            [source], "ethernet"
+        )
 
     @pytest.mark.parametrize(
         ("content", "says"),

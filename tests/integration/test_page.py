@@ -148,6 +148,7 @@ def show(browser: Browser) -> Iterator[Open]:
         page.on("request", lambda request: asked.append(request.url))
         shown.append(file.as_uri())
         page.goto(shown[-1])
+        page.evaluate("document.querySelectorAll('#models > details').forEach(one => { one.open = true; })")
         return page
 
     yield open_page
@@ -297,6 +298,20 @@ def test_explanations_have_exact_numbers_and_intervals(pages: Pages, show: Open)
     assert page.evaluate("document.activeElement.getAttribute('aria-describedby')") == "tip"
     page.keyboard.press("Escape")
     assert not tip.is_visible()
+
+
+def test_a_phone_shows_it(pages: Pages, show: Open):
+    """The head leaves room, the page does not go sideways, and a table that does says so."""
+    page = show(pages.program)
+    page.set_viewport_size({"width": 420, "height": 800})
+    height = page.evaluate("document.querySelector('.top').getBoundingClientRect().height")
+    assert height < 0.25 * 800
+    page.mouse.wheel(0, 600)
+    page.wait_for_function("document.querySelector('.top').getBoundingClientRect().bottom < 0")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    table = visible(page, "#time .wide").first
+    assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert "goes on" in table.evaluate("one => getComputedStyle(one, '::before').content")
 
 
 def test_points_and_time_lines_are_explained(pages: Pages, show: Open):

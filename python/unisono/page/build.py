@@ -122,7 +122,7 @@ def _values(sources: Sequence[Source], machine: str, layouts: Sequence[str]) -> 
     resolved = catalogue.resolve(machine)
     maps = speedups.of_sources(sources)
     return {
-        "title": ", ".join(dict.fromkeys(source.name for source in sources)),
+        "title": "; ".join(dict.fromkeys(title_of(source) for source in sources)),
         "overviews": [_overview(source, maps) for source in sources],
         "shares": [shares.of_run(run) for run in runs],
         "speedups": maps,
@@ -195,6 +195,23 @@ def _places(runs: Iterable[Run], layouts: Iterable[str | None]) -> list[Place]:
     return list(found.values())
 
 
+def title_of(source: Source) -> str:
+    """`nbody, 2026-11-27 17:03 UTC, node0`: what tells one run's page from another's; of files of other kinds their names."""
+    if not isinstance(source, Run) or not source.report.get("program"):
+        return source.name
+    return ", ".join(filter(None, (source.report["program"], _date(source.report), _host(source.report))))
+
+
+def _date(report: Mapping[str, Any]) -> str:
+    date, _, time = str(report.get("date", "")).partition("T")
+    return f"{date} {time[:5]} UTC" if time else date
+
+
+def _host(report: Mapping[str, Any]) -> str:
+    names = [node["name"] for node in report["nodes"]]
+    return str(names[0]) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+
+
 def _overview(source: Source, maps: Sequence[speedups.SpeedupMap]) -> Overview:
     if isinstance(source, Run):
         return _overview_of_run(source)
@@ -234,7 +251,15 @@ def _overview_of_run(run: Run) -> Overview:
             )
         )
     gained = verdict.of_report(content).text
-    return Overview(run.name, "run", found.headline, found.about, figures, gained)
+    told = {
+        "command": content.get("command", ""),
+        "date": _date(content),
+        "host": _host(content),
+        "file": run.name,
+    }
+    facts = [(name, value) for name, value in told.items() if value and content.get("program")]
+    title = content.get("program") or run.name
+    return Overview(title, "run", found.headline, [*facts, *found.about], figures, gained)
 
 
 def _data(source: Source) -> dict[str, Any]:

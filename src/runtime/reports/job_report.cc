@@ -1,19 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/reports/job_report.h"
 
+#include <ctime>
 #include <utility>
 
 #include "base/log.h"
+#include "base/program_name.h"
+#include "base/shown.h"
 #include "runtime/reports/report.h"
 #include "runtime/reports/report_place.h"
 #include "runtime/world/this_host.h"
 
 namespace unisono::runtime {
 
+namespace {
+
+constexpr std::size_t most_command = 1000;
+
+// As a shell takes them, near enough for a reader.
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const bool is_plain = !word.empty() && word.find_first_of(" \t\n'\"$*?;&|<>()") == std::string::npos;
+    line.append(is_plain ? "" : "'").append(word).append(is_plain ? "" : "'");
+  }
+  return line;
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+  return text;
+}
+
+}  // namespace
+
 void write_job_report(const World& world, std::vector<std::string> hints, const JobRecords& records) {
   JobFacts facts{.mpi = world.host.library_name(),
                  .family = world.host.family_name(),
                  .options = to_text(world.options),
+                 .program = program_name(),
+                 .command = bounded(joined(command_words()), most_command),
+                 .date = now_text(),
                  .ranks = world.size,
                  .wall_s = now_s() - world.started_s,
                  .machine = world.measured.text(),

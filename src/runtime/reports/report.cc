@@ -158,9 +158,11 @@ const char* name(CallForm form) {
 }
 
 Json report_json(const JobFacts& facts, const JobRecords& records) {
-  Json report = {{"schema", "unisono-report"}, {"version", 1},           {"unisono", UNISONO_VERSION},
-                 {"mpi", facts.mpi},           {"family", facts.family}, {"ranks", facts.ranks},
-                 {"wall_s", facts.wall_s}};
+  Json report = {{"schema", "unisono-report"}, {"version", 1},
+                 {"unisono", UNISONO_VERSION}, {"mpi", facts.mpi},
+                 {"family", facts.family},     {"ranks", facts.ranks},
+                 {"wall_s", facts.wall_s},     {"program", facts.program},
+                 {"command", facts.command},   {"date", facts.date}};
   for (std::size_t n = 0; n < facts.node_names.size(); ++n) {
     report["nodes"].push_back({{"name", facts.node_names[n]}, {"ranks", facts.node_ranks[n]}});
   }

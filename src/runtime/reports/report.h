@@ -13,7 +13,8 @@ namespace unisono::runtime {
 
 // What the report says of the job as a whole; rank 0's.
 struct JobFacts {
-  std::string mpi, family, options;  // options: lines `key = value`
+  std::string mpi, family, options;    // options: lines `key = value`
+  std::string program, command, date;  // rank 0's, and when it came to MPI_Finalize, 2026-11-27T17:03:21Z
   int ranks = 1;
   double wall_s = 0;
   std::vector<std::string> node_names;  // one per node, with its number of ranks and usable cores beside it

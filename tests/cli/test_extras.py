@@ -108,3 +108,20 @@ def test_every_extra_is_declared() -> None:
     for extra, packages in extras.EXTRAS.items():
         (line,) = [line for line in optional.splitlines() if line.startswith(f"{extra} = ")]
         assert [package for package in packages if f'"{package}>=' in line] == packages
+
+
+def test_commands_can_be_read_where_click_is_old() -> None:
+    """Before version 8.2 its choices had no type to name in brackets."""
+    code = (
+        "import click, importlib\n"
+        "def refuse(cls, item):\n"
+        "    raise TypeError('not subscriptable')\n"
+        "click.Choice.__class_getitem__ = classmethod(refuse)\n"
+        "from unisono.commands.group import COMMANDS\n"
+        "for module, _ in COMMANDS.values():\n"
+        "    importlib.import_module(f'unisono.commands.{module}')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=50
+    )
+    assert done.returncode == 0, done.stderr

@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unisono.common.errors import UsageError
 from unisono.common.nearest import did_you_mean, nearest
 from unisono.common.operations import OPERATIONS
+
+# Choices have a type since click 8.2; systems come with older ones.
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice
 
 _FEW = 8  # names that can stand on one line
 
@@ -31,7 +37,7 @@ class HintingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class HintingChoice(click.Choice[str]):
+class HintingChoice(_Choice):
     """One of several words."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:

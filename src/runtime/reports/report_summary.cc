@@ -99,6 +99,55 @@ std::string learned_line(const LearnedKind& kind) {
   return line;
 }
 
+// What a kind of calls took less than the MPI's own would have, where both were timed: times and interval.
+struct Saved {
+  double best_s = 0, low_s = 0, high_s = 0;
+  bool is_known = false;
+};
+
+void add_saved(const LearnedKind& kind, Saved* saved) {
+  double native_s = tuning::unknown_s, spent_s = kind.measuring_overhead_s + kind.monitoring_overhead_s;
+  double calls = 0;
+  for (const LearnedCandidate& candidate : kind.candidates) {
+    if (candidate.algorithm.name == "native") {
+      native_s = candidate.time_s;
+    } else if (candidate.time_s != tuning::unknown_s) {
+      calls += static_cast<double>(candidate.calls);
+      spent_s += static_cast<double>(candidate.calls) * candidate.time_s;
+    }
+  }
+  if (native_s == tuning::unknown_s || calls == 0) return;
+  saved->is_known = true;
+  saved->best_s += calls * native_s - spent_s;
+  saved->low_s += calls * native_s * (1 - kind.uncertainty) - spent_s;
+  saved->high_s += calls * native_s * (1 + kind.uncertainty) - spent_s;
+}
+
+// The last line: python/unisono/reporting/verdict.py says it of a report in a file.
+std::string verdict(const JobFacts& facts, const JobRecords& records) {
+  constexpr double little = 0.005;  // of the run
+  const double spent_s = records.blocking.most_s;
+  if (records.classes.empty() || spent_s + records.blocking.error_s < little * facts.wall_s)
+    return "nothing to gain: 0 % of the time was spent in collectives";
+  Saved saved;
+  for (const LearnedKind& kind : records.learned.kinds) add_saved(kind, &saved);
+  if (!saved.is_known) return "how much was saved is not known: the MPI's own collectives were not timed";
+  const auto signed_text = [](double s) {
+    return std::string(s < 0 ? "-" : "").append(time_text(s < 0 ? -s : s));
+  };
+  const std::string interval =
+      " (between " + signed_text(saved.low_s) + " and " + signed_text(saved.high_s) + ")";
+  if (saved.low_s < 0 && saved.high_s > 0)
+    return "no clear difference from the MPI's own collectives: " + signed_text(saved.best_s) + " saved" +
+           interval;
+  if (saved.best_s < 0) return "slower than the MPI's own collectives: " + time_text(-saved.best_s) + " lost";
+  char times[32];
+  std::snprintf(times, sizeof times, "%.2f", (spent_s + saved.best_s) / spent_s);
+  return "about " + std::string(times) +
+         " times as fast in collectives as the MPI alone: " + time_text(saved.best_s) + " of " +
+         time_text(spent_s + saved.best_s) + " saved" + interval;
+}
+
 }  // namespace
 
 std::string report_summary(const JobFacts& facts, const JobRecords& records) {
@@ -121,6 +170,7 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
   for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';
   for (const std::string& warning : facts.warnings) out << "  warning: " << warning << '\n';
+  out << "  " << verdict(facts, records) << '\n';
   return out.str();
 }
 

@@ -31,6 +31,30 @@ void use(const RankRecords& records) {
   rules_of(joined.learned.kinds);
 }
 
+TEST(RankRecords, TheSummarySaysWhatWasGained) {
+  JobFacts facts{.wall_s = 10};
+  JobRecords records;
+  EXPECT_NE(report_summary(facts, records).find("nothing to gain: 0 %"), std::string::npos);
+  records.classes.emplace_back();
+  records.blocking.most_s = 2;
+  EXPECT_NE(report_summary(facts, records).find("is not known"), std::string::npos);
+  LearnedKind kind{.chosen = "ring", .uncertainty = 0.1};
+  kind.candidates.push_back({.algorithm = {.name = "native"}, .calls = 10, .time_s = 2e-3});
+  kind.candidates.push_back({.algorithm = {.name = "ring"}, .calls = 1000, .time_s = 1e-3});
+  records.learned.kinds = {kind};
+  EXPECT_NE(report_summary(facts, records)
+                .find("about 1.50 times as fast in collectives as the MPI alone: 1.00 s "
+                      "of 3.00 s saved (between 800.0 ms and 1.20 s)"),
+            std::string::npos)
+      << report_summary(facts, records);
+  records.learned.kinds[0].uncertainty = 0.6;
+  EXPECT_NE(report_summary(facts, records).find("no clear difference"), std::string::npos);
+  records.learned.kinds[0] = kind;
+  records.learned.kinds[0].candidates[1].time_s = 4e-3;
+  EXPECT_NE(report_summary(facts, records).find("slower than the MPI's own collectives: 2.00 s lost"),
+            std::string::npos);
+}
+
 TEST(RankRecords, AMessageBringsAllOfThem) {
   const RankRecords sent = some_records();
   const auto read = RankRecords::from_message(sent.message());

@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_SEED ?=
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## packages, Python environment and MPI wheels that the demo needs (quick when repeated)
 	@tools/setup.sh demo

@@ -37,6 +37,11 @@ set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= 2.34")
 set(CPACK_RPM_PACKAGE_DESCRIPTION ${CPACK_PACKAGE_DESCRIPTION})
 set(CPACK_RPM_POST_INSTALL_SCRIPT_FILE ${CMAKE_SOURCE_DIR}/packaging/rpm/post.sh)
 set(CPACK_RPM_PRE_UNINSTALL_SCRIPT_FILE ${CMAKE_SOURCE_DIR}/packaging/rpm/preun.sh)
+# Folders that others own.
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
+  /usr/share/man /usr/share/man/man1 /usr/share/man/man3 /usr/share/man/man5
+  /usr/share/bash-completion /usr/share/bash-completion/completions
+  /usr/share/zsh /usr/share/zsh/site-functions /usr/share/fish /usr/share/fish/vendor_completions.d)
 # Text for the spec file: what CPack has no setting for.
 set(CPACK_RPM_SPEC_MORE_DEFINE
   "%define _build_id_links none
@@ -46,6 +51,20 @@ Recommends: python3 >= 3.10
 Recommends: python3-click
 Recommends: python3-rich")
 
+# Debian wants it so: under this name, and small.
+find_program(UNISONO_GZIP gzip)
+if(UNISONO_GZIP)
+  execute_process(COMMAND ${UNISONO_GZIP} -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md OUTPUT_FILE ${CMAKE_BINARY_DIR}/changelog.gz)
+  install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION share/doc/unisono COMPONENT system)
+  # Manual pages too, in packages alone: there this component is installed by itself, after the others.
+  install(CODE "
+    if(CMAKE_INSTALL_COMPONENT STREQUAL \"system\")
+      file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man*/*.[1-9]\")
+      if(pages)
+        execute_process(COMMAND ${UNISONO_GZIP} -9nf \${pages})
+      endif()
+    endif()" COMPONENT system)
+endif()
 install(FILES packaging/debian/copyright DESTINATION share/doc/unisono COMPONENT system)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)

@@ -55,7 +55,7 @@ BRANCHES = (
         "adapter",
         "shim",
     ),
-    ("proof", "pictures", "tool"),
+    ("proof", "pictures", "launch", "tool", "front"),
     ("measure",),
 )
 MEETS_MPI = ("preload", "adapter", "measure")

@@ -64,8 +64,9 @@ def command_section(name: str, command: click.Command, context: click.Context, l
     usage = " ".join(command.collect_usage_pieces(own))
     parts = [f"{level} {own.command_path}", f"    {own.command_path} {usage}", prose(command.help or "")]
     rows = []
-    # The parameters that the command itself declares, not those that it reads from the library's list.
-    for param in [*command.params, command.get_help_option(own)]:
+    # What `run` reads from the library's list has a page of its own.
+    own_params = [param for param in command.params if not isinstance(param, SettingOption)]
+    for param in [*own_params, command.get_help_option(own)]:
         record = param.get_help_record(own) if isinstance(param, click.Option) else None
         if record is not None:
             rows.append([f"`{cell(record[0])}`", cell(record[1])])

@@ -80,6 +80,8 @@ setup_python() { # setup_python REQUIREMENTS
   pip_install .venv -r "$requirements"
   pip_install .venv --no-build-isolation --no-deps -C wheel.cmake=false --editable .
   "$pip" -m pip check --disable-pip-version-check >.cache/pip-check.log || { cat .cache/pip-check.log >&2; exit 1; }
+  # The command itself is compiled; it finds its part in Python, unisono-cli, beside the name by which it is called.
+  ln -sfn ../../build/release/bin/unisono .venv/bin/unisono
   echo "$stamp" >.venv/.stamp
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unisono.launch import detect
+from unisono.launch.launchers import Launcher, identify
 
 from demonstration.errors import EXIT_MISSING, DemoError
 
@@ -31,7 +31,7 @@ _names = {"openmpi4": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "intel
 class Installation:
     """An MPI that can compile and start programs here."""
 
-    launcher: detect.Launcher
+    launcher: Launcher
     compiler: Path
     origin: str
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Installation:
     @property
     def family(self) -> str:
         """One of openmpi4, openmpi5, mpich, intel."""
-        return self.launcher.flavour.name
+        return self.launcher.flavour
 
     @property
     def key(self) -> str:
@@ -122,8 +122,8 @@ def _examine(path: Path, origin: str) -> Installation | str:
     if (path.parent / "impi_info").exists():
         # Intel's mpirun is a script that starts whichever mpiexec.hydra it finds in PATH.
         path = path.with_name("mpiexec.hydra")
-    launcher = detect.identify(str(path))
-    family = launcher.flavour.name
+    launcher = identify(str(path))
+    family = launcher.flavour
     if family not in _suffixes:
         return f"{path}: starts no MPI that is known here"
     names = [f"mpicxx.{_suffixes[family]}", "mpicxx", "mpic++"]

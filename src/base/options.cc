@@ -171,6 +171,15 @@ Options read_options(const Environment& environment, std::vector<std::string>* w
   return options;
 }
 
+std::string cache_directory(std::string_view option, const Environment& environment) {
+  if (option == "none" || option == "off") return {};
+  if (option != "auto") return std::string(option);
+  const std::string base = environment.find("XDG_CACHE_HOME").value_or("");
+  if (base.starts_with('/')) return base + "/unisono";
+  const std::string home = environment.find("HOME").value_or("");
+  return home.starts_with('/') ? home + "/.cache/unisono" : std::string();
+}
+
 std::string to_text(const Options& options) {
   std::string text;
   for (const OptionSpec& spec : option_list())

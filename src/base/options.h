@@ -104,6 +104,10 @@ Options read_options(const Environment& environment, std::vector<std::string>* w
 // A value with each `~` and `~/...` that begins a file's name spelt out, where the option takes files.
 std::string with_home(const OptionSpec& spec, std::string_view value, const Environment& environment);
 
+// Option `cache`: a directory, "auto" for $XDG_CACHE_HOME/unisono or ~/.cache/unisono; empty: none.
+std::string cache_directory(std::string_view option,
+                            const Environment& environment = Environment::of_process());
+
 // All options as lines `key = value`, and back: how rank 0's options travel.
 std::string to_text(const Options& options);
 Options options_from_text(std::string_view text, std::vector<std::string>* warnings);

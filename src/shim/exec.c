@@ -13,9 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/own_mpi.h"
+#include "base/program_file.h"
 #include "preload/message.h"
-#include "shim/program_file.h"
 
 // Exit codes, as env and other starters have them. Most launchers end the job when a process exits with one.
 enum { exit_own_failure = 125, exit_not_executable = 126, exit_not_found = 127 };
@@ -31,8 +30,6 @@ static const char usage[] =
     "                    program's folder)\n"
     "  --adapters NAMES  end the job unless these adapters, libunisono-NAME.so, lie beside the library: a\n"
     "                    list with commas of what the other hosts have\n"
-    "  --obstacles PROGRAM...\n"
-    "                    print which of these programs Unisono cannot be preloaded into, and why; run none\n"
     "  --help, --version\n"
     "\n"
     "A program that cannot be preloaded into (statically linked, an MPI linked in, set-user-id, for\n"
@@ -195,32 +192,6 @@ static void check_adapters(const char* library, const char* names) {
   }
 }
 
-// Why nothing can be preloaded into this program; null where it can.
-static const char* obstacle(const char* program) {
-  switch (unisono_look_at_program(program)) {
-    case unisono_file_static:
-      return "is statically linked";
-    case unisono_file_other_machine:
-      return "is built for another architecture";
-    default:
-      if (unisono_has_own_rights(program)) return "runs with rights of its own (set-user-id or the like)";
-      return unisono_has_own_mpi(program) ? "has an MPI linked in (it defines PMPI_Init)" : NULL;
-  }
-}
-
-// For `unisono run`, which starts a job whose programs cannot all be preloaded into without Unisono.
-__attribute__((noreturn)) static void list_obstacles(char** programs) {
-  for (; *programs != NULL; ++programs) {
-    char path[PATH_MAX];
-    const char* reason = unisono_find_program(*programs, path, sizeof path) == 0 ? obstacle(path) : NULL;
-    if (reason == NULL) continue;
-    char shown[4 * PATH_MAX];
-    unisono_show(*programs, shown, sizeof shown);
-    printf("%s\t%s\n", shown, reason);
-  }
-  exit(0);
-}
-
 static int is_in_list(const char* list, const char* path) {
   const size_t length = strlen(path);
   for (const char* found = strstr(list, path); found != NULL; found = strstr(found + 1, path)) {
@@ -271,7 +242,7 @@ __attribute__((noreturn)) static void no_program(const char* name, int error) {
 }
 
 int main(int argc, char** argv) {
-  if (argc > 1 && strcmp(argv[1], "--obstacles") == 0) list_obstacles(argv + 2);
+  (void)argc;
   const struct Arguments arguments = parse(argv);
   const char* library = arguments.library != NULL ? absolute(arguments.library) : own_library();
   check_library(library);
@@ -279,7 +250,7 @@ int main(int argc, char** argv) {
   char program[PATH_MAX];
   const int error = unisono_find_program(arguments.program[0], program, sizeof program);
   if (error != 0) no_program(arguments.program[0], error);
-  const char* reason = obstacle(program);
+  const char* reason = unisono_obstacle(program);
   if (reason == NULL) {
     preload(library);
     admit_sanitizer();

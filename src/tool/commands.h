@@ -20,5 +20,8 @@ int list_crashes(const std::vector<std::string>& words);
 int list_options(const std::vector<std::string>& words);
 int describe_environment(const std::vector<std::string>& words);
 int judge_settings(const std::vector<std::string>& words);
+int read_command(const std::vector<std::string>& words);
+int describe_run(const std::vector<std::string>& words);
+int list_launchers(const std::vector<std::string>& words);
 
 }  // namespace unisono::entry

@@ -34,7 +34,10 @@ constexpr Question questions[] = {{"version", print_version},
                                   {"machine", show_machine},
                                   {"crashes", list_crashes},
                                   {"settings", judge_settings},
-                                  {"environment", describe_environment}};
+                                  {"environment", describe_environment},
+                                  {"launch", read_command},
+                                  {"launchers", list_launchers},
+                                  {"run", describe_run}};
 
 int answer(const std::vector<std::string>& words) {
   std::string known;

@@ -65,11 +65,12 @@ class Stage:
             "TMPDIR": str(self.root),
             "FAKE_FIXTURES": str(FIXTURES),
             "FAKE_LOG": str(self.log),
+            "FAKE_REAL_TOOL": str(BUILD / "bin/unisono-tool"),
             **(changes or {}),
         }
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "unisono", *words]
+        return [str(self.root / "bin/unisono"), *words]
 
     def unisono(
         self, *words: str, environment: Mapping[str, str] | None = None
@@ -101,9 +102,13 @@ def stage(tmp_path: Path) -> Stage:
     made.work.mkdir()
     install_script(HERE / "fake_tool.py", made.home / "bin/unisono-tool")
     install_script(HERE / "fake_shim.py", made.home / "bin/unisono-exec")
+    (made.home / "bin/unisono").symlink_to(BUILD / "bin/unisono")
     (made.home / "lib").mkdir()
     (made.home / "lib/libunisono.so").write_bytes(b"")
     (made.home / "lib/libunisono-openmpi.so").write_bytes(b"")
+    # The command as users have it: compiled, with its part in Python beside it.
+    install_script(HERE / "python_command.py", tmp_path / "bin/unisono-cli")
+    (tmp_path / "bin/unisono").symlink_to(BUILD / "bin/unisono")
     for name in ("mpirun", "srun"):
         install_script(HERE / "fake_launcher.py", tmp_path / "launchers" / name)
     return made

@@ -32,7 +32,7 @@ from unisono.commands.values import (
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import interrupted_status
 from unisono.common.operations import OPERATIONS
-from unisono.launch.job import settings_from_environment
+from unisono.launch.settings import settings_from_environment
 from unisono.measuring import bench, candidates
 
 _NOISE = 0.02  # a cell is behind where even the upper end of its interval is below 1 - this

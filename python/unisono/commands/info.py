@@ -33,7 +33,8 @@ def command(as_json: bool) -> None:
 def collect() -> dict[str, Any]:
     home = places.find_home()
     tree = Path(__file__).resolve().parents[3]
-    launchers = host.launchers(sorted(tree.glob(".mpi/*/bin")))
+    has_tool = home is not None and home.tool.is_file()
+    launchers = host.launchers(sorted(tree.glob(".mpi/*/bin"))) if has_tool else []
     return {
         "unisono": __version__,
         "compiled": _compiled_version() if home and home.tool.is_file() else None,
@@ -42,7 +43,7 @@ def collect() -> dict[str, Any]:
         "home_reason": home.reason if home else None,
         "parts": _parts(home),
         "mpis": [
-            {"launcher": launcher.path, "flavour": launcher.flavour.name, "mpi": launcher.title}
+            {"launcher": launcher.path, "flavour": launcher.flavour, "mpi": launcher.title}
             for launcher in launchers
         ],
         "machine": {

@@ -13,7 +13,7 @@ import click
 from unisono.commands.values import Command
 from unisono.common import printing
 from unisono.common.errors import UsageError, interrupted_status
-from unisono.launch.job import settings_from_environment
+from unisono.launch.settings import settings_from_environment
 
 mpicc_option = click.option(
     "--mpicc",

@@ -14,6 +14,8 @@ TOOL = "unisono-tool"
 SHIM = "unisono-exec"
 LIBRARY = "libunisono.so"
 INSTALLED = "lib/unisono"  # the libraries' folder below the prefix of an installation
+FRONT = "unisono"  # the command itself; all but `run` it hands to what is in Python
+PYTHON = "unisono-cli"
 
 _package = Path(__file__).resolve().parents[1]
 
@@ -41,6 +43,10 @@ class Home(NamedTuple):
     @property
     def tool(self) -> Path:
         return self.path / (INSTALLED if self._is_installed else "bin") / TOOL
+
+    @property
+    def front(self) -> Path:
+        return self.path / "bin" / FRONT
 
     @property
     def shim(self) -> Path:
@@ -94,7 +100,7 @@ def families(library: Path) -> list[str]:
 
 
 def require(part: str) -> Path:
-    """The path of `tool`, `shim` or `library`; ends the command with what to do where it is missing."""
+    """The path of `front`, `tool`, `shim` or `library`; ends the command with what to do where it is missing."""
     home = find_home()
     if home is not None:
         path: Path = getattr(home, part)

@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from unisono.launch import detect
+from unisono.launch.launchers import Launcher, found_in
 
 _SHARED_MEMORY = Path("/dev/shm")
 _SESSION_GROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
@@ -27,20 +27,10 @@ class Check:
     text: str
 
 
-def launchers(extra: list[Path]) -> list[detect.Launcher]:
+def launchers(extra: list[Path]) -> list[Launcher]:
     """The launchers in PATH and in the `extra` folders; each once, under its first name."""
-    found: dict[Path, detect.Launcher] = {}
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
-    for folder in [*folders, *extra]:
-        if not folder.is_dir():
-            continue
-        for file in sorted(
-            folder.iterdir(), key=lambda file: (not file.name.startswith("mpirun"), file.name)
-        ):
-            is_one = detect.is_launcher_name(file.name) and os.access(file, os.X_OK) and file.is_file()
-            if is_one and file.resolve() not in found:
-                found[file.resolve()] = detect.identify(str(file))
-    return list(found.values())
+    return found_in([folder for folder in (*folders, *extra) if folder.is_dir()])
 
 
 def usable_cores() -> int:

@@ -17,9 +17,8 @@ from typing import Any
 from unisono.common import extras, own_folder, places, sound
 from unisono.common.errors import NotFoundError, UnisonoError
 from unisono.common.extras import numpy as np
-from unisono.launch import detect
+from unisono.launch import launchers
 from unisono.launch.process import cannot_start, ends_with_us
-from unisono.launch.rewrite import Shim, rewrite
 
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 _PARTS = (
@@ -278,8 +277,7 @@ def command_line(
     """The launcher's words with a benchmark program behind them, in each of its sections, under Unisono."""
     # What is measured is what Unisono does with communicators that are used for long.
     settings = {"UNISONO_SET_UP_AFTER": "0", "UNISONO_LEARN": "off", **settings}
-    shim = Shim(places.require("shim"), places.require("library"), settings)
-    return rewrite(plain_command_line(launcher, name, program_options, compiler), shim).words
+    return launchers.with_unisono(plain_command_line(launcher, name, program_options, compiler), settings)
 
 
 def plain_command_line(
@@ -287,7 +285,7 @@ def plain_command_line(
 ) -> list[str]:
     """The same with any of the benchmark programs, and without Unisono."""
     extras.require("models")
-    position = detect.launcher_position(list(launcher))
+    position = launchers.read(launcher).position
     first = launcher[position or 0]
     if shutil.which(first) is None:
         raise NotFoundError(f"{first}: the launcher was not found; is it in PATH?")

@@ -95,15 +95,6 @@ std::string table_text(const Provenance& provenance, const Json& rules) {
 
 }  // namespace
 
-std::string cache_directory(std::string_view option, const Environment& environment) {
-  if (option == "none" || option == "off") return {};
-  if (option != "auto") return std::string(option);
-  const std::string base = environment.find("XDG_CACHE_HOME").value_or("");
-  if (base.starts_with('/')) return base + "/unisono";
-  const std::string home = environment.find("HOME").value_or("");
-  return home.starts_with('/') ? home + "/.cache/unisono" : std::string();
-}
-
 std::string machine_name() {
   std::string processor;
   std::ifstream info("/proc/cpuinfo");

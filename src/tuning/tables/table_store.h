@@ -7,16 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/options.h"
 #include "patterns/layout.h"
 #include "tuning/tables/leaning.h"
 #include "tuning/tables/table.h"
 
 namespace unisono::tuning {
 
-// Option `cache`: a directory, "auto" for $XDG_CACHE_HOME/unisono or ~/.cache/unisono; empty: none.
-std::string cache_directory(std::string_view option,
-                            const Environment& environment = Environment::of_process());
+using unisono::cache_directory;
 
 // The processors of this host: "Intel(R) Xeon(R) ..., 48 processors".
 std::string machine_name();

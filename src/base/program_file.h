@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the exec shim wants to know of files before it starts a program.
+// What is to be known of a program's file before it is started.
 #pragma once
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum UnisonoFileKind {
   unisono_file_unreadable,     // errno says why
-  unisono_file_no_elf,         // a script, or something that the system will refuse
-  unisono_file_other_machine,  // ELF for another architecture than this program's
-  unisono_file_static,         // ELF that no dynamic loader starts
-  unisono_file_dynamic         // ELF that a dynamic loader starts, or a shared library
+  unisono_file_no_elf,         // a script, or what the system will refuse
+  unisono_file_other_machine,  // for another architecture
+  unisono_file_static,         // no dynamic loader starts it
+  unisono_file_dynamic         // one does, or it is a shared library
 };
 
 enum UnisonoFileKind unisono_look_at_program(const char* path);
@@ -22,3 +26,10 @@ int unisono_has_own_rights(const char* path);
 
 // Finds the file that execvp would start. Returns 0, or an errno value.
 int unisono_find_program(const char* name, char* path, size_t room);
+
+// Why nothing can be preloaded into this program, as a clause about it; null where it can.
+const char* unisono_obstacle(const char* path);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _GNU_SOURCE
-#include "shim/program_file.h"
+#include "base/program_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "base/own_mpi.h"
 
 #if defined(__x86_64__)
 static const ElfW(Half) own_machine = EM_X86_64;
@@ -103,4 +105,16 @@ int unisono_find_program(const char* name, char* path, size_t room) {
     search = *end == ':' ? end + 1 : NULL;
   }
   return problem;
+}
+
+const char* unisono_obstacle(const char* path) {
+  switch (unisono_look_at_program(path)) {
+    case unisono_file_static:
+      return "is statically linked";
+    case unisono_file_other_machine:
+      return "is built for another architecture";
+    default:
+      if (unisono_has_own_rights(path)) return "runs with rights of its own (set-user-id or the like)";
+      return unisono_has_own_mpi(path) ? "has an MPI linked in (it defines PMPI_Init)" : NULL;
+  }
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the parts of Unisono are. An installation has bin/unisono-exec, lib/unisono/unisono-tool and
+// lib/unisono/libunisono.so; a build tree has bin/unisono-tool and lib/libunisono.so.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "launch/words.h"
+
+namespace unisono::front {
+
+class Home {
+ public:
+  // UNISONO_HOME, where it is set: who names a place wants to hear that it is wrong, not run something else.
+  // Otherwise the folder above this program's.
+  Home();
+
+  // Each ends the command, with what to do, where it is missing.
+  std::string shim() const;
+  std::string library() const;
+  std::string tool() const;
+  // The MPI families that have an adapter beside the library.
+  launch::Words families() const;
+
+ private:
+  std::string require(const std::string& path, bool is_program) const;
+  std::string library_path() const;
+  std::string tool_path() const;
+
+  std::string path_, reason_;
+};
+
+// The part of the command that is in Python: `unisono-cli` beside the name by which this program was called,
+// or where links from there lead. Ends the command where there is none.
+std::string python_command(const std::string& called);
+
+}  // namespace unisono::front

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report of a run: where it goes, and what becomes of it after the job.
+#pragma once
+
+#include <string>
+
+#include "front/process.h"
+#include "launch/rewrite.h"
+
+namespace unisono::front {
+
+class Report {
+ public:
+  // `wanted`: "-" for standard error, a page (.html) or a file; empty: none. `called`: the name by
+  // which this program was called.
+  Report(const std::string& wanted, const std::string& called);
+  ~Report();
+  Report(const Report&) = delete;
+
+  bool is_wanted() const { return !wanted_.empty(); }
+  // Ends the command where nothing could be written, or something else than a report would be replaced.
+  void prepare();
+  // Nobody shall take the report of another job for that of this one.
+  void remove_old() const;
+  // Where the job writes it.
+  const std::string& file() const { return file_; }
+  // After the job: shows it, makes the page, or says why there is none. `without`: why the job ran without
+  // Unisono, if it did.
+  void finish(const Outcome& outcome, const launch::Understood& understood, const std::string& without);
+
+ private:
+  bool is_page() const;
+  bool is_shown() const { return wanted_ == "-" || is_page(); }
+  void make_folder();
+  std::string written() const;
+  void show(const std::string& report);
+
+  std::string wanted_, called_, python_;
+  std::string folder_;  // of ours, for what lies in between
+  std::string file_;
+};
+
+}  // namespace unisono::front

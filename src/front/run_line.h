@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of `unisono run`, as far as it is Unisono's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "launch/run_options.h"
+#include "launch/words.h"
+
+namespace unisono::front {
+
+// An option of the library that was given, with all that was given for it.
+struct Given {
+  const OptionSpec* spec;
+  std::string word;  // as it was typed: "--report"
+  std::vector<std::string> values;
+};
+
+struct RunLine {
+  std::vector<Given> given;
+  std::string config;
+  bool is_dry_run = false, is_verbose = false, wants_help = false;
+  launch::Words command;
+};
+
+RunLine parse_run_line(const launch::Words& words);
+
+// One text of all that was given for an option, as it was typed.
+std::string typed_value(const Given& given);
+// What the ranks get: files are named such that they are found from any directory.
+std::string value_for_ranks(const Given& given);
+
+}  // namespace unisono::front

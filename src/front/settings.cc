@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/settings.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/environment.h"
+#include "base/own_folder.h"
+#include "launch/capture.h"
+#include "launch/errors.h"
+
+namespace unisono::front {
+namespace {
+
+using namespace std::chrono_literals;
+using launch::UsageError;
+
+constexpr std::string_view ours[] = {"UNISONO_HOME", "UNISONO_LIBRARY"};  // what the command itself settles
+constexpr auto longest_judgement = 60s;
+// What only the tool can judge, which knows algorithms, tables and machines.
+constexpr std::string_view judged_by_tool[] = {"algorithm", "table", "site_table",
+                                               "machine",   "nodes", "topology"};
+
+bool is_file(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::is_regular_file(path, failed);
+}
+
+void require_own(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return;
+  const std::string why = why_not_own(status);
+  if (!why.empty()) throw launch::Error(path + " is not used: it " + why);
+}
+
+// A file's name, or that of a machine in the user's folder.
+std::string machine_file(const std::string& text, const std::string& cache) {
+  if (is_file(text) || text.find('/') != std::string::npos || cache.empty()) return text;
+  const std::string kept = cache + "/machines/" + text + ".json";
+  if (!is_file(kept)) return text;
+  for (const std::string& own : {cache, cache + "/machines", kept}) require_own(own);
+  return kept;
+}
+
+std::string as_typed(const Given& given) {
+  return given.word + " " + typed_value(given);
+}
+
+// Lines about settings that the tool finds fault with.
+std::string found_by_tool(const std::vector<const Given*>& asked, const Home& home,
+                          const std::string& cache) {
+  launch::Words words{home.tool(), "settings"};
+  for (const Given* given : asked) {
+    const std::string value =
+        given->spec->name == "machine" ? machine_file(given->values.back(), cache) : value_for_ranks(*given);
+    words.push_back("--set");
+    words.push_back(std::string(given->spec->name) + "=" + value);
+  }
+  const launch::Answer answer = launch::answer_of(words, longest_judgement);
+  const auto problems = nlohmann::json::parse(answer.output, nullptr, false);
+  if (answer.status != 0 || !problems.is_array()) {
+    throw launch::Error(words[0] + " gave no answer" + (answer.errors.empty() ? "" : ": " + answer.errors) +
+                        "; is it of another version? Build or install it again.");
+  }
+  std::string lines;
+  for (const auto& problem : problems) {
+    for (const Given* given : asked) {
+      if (problem.value("name", "") != given->spec->name) continue;
+      lines += (lines.empty() ? "" : "\n") + as_typed(*given) + ": " + problem.value("problem", "");
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string value_of(const launch::Settings& settings, std::string_view variable) {
+  const auto found = std::ranges::find(settings, variable, &launch::Settings::value_type::first);
+  return found == settings.end() ? std::string() : found->second;
+}
+
+void set(launch::Settings& settings, const std::string& variable, const std::string& value) {
+  const auto found = std::ranges::find(settings, variable, &launch::Settings::value_type::first);
+  if (found == settings.end()) {
+    settings.emplace_back(variable, value);
+  } else {
+    found->second = value;
+  }
+}
+
+launch::Settings settings_for_ranks(const RunLine& line) {
+  launch::Settings settings;
+  const Environment environment = Environment::of_process();
+  for (const std::string& variable : environment.variables()) {
+    const std::size_t equals = variable.find('=');
+    const std::string name = variable.substr(0, equals);
+    if (equals == std::string::npos || !name.starts_with("UNISONO_") ||
+        std::ranges::find(ours, name) != std::end(ours))
+      continue;
+    set(settings, name, *environment.find(name));
+  }
+  std::ranges::sort(settings);
+  for (const Given& given : line.given)
+    set(settings, std::string(given.spec->environment), value_for_ranks(given));
+  if (!line.config.empty()) set(settings, "UNISONO_CONFIG", launch::absolute(line.config));
+  return settings;
+}
+
+Options options_of(const launch::Settings& settings) {
+  std::vector<std::string> variables = Environment::of_process().variables();
+  std::erase_if(variables, [](const std::string& variable) { return variable.starts_with("UNISONO_"); });
+  for (const auto& [name, value] : settings) variables.push_back(name + "=" + value);
+  std::vector<std::string> warnings;  // which the job says
+  return read_options(Environment(variables), &warnings);
+}
+
+void require_sensible(const RunLine& line, const Home& home) {
+  if (!line.config.empty() && !is_file(line.config))
+    throw UsageError("--config " + line.config + ": there is no such file.");
+  std::string problems;
+  std::vector<const Given*> asked;
+  for (const Given& given : line.given) {
+    Options scratch;
+    const std::string problem = given.spec->set(scratch, value_for_ranks(given));
+    if (!problem.empty()) problems += (problems.empty() ? "" : "\n") + as_typed(given) + ": it " + problem;
+    if (std::ranges::find(judged_by_tool, given.spec->name) != std::end(judged_by_tool))
+      asked.push_back(&given);
+  }
+  if (problems.empty() && !asked.empty())
+    problems = found_by_tool(asked, home, cache_directory(options_of(settings_for_ranks(line)).cache));
+  if (!problems.empty()) throw UsageError(problems);
+}
+
+}  // namespace unisono::front

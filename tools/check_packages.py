@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that packages under python/unisono import only downwards, without circles, and that nothing there grows too long.
 
-The order stands in docs/inside/architecture.md. Imports inside functions and those for types alone count as well.
+The order stands in docs/inside/layers.md. Imports inside functions and those for types alone count as well.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds which steps must wait for which, from what they touch and from the rules of order.
-// docs/inside/architecture.md, "Programs".
+// docs/inside/engines.md, "Programs".
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic of references: which elements a reference, a piece of it and a part of a piece stand for,
 // and how many pieces a stage has. Executor, checker, printer and cost model all use this, so that they mean
-// the same. docs/inside/architecture.md, "Programs".
+// the same. docs/inside/engines.md, "Programs".
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Alltoalls of uneven blocks: a rank knows what it sends and what it gets, and no more. A5, section 3.2; S1.
 // On two levels only the way of a block depends on the level. Leaders that bundle would have to know how long
-// the blocks of all pairs are: docs/inside/architecture.md, 'Uneven blocks'.
+// the blocks of all pairs are: docs/inside/engines.md, 'Uneven blocks'.
 #include <functional>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Set-up of a communicator by calls that do not block, which must not wait for it: what ranks tell each
-// other, and how they find the call from which on Unisono makes them. docs/inside/architecture.md, "Set-up
+// other, and how they find the call from which on Unisono makes them. docs/inside/adapters.md, "Set-up
 // beside the program".
 #pragma once
 

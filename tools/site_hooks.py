@@ -33,7 +33,11 @@ SECTIONS = [
     ("guide", "Guide", ["profile", "report", "explain", "tuning", "learning", "tables"]),
     ("reference", "Reference", ["cli", "options", "algorithms"]),
     ("figures", "Figures", ["index", "measurements"]),
-    ("inside", "Inside", ["architecture", "layers", "engines", "choosing", "adapters", "adding-an-algorithm", "testing"]),
+    (
+        "inside",
+        "Inside",
+        ["architecture", "layers", "engines", "choosing", "adapters", "adding-an-algorithm", "testing"],
+    ),
 ]
 HIDDEN = re.compile(r"<!-- *run\b.*?-->\n?", re.DOTALL)
 MARK = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")

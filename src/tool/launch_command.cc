@@ -90,6 +90,7 @@ int read_command(const std::vector<std::string>& words) {
   return 0;
 }
 
+// Who asks what is here wants nothing kept: each is asked anew.
 int list_launchers(const std::vector<std::string>& words) {
   const Arguments arguments(words, {"folder", "file"}, {});
   std::vector<std::string> files = arguments.all("file");
@@ -111,7 +112,7 @@ int list_launchers(const std::vector<std::string>& words) {
     std::error_code failed;
     const fs::path real = fs::canonical(file, failed);
     if (seen.insert(failed ? file : real.string()).second)
-      list.push_back(to_json(launch::identify(file, cache())));
+      list.push_back(to_json(launch::identify(file, "")));
   }
   print(list);
   return 0;

@@ -22,7 +22,8 @@ pytestmark = [
     pytest.mark.skipif(not harness.TOOL.is_file(), reason=f"{harness.TOOL} is not built"),
 ]
 
-COMMAND = [sys.executable, "-m", "unisono", "run"]
+# As users have it: compiled, with its part in Python beside it.
+COMMAND = [str(Path(sys.executable).with_name("unisono")), "run"]
 SHOW = 'echo "$0 $UNISONO_LOG $LD_PRELOAD"'
 BOTH_WAYS = pytest.mark.parametrize("options", [[], ["--report", "-"]], ids=["replaced", "supervised"])
 
@@ -100,6 +101,20 @@ def test_programs_of_which_one_has_an_mpi_linked_in(tmp_path: Path) -> None:
         assert result.errors.count("unisono: ") == 1, str(result)
         assert "a\\x1b[2Jb has an MPI linked in" in result.errors and "\x1b" not in result.errors
         assert "the whole job runs without Unisono" in result.errors
+
+
+def test_programs_of_another_mpi_are_recognised(mpi: Mpi, tmp_path: Path) -> None:
+    """They would run as jobs of one rank each. A program of the launcher's own MPI is let through."""
+    line = mpi.launch(2, [harness.compile_program(mpi, "report.c")])
+    job.run([*COMMAND, "--dry-run", *line], environment(mpi), directory=tmp_path).check()
+    other = mpis.BY_NAME["mpich5" if mpi.name.startswith("openmpi") else "openmpi5"]
+    foreign = harness.compile_program(other, "report.c")
+    result = job.run([*COMMAND, "--dry-run", *mpi.launch(2, [foreign])], environment(mpi), directory=tmp_path)
+    assert result.status == 2, str(result)
+    assert "each would run as a job of its own" in result.errors, str(result)
+    assert f"unisono run --dry-run {other.launcher.parent}" in result.errors, "its own launcher"
+    marked = mpi.launch(2, [harness.SHIM, foreign])
+    job.run([*COMMAND, "--dry-run", *marked], environment(mpi), directory=tmp_path).check()
 
 
 @BOTH_WAYS

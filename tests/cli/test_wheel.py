@@ -17,6 +17,7 @@ pytestmark = needs_build
 # Red Hat 9, Ubuntu 22.04: an older one than that is not promised.
 OLDEST_C_LIBRARY = (2, 34)
 COMPILED = [
+    "scripts/unisono",
     "scripts/unisono-exec",
     "data/lib/unisono/unisono-tool",
     "data/lib/unisono/libunisono.so",

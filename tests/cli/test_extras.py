@@ -26,9 +26,12 @@ sys.meta_path.insert(0, Without())
 """
 
 _EVERY_HELP = """
+import sys
+
 from unisono.commands.group import COMMANDS, cli
 
-for name in COMMANDS:
+for name in sorted(COMMANDS, key=lambda name: name == "run"):  # last, since the process becomes the compiled command
+    sys.stdout.flush()
     try:
         cli([name, "--help"], prog_name="unisono")
     except SystemExit as end:

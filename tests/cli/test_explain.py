@@ -345,3 +345,12 @@ def test_it_says_why_predictions_disagree() -> None:
     assert "The predictions below say 2 us for ring and 4 us for fused. They do not decide" in text
     candidates[0]["predicted_us"] = 2.1
     assert explanation.disagreement_text(answer) == ""
+
+
+@pytest.mark.parametrize("words", [["mpirun", "./a"], ["./prog"]])
+def test_a_program_in_the_place_of_a_question(stage: Stage, words: list[str]) -> None:
+    (stage.work / "prog").write_text("#!/bin/sh\n")
+    (stage.work / "prog").chmod(0o755)
+    answer = stage.unisono("explain", *words)
+    assert answer.returncode == 2
+    assert "unisono run --report r.json mpirun -n 4 ./program" in answer.stderr

@@ -117,6 +117,15 @@ def test_programs_of_another_mpi_are_recognised(mpi: Mpi, tmp_path: Path) -> Non
     job.run([*COMMAND, "--dry-run", *marked], environment(mpi), directory=tmp_path).check()
 
 
+def test_measuring_wants_no_program(tmp_path: Path) -> None:
+    """`tune` and `bench` start a program of their own: one behind the launcher would be started in its place."""
+    mpi = mpis.BY_NAME["openmpi5"]
+    line = mpi.launch(2, [harness.compile_program(mpi, "report.c")])
+    result = job.run([*COMMAND[:-1], "bench", "--", *line], environment(mpi), directory=tmp_path)
+    assert result.status == 2, str(result)
+    assert "leave it out: " in result.errors, str(result)
+
+
 @BOTH_WAYS
 def test_exit_status_is_the_launchers(mpi: Mpi, tmp_path: Path, options: list[str]) -> None:
     line = mpi.launch(2, ["sh", "-c", "exit 3"])

@@ -127,6 +127,7 @@ def command(asked: Asked) -> None:
     the report of a run, or a table. Without a SIZE all of a file are meant, in a question 8 bytes.
     """
     first = asked.words[0]
+    _require_no_program(first)
     is_file = "/" in first or "." in first or Path(first).is_file()
     operation, size = _operation_and_size(asked.words[1:] if is_file else asked.words)
     if not is_file:
@@ -138,6 +139,20 @@ def command(asked: Asked) -> None:
         _explain_table(first, operation, size, asked.region, asked.as_json)
     else:
         _explain_report(Path(first), operation, size, asked.region, asked.as_json)
+
+
+def _require_no_program(word: str) -> None:
+    if not Path(word).name.startswith(("mpirun", "mpiexec", "srun")) and not _is_program(word):
+        return
+    raise UsageError(
+        f"'{word}' starts a program, and nothing is run here. Run it first, and ask about its report:\n"
+        "  unisono run --report r.json mpirun -n 4 ./program\n"
+        "  unisono explain r.json"
+    )
+
+
+def _is_program(word: str) -> bool:
+    return Path(word).is_file() and os.access(word, os.X_OK) and Path(word).suffix not in (".json", ".html")
 
 
 def _answer(asked: Asked, operation: str, size: int) -> None:

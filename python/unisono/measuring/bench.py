@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -14,8 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unisono.common import extras, own_folder, places, sound
-from unisono.common.errors import NotFoundError, UnisonoError
+from unisono.common import extras, files, own_folder, places, sound
+from unisono.common.errors import NotFoundError, UnisonoError, UsageError
 from unisono.common.extras import numpy as np
 from unisono.launch import launchers
 from unisono.launch.process import cannot_start, ends_with_us
@@ -280,15 +282,31 @@ def command_line(
     return launchers.with_unisono(plain_command_line(launcher, name, program_options, compiler), settings)
 
 
+def _calls_mpi(program: str) -> bool:
+    """Whether it is compiled and starts an MPI by itself; what only starts others may stand before the program that measures."""
+    file = shutil.which(program)
+    try:
+        text = files.read_bytes(Path(file)) if file else b""
+    except OSError:
+        return False
+    return text.startswith(b"\x7fELF") and re.search(rb"\0(MPI_Init(_thread)?|mpi_init_)\0", text) is not None
+
+
 def plain_command_line(
     launcher: Sequence[str], name: str, program_options: Sequence[str], compiler: Path | None = None
 ) -> list[str]:
     """The same with any of the benchmark programs, and without Unisono."""
     extras.require("models")
-    position = launchers.read(launcher).position
+    read = launchers.read(launcher)
+    position = read.position
     first = launcher[position or 0]
     if shutil.which(first) is None:
         raise NotFoundError(f"{first}: the launcher was not found; is it in PATH?")
+    if read.program and _calls_mpi(read.program[0]):
+        bare = shlex.join(launcher[: len(launcher) - len(read.program)])
+        raise UsageError(
+            f"{read.program[0]} is an MPI program, and what is measured here is a program of Unisono's own: leave it out: {bare}"
+        )
     if position is None and compiler is None:
         raise UnisonoError(
             f"{first} is no launcher that is known here: give one and its options, for example: mpirun -n 4; or name the MPI's "

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "base/site_configuration.h"
 #include "tool/arguments.h"
 #include "tool/commands.h"
 #include "tuning/tables/table_files.h"
@@ -41,7 +42,10 @@ int describe_environment(const std::vector<std::string>& words) {
   const ConfigurationFile configuration = configuration_file(environment);
   Json read = file_json(configuration.path);
   read["is_named"] = configuration.is_named;
+  Json site = Json::array();
+  for (const std::string& file : site_configuration_files(environment)) site.push_back(file_json(file));
   const Json answer = {{"configuration", std::move(read)},
+                       {"site_configuration", std::move(site)},
                        {"options", std::move(set)},
                        {"cache", file_json(tuning::cache_directory(options.cache))},
                        {"site_table", file_json(tuning::site_table_file(options.site_table))},

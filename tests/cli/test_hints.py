@@ -68,6 +68,7 @@ def test_info_says_what_a_job_would_read(stage: Stage, built: dict[str, str]) ->
     own = {"HOME": str(stage.work), "UNISONO_REPORT": "~/r.json", "UNISONO_CACHE": "~/kept"}
     text = stage.unisono("info", environment={**built, **own, "UNISONO_TABEL": "x"}).stdout
     lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert any(line.startswith("of the site /etc/unisono.conf ") for line in lines)
     assert f"configuration {folder}/unisono.conf read" in lines
     assert f"kept by jobs {stage.work}/kept not there: nothing is kept yet" in lines
     assert any(line.startswith("site table /") and "etc/unisono/table.json" in line for line in lines)

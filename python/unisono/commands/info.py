@@ -32,6 +32,8 @@ def command(as_json: bool) -> None:
 
 def collect() -> dict[str, Any]:
     home = places.find_home()
+    # First: what follows keeps things in the cache.
+    settings = tool.environment() if home and home.tool.is_file() else {}
     tree = Path(__file__).resolve().parents[3]
     has_tool = home is not None and home.tool.is_file()
     launchers = host.launchers(sorted(tree.glob(".mpi/*/bin"))) if has_tool else []
@@ -53,7 +55,7 @@ def collect() -> dict[str, Any]:
             "usable_cores": host.usable_cores(),
             "measured": catalogue.choices_text() if home and home.tool.is_file() else "",
         },
-        "settings": tool.environment() if home and home.tool.is_file() else {},
+        "settings": settings,
         "crashes": _crashes(home),
         "checks": [
             {"name": check.name, "good": check.is_good, "text": check.text} for check in host.checks()
@@ -129,7 +131,9 @@ def _print_settings(settings: Mapping[str, Any], console: Console) -> None:
     configuration, cache, site = (settings[name] for name in ("configuration", "cache", "site_table"))
     named = " (named by UNISONO_CONFIG)" if configuration["is_named"] else ""
     made = printing.table("What a job reads", "what", "file", "state")
+    sites = settings.get("site_configuration", ())
     for what, one, missing in (
+        *(("of the site", one, "not there") for one in sites),
         ("configuration", configuration, "not there: no option is set in a file"),
         ("kept by jobs", cache, "not there: nothing is kept yet"),
         ("site table", site, "not there: no table holds for all users"),

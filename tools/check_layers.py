@@ -48,6 +48,7 @@ BRANCHES = (
     (
         "preload",
         "adapter/below",
+        "adapter/profile",
         "adapter/large_counts",
         "adapter/host_interface",
         "adapter/requests",

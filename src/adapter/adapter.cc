@@ -11,6 +11,7 @@
 #include "adapter/communicators.h"
 #include "adapter/control.h"
 #include "adapter/life.h"
+#include "adapter/profile/profile.h"
 #include "adapter/requests/requests.h"
 #include "adapter/windows.h"
 #include "preload/adapter_library.h"
@@ -74,6 +75,7 @@ UnisonoAdapter make_adapter() {
   adapter.region_begin = region_begin;
   adapter.region_end = region_end;
   adapter.has_loaded = reinterpret_cast<unsigned char*>(&is_gpu_to_be_looked_for);
+  adapter.has_loaded_too = reinterpret_cast<unsigned char*>(&profile::has_loaded);
   UnisonoFunction* functions = adapter.functions;
   functions[unisono_slot_Init] = erase(init);
   functions[unisono_slot_Init_thread] = erase(init_thread);
@@ -116,11 +118,12 @@ extern "C" __attribute__((visibility("default"))) const UnisonoAdapter* unisono_
   using namespace unisono::host::mpi;
   static std::mutex mutex;
   static bool is_loaded = false;
-  static const UnisonoAdapter adapter = make_adapter();
+  static UnisonoAdapter adapter = make_adapter();
   const std::lock_guard<std::mutex> lock(mutex);
   if (!is_loaded) {
     if (!load_functions(mpi_library, problem, problem_bytes)) return nullptr;
     load_predefined();
+    if (profile::is_wanted()) profile::begin(adapter.functions);
     is_loaded = true;
   }
   return &adapter;

@@ -7,6 +7,7 @@
 #include "adapter/below/functions.h"
 #include "adapter/below/nesting.h"
 #include "adapter/life.h"
+#include "adapter/profile/profile.h"
 #include "runtime/runtime.h"
 #include "unisono/unisono.h"
 
@@ -71,6 +72,7 @@ int pcontrol(int level, void* i1, void* i2, void* i3, void* i4, void* i5, double
     region_begin(std::to_string(level - UNISONO_PCONTROL_NUMBERED).c_str());
     return MPI_SUCCESS;
   }
+  if (level == 0 || level == 1) profile::set_on(level == 1);
   return pmpi.Pcontrol(level, i1, i2, i3, i4, i5, f0, f1, f2, f3, f4, f5, f6, f7, s0, s1, s2, s3, s4, s5, s6,
                        s7);
 }

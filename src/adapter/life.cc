@@ -8,7 +8,9 @@
 #include "adapter/below/operators.h"
 #include "adapter/below/place.h"
 #include "adapter/host_interface/mpi_host.h"
+#include "adapter/profile/profile.h"
 #include "adapter/requests/requests.h"
+#include "runtime/profile.h"
 #include "runtime/runtime.h"
 
 namespace unisono::host::mpi {
@@ -19,6 +21,7 @@ MpiHost host_below;
 std::atomic<bool> is_begun{false};
 std::atomic<bool> is_ended{false};
 std::atomic<bool> is_enabled_by_program{true};
+std::atomic<bool> is_profiled{false};
 
 void update_open() {
   is_open = is_begun && !is_ended && is_enabled_by_program && runtime::is_running();
@@ -28,6 +31,10 @@ void end() {
   if (!is_begun || is_ended.exchange(true)) return;
   is_open = false;
   const Nested nested;
+  if (is_profiled) {
+    profile::end_run();
+    runtime::keep_profile(profile::counted());
+  }
   runtime::finish();
   end_requests();
   end_operators();
@@ -62,6 +69,8 @@ void begin() {
   runtime::start(host_below);
   if (!is_enabled_by_program) runtime::set_enabled(false);
   update_open();
+  is_profiled = profile::is_on.load();
+  if (is_profiled) profile::begin_run(runtime::node_labels());
 }
 
 }  // namespace

@@ -237,6 +237,11 @@ std::vector<OptionSpec> options_of_the_process() {
            "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error. "
            "`unisono run` makes a page of it where the name ends in .html.",
            &Options::report),
+      flag("profile", "UNISONO_PROFILE", "general",
+           "Count and time all MPI calls of the program, by function, message size and where the partner is; "
+           "the report has them (docs/guide/profile.md). Without option report a summary goes to standard "
+           "error.",
+           &Options::is_profiled),
       choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
              &Options::log),
       choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex", "shared memory",

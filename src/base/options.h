@@ -44,6 +44,7 @@ struct TellingOptions {
   std::string verify = "off";                      // off, sample, sample:N, all
   std::string verify_inputs = "unisono-mismatch";  // beginning of file names, empty for none
   bool watches_crashes = true;
+  bool is_profiled = false;
   std::string report;           // file, "-" for standard error, empty for none
   std::string log = "warning";  // quiet, warning, info
 };

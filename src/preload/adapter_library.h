@@ -29,8 +29,9 @@ struct UnisonoAdapter {
                            int repetitions);
   void (*region_begin)(const char* name);
   void (*region_end)(void);
-  // Set to 1 whenever the process loads a library. May be null.
+  // Both are set to 1 whenever the process loads a library. May be null.
   unsigned char* has_loaded;
+  unsigned char* has_loaded_too;
 };
 
 // The adapter's only export. `mpi` is dlopen's handle of the MPI library that the process holds. Returns a

@@ -13,6 +13,8 @@ dlopen:
         endbr64
         movq    unisono_load_flag(%rip), %rax
         movb    $1, (%rax)
+        movq    unisono_other_load_flag(%rip), %rax
+        movb    $1, (%rax)
         jmp     *next_dlopen(%rip)
         .size   dlopen, . - dlopen
 
@@ -50,6 +52,9 @@ dlopen:
         adrp    x16, unisono_load_flag
         ldr     x16, [x16, :lo12:unisono_load_flag]
         mov     w17, #1
+        strb    w17, [x16]
+        adrp    x16, unisono_other_load_flag
+        ldr     x16, [x16, :lo12:unisono_other_load_flag]
         strb    w17, [x16]
         adrp    x16, next_dlopen
         ldr     x16, [x16, :lo12:next_dlopen]

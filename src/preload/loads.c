@@ -9,11 +9,17 @@
 
 static unsigned char nobody_looks;
 unsigned char* volatile unisono_load_flag = &nobody_looks;
+unsigned char* volatile unisono_other_load_flag = &nobody_looks;
 
-void unisono_watch_loads(unsigned char* flag) {
+static void watch(unsigned char* volatile* place, unsigned char* flag) {
   if (flag == NULL) return;
-  unisono_load_flag = flag;
+  *place = flag;
   *(volatile unsigned char*)flag = 1;  // what was loaded meanwhile
+}
+
+void unisono_watch_loads(unsigned char* flag, unsigned char* other) {
+  watch(&unisono_load_flag, flag);
+  watch(&unisono_other_load_flag, other);
 }
 
 __attribute__((visibility("hidden"))) void* unisono_find_next_dlopen(void) {

@@ -213,7 +213,7 @@ static void fill(int slot, UnisonoFunction function) {
 
 static void use_adapter(const struct UnisonoAdapter* adapter) {
   atomic_store(&open_adapter, adapter);
-  unisono_watch_loads(adapter->has_loaded);
+  unisono_watch_loads(adapter->has_loaded, adapter->has_loaded_too);
   unisono_pass_on_setting(adapter);
   for (int slot = 0; slot < unisono_slot_count; ++slot) fill(slot, adapter->functions[slot]);
   atomic_store(&mode, through_adapter);

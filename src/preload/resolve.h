@@ -23,8 +23,9 @@ const struct UnisonoAdapter* unisono_open_adapter_or_null(void);
 // Tells a newly opened adapter what unisono_set_enabled was told before (control.c).
 void unisono_pass_on_setting(const struct UnisonoAdapter* adapter);
 
-// From now on the variable is set to 1 whenever the process loads a library (loads.S).
-void unisono_watch_loads(unsigned char* flag);
+// From now on both variables are set to 1 whenever the process loads a library (loads.S). Null: that one is
+// not.
+void unisono_watch_loads(unsigned char* flag, unsigned char* other);
 
 // Ends the process: `name` was called and there is no such function.
 __attribute__((noreturn)) void unisono_no_function(const char* name, const char* why);

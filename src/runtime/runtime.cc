@@ -16,6 +16,7 @@
 #include "runtime/freeing.h"
 #include "runtime/job.h"
 #include "runtime/job_parts.h"
+#include "runtime/profile.h"
 #include "runtime/world/start_watch.h"
 
 namespace unisono::runtime {
@@ -181,6 +182,14 @@ double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int
   unless_peers_are_lost(
       comm, [&] { seconds = operation_time(job->parts().communicators, comm, measurement, policy); });
   return seconds;
+}
+
+const std::vector<int>* node_labels() {
+  return job == nullptr ? nullptr : &job->parts().world.node_labels;
+}
+
+void keep_profile(RankProfile profile) {
+  if (job != nullptr) job->parts().records.lock()->keep_profile(std::move(profile));
 }
 
 void finish() {

@@ -23,6 +23,7 @@ from unisono.common.shown import shown
 # name: (module, one line for the list of commands)
 COMMANDS = {
     "run": ("run", "Run an MPI program under Unisono."),
+    "profile": ("profile", "Show where the time of an MPI program goes."),
     "report": ("report", "Print the report of a run, or a page of reports and tunings."),
     "explain": ("explain", "Say which algorithm serves a call, why, and what else could."),
     "tune": ("tune", "Find the fastest algorithms by measuring, and write a table."),

@@ -20,7 +20,7 @@ from unisono.common.errors import UnisonoError
 from unisono.common.extras import jinja2
 from unisono.common.operations import OPERATIONS
 from unisono.machine import catalogue
-from unisono.page import colours, decisions, fit, shares, speedups, text, timelines
+from unisono.page import colours, decisions, fit, profile, shares, speedups, text, timelines
 from unisono.page.sources import Cells, Run, Source, Table
 from unisono.reporting import estimates, verdict
 from unisono.tables import decision_table
@@ -124,6 +124,7 @@ def _values(sources: Sequence[Source], machine: str, layouts: Sequence[str]) -> 
     return {
         "title": "; ".join(dict.fromkeys(title_of(source) for source in sources)),
         "overviews": [_overview(source, maps) for source in sources],
+        "profiles": [seen for run in runs if (seen := profile.of_run(run))],
         "shares": [shares.of_run(run) for run in runs],
         "speedups": maps,
         "speedup_legend": colours.speedup_legend(),

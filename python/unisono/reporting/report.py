@@ -13,7 +13,7 @@ from rich.markup import escape
 from unisono.common import files, printing, schemas, sound, units
 from unisono.common.errors import UnisonoError
 from unisono.common.fitted_table import FittedTable
-from unisono.reporting import estimates, verdict
+from unisono.reporting import estimates, profile, verdict
 
 VERSION = 1
 _OTHERS = {
@@ -62,6 +62,9 @@ def _render(report: dict[str, Any], console: Console) -> None:
     _classes(report, console)
     _native(report, console)
     _learning(report, console)
+    if "profile" in report:
+        profile.render(report["profile"], console)
+        console.print()
     _communicators(report, console)
     if report.get("measured_here"):
         console.print(f"as measured on this machine: {escape(str(report['measured_here']))}")

@@ -18,7 +18,7 @@ std::string JobRecords::problem() const {
          ": nothing is reported or kept of it";
 }
 
-void RecordsOfRanks::Spread::add(double seconds, double its_error_s) {
+void RecordsOfRanks::TimeSum::add(double seconds, double its_error_s) {
   sum_s += seconds;
   if (seconds <= most_s) return;
   most_s = seconds;
@@ -70,6 +70,7 @@ void RecordsOfRanks::add(const RankRecords& records) {
   communicators_.insert(records.communicators.begin(), records.communicators.end());
   learned_.insert(learned_.end(), records.learned.kinds.begin(), records.learned.kinds.end());
   for (const tuning::Lean& lean : records.learned.leans) leans_.add(lean);
+  if (records.profile) profile_.add(*records.profile);
 }
 
 JobRecords RecordsOfRanks::joined() const {
@@ -86,6 +87,7 @@ JobRecords RecordsOfRanks::joined() const {
   keep_most_important(&joined.learned.kinds);
   joined.blocking = blocking_.of(ranks_);
   joined.under_way = under_way_.of(ranks_);
+  if (profile_.ranks() != 0) joined.profile = profile_.joined();
   joined.unread = unread_;
   return joined;
 }

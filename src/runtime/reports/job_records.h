@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,6 +31,7 @@ struct JobRecords {
   std::vector<CommunicatorRecord> communicators;
   Learned learned;  // the kinds of calls that took most time first
   TimeOfRanks blocking, under_way;
+  std::optional<JobProfile> profile;
   std::vector<int> unread;  // ranks whose records could not be read
 
   // "what rank 3 has recorded ...", or empty.
@@ -45,7 +47,7 @@ class RecordsOfRanks {
   JobRecords joined() const;
 
  private:
-  struct Spread {
+  struct TimeSum {
     void add(double seconds, double its_error_s);
     TimeOfRanks of(int ranks) const { return {most_s, error_s, ranks == 0 ? 0 : sum_s / ranks}; }
     double most_s = 0, error_s = 0, sum_s = 0;
@@ -64,12 +66,13 @@ class RecordsOfRanks {
   void add_class(const ClassRecord& record);
 
   int ranks_ = 0;
-  Spread blocking_, under_way_;
+  TimeSum blocking_, under_way_;
   std::map<ClassKey, Row, RowOrder> classes_;
   std::map<std::pair<std::string_view, std::string>, NativeRecord> native_;  // operation's name and reason
   std::set<CommunicatorRecord, CommunicatorOrder> communicators_;
   std::vector<LearnedKind> learned_;
   tuning::Leans leans_;
+  ProfileOfRanks profile_;
   std::vector<int> unread_;
 };
 

@@ -11,6 +11,7 @@
 #include "base/operations.h"
 #include "runtime/communicators/communicator.h"
 #include "runtime/reports/learned.h"
+#include "runtime/reports/profile.h"
 
 namespace unisono::runtime {
 
@@ -61,6 +62,7 @@ struct RankRecords {
   std::vector<NativeRecord> native;
   std::vector<CommunicatorRecord> communicators;
   Learned learned;
+  std::optional<RankProfile> profile;  // nothing: option profile is off on this rank
 
   // Empty where there is nothing to tell.
   std::string message() const;

@@ -172,6 +172,7 @@ RankRecords Records::all(const RankTime& rank_time) const {
   }
   for (const auto& [key, calls] : native_) records.native.push_back({key.first, key.second, calls});
   records.communicators = communicators_;
+  records.profile = profile_;
   return records;
 }
 

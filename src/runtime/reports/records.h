@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,7 @@ class Records {
   // Only one class of it, which begins anew. How many calls these are.
   std::uint64_t absorb(const Communicator& communicator, Operation operation, int size_class,
                        const CallClass& entry, CallForm form);
+  void keep_profile(RankProfile profile) { profile_ = std::move(profile); }
   // What is estimated does not make this rank's blocking calls take longer than it ran.
   RankRecords all(const RankTime& rank_time = {}) const;
   // Of that only what later jobs are told: what was learned, and which kept rules the job went by. Nothing on
@@ -68,6 +70,7 @@ class Records {
   std::map<std::pair<Operation, NativeReason>, std::shared_ptr<HostStarts>> left_for_;
   std::map<std::pair<Operation, std::string>, std::uint64_t> native_;  // with the reason
   std::vector<CommunicatorRecord> communicators_;
+  std::optional<RankProfile> profile_;
 };
 
 }  // namespace unisono::runtime

@@ -176,6 +176,7 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
   report["collective_time_s"] = {
       {"max", blocking.most_s}, {"mean", blocking.mean_s}, {"error", blocking.error_s}};
   report["under_way_time_s"] = {{"max", records.under_way.most_s}, {"mean", records.under_way.mean_s}};
+  if (records.profile) report["profile"] = profile_json(*records.profile);
   if (!facts.machine.empty()) report["measured_here"] = facts.machine;
   report["warnings"] = facts.warnings;
   report["hints"] = facts.hints;

@@ -167,6 +167,7 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records) {
         << '\n';
   }
   for (const LearnedKind& kind : records.learned.kinds) out << "  learned: " << learned_line(kind) << '\n';
+  if (records.profile) out << profile_summary(*records.profile);
   if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
   for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';
   for (const std::string& warning : facts.warnings) out << "  warning: " << warning << '\n';

@@ -50,6 +50,7 @@ void World::agree_on_options(const std::vector<std::string>& warnings) {
   const std::string text = as_rank_0_has_it(to_text(options));
   std::vector<std::string> none;
   if (rank != 0) options = options_from_text(text, &none);
+  if (options.is_profiled && options.report.empty()) options.report = std::string("-");
   log::set_level(log::level_from_name(options.log));
   if (rank == 0) notices_.warn_of(warnings);
   if (options.is_reproducible && !options.is_enabled && rank == 0) {

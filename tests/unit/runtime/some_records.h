@@ -48,6 +48,16 @@ inline RankRecords some_records() {
        .parameters = {{"segment", 4096}},
        .reason = "is fastest",
        .source = "learned"});
+  records.profile = RankProfile{
+      .run_s = 10,
+      .threads = 1,
+      .functions = {
+          {.name = "MPI_Send",
+           .kind = FunctionKind::point_to_point,
+           .is_sending = true,
+           .is_estimated = true,
+           .cells = {
+               {.size_class = 4, .distance = Distance::other_node, .calls = 9, .bytes = 72, .time_s = 3}}}}};
   records.native.push_back({Operation::bcast, "an intercommunicator", 4});
   records.communicators.push_back({3, "caf\xc3\xa9 \xff", "4", 8, 2, 5004});
   records.learned.kinds.push_back(some_kind());

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adapter/profile/counters.h"
+
+#include <algorithm>
+
+#include "adapter/profile/profile.h"
+
+namespace unisono::host::mpi::profile {
+
+// So few short calls are timed that both looks at the clock cost little, and so many that the sum is right.
+void plan(Sampler* sampler, std::uint64_t ticks, std::uint32_t random) {
+  constexpr std::uint64_t calls_at_first = 32;
+  constexpr std::uint32_t one_in = 16;
+  constexpr double short_ns = 2000;
+  sampler->calls += sampler->stands_for;
+  sampler->ticks += ticks * sampler->stands_for;
+  const double mean_ns =
+      static_cast<double>(sampler->ticks) / static_cast<double>(sampler->calls) * tick_ns();
+  const bool is_short = sampler->calls >= calls_at_first && mean_ns < short_ns;
+  sampler->left = is_short ? random % (2 * one_in - 1) : 0;  // one_in - 1 on average
+  sampler->stands_for = sampler->left + 1;
+  sampler->has_skipped = sampler->has_skipped || sampler->left != 0;
+}
+
+bool ThreadTable::is_estimated(std::size_t function) const {
+  const Sampler* samplers = samplers_[function].get();
+  return samplers != nullptr && std::any_of(samplers, samplers + tuning::size_class_count,
+                                            [](const Sampler& one) { return one.has_skipped; });
+}
+
+Row* ThreadTable::make(std::atomic<Row*>* row) {
+  auto* made = reinterpret_cast<Row*>(new Cell[tuning::size_class_count]);
+  row->store(made, std::memory_order_release);
+  return made;
+}
+
+}  // namespace unisono::host::mpi::profile

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions that are counted: all that the MPI's header declares, by number.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "adapter/profile/traits.h"
+#include "preload/adapter_library.h"
+
+namespace unisono::host::mpi::profile {
+
+struct CountedFunction {
+  std::string_view name;  // "Send"
+  Traits traits;
+  UnisonoFunction wrapper;
+};
+
+extern const CountedFunction* const counted_functions;
+extern const std::size_t counted_function_count;
+
+}  // namespace unisono::host::mpi::profile

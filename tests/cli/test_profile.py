@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The profile of a report: its verdict, its tables, and its place on the page."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from conftest import FIXTURES
+from rich.console import Console
+from test_report import SCHEMA
+from unisono.page import build, sources
+from unisono.reporting import profile, report
+
+REPORT = json.loads((FIXTURES / "report.json").read_text())
+
+
+def spread(mean: float, least: float | None = None, most: float | None = None) -> dict[str, float]:
+    return {"min": mean if least is None else least, "mean": mean, "max": mean if most is None else most}
+
+
+def row(name: str, kind: str, mean_s: float, partner: str = "none", size: int = 0) -> dict[str, Any]:
+    cell = {
+        "size_class": f"{size} B",
+        "bytes_low": size,
+        "bytes_high": size,
+        "partner": partner,
+        "calls": 40,
+        "bytes": 40 * size,
+        "time_s": 4 * mean_s,
+    }
+    return {
+        "function": name,
+        "kind": kind,
+        "sends": kind == "point-to-point" and size > 0,
+        "estimated": False,
+        "ranks": 4,
+        "calls": 40,
+        "calls_min": 10,
+        "calls_max": 10,
+        "bytes": 40 * size,
+        "time_s": spread(mean_s),
+        "cells": [cell],
+    }
+
+
+def made(*rows: dict[str, Any], longest_outside_s: float | None = None) -> dict[str, Any]:
+    """Of four ranks that run for 10 s."""
+    in_mpi_s = sum(one["time_s"]["mean"] for one in rows if one["kind"] != "start and end")
+    outside_s = 10 - in_mpi_s
+    return {
+        "ranks": 4,
+        "threads": 1,
+        "run_s": spread(10),
+        "in_mpi_s": spread(in_mpi_s),
+        "outside_s": spread(outside_s, None, longest_outside_s),
+        "functions": sorted(rows, key=lambda one: -one["time_s"]["mean"]),
+    }
+
+
+BARRIER = row("MPI_Barrier", "collective", 0.001, "same node")
+REDUCE = row("MPI_Allreduce", "collective", 4, "other node", 8)
+SEND = row("MPI_Send", "point-to-point", 1, "other node", 1024)
+WAIT = row("MPI_Waitall", "completion", 3)
+WRITE = row("MPI_File_write_all", "file", 5)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (made(BARRIER), ["MPI is no problem here: it takes 0.0%"]),
+        (made(row("MPI_Init", "start and end", 9)), ["MPI is no problem here"]),
+        (
+            made(REDUCE),
+            ["Collectives take 40% of the run, most of it MPI_Allreduce of up to 8 B", "unisono run"],
+        ),
+        (
+            made(REDUCE, longest_outside_s=9),
+            ["Waiting is the problem: 30% of the run or more", "Collectives take 40%"],
+        ),
+        (
+            made(SEND, WAIT, BARRIER),
+            [
+                "Messages between two ranks take 40% of the run",
+                "MPI_Waitall",
+                "100% of the bytes go to other nodes",
+                "Collectives take 0.0% of the run",
+            ],
+        ),
+        (made(WRITE), ["Reading and writing files takes 50% of the run, most of it MPI_File_write_all"]),
+    ],
+    ids=["nothing", "start alone", "collectives", "waiting", "messages", "files"],
+)
+def test_verdict(found: dict[str, Any], wanted: list[str]) -> None:
+    said = " ".join(profile.verdict(found))
+    for text in wanted:
+        assert text in said, said
+
+
+def test_waits_that_may_be_for_collectives() -> None:
+    found = made(SEND, WAIT, row("MPI_Iallreduce", "collective", 0.1, "same node", 8))
+    assert "may be for MPI_Iallreduce" in " ".join(profile.verdict(found))
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_tables(width: int) -> None:
+    content = copy.deepcopy(REPORT) | {"profile": made(SEND, WAIT, WRITE)}
+    jsonschema.validate(content, SCHEMA)
+    stream = io.StringIO()
+    report.render(content, Console(file=stream, width=width, highlight=False))
+    shown = stream.getvalue()
+    assert max(map(len, shown.splitlines())) <= width
+    lines = [line.split() for line in shown.splitlines()]
+    (line,) = [words for words in lines if words[:2] == ["MPI_Send", "40"]]
+    assert "10.0%" in line
+    assert "100% to other nodes" in shown
+
+
+def test_page() -> None:
+    content = copy.deepcopy(REPORT) | {"profile": made(REDUCE, SEND)}
+    page = build.page([sources.Run("a run", content)])
+    assert 'id="profile"' in page and "MPI_Send" in page
+    assert 'id="profile"' not in build.page([sources.Run("a run", copy.deepcopy(REPORT))])

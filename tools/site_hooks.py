@@ -36,7 +36,20 @@ SECTIONS = [
     (
         "inside",
         "Inside",
-        ["architecture", "layers", "engines", "choosing", "adapters", "adding-an-algorithm", "testing"],
+        [
+            "architecture",
+            "layers",
+            "state",
+            "engines",
+            "memory",
+            "choosing",
+            "calls",
+            "adapters",
+            "profile",
+            "decisions",
+            "adding-an-algorithm",
+            "testing",
+        ],
     ),
 ]
 HIDDEN = re.compile(r"<!-- *run\b.*?-->\n?", re.DOTALL)

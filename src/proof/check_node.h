@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The checker's model of one node's shared memory: slots, flags, and what happens before what. It lives as
-// long as a sequence of calls, as a communicator's slice does. docs/inside/engines.md, "The node's
+// long as a sequence of calls, as a communicator's slice does. docs/inside/memory.md, "The node's
 // shared memory".
 //
 // Happens-before is tracked with vector clocks. A thread is what a rank runs in order: the node steps of one

@@ -256,7 +256,7 @@ struct Stage {
                                    // not together with node steps
   bool begins_apart = false;       // nothing of it runs before all that is written before it is done
 
-  // Channel use (docs/inside/engines.md, "The node's shared memory"); mode none: the stage has no
+  // Channel use (docs/inside/memory.md, "Channels: pieces"); mode none: the stage has no
   // channel.
   SharedMode shared = SharedMode::none;
   int ticks = 0;

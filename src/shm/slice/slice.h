@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One communicator's part of the node's pool, as one rank sees it: channels (flags and areas) for pieces, and
-// fused operations for small messages. docs/inside/engines.md, "The node's shared memory". A1, A2
+// fused operations for small messages. docs/inside/memory.md, "The node's shared memory". A1, A2
 // (sections 2.4, 2.5); G2.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The channel protocol (docs/inside/engines.md) with collectives written by hand: a pipelined bcast out
+// The channel protocol (docs/inside/memory.md) with collectives written by hand: a pipelined bcast out
 // of the root's own slots, and a gather-like exchange through the common area. Rank counts: 1 to 8.
 #include <array>
 #include <atomic>

@@ -31,7 +31,11 @@ SECTIONS = [
         ],
     ),
     ("guide", "Guide", ["profile", "report", "explain", "tuning", "learning", "tables"]),
-    ("reference", "Reference", ["cli", "options", "algorithms"]),
+    (
+        "reference",
+        "Reference",
+        ["cli", "options", "algorithms", "table-format", "machine-format", "c-api", "python-api"],
+    ),
     ("figures", "Figures", ["index", "measurements"]),
     (
         "inside",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a machine's messages and shared memory cost: the parameters of all models, as measured (A9) or
-// typical. docs/guide/models.md explains each.
+// typical. docs/reference/machine-format.md explains each.
 #pragma once
 
 #include <cstdint>

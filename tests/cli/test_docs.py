@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -70,6 +71,7 @@ OF_OTHERS = {
     "train2.c",
     "name.c",
     "p.c",
+    "ask.c",
     "src/algorithms/messages/barrier_double_ring.cc",
     "messages/barrier_double_ring.cc",
 }
@@ -133,3 +135,32 @@ def test_links_between_pages_lead_somewhere() -> None:
             if not to.exists() or (anchor and anchor not in anchors(to)):
                 missing.append(f"{page.relative_to(ROOT)}: {target}")
     assert not missing, missing
+
+
+def fields(schema: object) -> set[str]:
+    """The names of all fields that a schema describes."""
+    if isinstance(schema, list):
+        return set().union(*map(fields, schema))
+    if not isinstance(schema, dict):
+        return set()
+    return {*schema.get("properties", {}), *set().union(*map(fields, schema.values()))}
+
+
+@pytest.mark.parametrize("name", ["table", "machine"])
+def test_all_fields_of_files_are_on_their_pages(name: str) -> None:
+    schema = json.loads((ROOT / f"python/unisono/schema/{name}.schema.json").read_text())
+    page = (ROOT / f"docs/reference/{name}-format.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]*`", page))))
+    assert fields(schema) <= known
+
+
+def test_all_functions_for_programs_are_on_their_pages() -> None:
+    header = (ROOT / "include/unisono/unisono.h").read_text()
+    page = (ROOT / "docs/reference/c-api.md").read_text(encoding="utf-8")
+    functions = re.findall(r"^UNISONO_API ([^;]+);", header, re.MULTILINE)
+    assert functions
+    assert [f for f in functions if f"`{' '.join(f.split())}`" not in " ".join(page.split())] == []
+    assert [name for name in re.findall(r"UNISONO_PCONTROL_\w+", header) if name not in page] == []
+    page = (ROOT / "docs/reference/python-api.md").read_text(encoding="utf-8")
+    package = (ROOT / "python/unisono/__init__.py").read_text()
+    assert [name for name in re.findall(r'"(\w+)"', package.split("__all__")[1]) if name not in page] == []

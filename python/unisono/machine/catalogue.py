@@ -94,7 +94,7 @@ def _entry(file: Path) -> Entry:
 
 def findings(resolved: str | Path) -> dict[str, Any]:
     """What was found beside the models' parameters when the machine was measured: segments and overlaps that are worth a test,
-    and more (docs/guide/models.md). Empty for machines that are built in, and where it was not measured."""
+    and more (docs/reference/machine-format.md). Empty for machines that are built in, and where it was not measured."""
     return _part(Path(resolved), "findings")
 
 

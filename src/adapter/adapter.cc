@@ -15,6 +15,7 @@
 #include "adapter/requests/requests.h"
 #include "adapter/windows.h"
 #include "preload/adapter_library.h"
+#include "runtime/profile.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -123,7 +124,7 @@ extern "C" __attribute__((visibility("default"))) const UnisonoAdapter* unisono_
   if (!is_loaded) {
     if (!load_functions(mpi_library, problem, problem_bytes)) return nullptr;
     load_predefined();
-    if (profile::is_wanted()) profile::begin(adapter.functions);
+    if (unisono::runtime::is_profile_wanted()) profile::begin(adapter.functions);
     is_loaded = true;
   }
   return &adapter;

@@ -8,6 +8,8 @@
 
 namespace unisono::runtime {
 
+// Does the user want one? Asked once, before any call is served and before start().
+bool is_profile_wanted();
 // The node of each rank of the world, by a label; null where nothing is running.
 const std::vector<int>* node_labels();
 // What this rank has counted of its MPI calls, for the report; before finish().

@@ -184,6 +184,11 @@ double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int
   return seconds;
 }
 
+bool is_profile_wanted() {
+  std::vector<std::string> warnings;  // said elsewhere
+  return read_options(Environment::of_process(), &warnings).is_profiled;
+}
+
 const std::vector<int>* node_labels() {
   return job == nullptr ? nullptr : &job->parts().world.node_labels;
 }

@@ -12,9 +12,7 @@
 #include "adapter/profile/ticks.h"
 #include "adapter/profile/wrappers.h"
 #include "base/clock.h"
-#include "base/environment.h"
 #include "base/mutex.h"
-#include "base/options.h"
 #include "preload/slots.h"
 
 namespace unisono::host::mpi::profile {
@@ -113,11 +111,6 @@ void add_cells(const ThreadTable& table, std::size_t number, runtime::ProfiledFu
 }
 
 }  // namespace
-
-bool is_wanted() {
-  std::vector<std::string> warnings;  // said elsewhere
-  return read_options(Environment::of_process(), &warnings).is_profiled;
-}
 
 double tick_ns() {
   return ns_of_tick.load(std::memory_order_relaxed);

@@ -12,9 +12,6 @@
 
 namespace unisono::host::mpi::profile {
 
-// Does the user want one? Asked once, before any call is served.
-bool is_wanted();
-
 // Has the functions that Unisono serves (`served`, by slot) counted, and the MPI's others as well, which then
 // come by here wherever the process's libraries call them.
 void begin(UnisonoFunction* served);

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `unisono run` makes of launchers: commands that are not meant so, and what launchers said of themselves before."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Stage
+
+
+class TestMistakes:
+    """What cannot be meant is answered with the command that was."""
+
+    @pytest.mark.parametrize(
+        ("command", "meant"),
+        [
+            ("-n 4 ./a", "unisono run mpirun -n 4 ./a"),
+            ("-n 4 mpirun ./a", "unisono run mpirun -n 4 ./a"),
+            ("--log info --oversubscribe -n 4 ./a", "unisono run --log info mpirun --oversubscribe -n 4 ./a"),
+            ("--report mpirun -n 4 ./a", "unisono run --report VALUE mpirun -n 4 ./a"),
+            ("salloc -N 2 mpirun ./a", "salloc -N 2 unisono run mpirun ./a"),
+            ("sbatch job.sh", "unisono run mpirun ..."),
+            ("apptainer exec i.sif mpirun -n 2 ./a", "apptainer exec i.sif unisono run mpirun -n 2 ./a"),
+            ("singularity exec i.sif ./a", "singularity ... unisono run PROGRAM"),
+            ("docker run image mpirun ./a", "docker run image unisono run mpirun ./a"),
+            ("mpirun -n 2 podman run image ./a", "podman run ... unisono-exec PROGRAM"),
+            ("./job.sh 1", "unisono run mpirun -n 4 ./a"),
+            ("--log info ./job.sh", "unisono run --log info mpirun -n 4 ./a"),
+        ],
+    )
+    def test_recognised(self, stage: Stage, command: str, meant: str) -> None:
+        script = stage.work / "job.sh"
+        script.write_text("#!/bin/bash\n# mpirun is below\nexport A=1\nB=2 exec mpirun -n 4 ./a\n")
+        script.chmod(0o755)
+        answer = stage.unisono("run", *command.split())
+        assert answer.returncode == 2, answer.stderr
+        assert f"\n  {meant}" in answer.stderr
+        assert not stage.log.exists()
+
+    @pytest.mark.parametrize(
+        "command", ["./plain.sh", "mpirun -n 2 ./job.sh", "apptainer exec unisono-exec ./a"]
+    )
+    def test_left_alone(self, stage: Stage, command: str) -> None:
+        for name, line in (("plain.sh", "echo mpirun"), ("job.sh", "mpirun ./a")):
+            (stage.work / name).write_text(f"#!/bin/sh\n{line}\n")
+            (stage.work / name).chmod(0o755)
+        assert stage.unisono("run", "--dry-run", *command.split()).returncode == 0
+
+
+class TestRememberedLaunchers:
+    """What a launcher says of itself is asked once."""
+
+    @pytest.fixture
+    def launcher(self, stage: Stage) -> Path:
+        """Compiled, since what scripts say may depend on anything; it writes down that it was asked."""
+        source, program = stage.root / "launcher.c", stage.root / "launchers/mpirun"
+        source.write_text(
+            '#include <stdio.h>\nint main(void) { fclose(fopen("asked", "a")); puts("mpirun (Open MPI) 5.0.1"); }\n'
+        )
+        program.unlink()
+        subprocess.run(["cc", "-o", program, source], check=True)
+        return program
+
+    def is_asked(self, stage: Stage) -> bool:
+        asked = stage.work / "asked"
+        asked.unlink(missing_ok=True)
+        environment = {"UNISONO_CACHE": str(stage.root / "cache")}
+        answer = stage.unisono("run", "-v", "--dry-run", "mpirun", "-n2", "./a", environment=environment)
+        assert answer.returncode == 0, answer.stderr
+        return asked.exists()
+
+    def test_asked_once(self, stage: Stage, launcher: Path) -> None:
+        assert self.is_asked(stage)
+        assert not self.is_asked(stage)
+        launcher.touch()
+        assert self.is_asked(stage), "it may be another one"
+        (kept,) = (stage.root / "cache/launchers").iterdir()
+        whole = kept.read_text()
+        for text in ("", "launcher = x", whole.replace("openmpi5", "nosuch"), whole[:20], "\0"):
+            kept.write_text(text)
+            assert self.is_asked(stage), text
+            assert not self.is_asked(stage)
+        kept.chmod(0o666)
+        assert self.is_asked(stage), "others may have written it"
+
+    def test_nothing_is_kept(self, stage: Stage, launcher: Path) -> None:
+        environment = {"UNISONO_CACHE": "none", "XDG_CACHE_HOME": str(stage.root / "cache")}
+        stage.unisono("run", "--dry-run", "mpirun", "./a", environment=environment)
+        assert not (stage.root / "cache").exists()

@@ -95,8 +95,8 @@ def options_page() -> str:
         "# Options",
         NOTE,
         "Each option can be given to `unisono run`, as an environment variable, or in a configuration file with lines "
-        "`name = value` (`--config FILE`, `UNISONO_CONFIG`, else `~/.config/unisono/unisono.conf`); the first of these that names it "
-        "holds. Rank 0's options hold for all ranks. A value that makes no sense is ignored with a warning.",
+        "`name = value`. Where several of these name it, the first one holds. The file is that of `--config FILE`, of "
+        "`UNISONO_CONFIG`, else `~/.config/unisono/unisono.conf`. Rank 0's options hold for all ranks. A value that makes no sense is ignored with a warning.",
         "In a file, what follows a `#` at the beginning of a line or after a blank is a comment. A value in double quotes may "
         'hold anything: `report = "times # 1.json"`; there `\\"`, `\\\\` and `\\n` stand for `"`, `\\` and the end of a line.',
     ]
@@ -176,9 +176,9 @@ def names_section(algorithms: list[dict[str, Any]]) -> str:
         for (row, name, here), having in sorted(operations.items(), key=lambda line: order.index(line[0][0]))
     ]
     lead = (
-        "`--algorithm` takes these names too where one means a single algorithm of its operation, blanks and capitals aside "
-        "(`'alltoall:pair with light barrier'`, `'allreduce:Rab2-(ring, ring)'`); a name from here goes first: `allgather:ring` is the "
-        "logical ring, S1's *ring* is `direct_ring`."
+        "`--algorithm` takes these names too where one means a single algorithm of its operation: "
+        "`'alltoall:pair with light barrier'`, `'allreduce:Rab2-(ring, ring)'`. Blanks and capitals do not count. A name from here "
+        "goes first: `allgather:ring` is the logical ring, S1's *ring* is `direct_ring`."
     )
     return "\n\n".join(
         ["## Names in the sources", lead, table(["row", "name in the source", "name here", "of"], rows)]

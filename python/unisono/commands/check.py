@@ -30,9 +30,10 @@ def command(
 ) -> None:
     """Prove the algorithms correct, and print how many cases were proved.
 
-    A proof runs all ranks of an algorithm on symbolic data: the result is what MPI asks for, no rank waits
-    for ever, sends and receives match, shared slots have one writer, operands are combined in a legal order,
-    and any call may follow any other. Ends with status 1 if a case fails.
+    A proof runs all ranks of an algorithm on symbolic data. It shows that the result is what MPI asks for, that
+    no rank waits for ever, and that sends and receives match. It also shows that shared slots have one writer,
+    that operands are combined in a legal order, and that any call may follow any other. Ends with status 1 if a
+    case fails.
     """
     question = ["check", "--progress"]
     for name, value in (("--operation", operation), ("--algorithm", algorithm), ("--ranks", ranks)):

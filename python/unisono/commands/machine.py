@@ -41,8 +41,8 @@ _SHARE_OF_FITTING = 0.1  # the latter alone
 def command() -> None:
     """Measure what messages and shared memory cost on this machine; show and list machines.
 
-    A machine is what `unisono predict` predicts for, and what tuning and learning go by: a file that describes it, or one
-    that is built in. docs/reference/machine-format.md says what stands in such a file.
+    A machine is what `unisono predict` predicts for, and what tuning and learning go by. It is a file that describes it, or
+    one that is built in. docs/reference/machine-format.md says what stands in such a file.
     """
 
 

@@ -29,8 +29,8 @@ _EXTRA_SECONDS = 120.0  # for the launcher: to start and to end
 def command() -> None:
     """Show the switches between machines and what follows from them, or find them.
 
-    TOPOLOGY is what the option `topology` of `unisono run` takes: a file in the format of Slurm's topology.conf, or a
-    string such as tree:4x8, 4 switches with 8 machines each below another one.
+    TOPOLOGY is what the option `topology` of `unisono run` takes. It is a file in the format of Slurm's topology.conf, or a
+    string such as tree:4x8, which is 4 switches with 8 machines each below another one.
     """
 
 

@@ -157,13 +157,13 @@ def command(given: Given) -> None:
       unisono tune --budget 20m -o site.json -- mpirun -n 64 --map-by node
       unisono run --table unisono-table.json mpirun -n 4 ./program
 
-    Few algorithms are measured long: first Unisono's own choice and what has won at the size before, then representatives of each
-    group, the best groups, and the parameters of the best algorithms; the last of them in turn with the own choice and the MPI's
-    own collective, until it is known which is the fastest. The own choice stays wherever nothing is faster beyond noise. What is
-    done is kept beside the table: the same command goes on where it was interrupted.
+    Few algorithms are measured long. First come Unisono's own choice and what has won at the size before, then representatives of
+    each group, the best groups, and the parameters of the best algorithms. The last of them take turns with the own choice and
+    the MPI's own collective, until it is known which is the fastest. The own choice stays wherever nothing is faster beyond
+    noise. What is done is kept beside the table: the same command goes on where it was interrupted.
 
-    Communicators of other layouts than the job's world, as programs make them of a node's ranks or of one rank of each node, are
-    tuned in the same run:
+    Programs also make communicators of other layouts, of a node's ranks or of one rank of each node. They are tuned in the same
+    run:
 
     \b
       unisono tune --comm world,node,leaders -- mpirun -n 64 --map-by node

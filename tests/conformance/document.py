@@ -31,24 +31,24 @@ CASES_LISTED = 8
 # What is known of cases that fail under Unisono alone, now and then at least. They count as new all the same.
 NOTES = {
     ("mpi4py", "test_spawn TestSpawnMultipleWorld.testCommSpawnDefaults2"): (
-        "Under Open MPI 4 test_spawn stands still natively as well, now and then, each time in another test: this one alone, with 2 ranks, in "
-        "one of four runs, another of which took 46 s instead of 3, under Unisono in none of four; in a later run of the whole module three "
-        "other tests natively, and five under Unisono, where it was ended before the last ones."
+        "Under Open MPI 4 test_spawn stands still natively as well, now and then, each time in another test. This one alone, with 2 ranks, did so "
+        "in one of four runs, another of which took 46 s instead of 3. Under Unisono it did in none of four. In a later run of the whole module "
+        "three other tests did natively, and five under Unisono, where it was ended before the last ones."
     ),
     ("lammps", "min/in.min"): (
         "A minimisation, printed to eight digits: sums of eight ranks are added in another order than natively, and the iteration "
-        "enlarges the last bit. With `--reproducible`, and with allreduce and reduce left to the MPI, all digits are the native ones; each run "
+        "enlarges the last bit. With `--reproducible`, and with allreduce and reduce left to the MPI, all digits are the native ones. Each run "
         "of either repeats its own."
     ),
     ("scalapack", "xdsyevr (the summary)"): (
-        "The program's verdicts go by what it finds on its stack: valgrind shows branches on values that were never set, natively too, and "
-        "without Unisono five and more checks fail where each MPI call leaves bytes of 0xff behind on the stack. Residuals are small in all of "
-        "them; the three that fail under Unisono do so with all collectives left to the MPI as well."
+        "The program's verdicts go by what it finds on its stack. Valgrind shows branches on values that were never set, natively too. "
+        "Without Unisono five and more checks fail where each MPI call leaves bytes of 0xff behind on the stack. Residuals are small in all of "
+        "them. The three that fail under Unisono do so with all collectives left to the MPI as well."
     ),
     ("scalapack", "xssyevr (the summary)"): "As xdsyevr, in single precision: the same three checks.",
     ("scalapack", "xslu (the program's end)"): (
         "One run of two under Unisono, also with `--no-enable` and with all collectives left to the MPI, none where addresses are not random. "
-        "`pslacon_` decides by a variable of `psgerfs_` that was never set (valgrind, natively), differently on each rank, the ranks then ask "
+        "`pslacon_` decides by a variable of `psgerfs_` that was never set (valgrind, natively), differently on each rank. The ranks then ask "
         "for different systems to be solved ('On entry to PSGETRS parameter number 1 had an illegal value'), and wait for each other. "
         "Without Unisono it does the same in eight runs of eight where each MPI call leaves other bytes behind on the stack of each rank."
     ),
@@ -63,22 +63,30 @@ LEAD = f"""\
 
 <!-- Written by tests/conformance/run.py from what it ran; run it again instead of changing this. -->
 
-Test suites and programs that others wrote, run natively and under Unisono (`unisono run`), everything else the same, on one machine:
+Test suites and programs that others wrote run natively and under Unisono (`unisono run`), everything else the same, on
+one machine:
 
     make conformance                                                      # all that has no outcome yet
     make conformance CONFORMANCE="--suite mpi4py --mpi openmpi5 --ranks 2,4 --again"
     make conformance CONFORMANCE=--help
 
-It ends with status 1 where a case that passes natively fails under Unisono. Outcomes are kept in `build/conformance/results`, what each job printed in
-`build/conformance/jobs`. Everything takes hours on two cores; a run that is interrupted goes on where it was. The rows below are kept in `tests/conformance/outcomes.json`;
-one that is found anew takes the place of a kept one as soon as it covers at least as many parts.
+It ends with status 1 where a case that passes natively fails under Unisono.
+Outcomes are kept in `build/conformance/results`, what each job printed in `build/conformance/jobs`.
+Everything takes hours on two cores; a run that is interrupted goes on where it was.
+The rows below are kept in `tests/conformance/outcomes.json`.
+A row that is found anew takes the place of a kept one as soon as it covers at least as many parts.
 
-Numbers stand as *natively / under Unisono*. *New* are the cases that fail under Unisono and not natively, *lost* those that pass natively and are skipped or missing under Unisono: both should be 0.
+Numbers stand as *natively / under Unisono*.
+*New* are the cases that fail under Unisono and not natively.
+*Lost* are those that pass natively and are skipped or missing under Unisono.
+Both should be 0.
 Where ranks outnumber cores, MPICH gets the yielding preload of `tools/cluster/mpich_yield.c` on both sides.
 Unisono takes each communicator's first call on and does not learn, so that as many calls as possible are its own.
 
-Most tests make small calls on one node, which Unisono serves by few algorithms, or leaves to the MPI. So mpi4py's suite is run in five ways: *as it decides*, with others forced (where
-one is not legal Unisono decides after all), and learning; rows of all but the first stand only where they were run:
+Most tests make small calls on one node, which Unisono serves by few algorithms, or leaves to the MPI.
+So mpi4py's suite is run in five ways: *as it decides*, with others forced, and learning.
+Where a forced algorithm is not legal, Unisono decides after all.
+Rows of all but the first stand only where they were run:
 
 {VARIANTS_TEXT}
 """
@@ -160,8 +168,9 @@ def _own_tests() -> list[str]:
     lines = [
         "## Persistent, error and communicator semantics of MPICH's suite, by tests of our own",
         "",
-        "MPICH's suite comes in no package. What it asks of these subjects, our own tests ask on all MPIs, natively where an MPI passes and under",
-        "Unisono. The [page of promises](promises.md) goes through the standard itself.",
+        "MPICH's suite comes in no package.",
+        "What it asks of these subjects, our own tests ask on all MPIs, natively where an MPI passes and under Unisono.",
+        "The [page of promises](promises.md) goes through the standard itself.",
         "",
         "| what is asked | test |",
         "| --- | --- |",
@@ -181,13 +190,20 @@ def _line(row: Row) -> str:
 
 
 def _listed(cases: Mapping[str, str]) -> Iterator[str]:
-    """Each case and how it ended both ways; of a part that ended early only how many cases did so."""
+    """Each case and how it ended both ways; of many that ended alike in one part, or under one name, only how many."""
     alike = defaultdict(list)
     for case, how in cases.items():
         alike[case.split(" ")[0], how].append(case)
+    named = defaultdict(list)
     for (part, how), members in alike.items():
         if len(members) > CASES_LISTED:
             yield f"{len(members)} cases of `{part}` ({how})"
+            continue
+        for case in members:
+            named[case.partition(" ")[2], how].append(case)
+    for (name, how), members in named.items():
+        if len(members) > CASES_LISTED:
+            yield f"`{name}` in {len(members)} parts ({how})"
         else:
             yield from (f"`{case}` ({how})" for case in members)
 
@@ -201,7 +217,8 @@ def _named(row: Row) -> Iterator[str]:
     )
     for title, cases in named:
         if cases:
-            yield f"- {title}, {_mpi(row)}, {row.ranks} ranks, {WORDS[row.variant]}: {', '.join(_listed(cases))}"
+            yield f"- {title}, {_mpi(row)}, {row.ranks} ranks, {WORDS[row.variant]}:"
+            yield from (f"  - {case}" for case in _listed(cases))
             yield ""
     # Of a case, or of the part that it belongs to.
     for known in dict.fromkeys(name for case in row.new for name in (case, case.split(" ")[0])):

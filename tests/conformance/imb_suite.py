@@ -61,8 +61,8 @@ class ImbSuite:
     name = "imb"
     title = "IMB-MPI1"
     about = (
-        f"The benchmark binary of the wheel `impi-devel`, which also runs on MPICH: `{OPTIONS}`. It is built without its own result checking; "
-        "so `tests/conformance/shadow.c` is preloaded before Unisono: behind each collective it makes the same call with data of "
+        f"The benchmark binary of the wheel `impi-devel`, which also runs on MPICH: `{OPTIONS}`. It is built without its own result checking, "
+        "so `tests/conformance/shadow.c` is preloaded before Unisono. Behind each collective it makes the same call with data of "
         "its own, through Unisono and straight from the MPI library, and compares the results byte by byte. "
         "Natively the same library compares the MPI with itself."
     )

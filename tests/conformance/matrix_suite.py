@@ -53,10 +53,10 @@ class MatrixSuite:
     name = "matrix"
     title = "Every algorithm, forced"
     about = (
-        "`tests/integration/programs/collectives` (the project's own), which computes what each call must give: all operations with counts from 0 on, "
-        "all roots, in place, derived, large, all predefined and pair datatypes, all predefined operators and users' ones that do not commute. "
-        "A part forces one algorithm of each operation (together all of the registry, with small segments), on one node, or those of two levels on "
-        "pretended nodes; where one is not legal the rules decide. A case is a section of the program; natively it is run once for all parts of a run of the suite."
+        "`tests/integration/programs/collectives` (the project's own), which computes what each call must give. It makes all operations with counts from 0 on, "
+        "all roots, in place, derived, large, all predefined and pair datatypes. Operators are all predefined ones, and users' ones that do not commute. "
+        "A part forces one algorithm of each operation, with small segments, on one node, or those of two levels on pretended nodes. "
+        "All parts together have all of the registry; where an algorithm is not legal the rules decide. A case is a section of the program; natively it is run once for all parts of a run of the suite."
     )
     mpis = tuple(mpi.name for mpi in ALL if mpi.name != "mpich5_abi")
     variants = (NATIVE, "unisono")

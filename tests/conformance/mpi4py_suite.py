@@ -96,8 +96,8 @@ class Mpi4pySuite:
     title = "mpi4py's test suite"
     about = (
         "The tests of mpi4py's source archive as they are, over the wheel of the same version, run by its own `test/main.py -v`. "
-        "A job runs 16 of its modules, or fewer. Where a job dies or stands still for two minutes (with more than two ranks to a core, a minute "
-        "for each of them), the test that did it is left out of the next job; natively and under Unisono alike."
+        "A job runs 16 of its modules, or fewer. Some jobs die, or stand still for two minutes (with more than two ranks to a core, a minute "
+        "for each of them). The test that did it is left out of the next job, natively and under Unisono alike."
     )
     mpis = ("openmpi5", "mpich5", "intel", "openmpi4")
     variants = (NATIVE, *UNDER_UNISONO)

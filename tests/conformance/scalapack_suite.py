@@ -47,7 +47,7 @@ class ScalapackSuite:
     title = "ScaLAPACK's tests"
     about = (
         "The test programs of Debian's package `scalapack-mpi-test` with their own inputs: BLACS, PBLAS and ScaLAPACK in four "
-        "precisions, each built for Open MPI and for MPICH; 4 ranks, as their own CTest files have it. "
+        "precisions. Each is built for Open MPI and for MPICH, and runs with 4 ranks, as their own CTest files have it. "
         "A case is one check that a program prints as passed or failed."
     )
     mpis = ("openmpi4", "mpich4")

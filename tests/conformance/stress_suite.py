@@ -22,7 +22,7 @@ class StressSuite:
     title = "Random programs with threads"
     about = (
         f"`tests/integration/programs/thread_communicators.c` (the project's own): three threads of each rank make, use and free communicators, "
-        f"{TURNS} turns each, with every collective, blocking, not blocking and persistent, sums, maxima and an operator that does not commute. A part is a seed."
+        f"{TURNS} turns each. They make every collective, blocking, not blocking and persistent, with sums, maxima and an operator that does not commute. A part is a seed."
     )
     mpis = tuple(mpi.name for mpi in ALL if mpi.name != "mpich5_abi")
     variants = (NATIVE, "unisono")

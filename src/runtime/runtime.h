@@ -30,7 +30,7 @@ Outcome collective(const Call& call, int* error);
 // outcome is compared the caller fetches what the host has written before compare(), and delivers after it.
 Outcome collective_staged(const Call& call, int* error);
 
-// A blocking call of which the program hears nothing: the host is going to refuse it on this rank, and the
+// A blocking call of which the program hears nothing. The host is going to refuse it on this rank, and the
 // others wait for this rank's part where Unisono serves it.
 void take_part(const Call& call);
 

@@ -49,10 +49,9 @@ class Staging {
 };
 
 // One blocking collective call as the program made it. Counts and types are as MPI defines them for the
-// operation: bcast and reductions use send_count/send_type (bcast: send_buffer == recv_buffer == the buffer;
-// reduce_scatter_block: of one block);
-// on ranks where MPI says an argument is not significant the wrapper leaves it zero. `is_in_place`: the
-// program gave MPI_IN_PLACE.
+// operation. Bcast and reductions use send_count and send_type: bcast with send_buffer == recv_buffer == the
+// buffer, reduce_scatter_block with those of one block. On ranks where MPI says an argument is not
+// significant the wrapper leaves it zero. `is_in_place`: the program gave MPI_IN_PLACE.
 struct Call {
   Operation operation = Operation::barrier;
   bool is_in_place = false;
@@ -75,11 +74,11 @@ struct Call {
 };
 
 enum class Outcome : std::uint8_t {
-  done,          // finished; *error is what the MPI function returns
-  native,        // not taken: the wrapper calls the host MPI's own collective, on all ranks alike
-  compared,      // Unisono's result is kept aside: the wrapper calls the host's own, and then compare()
-                 // (of calls that do not block: see start_collective)
-  native_timed,  // the same as native, and the wrapper then says how long it took: native_finished()
+  done,          // Finished; *error is what the MPI function returns.
+  native,        // Not taken: the wrapper calls the host MPI's own collective, on all ranks alike.
+  compared,      // Unisono's result is kept aside: the wrapper calls the host's own, and then compare().
+                 // Calls that do not block: see start_collective.
+  native_timed,  // The same as native, and the wrapper then says how long it took: native_finished().
 };
 
 // What a reduction is known by where its buffers do not count.

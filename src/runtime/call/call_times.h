@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the calls of a class took. Small ones are timed by sampling, so that of most calls only that is
-// known which others were seen to take: what is said of them must not go by one call for which a rank came
-// late.
+// How long the calls of a class took. Small ones are timed by sampling: of most calls nothing is known but
+// what others were seen to take. So what is said of them must not go by one call for which a rank came late.
 #pragma once
 
 #include <array>

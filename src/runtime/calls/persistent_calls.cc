@@ -206,7 +206,7 @@ void PersistentCalls::absorb(const PreparedCall& call) {
                           CallForm::persistent);
 }
 
-// Ranks come here at different times: the slice goes with the last one of a node, and a number is taken again
+// Ranks come here at different times. The slice goes with the last one of a node. A number is taken again
 // only when all who have to do with it have given it back.
 void PersistentCalls::leave(PersistentPlace& place) {
   started_checks_.say_findings(*place.state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Persistent calls that Unisono makes. MPI matches them by the order in which they were initialised, and
-// ranks may start them in any order: so each has a place of its own, which its ranks agree on when it is
-// made, and needs nothing of its communicator afterwards. docs/inside/calls.md, "Persistent calls".
+// ranks may start them in any order. So each has a place of its own, which its ranks agree on when it is
+// made. It needs nothing of its communicator afterwards. docs/inside/calls.md, "Persistent calls".
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps of calls that do not block, in which functions of the program may run: its operators, which we call,
-// and those of its calls that the host makes, wherever the host makes progress. A program may hold a lock
-// around its calls that its operator takes too. So they run in threads of the program alone, as natively, and
-// no lock is held around them that another thread of the program waits for.
+// Steps of calls that do not block, in which functions of the program may run. These are its operators, which
+// we call, and those of its calls that the host makes, wherever the host makes progress. A program may hold a
+// lock around its calls that its operator takes too. So they run in threads of the program alone, as
+// natively, and no lock is held around them that another thread of the program waits for.
 #pragma once
 
 #include "runtime/communicators/call_queue.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Self-check of calls that do not block (B9). Such a call waits for nobody: each rank judges by itself what
-// it sees, and what ranks have found they tell each other in agreements that take their turn among the calls
-// of the communicator. From then on calls run by other algorithms of Unisono's; whether the host makes them
-// is decided anew at the next blocking collective, where all ranks are known to have come that far.
+// it sees. What ranks have found they tell each other in agreements, which take their turn among the calls of
+// the communicator. From then on calls run by other algorithms of Unisono's. Whether the host makes them is
+// decided anew at the next blocking collective, where all ranks are known to have come that far.
 // docs/guide/verify.md.
 #pragma once
 

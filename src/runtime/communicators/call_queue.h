@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A communicator's non-blocking calls. They run one after the other, in the order in which the program made
-// them, which is the same on all ranks: so a slice and a range of tags of their own serve them as others
+// them. That order is the same on all ranks, so a slice and a range of tags of their own serve them as others
 // serve blocking calls.
 #pragma once
 

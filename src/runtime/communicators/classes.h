@@ -40,8 +40,8 @@ struct CallClass {
   LearnedClass* learner = nullptr;
   bool is_to_be_tested = false;   // at one of its first calls (A10); or learned from then on
   std::uint32_t first_test = 64;  // the first call at which it may be
-  // Calls that do not block, with option verify: all that were started, by whose number some are checked; and
-  // what runs instead where the algorithm was found wrong, until a blocking collective lets all decide anew.
+  // Calls that do not block, with option verify: all that were started, by whose number some are checked.
+  // `stand_in` runs where the algorithm was found wrong, until a blocking collective lets all decide anew.
   std::uint64_t starts = 0;
   std::unique_ptr<CallClass> stand_in;
   int plain_looks = 0;  // so many timed calls change nothing, and take the short way

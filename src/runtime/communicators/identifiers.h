@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agreed numbers for communicators. A communicator's number gives it a range of tags on the private world, so
-// two communicators that share processes must have different numbers: each process keeps the set of numbers
+// two communicators that share processes must have different numbers. Each process keeps the set of numbers
 // that are free for it, and set-up takes the lowest one that is free for all members.
 #pragma once
 
@@ -43,8 +43,8 @@ class Identifiers {
     const LockGuard lock(mutex_);
     waiting_.erase(turn);
   }
-  // The free numbers, or an empty set while another thread's set-up holds them (it must not see the same
-  // numbers as free) or comes first: the earliest of all turns is held back nowhere, so some set-up always
+  // The free numbers. An empty set while another thread's set-up holds them, which must not see the same
+  // numbers as free, or comes first. The earliest of all turns is held back nowhere, so some set-up always
   // ends. Where *is_held is set the caller releases with settle().
   Set offer(Turn turn, bool* is_held, Use use = Use::communicator) {
     const LockGuard lock(mutex_);

@@ -55,8 +55,8 @@ struct BlockMemo {
   int lines = 1;                               // of a block
 };
 
-// Of one operation, the last call that was fused or left to the host, and the last one that was scheduled: a
-// program's small and large calls do not drive out each other.
+// Of one operation, the last call that was fused or left to the host, and the last one that was scheduled.
+// So a program's small and large calls do not drive out each other.
 struct CallMemos {
   CallMemo quick, scheduled;
 };

@@ -30,8 +30,8 @@ class SetUp {
   // Whoever relies on the order of operands must hear where Unisono does not decide it.
   void say_who_decides_order(const Communicator& c, NativeReason reason) const;
 
-  // Beside the program, by calls that do not block: begins it, looks whether all offers have come after the
-  // host has made so many of this rank's calls since, and waits for them.
+  // Beside the program, by calls that do not block. These begin it, look whether all offers have come after
+  // the host has made so many of this rank's calls since, and wait for them.
   void begin_aside(Communicator& c);
   void look_at_offers(Communicator& c, std::uint64_t calls_of_host);
   void end_aside(Communicator& c);

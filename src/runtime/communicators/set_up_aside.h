@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Set-up of a communicator by calls that do not block, which must not wait for it: what ranks tell each
+// Set-up of a communicator by calls that do not block, which must not wait for it. What ranks tell each
 // other, and how they find the call from which on Unisono makes them. docs/inside/adapters.md, "Set-up
 // beside the program".
 #pragma once
@@ -48,10 +48,10 @@ class SwitchPoint {
   std::atomic<std::int32_t> joined_;
 };
 
-// Where the node's slice for calls that do not block is, and from which of them on they use it, in memory
-// that its ranks share; zero-filled is its initial state. Whoever comes to a call first decides for all, and
-// waits for nobody: where there is no room yet, or another rank is just taking it, that call and those before
-// it share the slice of calls that block.
+// Where the node's slice for calls that do not block is, and from which of them on they use it. It lies in
+// memory that the ranks share; zero-filled is its initial state. Whoever comes to a call first decides for
+// all, and waits for nobody. Where there is no room yet, or another rank is just taking it, that call and
+// those before it share the slice of calls that block.
 class StartedPlace {
  public:
   // Does call `number`, numbered from 1, use it? The same answer on all the node's ranks. `take` finds room
@@ -111,9 +111,9 @@ static_assert(sizeof(SliceTail) <= shm::cache_line_bytes);
 
 // What a node's first rank has taken of the pool for all.
 struct SliceOffer {
-  std::int64_t offset = -1;       // -1: there is none
-  std::int64_t stream_bytes = 0;  // SliceShape; where the pool has no room for streams a slice goes without
-  std::int32_t windows = 0;       // of the pool that this rank has mapped
+  std::int64_t offset = -1;       // -1: there is none.
+  std::int64_t stream_bytes = 0;  // SliceShape. Where the pool has no room for streams a slice goes without.
+  std::int32_t windows = 0;       // Of the pool that this rank has mapped.
   std::int64_t area_bytes = 0;    // SliceShape, of a persistent call's place; 0: as much as a communicator's
 };
 
@@ -125,11 +125,11 @@ struct SetUpOffer {
 
 struct SetUpAside {
   enum class State : std::uint8_t {
-    left_out,   // all ranks know at once that there will be none: `reason`
-    under_way,  // the offers are on their way
-    failed,     // `reason`
-    joined,     // this rank has its slice, and looks at the switch point before each call
-    past        // all calls are Unisono's
+    left_out,   // All ranks know at once that there will be none: `reason`.
+    under_way,  // The offers are on their way.
+    failed,     // There is a `reason`.
+    joined,     // This rank has its slice, and looks at the switch point before each call.
+    past        // All calls are Unisono's.
   } state = State::under_way;
   NativeReason reason = NativeReason::being_set_up;
   SetUpOffer own;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kernel that allowed ranks to read each other's memory at the start, and refuses later: calls under way
-// are served by the memory's owners (shm/slice/asked_copy.cc), later ones do without single copy.
+// What happens where a kernel allowed ranks to read each other's memory at the start, and refuses later.
+// Calls under way are served by the memory's owners (shm/slice/asked_copy.cc); later ones do without single
+// copy.
 #pragma once
 
 #include "runtime/communicators/communicator.h"

@@ -16,7 +16,7 @@ class Engine {
 
   // Packs what the call reads, and finds what runs; no other rank has to do with it. The host's error code.
   virtual int start(Run& run) const = 0;
-  // True: it is over, with run.error. Of a call that may block it is, when this returns; of others nothing
+  // True: it is over, with run.error. A call that may block is over when this returns. For others nothing
   // waits in here, and what comes first among the calls of its queue is asked again and again.
   virtual bool poll(Run& run) const = 0;
   // Unpacks what the call has got. The error code of all of it.

@@ -21,9 +21,9 @@ int lines_of(const Communicator& c, const CallClass& entry) {
 }
 
 // With a core for each rank one reads a piece while the other one writes the next. Ranks that share cores do
-// so in turn: then a long block costs two copies, where the kernel makes one (8 ranks on 2 cores, Open MPI 5,
-// over native: alltoallvs of 4 KiB 2.8 to 5.9 through streams and 1.1 by the kernel, of 64 KiB 0.6 to 0.7
-// and 1.0).
+// so in turn: then a long block costs two copies, where the kernel makes one. Measured with 8 ranks on 2
+// cores under Open MPI 5, over native: alltoallvs of 4 KiB 2.8 to 5.9 through streams and 1.1 by the kernel.
+// Those of 64 KiB were at 0.6 to 0.7 and 1.0.
 std::size_t most_streamed(const Communicator& c) {
   constexpr std::size_t most_on_shared_cores = 32 * 1024;
   if (!c.node.slice->has_streams()) return 0;

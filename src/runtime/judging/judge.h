@@ -11,9 +11,9 @@
 namespace unisono::runtime {
 
 enum class Judgement : std::uint8_t {
-  exact,    // there is one right result: data that only moves, integers, bits
-  bounded,  // floating point: what another order of the operands may change is known
-  unknown   // operators of the program, types without a known arithmetic: nobody can tell
+  exact,    // There is one right result: data that only moves, integers, bits.
+  bounded,  // Floating point: what another order of the operands may change is known.
+  unknown   // Operators of the program, types without a known arithmetic: nobody can tell.
 };
 Judgement judgement_of(Operation operation, ReduceOp op, ElementType element);
 
@@ -25,8 +25,8 @@ Judgement judgement_of(Operation operation, ReduceOp op, ElementType element);
 bool may_both_be(ReduceOp op, ElementType element, const char* one, const char* other,
                  const std::vector<const char*>& operands);
 
-// The same where operands of other ranks are not at hand (calls that do not block): each rank makes a weight
-// of each of its operands, the host joins the weights as it joins operands, by weight_op, and the result
+// The same where operands of other ranks are not at hand (calls that do not block). Each rank makes a weight
+// of each of its operands. The host joins the weights as it joins operands, by weight_op, and the result
 // judges. It passes a little more: of a product that a zero or another order may have let leave the range.
 ReduceOp weight_op(ReduceOp op, ElementType element);
 // Packed elements become their weights: of sums magnitudes, of products powers of two, of extremes whether it

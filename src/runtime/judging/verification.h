@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One call that is made twice, by Unisono and by the host (B9): the program's memory before it, Unisono's
 // result, the host's. The host's own call works on the program's memory as the program gave it, so that
-// nothing of its arguments has to be imitated: Unisono's result is put aside, and what the call found there
-// is put back.
+// nothing of its arguments has to be imitated. For that Unisono's result is put aside, and what the call
+// found there is put back.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@ namespace unisono::runtime {
 
 namespace {
 
-// What ranks say of others that are alike, of which the least number counts: from 0 on a rank that knows what
-// was found out; from here on one that knows of learning that has found nothing yet.
+// What ranks say of others that are alike; the least number counts. From 0 on a rank knows what was found
+// out. From here on it knows of learning that has found nothing yet.
 constexpr std::uint64_t first_of_begun = std::uint64_t{1} << 32;
 
 }  // namespace

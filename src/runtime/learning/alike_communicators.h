@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator begins with what one of its ranks has learned on another of the same shape, or what was told
-// on its node of one that none of them is in.
+// A communicator begins with what one of its ranks has learned on another of the same shape. Else it begins
+// with what was told on its node of one that none of them is in.
 #pragma once
 
 #include <optional>

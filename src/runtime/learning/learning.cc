@@ -13,8 +13,8 @@ namespace unisono::runtime {
 namespace {
 
 constexpr std::uint64_t digest_limit = std::uint64_t{1} << 61;
-// Two numbers of an agreement are the regions' digest, and what it falls short of the limit by: the least of
-// both are of one rank where all ranks' are equal.
+// Two numbers of an agreement are the regions' digest, and what it falls short of the limit by. Where all
+// ranks' are equal the least of both are of one rank.
 constexpr std::size_t region_numbers = 2;
 // Predictions are made while the program waits: they must not take longer than many calls.
 constexpr std::int64_t most_steps = 20'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test at the first calls of a kind (A10): where a table decides that was tuned for other layouts or sizes,
-// its neighbours are tried once, on memory of our own, and the fastest is kept for this job and the next
+// A test at the first calls of a kind (A10), where a table decides that was tuned for other layouts or sizes.
+// Its neighbours are tried once, on memory of our own, and the fastest is kept for this job and the next
 // ones. All ranks are inside of the same blocking call meanwhile, and go by numbers that they have agreed on.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job has learned, as data: one rank of each communicator tells it to rank 0, which keeps it for later
-// jobs (learned_rules.h) and has it in the report (docs/guide/report.md, `learning`).
+// What a job has learned, as data. One rank of each communicator tells it to rank 0. That one keeps it for
+// later jobs (learned_rules.h) and has it in the report (docs/guide/report.md, `learning`).
 #pragma once
 
 #include <cstddef>

@@ -10,9 +10,9 @@ namespace unisono::runtime {
 
 struct RankProcess {
   enum class State {
-    has_come,  // it has an adapter of Unisono open: it has called MPI
-    late,      // it has Unisono loaded, or no MPI yet, and has not called MPI so far
-    without,   // it holds an MPI, and Unisono cannot get between the two
+    has_come,  // It has an adapter of Unisono open: it has called MPI.
+    late,      // It has Unisono loaded, or no MPI yet, and has not called MPI so far.
+    without,   // It holds an MPI, and Unisono cannot get between the two.
   };
   State state = State::late;
   int process_id = 0;

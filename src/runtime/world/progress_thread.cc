@@ -41,8 +41,8 @@ void ProgressThread::add() {
   }
   if (thread_.joinable()) [[likely]]
     return;
-  // The program's signal handlers are for its own threads, but for those of what this thread does itself: the
-  // kernel ends a process where such a signal is blocked, whatever handler there is.
+  // The program's signal handlers are for its own threads, but for those of what this thread does itself.
+  // Where such a signal is blocked the kernel ends the process, whatever handler there is.
   sigset_t all, before;
   sigfillset(&all);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI promises that a non-blocking call goes on while the program is anywhere in MPI: in a collective that is
-// left to the host, in a window's fence, in a file. There the host knows nothing of our calls. This thread
-// looks after them: it sleeps while the program itself comes by, and carries on where it stays away.
+// MPI promises that a non-blocking call goes on while the program is anywhere in MPI. That may be a
+// collective that is left to the host, a window's fence, a file. There the host knows nothing of our calls.
+// This thread looks after them: it sleeps while the program itself comes by, and carries on where it stays
+// away.
 #pragma once
 
 #include <atomic>

@@ -38,7 +38,7 @@ World::World(host::Host& of, Options own, const std::vector<std::string>& warnin
   measured = std::move(machine_here.choices);
 }
 
-// Where ranks may die and the others go on, what Unisono would wait for them to say never comes, and what the
+// Where ranks may die and the others go on, what Unisono would wait for them to say never comes. What the
 // program is to hear of it is the MPI's to say. One rank's word holds for all.
 bool World::is_fault_tolerant() const {
   std::uint64_t is_tolerant = host.is_fault_tolerant() ? 1 : 0;

@@ -47,10 +47,10 @@ class World {
   host::Comm comm{};  // the ranks once more, for messages of Unisono's own
   Options options;    // rank 0's
   std::unique_ptr<shm::Pool> pool;
-  std::vector<int> node_labels;                          // by rank
-  std::vector<shm::CoreShare> cores;                     // by rank: what its node may use
-  std::shared_ptr<const patterns::SwitchTree> switches;  // null: nothing is known of any
-  std::vector<int> switch_of;                            // by rank: the switch that its node hangs on
+  std::vector<int> node_labels;                          // By rank.
+  std::vector<shm::CoreShare> cores;                     // By rank: what its node may use.
+  std::shared_ptr<const patterns::SwitchTree> switches;  // Null: nothing is known of any.
+  std::vector<int> switch_of;                            // By rank: the switch that its node hangs on.
   std::optional<model::Machine> machine;                 // by whose times algorithms may be predicted
   model::MeasuredChoices measured;  // of the machine's file, as far as the user says nothing
   // May calls go on by the host's functions wherever the program is? Else by shared memory alone.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which algorithms a signal has ended programs in (B9): a file in the user's cache directory, to which a
-// process that dies appends a line of JSON, and what follows from it for later jobs. docs/guide/verify.md.
+// Which algorithms a signal has ended programs in (B9). A process that dies appends a line of JSON to a file
+// in the user's cache directory; here is what follows from it for later jobs. docs/guide/verify.md.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ struct Crash {
   std::string line() const;  // as it stands in the file
 };
 
-// The parts of a line, of which one is known before a process dies, the other one in a signal handler:
-// known_part() ends where `time` and what is behind it comes.
+// The parts of a line: one is known before a process dies, the other one in a signal handler. So known_part()
+// ends where `time` and what is behind it comes.
 std::string known_part(const Crash& crash);
 // A line that takes the record of a process back.
 std::string withdrawal_line(const std::string& id);

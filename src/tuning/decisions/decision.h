@@ -65,10 +65,10 @@ struct Choice {
   std::string reason;                                 // for people: one clause
   // "forced", "application table", "learned", "site table", "rule", "native"
   std::string_view source = "native";
-  bool is_exact = false;         // by a table, of just this layout and size class
-  bool is_tested = false;        // exact, and by a test at the start of a job (A10)
-  bool is_for_progress = false;  // native, since what would have served the call needs_progress
-  bool is_asked_for = false;     // by a table, for just this case: who wrote it is told why it is refused
+  bool is_exact = false;         // By a table, of just this layout and size class.
+  bool is_tested = false;        // Exact, and by a test at the start of a job (A10).
+  bool is_for_progress = false;  // Native, since what would have served the call needs_progress.
+  bool is_asked_for = false;     // By a table, for just this case: who wrote it is told why it is refused.
   // Kept rules without which it would be another choice: those that decide, and all that would then
   // (leaning.h).
   std::vector<LeanedOn> leans_on = {};

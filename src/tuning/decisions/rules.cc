@@ -36,11 +36,11 @@ class Candidates {
 };
 
 // Uneven blocks on one node. Where no length is common to all ranks one choice serves short blocks and long
-// ones: lines and streams do both (without streams the kernel copies long blocks, in up to 5 times the MPI's
-// own time). With 2 ranks they are 1.1 to 7 times as fast as Open MPI 4 and 5, MPICH 5 and Intel MPI, but for
-// alltoallvs of 16 to 256 KiB under Intel MPI (0.75 to 0.93). The more ranks, the shorter are their rings:
-// that was not measured with a core for each. Where ranks share cores alltoallvs of 32 and 64 KiB were behind
-// the MPI's, and the others' figures not steady.
+// ones: lines and streams do both. Without streams the kernel copies long blocks, in up to 5 times the MPI's
+// own time. With 2 ranks lines and streams are 1.1 to 7 times as fast as Open MPI 4 and 5, MPICH 5 and Intel
+// MPI. Only alltoallvs of 16 to 256 KiB under Intel MPI are not (0.75 to 0.93). The more ranks, the shorter
+// are their rings: that was not measured with a core for each. Where ranks share cores alltoallvs of 32 and
+// 64 KiB were behind the MPI's, and the others' figures not steady.
 void of_uneven_blocks(const Question& question, Candidates* to) {
   constexpr int most_ranks = 8;  // whose rings hold 64 KiB
   const auto fused_or_native = [&] {
@@ -68,10 +68,10 @@ void of_uneven_blocks(const Question& question, Candidates* to) {
 }
 
 // Pieces of a slot, of ranks that have a core each. Where one rank writes what another one waits for, pieces
-// let both copy at the same time: 1.01 to 1.34 times as fast as pieces of 256 KiB from 128 KiB to 1 MiB, with
-// cores that share a cache and cores that do not (2 ranks; Open MPI 5, MPICH 5, Intel MPI). Where both write
-// and read anyway smaller pieces only cost more waits (0.79 to 1.01 with 64 KiB), larger ones leave the
-// caches.
+// let both copy at the same time. From 128 KiB to 1 MiB that is 1.01 to 1.34 times as fast as pieces of 256
+// KiB (2 ranks; Open MPI 5, MPICH 5, Intel MPI). It holds for cores that share a cache and cores that do not.
+// Where both write and read anyway smaller pieces only cost more waits (0.79 to 1.01 with 64 KiB), larger
+// ones leave the caches.
 std::int64_t piece_of(const Question& question) {
   constexpr std::int64_t whole = 256 * kib;
   const std::int64_t bytes = question.bytes();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Size classes: messages of 0 bytes, 1, 2, 3-4, 5-8, ... bytes. One decision holds for a whole class.
 //
-// What 'bytes' means: bcast, reduce, allreduce, scan, exscan: the vector; gather, scatter, allgather,
-// alltoall, reduce_scatter_block: the block that one rank gives to (or gets from) another; allgatherv,
-// reduce_scatter: the mean block, rounded up; barrier, and where ranks have no length in common (alltoallv,
-// alltoallw, gatherv, scatterv): 0.
+// What 'bytes' means by operation. Bcast, reduce, allreduce, scan, exscan: the vector. Gather, scatter,
+// allgather, alltoall, reduce_scatter_block: the block that one rank gives to another, or gets from it.
+// Allgatherv, reduce_scatter: the mean block, rounded up. Barrier, and where ranks have no length in common
+// (alltoallv, alltoallw, gatherv, scatterv): 0.
 #pragma once
 
 #include <bit>

@@ -111,8 +111,8 @@ int KnownCandidates::next_untried(bool may_ask_model) {
   return found;
 }
 
-// What the model expects, on a machine on which what would be used without learning takes as long as it
-// did: what it says of machines that nobody has measured holds in proportion at best.
+// What the model expects, on a machine on which what would be used without learning takes as long as it did.
+// What it says of machines that nobody has measured holds in proportion at best.
 void KnownCandidates::ask_model() {
   is_model_asked_ = true;
   std::vector<double> predicted_s(known_.size());

@@ -59,8 +59,8 @@ class KnownCandidates {
   // Times of another program, as it were: good for the order of trials only.
   void forget_others();
   double second_best_s() const;
-  // First what all is compared with, and what would be used without learning; then what is expected to be
-  // fast; then, of what nothing is expected, one of each group, and the rest of a group that has done well.
+  // First what all is compared with, and what would be used without learning. Then what is expected to be
+  // fast. Then, of what nothing is expected, one of each group, and the rest of a group that has done well.
   // The model is asked once, when all before has been tried, if it `may_ask_model`. -1: none.
   int next_untried(bool may_ask_model);
   // Of what is not far behind, that which was tried longest ago; -1: none.

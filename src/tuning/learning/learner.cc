@@ -120,7 +120,7 @@ std::uint32_t Learner::interval() const {
   return by_time(interval_of_quick, interval_of_middle, 1);
 }
 
-// A batch begins in step where the longest rank's time counts: of those that run ahead of each other the last
+// A batch begins in step where the longest rank's time counts. Of ranks that run ahead of each other the last
 // one would bring along what it has to catch up with. What is watched goes on as it does.
 bool Learner::is_next_aligned() const {
   return is_longest() && !task_.is_monitoring && looks_ == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which of several algorithms serves a kind of calls best, found out while the program makes them (S2-S4,
-// B2). Pure logic, without a clock and without messages: a Learner is fed with this rank's times and with
+// B2). Pure logic, without a clock and without messages. A Learner is fed with this rank's times and with
 // what all ranks have agreed on, and says which candidate the next call uses. All that it says follows from
 // what was agreed on, and from how many calls there were: so all ranks say the same. docs/guide/learning.md.
 #pragma once

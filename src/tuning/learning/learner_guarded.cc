@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learning that costs the program next to nothing (B2): the reference, then few others, one at a time,
-// each given up as soon as it is seen to be slow, all paid for by a budget.
+// Learning that costs the program next to nothing (B2). It tries the reference, then few others, one at a
+// time. Each is given up as soon as it is seen to be slow, and all are paid for by a budget.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -21,7 +21,7 @@ constexpr double prediction_s = 50e-6;
 // After its first calls a trial goes on where it may still win. First calls meet memory that was never
 // touched, which is much of a quick call.
 constexpr double hopeless_ratio_of_quick = 2;
-// What would be used without learning is trusted: where its first calls were slow it is given so many times
+// What would be used without learning is trusted. Where its first calls were slow it is given so many times
 // as many calls, in which all slots of the shared memory come round.
 constexpr int usual_looks_ratio = 2;
 constexpr double hopeless_ratio_of_usual = 10;
@@ -184,8 +184,8 @@ class GuardedPolicy : public Policy {
     return is_waiting_ ? monitor() : task;
   }
 
-  // A round of the comparison: a batch of what is used and one of what is on trial, the other way round in
-  // every second one, so that what changes by and by favours neither.
+  // A round of the comparison: a batch of what is used and one of what is on trial. In every second round it
+  // is the other way round, so that what changes by and by favours neither.
   Task round() {
     stage_ = Stage::duel;
     why_ = "compared with each other, batch by batch";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In which region of the program the calls of a communicator are (S5). A rank knows its own region only, and
 // ranks may differ; what decides must be equal on all. So each rank keeps a log of what it was in, a digest
-// of which rides in the agreements that there are anyway: where all digests are equal, so are the logs, and
+// of which rides in the agreements that there are anyway. Where all digests are equal, so are the logs. Then
 // each rank tells from its own in which regions the calls to come will be. A program goes through its
 // regions again and again: the log's period is what is expected to go on. Where it does not, times go to
 // another region's account until the next agreement, and nothing else happens.

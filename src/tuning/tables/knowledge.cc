@@ -182,8 +182,8 @@ std::optional<Rule> merged(const Rule* old, const Rule& fresh) {
   return with_trust(std::move(made), fresh_trust);
 }
 
-// Times of the candidates from the first rule for just these calls that has any: one that was learned inside
-// a program, whatever decides without learning, before those that were measured elsewhere.
+// Times of the candidates from the first rule for just these calls that has any. One that was learned inside
+// a program, whatever decides without learning, comes before those that were measured elsewhere.
 void add_known_times(const TableRules& rules, const Question& question, const Choice& expected,
                      CandidateList* list) {
   const auto worth = [&](const TableRules::Match& match) {

@@ -63,10 +63,10 @@ struct Evidence {
 struct Rule {
   Conditions when;
   Timed chosen;
-  std::vector<Timed> others;                   // the fastest first; native among them
-  std::string origin;                          // measured, tested, learned, predicted, written
-  std::optional<Evidence> evidence;            // none: it was not learned, or by a version that kept none
-  std::optional<std::int64_t> measured_bytes;  // the size at which the times were measured, where it is known
+  std::vector<Timed> others;                   // The fastest first; native among them.
+  std::string origin;                          // As in files: measured, tested, learned, predicted, written.
+  std::optional<Evidence> evidence;            // None: it was not learned, or by a version that kept none.
+  std::optional<std::int64_t> measured_bytes;  // The size at which the times were measured, if known.
   std::string note;
   // Of what jobs have kept: the day of the last one that has used it, "2026-11-27", and how many have.
   std::string used;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is kept for later jobs does not grow without bound: new rules replace those for the same calls, and of
-// too many the least used ones go, those that have not been used for the longest time first.
+// What is kept for later jobs does not grow without bound. New rules replace those for the same calls. Of too
+// many the least used ones go, those that have not been used for the longest time first.
 #pragma once
 
 #include <cstddef>

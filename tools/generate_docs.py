@@ -159,7 +159,7 @@ def algorithms_page() -> str:
 
 ALLTOALLV_NOTE = (
     "The two-level ones of alltoallv and alltoallw bundle nothing: a node's blocks go through shared memory, all others straight from "
-    "rank to rank ([why](../inside/engines.md#programs-what-an-algorithm-writes))."
+    "rank to rank ([why](../inside/decisions.md#blocks-of-different-lengths-are-not-bundled))."
 )
 
 

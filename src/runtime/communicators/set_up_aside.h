@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Set-up of a communicator by calls that do not block, which must not wait for it. What ranks tell each
-// other, and how they find the call from which on Unisono makes them. docs/inside/adapters.md, "Set-up
-// beside the program".
+// other, and how they find the call from which on Unisono makes them. docs/inside/communicators.md,
+// "Set-up beside the program".
 #pragma once
 
 #include <atomic>

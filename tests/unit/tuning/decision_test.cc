@@ -296,7 +296,7 @@ TEST(DecisionTest, UnknownWordsAreRefusedAndNamed) {
   }
   std::vector<std::string> warnings;
   forced("allreduce:nosuch", &warnings);
-  EXPECT_NE(warnings[0].find("recursive_doubling"), std::string::npos) << "the message lists what there is";
+  EXPECT_NE(warnings[0].find("`unisono list allreduce` names them"), std::string::npos) << warnings[0];
   warnings.clear();
   forced("allreduce:ring(nosuch=1)", &warnings);
   EXPECT_NE(warnings[0].find("ring has no parameter 'nosuch' (it has segment"), std::string::npos)

@@ -28,13 +28,13 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, failed);
 }
 
+}  // namespace
+
 std::string with_home(std::string path) {
   if (path != "~" && !path.starts_with("~/")) return path;
   const char* home = std::getenv("HOME");
   return home == nullptr ? path : home + path.substr(1);
 }
-
-}  // namespace
 
 Home::Home() {
   const char* named = std::getenv("UNISONO_HOME");

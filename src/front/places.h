@@ -35,4 +35,7 @@ class Home {
 // or where links from there lead. Ends the command where there is none.
 std::string python_command(const std::string& called);
 
+// `~` and `~/...`, as a shell reads them.
+std::string with_home(std::string path);
+
 }  // namespace unisono::front

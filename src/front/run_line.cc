@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/environment.h"
 #include "base/near_names.h"
 #include "front/mistakes.h"
+#include "front/places.h"
 #include "launch/errors.h"
 
 namespace unisono::front {
@@ -98,7 +100,7 @@ class Reader {
 
   void read_own(const OwnOption& option, const Typed& typed) {
     if (option.name == "config") {
-      line_.config = value(typed);
+      line_.config = with_home(value(typed));
       return;
     }
     without_value(typed, "");
@@ -124,6 +126,8 @@ class Reader {
   void keep(const OptionSpec& spec, const std::string& word, std::string value) {
     auto found = std::ranges::find(line_.given, &spec, &Given::spec);
     if (found == line_.given.end()) found = line_.given.insert(found, {&spec, word, {}});
+    // Shells leave the `~` of --report=~/r.json as it is.
+    value = unisono::with_home(spec, value, Environment::of_process());
     const bool adds_up = spec.type == "list" || spec.type == "files";
     if (!adds_up) found->values.clear();
     found->word = word;

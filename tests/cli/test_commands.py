@@ -243,8 +243,26 @@ class TestCheck:
 class TestOptions:
     def test_table(self, stage: Stage) -> None:
         text = stage.unisono("options").stdout
-        assert "--pool-bytes" in text and "UNISONO_POOL_BYTES" in text and "pool_bytes" in text
+        assert "--pool-bytes" in text
         assert "[process_vm_readv]" in text
+
+    @needs_build
+    @pytest.mark.parametrize("columns", [{}, {"COLUMNS": "80"}])
+    def test_the_usual_ones_come_first(
+        self, stage: Stage, built: dict[str, str], columns: dict[str, str]
+    ) -> None:
+        """They are those of `unisono run --help`; each option stands there once, in its group."""
+        lines = stage.unisono("options", environment={**built, **columns}).stdout.splitlines()
+        assert max(map(len, lines)) <= int(columns.get("COLUMNS", 150))
+        listed = [line.split()[0] for line in lines if line.startswith("--")]
+        text = stage.unisono("run", "--help", environment=built).stdout
+        usual = [line.split("--")[1].split()[0] for line in text.splitlines() if line.startswith("  -")]
+        assert listed[:8] == [f"--{name}" for name in usual if name != "help"]
+        options = json.loads(stage.unisono("options", "--json", environment=built).stdout)
+        assert sorted(listed[5:]) == sorted(
+            {option["cli"] for option in options} - set(listed[:5]) | set(listed[5:8])
+        )
+        assert all(option["group"].replace("_", " ").capitalize() in lines for option in options)
 
     def test_json(self, stage: Stage) -> None:
         answer = stage.unisono("options", "--json")
@@ -275,6 +293,11 @@ class TestInfo:
         text = stage.unisono("info").stdout
         assert "Open MPI 5.0.11" in text
         assert any("libunisono.so" in line and "missing" in line for line in text.splitlines())
+
+    def test_sentences_have_lines_that_can_be_read(self, stage: Stage) -> None:
+        text = stage.unisono("info").stdout
+        meanings = text[text.index("Inside this machine") :].splitlines()
+        assert max(map(len, meanings)) <= 140
 
     def test_without_parts(self, stage: Stage) -> None:
         answer = stage.unisono("info", environment={"UNISONO_HOME": "/nowhere"})

@@ -347,10 +347,19 @@ def test_it_says_why_predictions_disagree() -> None:
     assert explanation.disagreement_text(answer) == ""
 
 
-@pytest.mark.parametrize("words", [["mpirun", "./a"], ["./prog"]])
-def test_a_program_in_the_place_of_a_question(stage: Stage, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("mpirun ./a", "mpirun ./a"),
+        ("mpirun -n 4 ./a --layout 3", "mpirun -n 4 ./a --layout 3"),
+        ("--json allreduce srun -N 2 ./a", "srun -N 2 ./a"),
+        ("mpirun", "mpirun -n 4 ./program"),
+        ("./prog", "mpirun -n 4 ./program"),
+    ],
+)
+def test_a_program_in_the_place_of_a_question(stage: Stage, words: str, meant: str) -> None:
     (stage.work / "prog").write_text("#!/bin/sh\n")
     (stage.work / "prog").chmod(0o755)
-    answer = stage.unisono("explain", *words)
+    answer = stage.unisono("explain", *words.split())
     assert answer.returncode == 2
-    assert "unisono run --report r.json mpirun -n 4 ./program" in answer.stderr
+    assert f"\n  unisono run --report r.json {meant}\n" in answer.stderr

@@ -47,6 +47,18 @@ class TestSettings:
             "UNISONO_CONFIG": str(stage.work / "my.conf"),
         }
 
+    def test_home_is_spelt_out_where_shells_do_not(self, stage: Stage) -> None:
+        (stage.work / "my.conf").touch()
+        words = ["--report=~/r.json", "--config=~/my.conf", "--table=~/a.json:b.json", "--machine=~x"]
+        home = {"HOME": str(stage.work)}
+        stage.unisono("run", *words, "--", "mpirun", "./a", environment=home)
+        assert settings(stage.launched()) == {
+            "UNISONO_REPORT": str(stage.work / "r.json"),
+            "UNISONO_CONFIG": str(stage.work / "my.conf"),
+            "UNISONO_TABLE": f"{stage.work}/a.json:{stage.work}/b.json",
+            "UNISONO_MACHINE": "~x",
+        }
+
     def test_environment_goes_along_and_options_win(self, stage: Stage) -> None:
         environment = {"UNISONO_LOG": "quiet", "UNISONO_CORES": "7", "UNISONO_LIBRARY": "/x", "OTHER": "1"}
         stage.unisono("run", "--log", "info", "mpirun", "./a", environment=environment)

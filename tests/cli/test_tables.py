@@ -50,6 +50,14 @@ def test_what_fits_is_whole() -> None:
     assert "time: what a call takes; looked at: settings." in text
 
 
+def test_sentences_take_several_lines_however_wide_the_output_is() -> None:
+    made = printing.table(None, "name", "meaning", prose=("meaning",))
+    made.add_row("x", "some words " * 50)
+    out = io.StringIO()
+    Console(file=out, width=10_000).print(made)
+    assert 90 < max(map(len, out.getvalue().splitlines())) <= 110
+
+
 @pytest.mark.parametrize(
     ("width", "hidden"), [(100, []), (82, ["looked at"]), (74, ["looked at", "of native"])]
 )

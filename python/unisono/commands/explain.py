@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -77,7 +79,17 @@ class Asked:
                 raise UsageError(f"--{option} asks about a layout, not about a file: leave it out")
 
 
-@click.command()
+class _ExplainCommand(click.Command):
+    """Answers a job's command before the launcher's options are taken for its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for position, word in enumerate([] if ctx.resilient_parsing else args):
+            if _is_launcher(word) and not (position and args[position - 1].startswith("--")):
+                raise _starts_a_program(word, args[position:])
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_ExplainCommand)
 @click.argument("words", metavar="[FILE] [OPERATION [SIZE]]", nargs=-1, required=True)
 @click.option(
     "--layout", metavar="LAYOUT", help="Nodes and ranks: 8, 4x8, 3,5,8  [default: 8 ranks on a node]"
@@ -127,7 +139,8 @@ def command(asked: Asked) -> None:
     the report of a run, or a table. Without a SIZE all of a file are meant, in a question 8 bytes.
     """
     first = asked.words[0]
-    _require_no_program(first)
+    if _is_program(first):
+        raise _starts_a_program(first, [])
     is_file = "/" in first or "." in first or Path(first).is_file()
     operation, size = _operation_and_size(asked.words[1:] if is_file else asked.words)
     if not is_file:
@@ -141,12 +154,15 @@ def command(asked: Asked) -> None:
         _explain_report(Path(first), operation, size, asked.region, asked.as_json)
 
 
-def _require_no_program(word: str) -> None:
-    if not Path(word).name.startswith(("mpirun", "mpiexec", "srun")) and not _is_program(word):
-        return
-    raise UsageError(
+def _is_launcher(word: str) -> bool:
+    return Path(word).name.startswith(("mpirun", "mpiexec", "srun")) and Path(word).suffix != ".json"
+
+
+def _starts_a_program(word: str, job: Sequence[str]) -> UsageError:
+    meant = shlex.join(job) if len(job) > 1 else "mpirun -n 4 ./program"
+    return UsageError(
         f"'{word}' starts a program, and nothing is run here. Run it first, and ask about its report:\n"
-        "  unisono run --report r.json mpirun -n 4 ./program\n"
+        f"  unisono run --report r.json {meant}\n"
         "  unisono explain r.json"
     )
 

@@ -95,9 +95,7 @@ def _print(found: dict[str, Any]) -> None:
     system = f"{own['host']}: {own['architecture']}, Linux {own['kernel']}"
     console.print(escape(f"{system}, {own['usable_cores']} usable cores\n"))
     if own["measured"]:
-        console.print(
-            escape(f"As measured here (`unisono machine measure`), {own['measured']}.\n"), soft_wrap=True
-        )
+        printing.print_prose(console, f"As measured here (`unisono machine measure`), {own['measured']}.\n")
     if found["home"] is None:
         looked = ", ".join(str(home.path) for home in places.candidates())
         console.print(f"[bad]The compiled parts were not found[/bad] in {escape(looked)}\n")
@@ -116,7 +114,7 @@ def _print(found: dict[str, Any]) -> None:
         console.print(
             f"[warning]Jobs have died in {found['crashes']} algorithms[/warning]: `unisono crashes` says in which\n"
         )
-    checks = printing.table("Inside this machine", "has", "so", "what it means")
+    checks = printing.table("Inside this machine", "has", "so", "what it means", prose=("what it means",))
     for check in found["checks"]:
         checks.add_row(
             check["name"],

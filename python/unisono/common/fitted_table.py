@@ -18,7 +18,8 @@ PROSE = 100  # columns of a paragraph, however wide the terminal is
 
 
 class FittedTable:
-    """Columns in `right` hold numbers; those in `whole` hold text that takes one line. Where there is no room those in `give_way`
+    """Columns in `right` hold numbers; those in `whole` hold text that takes one line; those in `prose` hold sentences, which take
+    more than one however wide the output is. Where there is no room those in `give_way`
     are left out, the first one first; `elsewhere` says what shows them besides a wider terminal. `legend` explains columns, below
     the table. Cells may have markup."""
 
@@ -30,10 +31,11 @@ class FittedTable:
         right: Sequence[str] = (),
         whole: Sequence[str] = (),
         give_way: Sequence[str] = (),
+        prose: Sequence[str] = (),
         elsewhere: str = "--json",
         legend: Mapping[str, str] | None = None,
     ) -> None:
-        unknown = {*right, *whole, *give_way, *(legend or {})} - {*columns}
+        unknown = {*right, *whole, *give_way, *prose, *(legend or {})} - {*columns}
         if unknown:
             raise ValueError(f"no columns of the table: {unknown}")
         self.title = title
@@ -42,6 +44,7 @@ class FittedTable:
         self.right = {*right}
         self._whole = {*whole}
         self._give_way = list(give_way)
+        self._prose = {*prose}
         self._elsewhere = elsewhere
         self._legend = legend or {}
 
@@ -99,6 +102,9 @@ class FittedTable:
     def _natural(self, i: int) -> int:
         """The column's width where nothing is wrapped."""
         lines = [line for row in self.rows for line in row[i].plain.splitlines()]
+        if self.columns[i] in self._prose:
+            longest = max((_cells(word) for line in lines for word in line.split()), default=0)
+            lines = [line[: max(longest, PROSE)] for line in lines]
         return max(map(_cells, [self.columns[i], *lines]))
 
     def _least(self, i: int) -> int:

@@ -69,12 +69,20 @@ def table(
     right: tuple[str, ...] = (),
     whole: tuple[str, ...] = (),
     give_way: tuple[str, ...] = (),
+    prose: tuple[str, ...] = (),
     elsewhere: str = "--json",
     legend: Mapping[str, str] | None = None,
 ) -> FittedTable:
     """A table in the house's style, which a console prints. Title and cells may have markup."""
     return FittedTable(
-        title, columns, right=right, whole=whole, give_way=give_way, elsewhere=elsewhere, legend=legend
+        title,
+        columns,
+        right=right,
+        whole=whole,
+        give_way=give_way,
+        prose=prose,
+        elsewhere=elsewhere,
+        legend=legend,
     )
 
 

@@ -85,6 +85,46 @@ def test_all_options_of_a_run_are_there(share: Path) -> None:
         assert name in (run if kind == "cli" else file), name
 
 
+def squeezed(text: str) -> str:
+    """Without blanks, which differ by where lines end, and marks of code, which pages show in bold."""
+    return "".join(text.replace("`", "").split())
+
+
+def helped() -> dict[str, str]:
+    """The options of the compiled `unisono run --help`, and what it says of each."""
+    text = subprocess.run(
+        [BUILD / "bin/unisono", "run", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    entries = re.split(
+        r"\n(?=  -)", text[text.index("The usual options:") : text.index("\n`unisono options`")]
+    )
+    found = {}
+    for entry in entries[1:]:
+        names, *rest = re.split(r"  +|\n +", entry.strip())
+        found[re.findall(r"--([\w-]+)", names)[0]] = " ".join(rest)
+    return found
+
+
+def test_pages_and_completion_agree_with_the_compiled_help(share: Path) -> None:
+    """Names, meanings and defaults; nothing else has them from where `run --help` has them."""
+    run, file = (
+        squeezed(shown(share / f"man/{name}", 400)) for name in ("man1/unisono-run.1", "man5/unisono.conf.5")
+    )
+    bash = (share / "bash-completion/completions/unisono").read_text()
+    own = {"config", "dry-run", "verbose", "help"}
+    assert own < {*helped()} and len(helped()) == 9
+    for name, about in helped().items():
+        meaning, _, default = about.partition("[default: ")
+        meaning = squeezed(meaning)
+        assert f"--{name}" in run and meaning in run, name
+        assert f"--{name}" in bash, name
+        if name not in own:
+            key = name.replace("-", "_")
+            stands = f"[default:{default}" if default else ""
+            assert re.search(rf"{key}=\S+?{re.escape(stands + meaning)}", file), name
+            assert re.search(rf"--{name}(?!-).{{,2000}}{re.escape(stands)}", run), name
+
+
 def test_all_functions_of_the_header_are_there(share: Path) -> None:
     text = shown(share / "man/man3/unisono.3", 200)
     functions = re.findall(r"^UNISONO_API [^;(]*?(\w+)\(", HEADER.read_text(), re.MULTILINE)

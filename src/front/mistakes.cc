@@ -81,13 +81,15 @@ Words words_of_line(std::string_view line) {
   return words;
 }
 
+bool is_shell(const std::string& word) {
+  constexpr std::string_view shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
+  return std::ranges::find(shells, launch::base_name(word)) != std::end(shells);
+}
+
 bool is_shell_script(std::string_view text) {
   if (!text.starts_with("#!")) return false;
   const Words line = words_of_line(text.substr(2, text.find('\n') - 2));
-  return std::ranges::any_of(line, [](const std::string& word) {
-    const std::string_view name = launch::base_name(word);
-    return name == "sh" || name == "bash" || name == "dash" || name == "ksh" || name == "zsh";
-  });
+  return std::ranges::any_of(line, is_shell);
 }
 
 // A line that starts a launcher: behind assignments, `exec` and what people put before one.
@@ -109,12 +111,14 @@ LauncherLine launcher_line(std::string_view text) {
 }
 
 void require_no_script(const Words& options, const Words& command) {
-  const std::string file = launch::find_program(command[0]);
+  const bool is_for_shell = command.size() > 1 && is_shell(command[0]);
+  const std::string& script = command[is_for_shell ? 1 : 0];
+  const std::string file = is_for_shell ? script : launch::find_program(script);
   const ReadFile read = file.empty() ? ReadFile() : read_file(file, most_script_bytes);
-  if (!read.text || !is_shell_script(*read.text)) return;
+  if (!read.text || !(is_for_shell || is_shell_script(*read.text))) return;
   const LauncherLine line = launcher_line(*read.text);
   if (line.number == 0) return;
-  throw UsageError(command[0] + " is a script that starts MPI programs by itself (line " +
+  throw UsageError(script + " is a script that starts MPI programs by itself (line " +
                    std::to_string(line.number) +
                    "). Unisono belongs before its launcher: write into that line\n  " +
                    run_command(options, {}) + " " + launch::joined(line.words));

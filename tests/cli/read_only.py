@@ -18,7 +18,9 @@ from unisono.commands.group import cli
 def run(words: list[str]) -> dict[str, str | int]:
     if words[0] == "run":  # would become the compiled command
         command = [Path(sys.executable).parent / "unisono", *words]
-        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
         return {"said": answer.stderr + answer.stdout, "status": answer.returncode}
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):

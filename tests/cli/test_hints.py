@@ -45,6 +45,30 @@ def test_what_was_meant(stage: Stage, built: dict[str, str], words: list[str], m
     assert max(map(len, answer.stderr.splitlines())) < 260, "no list of all names"
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("tune -n 4", "unisono tune -- mpirun -n 4"),
+        ("tune --budget 9s --map-by node mpirun -n4", "unisono tune --budget 9s -- mpirun --map-by node -n4"),
+        ("bench -np 4 -- srun", "unisono bench -- srun -np 4"),
+        ("profile -n4 ./a 1", "unisono profile -- mpirun -n4 ./a 1"),
+        ("machine measure -n 4", "unisono machine measure -- mpirun -n 4"),
+        ("topology measure -N 1 mpirun", "unisono topology measure -- mpirun -N 1"),
+    ],
+)
+def test_options_of_the_launcher_in_front_of_it(stage: Stage, words: str, meant: str) -> None:
+    answer = stage.unisono(*words.split())
+    assert answer.returncode == 2
+    assert answer.stderr.endswith(f" belongs behind it:\n  {meant}\n")
+
+
+def test_a_wrong_command_is_told_once(stage: Stage) -> None:
+    """`profile` adds nothing to what `run` has said."""
+    answer = stage.unisono("profile", "sbatch", "job.sh")
+    assert answer.returncode == 2
+    assert "Write into the job's script" in answer.stderr and "there is no profile" not in answer.stderr
+
+
 def test_alone_it_says_how_to_begin(stage: Stage) -> None:
     answer = stage.unisono()
     assert answer.returncode == 0 and answer.stdout == FIRST + "\n"

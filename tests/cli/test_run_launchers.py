@@ -27,6 +27,7 @@ class TestMistakes:
             ("docker run image mpirun ./a", "docker run image unisono run mpirun ./a"),
             ("mpirun -n 2 podman run image ./a", "podman run ... unisono-exec PROGRAM"),
             ("./job.sh 1", "unisono run mpirun -n 4 ./a"),
+            ("bash job.sh 1", "unisono run mpirun -n 4 ./a"),
             ("--log info ./job.sh", "unisono run --log info mpirun -n 4 ./a"),
         ],
     )
@@ -40,7 +41,14 @@ class TestMistakes:
         assert not stage.log.exists()
 
     @pytest.mark.parametrize(
-        "command", ["./plain.sh", "mpirun -n 2 ./job.sh", "apptainer exec unisono-exec ./a"]
+        "command",
+        [
+            "./plain.sh",
+            "bash plain.sh",
+            "bash -c ./job.sh",
+            "mpirun -n 2 ./job.sh",
+            "apptainer exec unisono-exec ./a",
+        ],
     )
     def test_left_alone(self, stage: Stage, command: str) -> None:
         for name, line in (("plain.sh", "echo mpirun"), ("job.sh", "mpirun ./a")):

@@ -15,7 +15,7 @@ import click
 from unisono.commands.cells import planned
 from unisono.commands.given import require_algorithms, require_sensible
 from unisono.commands.hints import HintingChoice
-from unisono.commands.jobs import launcher_argument, mpicc_option
+from unisono.commands.jobs import JobCommand, launcher_argument, mpicc_option
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
     WORLD,
@@ -100,7 +100,9 @@ class Asked:
         return "; ".join(parts)
 
 
-@click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@click.command(
+    cls=JobCommand, context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]"
+)
 @operations_option
 @sizes_option()
 @click.option(

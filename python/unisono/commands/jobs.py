@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 from unisono.commands.values import Command
 from unisono.common import printing
 from unisono.common.errors import UsageError, interrupted_status
+from unisono.common.nearest import nearest
 from unisono.launch.settings import settings_from_environment
 
 mpicc_option = click.option(
@@ -23,6 +25,37 @@ mpicc_option = click.option(
 launcher_argument = click.argument(
     "launcher", metavar="LAUNCHER...", nargs=-1, required=True, type=click.UNPROCESSED
 )
+
+
+class JobCommand(click.Command):
+    """One that starts a job by LAUNCHER. Whoever writes the launcher's options in front is told where they belong."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)  # the parser takes words out of the other one
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            if error.possibilities or (name.startswith("--") and nearest(name, _names(self))):
+                raise
+            at = next(i for i, word in enumerate(given) if word.startswith(name))
+            raise _belongs_behind(name, ctx.command_path, given[:at], given[at:]) from None
+
+
+def _names(command: click.Command) -> list[str]:
+    return [name for param in command.params for name in param.opts if name.startswith("--")]
+
+
+def _belongs_behind(option: str, command: str, before: list[str], rest: list[str]) -> UsageError:
+    launcher = next(
+        (word for word in rest if Path(word).name.startswith(("mpirun", "mpiexec", "srun"))), None
+    )
+    if launcher is not None:
+        rest.remove(launcher)
+    meant = shlex.join([*before, "--", launcher or "mpirun", *(word for word in rest if word != "--")])
+    return UsageError(
+        f"{option} is no option of `{command}`; one of the launcher belongs behind it:\n  {command} {meant}"
+    )
 
 
 def budget_option(more: str = "") -> Callable[[Command], Command]:

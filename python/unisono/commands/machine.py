@@ -17,6 +17,7 @@ from rich.markup import escape
 from unisono.commands.given import given_words
 from unisono.commands.hints import HintingGroup
 from unisono.commands.jobs import (
+    JobCommand,
     budget_option,
     interruptible,
     launcher_argument,
@@ -60,7 +61,9 @@ class Asked:
     launcher: tuple[str, ...]
 
 
-@command.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@command.command(
+    cls=JobCommand, context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]"
+)
 @click.option(
     "--output",
     "-o",

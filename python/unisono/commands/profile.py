@@ -13,14 +13,18 @@ from typing import Any
 
 import click
 
+from unisono.commands.jobs import JobCommand
 from unisono.commands.values import json_option
 from unisono.common import files, places, printing, schemas
 from unisono.common.errors import UnisonoError, UsageError
 
+# What `unisono run` has said all about: the command is wrong, or names a program that cannot be started.
+_NOTHING_RAN = (2, 126, 127)
 _PROFILE, _ENABLE, _REPORT = "UNISONO_PROFILE", "UNISONO_ENABLE", "UNISONO_REPORT"
 
 
 @click.command(
+    cls=JobCommand,
     context_settings={"allow_interspersed_args": False},
     options_metavar="[OPTIONS] [--]",
 )
@@ -70,6 +74,8 @@ def _run(words: tuple[str, ...], settings: dict[str, str], file: Path, as_json: 
     status = _status_of(
         [str(places.require("front")), "run", "--", *words], {**os.environ, **settings, _REPORT: str(file)}
     )
+    if status in _NOTHING_RAN and not file.is_file():
+        return status
     try:
         _show(file, as_json)
     except UnisonoError as error:

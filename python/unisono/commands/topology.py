@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from unisono.commands.hints import HintingGroup
-from unisono.commands.jobs import interruptible
+from unisono.commands.jobs import JobCommand, interruptible
 from unisono.commands.values import json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UnisonoError
@@ -164,7 +164,9 @@ def _contention_cells(entry: dict[str, Any]) -> list[str]:
     ]
 
 
-@command.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@command.command(
+    cls=JobCommand, context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]"
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the topology to this file.")
 @click.option(
     "--seconds", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="How long to measure."

@@ -16,6 +16,7 @@ from unisono.commands.cells import planned
 from unisono.commands.given import given_words
 from unisono.commands.hints import HintingChoice
 from unisono.commands.jobs import (
+    JobCommand,
     budget_option,
     interruptible,
     launcher_argument,
@@ -95,7 +96,9 @@ class Given:
         return Asked(self.table, self.machine, job, words, is_proof=self.prove)
 
 
-@click.command(context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@click.command(
+    cls=JobCommand, context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]"
+)
 @click.option(
     "--output",
     "-o",

@@ -41,12 +41,14 @@ class PageError(Exception):
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a page, the output that is shown for it (None: none is), and the status that it ends with."""
+    """One command of a page, the output that is shown for it (None: none is), and the status that it ends with. Of a script the
+    last line that fails gives the status."""
 
     line: int
     text: str
     shown: str | None = None
     status: int = 0
+    is_script: bool = False
 
 
 @dataclass
@@ -89,7 +91,7 @@ def read(path: Path) -> Page:
         if "file" in options:
             page.commands.append(_writing(line, options["file"], text))
         elif language in SCRIPT_LANGUAGES:
-            page.commands.append(Command(line, text, None, int(options.get("status", 0))))
+            page.commands.append(Command(line, text, None, int(options.get("status", 0)), True))
         elif language in SESSION_LANGUAGES:
             page.commands += _session(path, line, text, int(options.get("status", 0)))
         else:
@@ -177,12 +179,17 @@ def environment(scratch: Path) -> dict[str, str]:
     }
 
 
+_FAILING = "page_status=0; trap 'page_status=$?' ERR"
+_FAILED = "trap - ERR; (exit $page_status)"
+
+
 def script(commands: list[Command], record: Path) -> str:
     """One shell runs them all, so that `cd` and `export` last; each leaves its output and its status in `record`."""
     lines = []
     for number, command in enumerate(commands):
         lines.append("begin=$EPOCHREALTIME")
-        lines.append(f"eval {shlex.quote(command.text)} >{record}/{number}.output 2>&1 </dev/null")
+        text = f"{_FAILING}\n{command.text}\n{_FAILED}" if command.is_script else command.text
+        lines.append(f"eval {shlex.quote(text)} >{record}/{number}.output 2>&1 </dev/null")
         lines.append(f'echo "$? $begin $EPOCHREALTIME" >{record}/{number}.status')
     return "\n".join(lines) + "\n"
 

@@ -93,6 +93,7 @@ def test_session_runs_in_one_shell(tmp_path: Path) -> None:
         ("```sh run\necho one\n```\n\n```text output\ntwo\n```", "--- it printed ---\none"),
         ("```console run\n$ false\n```", "ended with status 1, not 0"),
         ("```console run status=1\n$ true\n```", "ended with status 0, not 1"),
+        ("```sh run\nfalse\ntrue\n```", "ended with status 1, not 0"),
         ("```console run\n$ exit 4\n$ echo later\n```", "or was never begun"),
     ],
 )

@@ -89,11 +89,19 @@ def parse_arguments() -> argparse.Namespace:
 def missing_parts() -> str | None:
     """What of Unisono is not built, and what to do; None if all is there."""
     try:
-        for part in ("tool", "shim", "library"):
+        for part in ("shim", "library"):
             places.require(part)
     except UnisonoError as error:
         return error.message
     return None
+
+
+def require_tool() -> None:
+    """It knows the launchers: without it no program starts."""
+    try:
+        places.require("tool")
+    except UnisonoError as error:
+        raise DemoError(error.message, EXIT_MISSING) from error
 
 
 def shown(file: Path) -> str:
@@ -195,6 +203,7 @@ class Demo:
 
 
 def run_demo(options: argparse.Namespace, console: Console) -> int:
+    require_tool()
     installation = mpi.find(options.mpi)
     setting = Setting(installation, options.ranks, options.repeat)
     for sentence in setting.sentences():

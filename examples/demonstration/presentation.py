@@ -168,7 +168,8 @@ def print_finding(finding: Finding, console: Console) -> None:
     console.print(f"same results: [{colour}]{escape(verdict(finding))}[/{colour}]\n")
     if finding.comparison is not None and not finding.comparison.is_same:
         _print_table(console, _quantity_columns, _quantity_rows(finding.comparison), _quantity_columns[1:])
-    _print_table(console, *_time_table(finding.times), _time_columns[1:])
+    columns, rows = _time_table(finding.times)
+    _print_table(console, columns, rows, columns[1:])
     if finding.report is not None:
         _print_table(console, _algorithm_columns, _algorithm_rows(finding.report), ("size", "calls", "time"))
         for warning in finding.report["warnings"]:

@@ -102,7 +102,13 @@ def test_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     command = [compile_program(cluster_mpi, "profile.c"), str(runner.scratch / "written")]
     found = cells(
         profile_of(
-            runner, cluster_mpi, 4, command, {"UNISONO_ENABLE": "0"}, cluster=cluster, layout=Layout((2, 2))
+            runner,
+            cluster_mpi,
+            4,
+            command,
+            {"UNISONO_ENABLE": "0", "OMPI_MCA_osc": "pt2pt"},
+            cluster=cluster,
+            layout=Layout((2, 2)),
         )
     )
     for name in ("MPI_Send", "MPI_Isend", "MPI_Sendrecv", "MPI_Put", "MPI_Allgather"):

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.each_library
 OPERATIONS = "barrier,bcast,allreduce,alltoallv"
 BUDGET = ["--budget", "8s"]
 BUDGET_OF_THREE = ["--budget", "16s"]  # communicators
+BUDGET_OF_ALL = ["--budget", "20s"]  # cells, which are all to be decided
 
 
 def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None = None, *more: str) -> Path:
@@ -68,7 +69,13 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layou
     """By predictions for just these nodes."""
     settings = runner.environment_for_ranks(cluster_mpi, 4, None)
     table = tune(
-        cluster_mpi, runner, cluster_mpi.launch(4, [], settings, layout), cluster, "--machine", "ethernet"
+        cluster_mpi,
+        runner,
+        cluster_mpi.launch(4, [], settings, layout),
+        cluster,
+        "--machine",
+        "ethernet",
+        *BUDGET_OF_ALL,
     )
     rules = json.loads(table.read_text())["rules"]
     counts = [min(layout.ranks_per_node), max(layout.ranks_per_node)]
@@ -92,7 +99,7 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
 @pytest.mark.in_turns(3)
 def test_a_proof(mpi: Mpi, runner: Runner):
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
-    tune(mpi, runner, launcher, None, "--prove")
+    tune(mpi, runner, launcher, None, "--prove", *BUDGET_OF_ALL)
     said = " ".join((runner.scratch / "said").read_text().split())
     found = re.search(
         r"Proof: tuning took .* s of .* s, which is .* against the search's \(geometric mean of (\d+) cells",

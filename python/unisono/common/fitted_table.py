@@ -21,7 +21,7 @@ class FittedTable:
     """Columns in `right` hold numbers; those in `whole` hold text that takes one line; those in `prose` hold sentences, which take
     more than one however wide the output is. Where there is no room those in `give_way`
     are left out, the first one first; `elsewhere` says what shows them besides a wider terminal. `legend` explains columns, below
-    the table. Cells may have markup."""
+    the table. Names of columns that a table does not have this time are passed over. Cells may have markup."""
 
     def __init__(
         self,
@@ -35,15 +35,12 @@ class FittedTable:
         elsewhere: str = "--json",
         legend: Mapping[str, str] | None = None,
     ) -> None:
-        unknown = {*right, *whole, *give_way, *prose, *(legend or {})} - {*columns}
-        if unknown:
-            raise ValueError(f"no columns of the table: {unknown}")
         self.title = title
         self.columns = list(columns)
         self.rows: list[list[Text]] = []
         self.right = {*right}
         self._whole = {*whole}
-        self._give_way = list(give_way)
+        self._give_way = [name for name in give_way if name in self.columns]
         self._prose = {*prose}
         self._elsewhere = elsewhere
         self._legend = legend or {}

@@ -71,15 +71,13 @@ struct Counted<index, traits, end, Result (*)(Arguments...)> {
     const bool is_timed = sampler.left == 0;
     if (!is_timed) --sampler.left;
     Result result{};
-    std::uint64_t taken = 0;
+    std::uint64_t weighted = 0;
     {
       const Inside inside(table);
       const std::uint64_t started = is_timed ? ticks() : 0;
       result = std::apply(target, arguments);
-      if (is_timed) taken = ticks() - started;
+      if (is_timed) weighted = take_in(&sampler, started, ticks(), table->random());
     }
-    const std::uint64_t weighted = is_timed ? taken * sampler.stands_for : 0;
-    if (is_timed) plan(&sampler, taken, table->random());
     count(table, arguments, status, result, weighted);
     if constexpr (end != Ends::nothing) forget<end>(ended);
     return result;

@@ -37,12 +37,15 @@ using Row = Cell[tuning::size_class_count];
 struct Sampler {
   std::uint32_t left = 0;  // calls until the next one that is timed
   std::uint32_t stands_for = 1;
+  std::uint32_t all_for = 0;  // so many more calls are timed each, since one took long
   bool has_skipped = false;
-  std::uint64_t calls = 0, ticks = 0;  // that were timed, each as often as it stands for others
+  std::uint64_t ended = 0;             // when the last call that was timed did
+  std::uint64_t calls = 0, ticks = 0;  // of those timed and of those they stand for
 };
 
-// What the next call of its kind does after one of so many ticks; `random` is any number.
-void plan(Sampler* sampler, std::uint64_t ticks, std::uint32_t random);
+// Takes in a call that was timed, and plans which one is the next. Gives back its ticks and those of the
+// calls that it stands for; `random` is any number.
+std::uint64_t take_in(Sampler* sampler, std::uint64_t started, std::uint64_t ended, std::uint32_t random);
 
 // What one call moves.
 struct Movement {

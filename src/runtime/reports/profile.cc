@@ -146,8 +146,8 @@ void Spread::add(double seconds, bool is_first) {
   sum_s += seconds;
 }
 
-// The time of the rank in the function.
-double ProfileOfRanks::add_function(const ProfiledFunction& function) {
+// `scale`: what its time is multiplied by.
+void ProfileOfRanks::add_function(const ProfiledFunction& function, double scale) {
   Function& joined = functions_[function.name];
   const bool is_first = joined.ranks++ == 0;
   if (is_first) joined.function = {.name = function.name, .kind = function.kind};
@@ -161,16 +161,15 @@ double ProfileOfRanks::add_function(const ProfiledFunction& function) {
     sum.distance = cell.distance;
     sum.calls += cell.calls;
     sum.bytes += cell.bytes;
-    sum.time_s += cell.time_s;
+    sum.time_s += scale * cell.time_s;
     joined.bytes += cell.bytes;
     calls += cell.calls;
-    time_s += cell.time_s;
+    time_s += scale * cell.time_s;
   }
   joined.calls += calls;
   joined.least_calls = is_first ? calls : std::min(joined.least_calls, calls);
   joined.most_calls = std::max(joined.most_calls, calls);
   joined.time.add(time_s, is_first);
-  return time_s;
 }
 
 void ProfileOfRanks::add(const RankProfile& profile) {
@@ -178,12 +177,17 @@ void ProfileOfRanks::add(const RankProfile& profile) {
   threads_ = std::max(threads_, profile.threads);
   double in_mpi_s = 0;
   for (const ProfiledFunction& function : profile.functions) {
-    const double time_s = add_function(function);
-    if (function.kind != FunctionKind::start_and_end) in_mpi_s += time_s;
+    if (function.kind == FunctionKind::start_and_end) continue;
+    for (const ProfileCell& cell : function.cells) in_mpi_s += cell.time_s;
   }
   // Of several threads each has its own run.
   in_mpi_s /= static_cast<double>(std::max<std::int64_t>(profile.threads, 1));
-  in_mpi_s = std::min(in_mpi_s, profile.run_s);  // both are measured
+  // Times that are extrapolated may come to more than the run was long: the parts of a run make no more than
+  // it.
+  const double scale = in_mpi_s > profile.run_s ? profile.run_s / in_mpi_s : 1;
+  in_mpi_s *= scale;
+  for (const ProfiledFunction& function : profile.functions)
+    add_function(function, function.kind == FunctionKind::start_and_end ? 1 : scale);
   run_.add(profile.run_s, is_first);
   in_mpi_.add(in_mpi_s, is_first);
   outside_.add(std::max(0.0, profile.run_s - in_mpi_s), is_first);

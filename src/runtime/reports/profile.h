@@ -101,7 +101,7 @@ class ProfileOfRanks {
     Spread time;
     std::map<std::pair<int, Distance>, ProfileCell> cells;
   };
-  double add_function(const ProfiledFunction& function);
+  void add_function(const ProfiledFunction& function, double scale);
 
   int ranks_ = 0;
   std::int64_t threads_ = 0;

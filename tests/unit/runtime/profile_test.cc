@@ -62,6 +62,19 @@ TEST(Profile, ARankThatDoesNotCallHasNoTime) {
   EXPECT_EQ(send.time.least_s, 0);
 }
 
+TEST(Profile, PartsMakeNoMoreThanTheRun) {
+  ProfileOfRanks all;
+  RankProfile twice = rank(10, 15);
+  twice.functions.push_back(function("MPI_Recv", FunctionKind::point_to_point, {.calls = 1, .time_s = 5}));
+  all.add(twice);
+  const JobProfile joined = all.joined();
+  EXPECT_EQ(joined.in_mpi.most_s, 10);
+  EXPECT_EQ(joined.outside.most_s, 0);
+  double sum_s = 0;
+  for (const JobFunction& one : joined.functions) sum_s += one.time.most_s;
+  EXPECT_EQ(sum_s, 15);  // MPI_Init's 5 s are no part of it
+}
+
 TEST(Profile, ThreadsShareTheRun) {
   RankProfile two = rank(10, 16);
   two.threads = 2;

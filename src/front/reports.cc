@@ -138,6 +138,7 @@ void Report::prepare() {
   }
   file_ = launch::absolute(wanted_);
   if (is_there(wanted_)) require_report(wanted_);
+  require_writable(wanted_);
 }
 
 void Report::remove_old() const {

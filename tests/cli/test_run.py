@@ -271,6 +271,12 @@ class TestReport:
         (stage.work / "old.json").write_text((FIXTURES / "report.json").read_text())
         assert stage.unisono("run", "--report", "old.json", "mpirun", "./a").returncode == 0
 
+    def test_a_folder_that_takes_no_file(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--report", "/proc/self/report.json", "mpirun", "./a")
+        assert answer.returncode == 1
+        assert "cannot write /proc/self/report.json: " in answer.stderr
+        assert not stage.log.exists(), "the job was not started"
+
     def test_no_folder_for_the_page(self, stage: Stage) -> None:
         answer = stage.unisono("run", "--report", "nowhere/page.html", "mpirun", "./a")
         assert answer.returncode == 2

@@ -360,3 +360,14 @@ def test_sessions_that_are_scheduled_as_groups(
     monkeypatch.setattr(host, "_OWN_GROUPS", tmp_path / "own")
     monkeypatch.setattr(host, "_CONTROL_GROUPS", tmp_path)
     assert host.are_sessions_grouped() == wanted
+
+
+def test_a_folder_of_path_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`unisono info` passes by what another user has in PATH; root may read all, so it is told here that it may not."""
+
+    def refused(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_dir", refused)
+    monkeypatch.setenv("PATH", f"{tmp_path}/not there:{tmp_path}")
+    assert host.launchers([]) == []

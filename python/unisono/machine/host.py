@@ -30,7 +30,7 @@ class Check:
 def launchers(extra: list[Path]) -> list[Launcher]:
     """The launchers in PATH and in the `extra` folders; each once, under its first name."""
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
-    return found_in([folder for folder in (*folders, *extra) if folder.is_dir()])
+    return found_in([*folders, *extra])
 
 
 def usable_cores() -> int:

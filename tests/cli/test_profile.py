@@ -10,9 +10,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 from conftest import FIXTURES
 from rich.console import Console
 from test_report import SCHEMA
+from unisono.commands.group import cli
 from unisono.page import build, sources
 from unisono.reporting import profile, report
 
@@ -106,6 +108,20 @@ def test_waits_that_may_be_for_collectives() -> None:
     assert "may be for MPI_Iallreduce" in " ".join(profile.verdict(found))
 
 
+def test_messages_inside_a_node_are_not_to_be_placed_elsewhere() -> None:
+    near = row("MPI_Send", "point-to-point", 1, "same node", 1024)
+    said = " ".join(profile.verdict(made(near)))
+    assert "send while the program computes" in said and "node" not in said
+    far = " ".join(profile.verdict(made(SEND)))
+    assert "place ranks that talk much on one node" in far
+
+
+def test_no_rank_is_longer_in_mpi_than_it_runs() -> None:
+    found = made(REDUCE)
+    found["in_mpi_s"]["max"] = 10.2
+    assert "to 100.0% on the ranks" in profile.headline(found)
+
+
 @pytest.mark.parametrize("width", [80, 200])
 def test_tables(width: int) -> None:
     content = copy.deepcopy(REPORT) | {"profile": made(SEND, WAIT, WRITE)}
@@ -125,3 +141,18 @@ def test_page() -> None:
     page = build.page([sources.Run("a run", content)])
     assert 'id="profile"' in page and "MPI_Send" in page
     assert 'id="profile"' not in build.page([sources.Run("a run", copy.deepcopy(REPORT))])
+
+
+@pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
+def test_behind_the_launcher(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "2")
+    answer = CliRunner().invoke(cli, ["profile", "./program"])
+    assert answer.exit_code == 2
+    assert "write `unisono profile` before the launcher" in answer.output
+
+
+def test_a_folder_that_takes_no_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/proc/self")
+    answer = CliRunner().invoke(cli, ["profile", "mpirun", "./program"])
+    assert answer.exit_code == 1
+    assert "the profile is written into the working directory, which takes none (" in answer.output

@@ -247,3 +247,11 @@ class TestCommand:
         assert answer.returncode == 1
         assert says in answer.stderr
         assert "Traceback" not in answer.stderr
+
+
+def test_a_run_in_which_the_mpi_served_all(example: dict[str, Any]) -> None:
+    """As `unisono profile` runs programs: nothing is said of times that nobody took."""
+    left = {"operation": "allreduce", "calls": 3000, "reason": "Unisono was switched off"}
+    shown = printed(example | {"classes": [], "native": [left], "learning": []})
+    assert "Unisono served no collective call" in shown and "Nothing gained" in shown
+    assert "in collectives" not in shown and "No collective call was counted" not in shown

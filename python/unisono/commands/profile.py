@@ -21,6 +21,9 @@ from unisono.common.errors import UnisonoError, UsageError
 # What `unisono run` has said all about: the command is wrong, or names a program that cannot be started.
 _NOTHING_RAN = (2, 126, 127)
 _PROFILE, _ENABLE, _REPORT = "UNISONO_PROFILE", "UNISONO_ENABLE", "UNISONO_REPORT"
+# What launchers tell the programs that they start; those of MPICH and Intel MPI, and srun's PMI-2, say PMI_SIZE.
+_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+_LAUNCHERS = ("mpirun", "mpiexec", "srun", "prterun", "orterun")
 
 
 @click.command(
@@ -57,6 +60,7 @@ def command(
       unisono profile --report profile.json -- srun -N 4 python script.py
       unisono report profile.json --html profile.html
     """
+    _require_outermost(words)
     settings = {_PROFILE: "1"}
     if not with_unisono:
         settings[_ENABLE] = "0"
@@ -66,8 +70,28 @@ def command(
         files.require_own(kept, schemas.REPORT)
         kept.unlink(missing_ok=True)
         ctx.exit(_run(words, settings, kept.absolute(), as_json))
-    with tempfile.TemporaryDirectory(prefix=".unisono-", dir=Path.cwd()) as directory:
+    with _folder_that_hosts_see() as directory:
         ctx.exit(_run(words, settings, Path(directory) / f"profile-{secrets.token_hex(8)}.json", as_json))
+
+
+def _require_outermost(words: tuple[str, ...]) -> None:
+    """Of several ranks each would make a profile of its own, and all but one would find none."""
+    ranks = max((int(size) for name in _SIZES if (size := os.environ.get(name, "")).isdecimal()), default=1)
+    if ranks > 1 and not Path(words[0]).name.startswith(_LAUNCHERS):
+        raise UsageError(
+            "this was started by a launcher: write `unisono profile` before the launcher, "
+            "as in `unisono profile -- mpirun -n 4 ./program`"
+        )
+
+
+def _folder_that_hosts_see() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix=".unisono-", dir=Path.cwd())
+    except OSError as error:
+        raise UnisonoError(
+            f"the profile is written into the working directory, which takes none ({error.strerror}): "
+            "work in another one that all hosts see, or name a file there: --report FILE"
+        ) from None
 
 
 def _run(words: tuple[str, ...], settings: dict[str, str], file: Path, as_json: bool) -> int:
@@ -100,10 +124,7 @@ def _show(file: Path, as_json: bool) -> None:
     from unisono.reporting import profile, report
 
     if not file.is_file():
-        raise UnisonoError(
-            "there is no profile: no program came to its MPI_Finalize. What ends by MPI_Abort, a signal or exit leaves none. "
-            "Where rank 0 ran on another host name a file that all see: --report FILE"
-        )
+        raise UnisonoError("there is no profile: what was said above is why")
     content: dict[str, Any] = report.load(file)
     if "profile" not in content:
         raise UnisonoError("the report has no profile: was the program started by another Unisono?")

@@ -112,8 +112,8 @@ def of_run(run: Run) -> Shares:
 
 
 def _headline(content: dict[str, Any]) -> str:
-    collective, wall_s = content["collective_time_s"], content["wall_s"]
-    sentence = f"{text.seconds(wall_s)} from MPI_Init to MPI_Finalize; in collectives {report.in_collectives_text(collective, wall_s)}"
+    wall_s = content["wall_s"]
+    sentence = f"{text.seconds(wall_s)} from MPI_Init to MPI_Finalize; {report.in_collectives_text(content)}"
     if content["under_way_time_s"]["max"]:
         sentence += f"; {report.under_way_text(content['under_way_time_s'], wall_s)}"
     return sentence

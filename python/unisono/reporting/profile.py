@@ -128,7 +128,9 @@ def _advice(profile: dict[str, Any], kind: str, share: float) -> str:
     if kind == "messages":
         sent = sent_bytes(profile)
         total = sum(sent.values())
-        far = f" {_part(sent['other node'], total):.0%} of the bytes go to other nodes." if total else ""
+        far = _part(sent["other node"], total)
+        where = f" {far:.0%} of the bytes go to other nodes." if far else ""
+        place = "place ranks that talk much on one node, or " if far else ""
         started = [
             row["function"]
             for row in profile["functions"]
@@ -137,8 +139,8 @@ def _advice(profile: dict[str, Any], kind: str, share: float) -> str:
         also = f" Some of these waits may be for {started[0]}." if started else ""
         return (
             f"Messages between two ranks take {share:.0%} of the run, waits for them included, most of it "
-            f"{_longest(profile, ['point-to-point', 'completion'])}.{far}{also} Unisono leaves them to the MPI: "
-            "place ranks that talk much on one node, or send while the program computes."
+            f"{_longest(profile, ['point-to-point', 'completion'])}.{where}{also} Unisono leaves them to the MPI: "
+            f"{place}send while the program computes."
         )
     what = {
         "neighborhood": "Collectives of neighbours",
@@ -158,7 +160,7 @@ def headline(profile: dict[str, Any]) -> str:
     return (
         f"{profile['ranks']} rank{'s' if profile['ranks'] != 1 else ''}{threads}, "
         f"{units.seconds_text(run_s['mean'])} each: {_part(in_mpi['mean'], run_s['mean']):.1%} of it in MPI "
-        f"(from {_part(in_mpi['min'], run_s['mean']):.1%} to {_part(in_mpi['max'], run_s['mean']):.1%} on the ranks)"
+        f"(from {_part(in_mpi['min'], run_s['mean']):.1%} to {min(1.0, _part(in_mpi['max'], run_s['mean'])):.1%} on the ranks)"
     )
 
 

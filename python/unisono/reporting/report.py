@@ -77,13 +77,12 @@ def _render(report: dict[str, Any], console: Console) -> None:
 
 def _headline(report: dict[str, Any], console: Console) -> None:
     wall_s = report["wall_s"]
-    collective = report["collective_time_s"]
     console.print(
         f"[bold]Unisono {report['unisono']}[/bold] on {escape(report['mpi'])}: "
         f"{layout_text(report['nodes'])}, {cores_text(report['usable_cores'])}"
     )
     console.print(
-        f"{units.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; in collectives {in_collectives_text(collective, wall_s)}"
+        f"{units.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; {in_collectives_text(report)}"
     )
     if report["under_way_time_s"]["max"]:
         console.print(under_way_text(report["under_way_time_s"], wall_s))
@@ -95,12 +94,15 @@ def _headline(report: dict[str, Any], console: Console) -> None:
     console.print()
 
 
-def in_collectives_text(collective: dict[str, float], wall_s: float) -> str:
-    """`about 2 s (16%) on the slowest rank, 1.5 s on average`: an estimate says what is known."""
+def in_collectives_text(report: dict[str, Any]) -> str:
+    """`in collectives about 2 s (16%) on the slowest rank, 1.5 s on average`: an estimate says what is known."""
+    if report["native"] and not report["classes"]:
+        return "Unisono served no collective call"
+    collective, wall_s = report["collective_time_s"], report["wall_s"]
     most_s, error_s = collective["max"], collective["error"]
     share = estimates.share_text(most_s, error_s, wall_s)
     text = estimates.time_text(most_s, error_s, wall_s or None) + (f", {share} of it," if share else "")
-    return f"{text} on the slowest rank, {units.seconds_text(collective['mean'])} on average"
+    return f"in collectives {text} on the slowest rank, {units.seconds_text(collective['mean'])} on average"
 
 
 def under_way_text(under_way: dict[str, float], wall_s: float) -> str:
@@ -110,7 +112,8 @@ def under_way_text(under_way: dict[str, float], wall_s: float) -> str:
 
 def _classes(report: dict[str, Any], console: Console) -> None:
     if not report["classes"]:
-        console.print("No collective call was counted.\n")
+        if not report["native"]:
+            console.print("No collective call was counted.\n")
         return
     for shape, rows in _by_shape(report["classes"]):
         made = _shape_table(shape, rows, {})

@@ -36,6 +36,8 @@ class _Saving:
 
 def of_report(report: Mapping[str, Any]) -> Verdict:
     spent_s, wall_s = report["collective_time_s"]["max"], report["wall_s"]
+    if not report["classes"] and report["native"]:
+        return Verdict("Nothing gained: the MPI served all collective calls; the table above says why.")
     if not report["classes"]:
         return Verdict("Nothing to gain: the program made no collective call that Unisono could serve.")
     if wall_s > 0 and spent_s + report["collective_time_s"]["error"] < _LITTLE * wall_s:

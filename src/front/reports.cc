@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -123,6 +124,7 @@ void Report::make_folder() {
 
 void Report::prepare() {
   if (!is_wanted()) return;
+  begun_ = ::time(nullptr);
   if (wanted_ != "-") {
     std::error_code failed;
     if (!fs::is_directory(folder_of(wanted_), failed))
@@ -148,14 +150,15 @@ void Report::remove_old() const {
 }
 
 // Rank 0's host may lack the folder that it was to go to: then it is in the working or the home directory, if
-// this host sees those.
+// this host sees those. It does not replace what lay there before.
 std::string Report::written() const {
   if (is_regular(file_)) return file_;
-  if (!is_shown()) return {};
   const std::string name = fs::path(file_).filename();
   const char* home = ::getenv("HOME");
   for (const std::string& place : {launch::absolute(name), home == nullptr ? name : home + ("/" + name)}) {
-    if (is_regular(place)) return place;
+    struct stat status {};
+    if (::stat(place.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_mtime >= begun_)
+      return place;
   }
   return {};
 }

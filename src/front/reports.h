@@ -2,6 +2,7 @@
 // The report of a run: where it goes, and what becomes of it after the job.
 #pragma once
 
+#include <ctime>
 #include <string>
 
 #include "front/process.h"
@@ -38,6 +39,7 @@ class Report {
   std::string wanted_, called_, python_;
   std::string folder_;  // of ours, for what lies in between
   std::string file_;
+  std::time_t begun_ = 0;
 };
 
 }  // namespace unisono::front

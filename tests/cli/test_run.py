@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -270,6 +271,17 @@ class TestReport:
         assert stage.unisono("run", "--dry-run", "--report", "page.html", "mpirun", "./a").returncode == 0
         (stage.work / "old.json").write_text((FIXTURES / "report.json").read_text())
         assert stage.unisono("run", "--report", "old.json", "mpirun", "./a").returncode == 0
+
+    @pytest.mark.parametrize("is_new", [True, False])
+    def test_a_report_that_lies_elsewhere(self, stage: Stage, is_new: bool) -> None:
+        """Rank 0 takes the working directory where its disk is full, and has said so."""
+        (stage.work / "full").mkdir()
+        elsewhere = stage.work / "elsewhere.json"
+        elsewhere.write_text("{}")
+        written = time.time() + 60 if is_new else 1
+        os.utime(elsewhere, (written, written))
+        answer = stage.unisono("run", "--report", "full/elsewhere.json", "mpirun", "./a")
+        assert ("no report was written" in answer.stderr) is not is_new
 
     def test_a_folder_that_takes_no_file(self, stage: Stage) -> None:
         answer = stage.unisono("run", "--report", "/proc/self/report.json", "mpirun", "./a")

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "runtime/world/end_strangers.h"
 #include "runtime/world/node_processes.h"
 #include "runtime/world/this_host.h"
 
@@ -97,8 +98,10 @@ void StartWatch::run() {
 }
 
 // The ranks that do not speak leave the launcher time to end them.
-void StartWatch::end_job(const std::string& who_runs, bool speaks) {
+void StartWatch::end_job(const std::string& who_runs, const std::vector<int>& strangers, bool speaks) {
   if (speaks) {
+    // MPICH's launcher has been seen to wait for ever for the others of a job where one rank had ended.
+    end_later(strangers, patience_.first_look);
     log::error(name_of_this_host() + ": " + who_runs +
                " without Unisono, and ranks with and without it cannot mix: the job ends. Start all programs "
                "by `unisono run` or unisono-exec, and none that has an MPI linked in");
@@ -116,7 +119,11 @@ void StartWatch::look(milliseconds waited) {
   // Once more, since a program may hold an MPI and become another one that has Unisono.
   if (looks_with_stranger_ > 1) {
     const bool is_one = number_of(processes, State::without) == 1;
-    end_job(strangers + (is_one ? " runs" : " run"), speaks);
+    std::vector<int> ids;
+    for (const auto& [rank, process] : processes) {
+      if (process.state == State::without) ids.push_back(process.process_id);
+    }
+    end_job(strangers + (is_one ? " runs" : " run"), ids, speaks);
     return;
   }
   const std::string late = listed(processes, State::late);

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/mutex.h"
 
@@ -34,7 +35,7 @@ class StartWatch {
   void run();
   // Says what is to be said after so long. Ends the job where that is sure.
   void look(std::chrono::milliseconds waited);
-  void end_job(const std::string& who_runs, bool speaks);
+  void end_job(const std::string& who_runs, const std::vector<int>& strangers, bool speaks);
   bool is_over_within(std::chrono::milliseconds time);
 
   const int rank_, size_;

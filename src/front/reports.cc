@@ -182,6 +182,15 @@ void Report::show(const std::string& report) {
   const int status = run_beside(words, is_page() ? nowhere : STDERR_FILENO);
   ::close(nowhere);
   if (status < 0) say("the report cannot be shown: " + python_ + " could not be started");
+  if (status != 0 && is_page()) keep(named);
+}
+
+// The job may have taken hours: without its page there is still its report.
+void Report::keep(const std::string& report) const {
+  const std::string kept = fs::path(wanted_).replace_extension(".json").string();
+  // Nothing that is there already is replaced.
+  if (::link(report.c_str(), kept.c_str()) == 0)
+    say("the report is in " + kept + ": `unisono report " + kept + " --html " + wanted_ + "` makes the page");
 }
 
 void Report::finish(const Outcome& outcome, const launch::Understood& understood,

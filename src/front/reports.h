@@ -33,6 +33,7 @@ class Report {
   bool is_page() const;
   bool is_shown() const { return wanted_ == "-" || is_page(); }
   void make_folder();
+  void keep(const std::string& report) const;
   std::string written() const;
   void show(const std::string& report);
 

@@ -128,3 +128,15 @@ def test_commands_can_be_read_where_click_is_old() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=50
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_page_that_cannot_be_made_leaves_the_report(stage: Stage, bare: dict[str, str]) -> None:
+    copy = f"import os, shutil; shutil.copy('{FIXTURES / 'report.json'}', os.environ['UNISONO_REPORT'])"
+    words = ["run", "--report", "page.html", "mpirun", sys.executable, "-c", copy]
+    answer = stage.unisono(*words, environment={**bare, "FAKE_DO": "start 0"})
+    assert answer.returncode == 0
+    assert "jinja2" in answer.stderr and "work/page.json --html " in answer.stderr
+    assert sorted(path.name for path in stage.work.glob("*page*")) == ["page.json"]
+    (stage.work / "page.json").write_text("mine")
+    stage.unisono(*words, environment={**bare, "FAKE_DO": "start 0"})
+    assert (stage.work / "page.json").read_text() == "mine"

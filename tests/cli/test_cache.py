@@ -68,6 +68,12 @@ def test_what_is_kept_is_shown(ask, cache: Path) -> None:
     assert found["benchmark"]["bytes"] == 2048 and found["learned"]["days"] == 0
 
 
+def test_a_narrow_terminal_shows_which_file_is_which(stage: Stage, cache: Path) -> None:
+    narrow = {"UNISONO_CACHE": str(cache), "COLUMNS": "60"}
+    text = stage.unisono("cache", "show", environment=narrow).stdout
+    assert "tables/m/open-mpi-5/1x2.json" in text and "machines/here.json" in text
+
+
 def test_an_operation_is_forgotten(ask, cache: Path) -> None:
     assert "3 rules and crashes of allreduce are forgotten" in ask("clear", "--operation", "allreduce")
     left = json.loads((cache / "tables/m/open-mpi-5/1x2.json").read_text())

@@ -52,7 +52,7 @@ def show(as_json: bool) -> None:
         None,
         *("what", "rules", "size", "days old", "operations", "file"),
         right=("rules", "size", "days old"),
-        give_way=("operations", "file"),
+        give_way=("operations", "days old", "rules", "size"),
     )
     for one in found:
         made.add_row(

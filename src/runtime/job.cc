@@ -10,6 +10,7 @@
 #include "runtime/job_parts.h"
 #include "runtime/learning/learned_rules.h"
 #include "runtime/reports/job_report.h"
+#include "runtime/reports/report.h"
 
 namespace unisono::runtime {
 
@@ -18,6 +19,7 @@ Job::Job(host::Host& host, Options options, const std::vector<std::string>& warn
   is_finished_ = !parts_->world.is_open();
   parts_->gate.set_open(parts_->world.is_open() && parts_->world.options.is_enabled);
   if (is_finished_) return;
+  if (parts_->world.rank == 0) remove_old_report(parts_->world.options.report);
   parts_->communicators.when_one_ends([this](Communicator& c, bool is_freed) {
     parts_->started_checks.say_findings(c);
     parts_->records.lock()->absorb(c);

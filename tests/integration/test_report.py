@@ -97,3 +97,16 @@ def test_a_misspelt_info_key(mpi: Mpi, runner: Runner):
     for value, is_told in (("TRUE", False), ("maybe", True)):
         result = runner.unisono(mpi, 2, [program, f"hint={value}"], timeout=100).check()
         assert ("info key unisono_reproducible has the value 'maybe'" in result.errors) == is_told
+
+
+@pytest.mark.in_turns(3)
+def test_an_old_report_goes_where_no_new_one_comes(mpi: Mpi, runner: Runner):
+    """Without `unisono run` as well. What is no report stays until the job's end."""
+    old, letter = runner.scratch / "report.json", runner.scratch / "letter.json"
+    reported(runner, mpi, "late")
+    letter.write_text("Dear Sir")
+    command = [compile_program(mpi, "profile.c"), str(runner.scratch / "written"), "abort"]
+    for file in (old, letter):
+        assert file.exists()
+        assert runner.unisono(mpi, 2, command, {"UNISONO_REPORT": str(file)}).status != 0
+    assert not old.exists() and letter.exists()

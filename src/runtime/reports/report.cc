@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/reports/report.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/json_text.h"
@@ -192,6 +198,18 @@ std::string write_report(const std::string& where, const JobFacts& facts, const 
   }
   const std::string problem = replace_file(where, json_text(report_json(facts, records), 2) + '\n');
   return problem.empty() ? problem : "the report " + where + " " + problem;
+}
+
+void remove_old_report(const std::string& where) {
+  struct stat status {};
+  if (where.empty() || ::lstat(where.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const int file = ::open(where.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return;
+  char head[64];  // the schema comes first
+  const ssize_t size = ::read(file, head, sizeof head);
+  ::close(file);
+  const std::string_view begin(head, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  if (begin.find("\"unisono-report\"") != std::string_view::npos) ::unlink(where.c_str());
 }
 
 }  // namespace unisono::runtime

@@ -33,5 +33,8 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records);
 
 // To a file (written whole, then renamed), or "-": the summary on standard error. Empty, or what went wrong.
 std::string write_report(const std::string& where, const JobFacts& facts, const JobRecords& records);
+// Removes the report of an earlier job from where this one's goes: nobody shall take it for this job's, which
+// may never come to its end. Another file, or a link, stays.
+void remove_old_report(const std::string& where);
 
 }  // namespace unisono::runtime

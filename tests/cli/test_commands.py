@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import BUILD, FIXTURES, Stage, needs_build
 from unisono import __version__
 from unisono.commands.group import COMMANDS, cli
@@ -371,3 +372,8 @@ def test_a_folder_of_path_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(Path, "is_dir", refused)
     monkeypatch.setenv("PATH", f"{tmp_path}/not there:{tmp_path}")
     assert host.launchers([]) == []
+
+
+def test_no_mpi_is_a_paragraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "launchers", lambda extra: [])
+    assert "No MPI found in PATH.\n\n" in CliRunner().invoke(cli, ["info"]).output

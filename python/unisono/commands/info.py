@@ -107,7 +107,8 @@ def _print(found: dict[str, Any]) -> None:
     mpis = printing.table("MPIs found", "MPI", "launcher")
     for mpi in found["mpis"]:
         mpis.add_row(escape(mpi["mpi"]), escape(mpi["launcher"]))
-    console.print(mpis if found["mpis"] else "No MPI found in PATH.", "")
+    console.print(mpis if found["mpis"] else "No MPI found in PATH.")
+    console.print()
     if found["settings"]:
         _print_settings(found["settings"], console)
     if found["crashes"]:

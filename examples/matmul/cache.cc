@@ -41,6 +41,20 @@ void blocking_a(View c, View a, View b, int side) {
 // C += A B for square matrices of `side` times a power of two.
 using SquareAlgorithm = void (*)(View c, View a, View b, int side);
 
+// What the first `rows` x `depth` of A and `depth` x `columns` of B leave out of the product.
+struct Covered {
+  int rows, columns, depth;
+};
+
+void add_edges(View c, View a, View b, const Covered& done, int side) {
+  const auto [rows, columns, depth] = done;
+  simple(c.part(0, 0, rows, columns), a.part(0, depth, rows, a.columns), b.part(depth, 0, b.rows, columns),
+         side);
+  simple(c.part(0, columns, rows, c.columns), a.part(0, 0, rows, a.columns),
+         b.part(0, columns, b.rows, b.columns), side);
+  simple(c.part(rows, 0, c.rows, c.columns), a.part(rows, 0, a.rows, a.columns), b, side);
+}
+
 // Squares of one size as far as they reach, by `multiply`; what is left at the edges by the simple loops.
 void in_squares(View c, View a, View b, int square, int side, SquareAlgorithm multiply) {
   const int rows = c.rows / square * square;
@@ -54,11 +68,7 @@ void in_squares(View c, View a, View b, int square, int side, SquareAlgorithm mu
       }
     }
   }
-  simple(c.part(0, 0, rows, columns), a.part(0, depth, rows, a.columns), b.part(depth, 0, b.rows, columns),
-         side);
-  simple(c.part(0, columns, rows, c.columns), a.part(0, 0, rows, a.columns),
-         b.part(0, columns, b.rows, b.columns), side);
-  simple(c.part(rows, 0, c.rows, c.columns), a.part(rows, 0, a.rows, a.columns), b, side);
+  add_edges(c, a, b, {rows, columns, depth}, side);
 }
 
 int largest_square(View c, View a, int side) {
@@ -91,11 +101,7 @@ void transform_blocking_a(View c, View a, View b, int side) {
   const int depth = a.columns / side * side;
   copied_blocking_a(c.part(0, 0, rows, columns), a.part(0, 0, rows, depth), b.part(0, 0, depth, columns),
                     side);
-  simple(c.part(0, 0, rows, columns), a.part(0, depth, rows, a.columns), b.part(depth, 0, b.rows, columns),
-         side);
-  simple(c.part(0, columns, rows, c.columns), a.part(0, 0, rows, a.columns),
-         b.part(0, columns, b.rows, b.columns), side);
-  simple(c.part(rows, 0, c.rows, c.columns), a.part(rows, 0, a.rows, a.columns), b, side);
+  add_edges(c, a, b, {rows, columns, depth}, side);
 }
 
 // Quadrants in the order of a U: upper left, lower left, lower right, upper right.

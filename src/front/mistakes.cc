@@ -18,12 +18,14 @@ constexpr std::size_t most_script_bytes = std::size_t{1} << 20;
 
 using Position = Words::const_iterator;
 
-// `unisono run` with its own options, and what follows.
-std::string run_command(const Words& options, const Words& command) {
-  Words words{"unisono", "run"};
-  words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), command.begin(), command.end());
-  return launch::quoted(words);
+// As it would be typed, behind what the user has typed before a command.
+std::string typed(const std::string& lead, const Words& command) {
+  return lead + " " + launch::quoted(command);
+}
+
+// `unisono run`, `unisono profile`.
+std::string name_in(const std::string& lead) {
+  return "`" + lead.substr(0, lead.find(' ', lead.find(' ') + 1)) + "`";
 }
 
 bool is_of_a_launcher(std::string_view word) {
@@ -110,7 +112,7 @@ LauncherLine launcher_line(std::string_view text) {
   return {};
 }
 
-void require_no_script(const Words& options, const Words& command) {
+void require_no_script(const std::string& lead, const Words& command) {
   const bool is_for_shell = command.size() > 1 && is_shell(command[0]);
   const std::string& script = command[is_for_shell ? 1 : 0];
   const std::string file = is_for_shell ? script : launch::find_program(script);
@@ -120,8 +122,8 @@ void require_no_script(const Words& options, const Words& command) {
   if (line.number == 0) return;
   throw UsageError(script + " is a script that starts MPI programs by itself (line " +
                    std::to_string(line.number) +
-                   "). Unisono belongs before its launcher: write into that line\n  " +
-                   run_command(options, {}) + " " + launch::joined(line.words));
+                   "). Unisono belongs before its launcher: write into that line\n  " + lead + " " +
+                   launch::joined(line.words));
 }
 
 // The launchers of an MPI that are installed here, without asking them: known by name.
@@ -135,7 +137,7 @@ std::string launcher_of(const std::string& family) {
   return {};
 }
 
-void require_same_mpi(const Words& options, const Words& command, const launch::Understood& understood,
+void require_same_mpi(const std::string& lead, const Words& command, const launch::Understood& understood,
                       const std::string& program) {
   const launch::LinkedMpi linked = launch::linked_mpi(launch::find_program(program));
   const launch::Launcher& launcher = *understood.launcher;
@@ -148,11 +150,17 @@ void require_same_mpi(const Words& options, const Words& command, const launch::
                    ": the ranks would not find each other, and each would run as a job of its own.\n" +
                    (found.empty() ? "Start it by the launcher of " + linked.family +
                                         ", or compile it with the mpicc beside " + launcher.path + "."
-                                  : "Start it by its own launcher:\n  " + run_command(options, meant)) +
+                                  : "Start it by its own launcher:\n  " + typed(lead, meant)) +
                    "\nWhere this is meant, write `unisono-exec` before the program.");
 }
 
 }  // namespace
+
+std::string lead_of_run(const Words& options) {
+  Words words{"unisono", "run"};
+  words.insert(words.end(), options.begin(), options.end());
+  return launch::quoted(words);
+}
 
 void require_no_launchers_option(const Words& words, std::size_t position) {
   if (!is_of_a_launcher(words[position])) return;
@@ -166,7 +174,7 @@ void require_no_launchers_option(const Words& words, std::size_t position) {
   }
   rest.insert(rest.begin(), name);
   throw UsageError(words[position] + " is an option of the launcher, and belongs behind it:\n  " +
-                   run_command(options, rest));
+                   typed(lead_of_run(options), rest));
 }
 
 void require_no_launcher(const std::string& option, const Words& words, std::size_t position) {
@@ -181,30 +189,31 @@ void require_no_launcher(const std::string& option, const Words& words, std::siz
   throw UsageError(
       option + " wants a value, and " + word + " is a launcher (for a file of that name write ./" + word +
       "):\n  " +
-      run_command(options, Words(words.begin() + static_cast<std::ptrdiff_t>(position), words.end())));
+      typed(lead_of_run(options), Words(words.begin() + static_cast<std::ptrdiff_t>(position), words.end())));
 }
 
-void require_launcher_first(const Words& options, const Words& command) {
+void require_launcher_first(const std::string& lead, const Words& command) {
   if (launch::launcher_position(command) || std::ranges::any_of(command, launch::is_shim)) return;
   const Starter* starter = starter_of(command);
-  if (starter == nullptr) return require_no_script(options, command);
+  if (starter == nullptr) return require_no_script(lead, command);
   const auto launcher = launcher_in(command);
   if (launcher != command.end()) {
-    throw UsageError("`unisono run` belongs before the launcher, inside " + command[0] +
+    throw UsageError(name_in(lead) + " belongs before the launcher, inside " + command[0] +
                      (starter->is_container ? " (where Unisono has to be installed too)" : "") + ":\n  " +
                      launch::quoted(Words(command.begin(), launcher)) + " " +
-                     run_command(options, Words(launcher, command.end())));
+                     typed(lead, Words(launcher, command.end())));
   }
   if (starter->is_container) {
     throw UsageError("nothing that is set here is certain to reach a program inside " + command[0] +
                      ". Install Unisono in the container, and write before the program there:\n  " +
-                     command[0] + " ... " + run_command(options, {"PROGRAM"}));
+                     command[0] + " ... " + typed(lead, {"PROGRAM"}));
   }
-  throw UsageError("`unisono run` belongs before the launcher inside the job, not before " + command[0] +
-                   ". Write into the job's script:\n  " + run_command(options, {"mpirun", "..."}));
+  throw UsageError(name_in(lead) + " belongs before the launcher inside the job, not before " + command[0] +
+                   ". Write into the job's script:\n  " + typed(lead, {"mpirun", "..."}));
 }
 
-void require_launchers_mpi(const Words& options, const Words& command, const launch::Understood& understood) {
+void require_launchers_mpi(const std::string& lead, const Words& command,
+                           const launch::Understood& understood) {
   if (!understood.launcher) return;
   for (const std::string& program : understood.programs) {
     const std::string_view name = launch::base_name(program);
@@ -216,8 +225,7 @@ void require_launchers_mpi(const Words& options, const Words& command, const lau
     }
   }
   if (std::ranges::any_of(command, launch::is_shim)) return;
-  for (const std::string& program : understood.programs)
-    require_same_mpi(options, command, understood, program);
+  for (const std::string& program : understood.programs) require_same_mpi(lead, command, understood, program);
 }
 
 }  // namespace unisono::front

@@ -62,10 +62,8 @@ class Run {
  public:
   Run(const launch::Words& words, const std::string& called)
       : line_(parse_run_line(words)),
-        options_(words.begin(), words.end() - static_cast<std::ptrdiff_t>(line_.command.size())),
-        called_(called) {
-    std::erase(options_, "--");
-  }
+        lead_(line_.lead.empty() ? lead_of_run(options_in(words)) : line_.lead),
+        called_(called) {}
 
   int run() {
     if (line_.wants_help) return print_help();
@@ -76,7 +74,7 @@ class Run {
     }
     const Home home;
     require_sensible(line_, home);
-    require_launcher_first(options_, line_.command);
+    require_launcher_first(lead_, line_.command);
     launch::Settings settings = settings_for_ranks(line_);
     const Options options = options_of(settings);
     if (line_.is_dry_run) {
@@ -96,11 +94,17 @@ class Run {
   }
 
  private:
+  launch::Words options_in(const launch::Words& words) const {
+    launch::Words options(words.begin(), words.end() - static_cast<std::ptrdiff_t>(line_.command.size()));
+    std::erase(options, "--");
+    return options;
+  }
+
   // The command that runs the job under Unisono, or without it where only some of its programs could have it.
   launch::Words command_for(const Home& home, const launch::Settings& settings, const Options& options) {
     const launch::Shim shim{home.shim(), home.library(), settings, home.families()};
     understood_ = launch::rewrite(line_.command, shim, cache_directory(options.cache));
-    require_launchers_mpi(options_, line_.command, understood_);
+    require_launchers_mpi(lead_, line_.command, understood_);
     const bool is_marked = std::ranges::any_of(line_.command, launch::is_shim);  // who marks has the choice
     without_ = is_marked ? std::string() : why_not_all(understood_.programs);
     return without_.empty() ? understood_.words : line_.command;
@@ -116,7 +120,7 @@ class Run {
   }
 
   RunLine line_;
-  launch::Words options_;  // of the command line, as they were typed
+  std::string lead_;  // what was typed before the command
   std::string called_;
   launch::Understood understood_;
   std::string without_;

@@ -18,6 +18,9 @@ using launch::OwnOption;
 using launch::UsageError;
 using launch::Words;
 
+// Commands that start this one for their jobs say by it what the user has typed: no option for users.
+constexpr std::string_view lead_word = "--typed-as";
+
 constexpr std::string_view hint =
     "\n`unisono run --help` shows the usual options, `unisono options` all of them.";
 
@@ -87,6 +90,10 @@ class Reader {
  private:
   void read_option(const std::string& word) {
     const Typed typed = split(word);
+    if (typed.name == lead_word) {
+      line_.lead = value(typed);
+      return;
+    }
     if (const OwnOption* own = own_option(typed.name)) return read_own(*own, typed);
     const Named named = library_option(typed.name);
     if (named.spec == nullptr) {

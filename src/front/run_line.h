@@ -21,6 +21,7 @@ struct Given {
 struct RunLine {
   std::vector<Given> given;
   std::string config;
+  std::string lead;  // what the user has typed instead of `unisono run` and its options; empty: nothing else
   bool is_dry_run = false, is_verbose = false, wants_help = false;
   launch::Words command;
 };

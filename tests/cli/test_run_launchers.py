@@ -40,6 +40,22 @@ class TestMistakes:
         assert f"\n  {meant}" in answer.stderr
         assert not stage.log.exists()
 
+    def test_profile_says_its_own_name(self, stage: Stage) -> None:
+        (stage.work / "job.sh").write_text("#!/bin/bash\nmpirun -n 4 ./a\n")
+        (stage.work / "job.sh").chmod(0o755)
+        for command, meant, said in (
+            ("bash job.sh", "unisono profile -- mpirun -n 4 ./a", "Unisono belongs before its launcher"),
+            (
+                "--report p.json salloc mpirun ./a",
+                "salloc unisono profile --report p.json -- mpirun ./a",
+                "`unisono profile` belongs before the launcher",
+            ),
+        ):
+            answer = stage.unisono("profile", *command.split())
+            assert answer.returncode == 2, answer.stderr
+            assert f"\n  {meant}\n" in answer.stderr
+            assert said in answer.stderr and "unisono run" not in answer.stderr
+
     @pytest.mark.parametrize(
         "command",
         [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -61,6 +62,14 @@ def command(
       unisono report profile.json --html profile.html
     """
     _require_outermost(words)
+    run = [
+        str(places.require("front")),
+        "run",
+        "--typed-as",
+        _typed(with_unisono, kept, as_json),
+        "--",
+        *words,
+    ]
     settings = {_PROFILE: "1"}
     if not with_unisono:
         settings[_ENABLE] = "0"
@@ -69,9 +78,9 @@ def command(
             raise UsageError(f"--report {kept}: there is no folder {kept.parent}")
         files.require_own(kept, schemas.REPORT)
         kept.unlink(missing_ok=True)
-        ctx.exit(_run(words, settings, kept.absolute(), as_json))
+        ctx.exit(_run(run, settings, kept.absolute(), as_json))
     with _folder_that_hosts_see() as directory:
-        ctx.exit(_run(words, settings, Path(directory) / f"profile-{secrets.token_hex(8)}.json", as_json))
+        ctx.exit(_run(run, settings, Path(directory) / f"profile-{secrets.token_hex(8)}.json", as_json))
 
 
 def _require_outermost(words: tuple[str, ...]) -> None:
@@ -94,10 +103,20 @@ def _folder_that_hosts_see() -> tempfile.TemporaryDirectory[str]:
         ) from None
 
 
-def _run(words: tuple[str, ...], settings: dict[str, str], file: Path, as_json: bool) -> int:
-    status = _status_of(
-        [str(places.require("front")), "run", "--", *words], {**os.environ, **settings, _REPORT: str(file)}
-    )
+def _typed(with_unisono: bool, kept: Path | None, as_json: bool) -> str:
+    """What stands before COMMAND in this command: suggestions begin with it."""
+    words = ["unisono", "profile"]
+    if with_unisono:
+        words.append("--with-unisono")
+    if kept is not None:
+        words += ["--report", str(kept)]
+    if as_json:
+        words.append("--json")
+    return shlex.join([*words, "--"])
+
+
+def _run(run: list[str], settings: dict[str, str], file: Path, as_json: bool) -> int:
+    status = _status_of(run, {**os.environ, **settings, _REPORT: str(file)})
     if status in _NOTHING_RAN and not file.is_file():
         return status
     try:

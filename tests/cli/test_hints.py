@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Stage, needs_build
+from conftest import BUILD, Stage, needs_build
 from unisono.commands.group import COMMANDS, FIRST, PARTS
 from unisono.common.nearest import did_you_mean
 
@@ -92,7 +92,8 @@ def test_info_says_what_a_job_would_read(stage: Stage, built: dict[str, str]) ->
     own = {"HOME": str(stage.work), "UNISONO_REPORT": "~/r.json", "UNISONO_CACHE": "~/kept"}
     text = stage.unisono("info", environment={**built, **own, "UNISONO_TABEL": "x"}).stdout
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert any(line.startswith("of the site /etc/unisono.conf ") for line in lines)
+    assert any(line.startswith("site, this machine /etc/unisono.conf ") for line in lines)
+    assert f"site, this installation {BUILD}/etc/unisono.conf not there" in lines
     assert f"configuration {folder}/unisono.conf read" in lines
     assert f"kept by jobs {stage.work}/kept not there: nothing is kept yet" in lines
     assert any(line.startswith("site table /") and "etc/unisono/table.json" in line for line in lines)

@@ -125,6 +125,13 @@ def _print(found: dict[str, Any]) -> None:
     console.print(checks)
 
 
+def _name_of_site(file: str, files: int) -> str:
+    """Of several files of a site one is for all installations of the machine, and one for this one (src/base/site_configuration.h)."""
+    if file == "/etc/unisono.conf":
+        return "site, this machine"
+    return "site, this installation" if files > 1 else "site, as named"
+
+
 def _print_settings(settings: Mapping[str, Any], console: Console) -> None:
     """Which files a job would read here, and which options are set."""
     configuration, cache, site = (settings[name] for name in ("configuration", "cache", "site_table"))
@@ -132,7 +139,7 @@ def _print_settings(settings: Mapping[str, Any], console: Console) -> None:
     made = printing.table("What a job reads", "what", "file", "state")
     sites = settings.get("site_configuration", ())
     for what, one, missing in (
-        *(("of the site", one, "not there") for one in sites),
+        *((_name_of_site(one["file"], len(sites)), one, "not there") for one in sites),
         ("configuration", configuration, "not there: no option is set in a file"),
         ("kept by jobs", cache, "not there: nothing is kept yet"),
         ("site table", site, "not there: no table holds for all users"),

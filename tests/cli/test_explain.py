@@ -155,6 +155,8 @@ def test_a_report(explain: Explain) -> None:
     assert found[0]["question"]["layout"] == "4x4"
     text = explain.run(file, row["operation"], str(row["bytes_high"]))
     assert row["reason"] in text
+    narrow = explain.run(file, row["operation"], str(row["bytes_high"]), COLUMNS="80").splitlines()
+    assert narrow.index("") > 1 and all(len(line) <= 80 for line in narrow[: narrow.index("")])
     (bcast,) = explain.json(explain.report(table="t.json"), row["operation"])
     explain.table({"operation": row["operation"], "algorithm": "native"})
     (changed,) = explain.json(file, row["operation"])

@@ -68,7 +68,7 @@ def test_columns_give_way_before_words_are_broken(width: int, hidden: list[str])
     (row,) = [line for line in lines if line.startswith("reduce_scatter_block")]
     assert ROWS[0][-2] in row and "123 us" in row
     said = text.partition("lack of room: ")[2].partition(". A terminal of ")
-    assert said[0] == ", ".join(hidden)
+    assert said[0] == ", ".join(f"'{name}'" for name in hidden)
     if hidden:
         assert re.match(r"\d+ columns shows them, and so does --json", said[2])
         assert printed(int(said[2].split()[0]), "looked at", "of native")[-1].startswith("time: ")
@@ -227,7 +227,7 @@ def test_no_command_cuts_a_number(
     for table in tables:
         hidden = table.left_out(width)
         for name in hidden:
-            assert name.strip() in told.partition("Left out for lack of room: ")[2]
+            assert f"'{name.strip()}'" in told.partition("Left out for lack of room: ")[2]
         for i, name in enumerate(table.columns):
             for row in table.rows if name not in hidden else []:
                 cell = row[i].plain

@@ -68,7 +68,7 @@ class FittedTable:
         else:
             yield from self._lines(console, width, shown)
         if hidden:
-            names = ", ".join(self.columns[i].strip() for i in hidden)
+            names = ", ".join(f"'{self.columns[i].strip()}'" for i in hidden)
             also = f", and so does {self._elsewhere}" if self._elsewhere else ""
             need = f"A terminal of {self._needs(self._filled())} columns shows them{also}."
             yield from prose(console, Text(f"Left out for lack of room: {names}. {need}"), width)

@@ -81,7 +81,7 @@ def _question_of(report: dict[str, Any], kind: recorded.Kind) -> list[str]:
 def render(explanation: Explanation, console: Console) -> None:
     """Prints the choice with its reason, what a run has measured, what was asked in turn, the candidates, and what is illegal."""
     answer, kind = explanation.answer, explanation.kind
-    console.print(f"[bold]{escape(_question_text(answer['question']))}[/bold]", soft_wrap=True)
+    console.print(f"[bold]{escape(_question_text(answer['question']))}[/bold]")
     if kind is None:
         _choice(answer["choice"], console)
         for said in (_learning_text(answer), disagreement_text(answer)):

@@ -60,6 +60,10 @@ def worse(one: str | None, other: str) -> str:
     return other if one is None else max(one, other, key=ORDER.index)
 
 
+def ranks_text(ranks: int) -> str:
+    return f"{ranks} rank{'' if ranks == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class Place:
     """Which cell: everything but the variant."""
@@ -69,7 +73,7 @@ class Place:
     ranks: int
 
     def __str__(self) -> str:
-        return f"{self.suite} {self.mpi} {self.ranks} ranks"
+        return f"{self.suite} {self.mpi} {ranks_text(self.ranks)}"
 
 
 @dataclass

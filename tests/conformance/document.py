@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 import mpis
-from cells import NATIVE, UNDER_UNISONO, Place
+from cells import NATIVE, UNDER_UNISONO, Place, ranks_text
 from rows import Row, Rows
 from suite import Suite
 
@@ -217,7 +217,7 @@ def _named(row: Row) -> Iterator[str]:
     )
     for title, cases in named:
         if cases:
-            yield f"- {title}, {_mpi(row)}, {row.ranks} ranks, {WORDS[row.variant]}:"
+            yield f"- {title}, {_mpi(row)}, {ranks_text(row.ranks)}, {WORDS[row.variant]}:"
             yield from (f"  - {case}" for case in _listed(cases))
             yield ""
     # Of a case, or of the part that it belongs to.

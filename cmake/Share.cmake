@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Manual pages and completion for shells, from what the commands say of themselves, into share/ of the build. That takes a Python
-# with the packages that the command line needs: the tree's own, else the first of PATH. Where there is none, or what is built is
-# for another machine, an installation goes without them.
+# with the packages that the command line needs: the one that builds a wheel, else the tree's own, else the first of PATH. Where
+# there is none, or what is built is for another machine, an installation goes without them.
 #   UNISONO_SHARE_HOME   a build whose unisono-tool this machine can start, for builds that are for another one
 set(UNISONO_SHARE_HOME "" CACHE PATH "a build that this machine can ask for manual pages, where its own is for another one")
 
 function(unisono_share_python result)
+  if(SKBUILD AND Python_EXECUTABLE)
+    set(UNISONO_PYTHON ${Python_EXECUTABLE} CACHE FILEPATH "a Python with click and rich")
+  endif()
   find_program(UNISONO_PYTHON NAMES python3 HINTS ${CMAKE_SOURCE_DIR}/.venv/bin DOC "a Python with click and rich")
   set(${result} "" PARENT_SCOPE)
   if(UNISONO_PYTHON)

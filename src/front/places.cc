@@ -28,6 +28,11 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, failed);
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
+}
+
 }  // namespace
 
 std::string with_home(std::string path) {
@@ -53,6 +58,20 @@ std::string Home::tool_path() const {
   return path_ + (is_installed ? "/lib/unisono/" : "/bin/") + tool_name;
 }
 
+std::string Home::advice(bool is_there) const {
+  // What pip makes of --target: all but what belongs below lib/, where it has put Python packages by itself.
+  if (is_there && is_folder(path_ + "/share/unisono") && !is_folder(path_ + "/lib/unisono")) {
+    return "`pip install --target` leaves out lib/unisono: install into an environment (python3 -m venv) "
+           "instead.";
+  }
+  if (reason_ == "UNISONO_HOME") {
+    return "UNISONO_HOME must name a folder with bin/ and lib/ of a build or an installation; correct it, or "
+           "unset it to use the parts beside this program.";
+  }
+  return "In a source tree, build them: make build. Elsewhere, install Unisono again, or let UNISONO_HOME "
+         "name the folder that holds its bin/ and lib/.";
+}
+
 std::string Home::require(const std::string& path, bool is_program) const {
   if (is_program ? launch::is_executable(path) : is_file(path)) return path;
   const bool is_there =
@@ -60,14 +79,7 @@ std::string Home::require(const std::string& path, bool is_program) const {
   std::string problem = "the compiled parts (" + std::string(tool_name) + ", " + shim_name + ", " +
                         library_name + ") were not found in: " + path_ + " (" + reason_ + ")";
   if (is_there) problem = path + (is_file(path) ? " is not executable" : " is missing");
-  const std::string advice =
-      reason_ == "UNISONO_HOME"
-          ? "UNISONO_HOME must name a folder with bin/ and lib/ of a build or an installation; correct it, "
-            "or "
-            "unset it to use the parts beside this program."
-          : "In a source tree, build them: make build. Elsewhere, install Unisono again, or let UNISONO_HOME "
-            "name the folder that holds its bin/ and lib/.";
-  throw launch::Error(problem + "\n" + advice);
+  throw launch::Error(problem + "\n" + advice(is_there));
 }
 
 std::string Home::shim() const {

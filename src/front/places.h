@@ -25,6 +25,8 @@ class Home {
 
  private:
   std::string require(const std::string& path, bool is_program) const;
+  // What to do where a part is missing; `is_there`: others are not.
+  std::string advice(bool is_there) const;
   std::string library_path() const;
   std::string tool_path() const;
 

@@ -452,6 +452,14 @@ class TestMissingParts:
         assert "UNISONO_HOME" in answer.stderr
         assert not stage.log.exists()
 
+    def test_what_pip_makes_of_target(self, stage: Stage) -> None:
+        """It leaves out what lies below lib/, where it has put Python packages by itself."""
+        (stage.home / "lib/libunisono.so").unlink()
+        (stage.home / "share/unisono").mkdir(parents=True)
+        answer = stage.unisono("run", "mpirun", "./a")
+        assert answer.returncode == 1
+        assert "`pip install --target` leaves out lib/unisono" in answer.stderr
+
     def test_not_executable(self, stage: Stage) -> None:
         (stage.home / "bin/unisono-exec").chmod(0o644)
         answer = stage.unisono("run", "mpirun", "./a")

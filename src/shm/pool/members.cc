@@ -24,10 +24,12 @@ struct Vital {
   std::uint64_t start_time = 0;
 };
 
-// Without memory of its own: waits call it.
+// Without memory of its own: waits call it. It reads the file of the process's first thread, which says what
+// /proc/ID/stat does. That one is made up by emulators of processors for the process itself, with another
+// start.
 bool read_vital(int process_id, Vital* vital) {
   char text[1024];
-  std::snprintf(text, sizeof text, "/proc/%d/stat", process_id);
+  std::snprintf(text, sizeof text, "/proc/%d/task/%d/stat", process_id, process_id);
   const int file = open(text, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   const ssize_t length = read(file, text, sizeof text - 1);

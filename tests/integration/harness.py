@@ -86,24 +86,21 @@ def compile_program(
 
 
 def compile_example(mpi: Mpi, name: str, flags: Sequence[str]) -> Path:
-    """Compile the C++ program of examples/NAME with this MPI's wrapper; kept as those of programs/ are."""
+    """Compile the C++ program of examples/NAME with this MPI's wrapper; kept as those of programs/ are.
+
+    All sources at once, through a file that includes them: headers are most of what there is to compile.
+    """
     folder = ROOT / "examples" / name
     target = COMPILED / mpi.name / name
     sources = sorted(folder.glob("*.cc"))
     if is_outdated(target, [*sources, *folder.glob("*.h"), mpi.compilers["c++"]]):
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f"{name}.{os.getpid()}")
-        command = [
-            mpi.compilers["c++"],
-            *flags,
-            "-Werror",
-            *sources,
-            "-o",
-            partial,
-            "-pthread",
-            *mpi.link_flags,
-        ]
+        whole = partial.with_suffix(f".{os.getpid()}.cc")
+        whole.write_text("".join(f'#include "{source}"\n' for source in sources))
+        command = [mpi.compilers["c++"], *flags, "-Werror", whole, "-o", partial, "-pthread", *mpi.link_flags]
         job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
+        whole.unlink()
         partial.rename(target)
     return target
 

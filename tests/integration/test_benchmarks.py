@@ -29,6 +29,10 @@ ALONE = {
         "--runs 1 --divide 50 --modes off,auto,star --cells allreduce:8 --json of.json",
         "| 2000 allreduce of 8 B | auto |",
     ),
+    "neighbors": (
+        f"--layout 2 --graph moore:2,1 --size 8 {QUICK} --output page.md",
+        "| moore:2,1 | neighbor_alltoall | 8 B |",
+    ),
     "prediction_error": (
         "--operation barrier --seconds 0.02 --budget 1 --output page.md",
         "## With the measured machine",
@@ -52,6 +56,10 @@ CLUSTER = {
     "drift": (
         "--nodes 2 --ppn 1 --calls 1600 --rates 1gbit,100mbit --alone 0 --output of",
         "the rate changed at call",
+    ),
+    "neighbors": (
+        f"--layout nodes --graph cart:2 --size 8 {QUICK} --output page.md",
+        "| cart:2 | neighbor_allgather | 8 B | 4.0, 4 | 32 | 8 |",
     ),
     "overlap": (
         f"--layout 2x2 --rate 1gbit {QUICK} --output page.md",

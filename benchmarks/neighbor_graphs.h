@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graphs of ranks for neighbors.c: the same on all ranks without a message, from a few words.
 //
-//   moore:D,R      a periodic grid of D dimensions, as square as it gets; all ranks up to R steps away in
-//   each er:DENSITY,S   each ordered pair has an edge with this probability (Erdos and Renyi), decided by the
-//   seed S cart:D         MPI_Cart_create, periodic, D dimensions
+//   moore:D,R      Ranks lie on a periodic grid of D dimensions; all up to R steps away are neighbours.
+//   er:DENSITY,S   Each ordered pair has an edge with this probability (Erdos and Renyi). S is the seed.
+//   cart:D         MPI_Cart_create, periodic, D dimensions.
 #pragma once
 
 #include <mpi.h>
@@ -47,8 +47,8 @@ static inline int has_moore_edge(int from, int to, const int* sides, int dimensi
   return 1;
 }
 
-// Each rank's lists begin behind it, so that not all ranks send to the lowest ones first: the best that can
-// be done for an MPI that goes through the list.
+// Each rank's lists begin behind it, so that not all ranks send to the lowest ones first. That is the best
+// for an MPI that goes through the list.
 static inline void make_adjacent(struct Graph* graph, const char* text, int rank, int size) {
   double density = 0;
   unsigned long long seed = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graphs of ranks for neighbors.c: the same on all ranks without a message, from a few words.
 //
-//   moore:D,R      Ranks lie on a periodic grid of D dimensions; all up to R steps away are neighbours.
-//   er:DENSITY,S   Each ordered pair has an edge with this probability (Erdos and Renyi). S is the seed.
-//   cart:D         MPI_Cart_create, periodic, D dimensions.
+//   `moore:D,R`     Ranks lie on a periodic grid of D dimensions. All up to R steps away are neighbours.
+//   `er:DENSITY,S`  Each ordered pair has an edge with this probability (Erdos and Renyi). S is the seed.
+//   `cart:D`        MPI_Cart_create, periodic, D dimensions.
 #pragma once
 
 #include <mpi.h>

@@ -153,7 +153,9 @@ def measure(arguments: argparse.Namespace, layout: str, mpi: Mpi) -> Measured:
             cluster = Cluster(folder / "cluster", len(NODES.ranks_per_node), rate, latency)
             stack.callback(cluster.down)
             line = cluster.on_head(line)
-        limit = ["timeout", "-k", "5", str(arguments.timeout)]
+        # Ranks that yield leave the cores to each other; others would hold them.
+        first = ["chrt", "-r", "10"] if arguments.realtime and mpi.is_yielding else []
+        limit = [*first, "timeout", "-k", "5", str(arguments.timeout)]
         done = subprocess.run(
             [*limit, *line],
             env=mpis.launcher_environment(mpi),
@@ -262,9 +264,15 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=40, help="most samples of each (default 40)")
     parser.add_argument("--seconds", type=float, default=1.0, help="most time for a cell (default 1)")
     parser.add_argument("--timeout", type=float, default=600, help="most seconds for a job (default 600)")
+    parser.add_argument(
+        "--realtime",
+        action="store_true",
+        help="real-time priority, so that other programs disturb less (root; not MPICH)",
+    )
     parser.add_argument("--output", type=Path, default=ROOT / "reports/neighbors.md", help="the page")
     arguments = parser.parse_args()
     page = ["# Neighbourhood collectives", "", "Medians of the longest rank; batches alternate in one run."]
+    print("\n".join(page), flush=True)
     measured = []
     for layout in arguments.layout or ["2", "4", "8", *TITLES]:
         for name in arguments.mpi or ["openmpi5"]:
@@ -272,13 +280,14 @@ def main() -> int:
                 print(f"{name}: does not run between emulated nodes here", file=sys.stderr)
                 continue
             measured.append(measure(arguments, layout, mpis.BY_NAME[name]))
-            page += section(measured[-1])
+            made = list(section(measured[-1]))
+            print("\n".join(made), flush=True)
+            page += made
             arguments.output.parent.mkdir(parents=True, exist_ok=True)
             arguments.output.write_text("\n".join(page) + "\n")
     arguments.output.with_suffix(".json").write_text(
         json.dumps([asdict(m) for m in measured], indent=1) + "\n"
     )
-    print("\n".join(page))
     return 0 if measured and all(map(is_good, measured)) else 1
 
 

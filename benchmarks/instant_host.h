@@ -53,6 +53,7 @@ class InstantHost final : public Host {
   int bcast_bytes(void*, std::size_t, int, Comm) override { return not_here; }
   int allgather_bytes(const void*, std::size_t, void*, Comm) override { return not_here; }
   int start_allgather_bytes(const void*, std::size_t, void*, Comm, Request*) override { return not_here; }
+  int start_bcast_bytes(void*, std::size_t, int, Comm, Request*) override { return not_here; }
   int gather_bytes(const void*, std::size_t, void*, int, Comm) override { return not_here; }
   int barrier(Comm) override { return not_here; }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/types.h"
@@ -64,6 +65,10 @@ class Host {
   // Collective over `parent`; ranks with equal color form a communicator, ordered by key. Errors return on
   // it.
   virtual int comm_split(Comm parent, int color, int key, Comm* created) = 0;
+  // Collective over `parent`, before the program has it: its ranks once more.
+  virtual int comm_copy(Comm parent, Comm* created) {
+    return comm_split(parent, 0, comm_rank(parent), created);
+  }
   virtual int comm_free(Comm* comm) = 0;
   // For every rank of `from` in order: its rank in `to`, or no_rank.
   virtual int translate_ranks(Comm from, Comm to, std::vector<int>* ranks) = 0;
@@ -88,6 +93,16 @@ class Host {
   // Tests `count` requests; completed ones are freed, their indices written to `completed` (room for count),
   // their number to *completed_count.
   virtual int test_some(int count, Request* requests, int* completed_count, int* completed) = 0;
+  // Waits for the request's end, for set-ups. Others have the core meanwhile.
+  virtual int wait(Request* request) {
+    bool is_done = false;
+    int error = success;
+    while (error == success && !is_done) {
+      error = test(request, &is_done);
+      if (!is_done) std::this_thread::yield();
+    }
+    return error;
+  }
   // Makes the host MPI progress whatever is pending; never blocks.
   virtual void progress() = 0;
 
@@ -99,6 +114,7 @@ class Host {
   // The same without waiting: both buffers are in use until `request` is complete (test).
   virtual int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
                                     Request* request) = 0;
+  virtual int start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) = 0;
   // Received by root alone.
   virtual int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) = 0;
   virtual int barrier(Comm comm) = 0;

@@ -6,11 +6,13 @@
 
 #include "algorithms/catalogue/descriptor.h"
 #include "base/log.h"
+#include "base/wire.h"
 #include "runtime/decisions/known_tables.h"
 #include "runtime/job_parts.h"
 #include "runtime/learning/learned_rules.h"
 #include "runtime/reports/job_report.h"
 #include "runtime/reports/report.h"
+#include "runtime/world/telling.h"
 
 namespace unisono::runtime {
 
@@ -26,35 +28,57 @@ Job::Job(host::Host& host, Options options, const std::vector<std::string>& warn
     if (is_freed) parts_->persistent.mark_freed(c.handle);
   });
   parts_->learning.findings().use_board(parts_->world.pool->board());
-  CrashesBefore before = find_crashes_before(parts_->world);
-  parts_->own_crash = std::move(before.own);
-  parts_->decisions.leave_out(std::move(before.left_out));
-  make_decider();
-  set_up_world();
+  std::vector<std::string> warnings_of_tables;
+  // All hear it while they set up the world.
+  Telling known(parts_->world.host, parts_->world.comm, read_known(&warnings_of_tables));
+  Communicator* world = parts_->gate.is_open() ? set_up_world() : nullptr;
+  take_known(known.heard(), std::move(warnings_of_tables));
+  if (world != nullptr && world->node.slice != nullptr) touch_memory(*world);
+  if (parts_->world.options.progress != "calls") parts_->progress.start_thread();
 }
 
-void Job::make_decider() {
-  std::vector<std::string> warnings;
-  std::vector<tuning::SourcedTable> tables = read_tables(parts_->world, &warnings);
+// What rank 0 has read of former jobs decides for all ranks.
+std::string Job::read_known(std::vector<std::string>* warnings) const {
+  if (parts_->world.rank != 0) return {};
+  WireWriter own;
+  own.text(read_crashes_before(parts_->world));
+  own.text(read_tables(parts_->world, warnings));
+  return own.bytes();
+}
+
+void Job::take_known(const std::string& read, std::vector<std::string> warnings) {
+  const World& world = parts_->world;
+  WireReader reader(read);
+  CrashesBefore before = crashes_before(world, reader.text());
+  parts_->own_crash = std::move(before.own);
+  parts_->decisions.leave_out(std::move(before.left_out));
+  std::vector<tuning::SourcedTable> tables = tables_of(world, reader.text(), &warnings);
   parts_->learning.begin_with(tables);
   parts_->decisions.decide_by(
-      tuning::standard_decider(parts_->world.options.algorithm, std::move(tables), &warnings));
-  if (parts_->world.rank == 0) parts_->world.notices().warn_of(warnings);
+      tuning::standard_decider(world.options.algorithm, std::move(tables), &warnings));
+  if (world.rank == 0) world.notices().warn_of(warnings);
 }
 
 // A program may have nothing but non-blocking collectives, which must not wait for a set-up. What every
 // program's first calls would wait for is done here, too: making the list of algorithms takes half a
 // millisecond.
-void Job::set_up_world() {
-  const shm::Slice* slice = nullptr;
-  if (parts_->gate.is_open()) {
-    static_cast<void>(algorithms::registry());
-    slice = parts_->communicators.find(parts_->world.host.world())->node.slice.get();
+Communicator* Job::set_up_world() {
+  static_cast<void>(algorithms::registry());
+  return parts_->communicators.begin(parts_->world.host.world());
+}
+
+// Where ranks share cores they do not wait for each other's first touch: the waiting takes longer than the
+// pages that their first calls map.
+void Job::touch_memory(Communicator& world) {
+  world.node.slice->touch_own_share();
+  if (parts_->world.shares_cores()) return;
+  try {
+    world.node.slice->barrier();  // so all of this node have done that
+  } catch (const PeerLost& lost) {
+    parts_->communicators.end_with_lost_peer(world.handle, lost);
+    return;
   }
-  if (slice != nullptr) slice->touch_own_share();
-  parts_->world.agree_on_calls_aside();  // so all have done that
-  if (parts_->world.options.progress != "calls") parts_->progress.start_thread();
-  if (slice != nullptr) slice->touch_shares();
+  world.node.slice->touch_shares();
 }
 
 Job::~Job() {

@@ -16,6 +16,7 @@
 namespace unisono::runtime {
 
 class Communicators;
+struct Communicator;
 class PersistentCalls;
 struct JobParts;
 
@@ -52,8 +53,10 @@ class Job {
   std::optional<CrashFacts> crash_facts() const;
 
  private:
-  void make_decider();
-  void set_up_world();
+  std::string read_known(std::vector<std::string>* warnings) const;
+  void take_known(const std::string& read, std::vector<std::string> warnings);
+  Communicator* set_up_world();
+  void touch_memory(Communicator& world);
   void end_calls();
   void report();
 

@@ -287,6 +287,7 @@ void FakeHost::progress() {
 
 std::shared_ptr<const FakeHost::Contributions> FakeHost::exchange(Comm comm, const void* data,
                                                                   std::size_t bytes, std::uint64_t* number) {
+  ++collective_calls_;
   std::unique_lock lock(state_->mutex);
   state_->check_stopped();
   CommState& group = state_->comm(comm);
@@ -367,6 +368,16 @@ int FakeHost::allgather_bytes(const void* in, std::size_t bytes, void* out, Comm
 
 int FakeHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
                                     Request* request) {
+  return start_gathering(in, bytes, out, comm, request);
+}
+
+// What all bring together is what the root brings.
+int FakeHost::start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) {
+  return start_gathering(data, comm_rank(comm) == root ? bytes : 0, data, comm, request);
+}
+
+int FakeHost::start_gathering(const void* in, std::size_t bytes, void* out, Comm comm, Request* request) {
+  ++collective_calls_;
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
   const std::size_t index = state_->take_slot(rank_);

@@ -95,6 +95,8 @@ class FakeHost final : public Host {
   void declare_intercommunicator(Comm comm);
   const std::vector<int>& handled_errors() const { return handled_errors_; }
   std::uint64_t progress_calls() const { return progress_calls_; }
+  // Collectives for set-up that this rank has begun, new communicators included.
+  std::uint64_t collective_calls() const { return collective_calls_; }
 
   const std::string& library_name() const override;
   const std::string& family_name() const override;
@@ -127,6 +129,7 @@ class FakeHost final : public Host {
   int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) override;
   int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
                             Request* request) override;
+  int start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) override;
   int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) override;
   int barrier(Comm comm) override;
 
@@ -148,11 +151,13 @@ class FakeHost final : public Host {
   using Contributions = std::vector<std::vector<char>>;
   std::shared_ptr<const Contributions> exchange(Comm comm, const void* data, std::size_t bytes,
                                                 std::uint64_t* number = nullptr);
+  // Everyone's bytes, one after the other, to all.
+  int start_gathering(const void* in, std::size_t bytes, void* out, Comm comm, Request* request);
 
   State* state_;
   int rank_;
   std::vector<int> handled_errors_;
-  std::uint64_t progress_calls_ = 0;
+  std::uint64_t progress_calls_ = 0, collective_calls_ = 0;
 };
 
 }  // namespace unisono::host::fake

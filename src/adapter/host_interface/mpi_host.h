@@ -29,6 +29,7 @@ class MpiHost final : public Host {
   int comm_size(Comm comm) override;
   bool is_intercommunicator(Comm comm) override;
   int comm_split(Comm parent, int color, int key, Comm* created) override;
+  int comm_copy(Comm parent, Comm* created) override;
   int comm_free(Comm* comm) override;
   int translate_ranks(Comm from, Comm to, std::vector<int>* ranks) override;
   int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
@@ -41,6 +42,7 @@ class MpiHost final : public Host {
             Request* request) override;
   int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) override;
   int test(Request* request, bool* is_done) override;
+  int wait(Request* request) override;
   int test_some(int count, Request* requests, int* completed_count, int* completed) override;
   void progress() override;
 
@@ -49,6 +51,7 @@ class MpiHost final : public Host {
   int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) override;
   int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
                             Request* request) override;
+  int start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) override;
   int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) override;
   int barrier(Comm comm) override;
 
@@ -69,6 +72,10 @@ class MpiHost final : public Host {
   int abort(Comm comm, int exit_code) override;
 
  private:
+  // Until the call that was started is complete.
+  int finish(int error, MPI_Request* request) const;
+  // Keeps one that was made, if there is one.
+  int adopt(Comm parent, MPI_Comm made, Comm* created);
   // Copies between datatypes by a message to oneself.
   int copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
                       std::size_t to_count, MPI_Datatype to_type);

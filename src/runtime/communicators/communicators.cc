@@ -27,9 +27,9 @@ Tokens& tokens() {
 
 }  // namespace
 
-Communicator* Communicators::find_anew(host::Comm handle, std::uint64_t generation) {
+Communicator* Communicators::find_anew(host::Comm handle, std::uint64_t generation, Occasion occasion) {
   Communicator* c = find_known(handle);
-  if (c == nullptr) c = make(handle, true);
+  if (c == nullptr) c = make(handle, occasion);
   regions_.enter(*c);
   this_thread.last_hit = {this, static_cast<std::uintptr_t>(handle), generation, c};
   return c;
@@ -37,7 +37,7 @@ Communicator* Communicators::find_anew(host::Comm handle, std::uint64_t generati
 
 Communicator* Communicators::find_for_started(host::Comm handle) {
   Communicator* c = find_known(handle);
-  return c != nullptr ? c : make(handle, false);
+  return c != nullptr ? c : make(handle, Occasion::started_call);
 }
 
 Communicator* Communicators::find_known(host::Comm handle) {
@@ -66,24 +66,25 @@ void Communicators::clear() {
   look_again();
 }
 
-// Where `may_wait` is false the first calls come without a set-up, whatever they are.
-Communicator* Communicators::make(host::Comm handle, bool may_wait) {
+// Calls that do not block come without a set-up at first, whatever they are.
+NativeReason Communicators::set_up_first(Communicator& c, Occasion occasion) {
+  if (world_.host.is_intercommunicator(c.handle)) return NativeReason::intercommunicator;
+  if (c.size == 1) return NativeReason::one_rank;
+  if (occasion == Occasion::start_of_job) return set_up_.begin(c);
+  if (occasion == Occasion::started_call || may_wait_with_set_up(c.handle)) return NativeReason::few_calls;
+  return set_up_.run(c);
+}
+
+Communicator* Communicators::make(host::Comm handle, Occasion occasion) {
   auto made = std::make_unique<Communicator>();
   Communicator& c = *made;
   c.handle = handle;
   c.name = world_.host.comm_name(handle);
   c.rank = world_.host.comm_rank(handle);
   c.size = world_.host.comm_size(handle);
-  if (world_.host.is_intercommunicator(handle)) {
-    c.native_reason = NativeReason::intercommunicator;
-  } else if (c.size == 1) {
-    c.native_reason = NativeReason::one_rank;
-  } else if (!may_wait || may_wait_with_set_up(handle)) {
-    c.native_reason = NativeReason::few_calls;
-  } else {
-    c.native_reason = set_up_.run(c);
-  }
-  const bool is_set_up_aside = !may_wait && c.native_reason == NativeReason::few_calls;
+  c.native_reason = set_up_first(c, occasion);
+  const bool is_set_up_aside =
+      occasion == Occasion::started_call && c.native_reason == NativeReason::few_calls;
   set_up_.say_who_decides_order(c, is_set_up_aside ? NativeReason::being_set_up : c.native_reason);
   if (Freeing* freeing = find_freeing(handle); freeing != nullptr && freeing->table == this) {
     freeing->state = std::move(made);

@@ -28,13 +28,17 @@ class Communicators {
       : world_(world), progress_(progress), gate_(gate), regions_(regions), set_up_(set_up) {}
   Communicators(const Communicators&) = delete;
 
+  // The program's world, where MPI_Init sets it up: all ranks do, as the first one.
+  Communicator* begin(host::Comm world) {
+    return find_anew(world, generation_.load(std::memory_order_acquire), Occasion::start_of_job);
+  }
   // For a blocking call: sets it up at the first time, or later.
   Communicator* find(host::Comm handle) {
     const std::uint64_t generation = generation_.load(std::memory_order_acquire);
     Communicator* c = this_thread.last_hit.find(this, handle, generation);
     if (c != nullptr) [[likely]]
       return c;
-    return find_anew(handle, generation);
+    return find_anew(handle, generation, Occasion::blocking_call);
   }
   // The one that this thread used last, if it is this one.
   Communicator* find_again(host::Comm handle) const {
@@ -71,8 +75,11 @@ class Communicators {
   void clear();
 
  private:
-  Communicator* find_anew(host::Comm handle, std::uint64_t generation);
-  Communicator* make(host::Comm handle, bool may_wait);
+  // In which one is met for the first time.
+  enum class Occasion : std::uint8_t { start_of_job, blocking_call, started_call };
+  Communicator* find_anew(host::Comm handle, std::uint64_t generation, Occasion occasion);
+  Communicator* make(host::Comm handle, Occasion occasion);
+  NativeReason set_up_first(Communicator& c, Occasion occasion);
   bool may_wait_with_set_up(host::Comm handle) const;
   bool is_early(Communicator& c, const Call& call);
   std::int64_t early_weight(const Call& call, const Communicator& c) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <thread>
 
 #include "base/log.h"
@@ -31,13 +32,25 @@ NativeReason SetUp::run(Communicator& c) {
   if (c.checking.interval != 0 && !quarantine_.agree(world_.host, c)) return NativeReason::set_up_failed;
   const NativeReason reason = agree_on_identifier(c, is_translated);
   if (reason != NativeReason::none) return reason;
-  if (c.node.slice != nullptr) return NativeReason::none;
+  if (c.node.slice == nullptr) make_ready(c);
+  return NativeReason::none;
+}
+
+NativeReason SetUp::begin(Communicator& c) {
+  c.rank_in_world.resize(static_cast<std::size_t>(c.size));
+  std::iota(c.rank_in_world.begin(), c.rank_in_world.end(), 0);
+  c.checking.interval = static_cast<std::uint64_t>(verify_interval(world_.options.verify));
+  const NativeReason reason = take_first_identifier(c);
+  if (reason == NativeReason::none) make_ready(c);
+  return reason;
+}
+
+void SetUp::make_ready(Communicator& c) {
   describe_ground(c);
   c.node.wait = wait_config();
   watch_peers(c);
   slices_.attach(c);
   make_cache(c);
-  return NativeReason::none;
 }
 
 bool SetUp::wants_one_order(const Communicator& c) const {
@@ -71,9 +84,23 @@ NativeReason SetUp::agree_on_identifier(Communicator& c, bool is_translated, Ide
 
 // Where all ranks use GPUs whose memory the host takes as it is, each call of ours would copy it twice. Who
 // wants more than speed gets it.
-bool SetUp::leaves_device_memory(bool is_reproducible) const {
-  return world_.options.algorithm.empty() && world_.options.verify == "off" && !is_reproducible &&
-         !serves_all_.load(std::memory_order_relaxed);
+bool SetUp::is_for_host(bool takes_device_memory, bool is_reproducible) const {
+  return takes_device_memory && world_.options.algorithm.empty() && world_.options.verify == "off" &&
+         !is_reproducible && !serves_all_.load(std::memory_order_relaxed);
+}
+
+// All ranks have all numbers, and no other set-up is under way.
+NativeReason SetUp::take_first_identifier(Communicator& c) {
+  if (is_for_host(world_.takes_device_memory, world_.wants_one_order)) return NativeReason::device_memory;
+  const Identifiers::Turn turn = identifiers_.propose(world_.rank);
+  identifiers_.enter(turn);
+  bool is_held = false;
+  c.id = Identifiers::lowest(identifiers_.offer(turn, &is_held).data());
+  identifiers_.settle(c.id);
+  identifiers_.leave(turn);
+  c.has_single_copy = world_.pool->has_single_copy_everywhere() && world_.options.use_single_copy;
+  c.is_reproducible = world_.wants_one_order;
+  return c.id >= 0 ? NativeReason::none : NativeReason::no_identifier;
 }
 
 NativeReason SetUp::take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated,
@@ -92,12 +119,11 @@ NativeReason SetUp::take_identifier(Communicator& c, Identifiers::Turn turn, boo
     std::copy(offer.begin(), offer.end(), words + 1);
     const int error = world_.host.agree(words, 1 + Identifiers::words, host::AgreeOp::band, c.handle);
     const bool is_usable = error == host::success && (words[0] & can_translate) != 0;
-    const bool is_for_host =
-        (words[0] & takes_device_memory) != 0 && leaves_device_memory((words[0] & any_order) == 0);
-    const int id = is_usable && !is_for_host ? Identifiers::lowest(words + 1) : -1;
+    const bool is_left = is_for_host((words[0] & takes_device_memory) != 0, (words[0] & any_order) == 0);
+    const int id = is_usable && !is_left ? Identifiers::lowest(words + 1) : -1;
     if (is_held) identifiers_.settle(id);
     if (!is_usable) return NativeReason::set_up_failed;
-    if (is_for_host) return NativeReason::device_memory;
+    if (is_left) return NativeReason::device_memory;
     if (id >= 0) {
       c.id = id;
       c.has_single_copy = (words[0] & can_single_copy) != 0 && world_.options.use_single_copy;

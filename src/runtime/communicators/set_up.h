@@ -20,6 +20,8 @@ class SetUp {
 
   // Collective over the communicator. None, or why all its calls are the host's.
   NativeReason run(Communicator& c);
+  // The same of the program's world, as the first set-up of the job: what run() agrees on is known already.
+  NativeReason begin(Communicator& c);
   // A number for it, by which its messages are told apart; the last one of its ranks gives it back.
   // Collective.
   NativeReason agree_on_identifier(Communicator& c, bool is_translated,
@@ -42,12 +44,14 @@ class SetUp {
   bool may_wait() const;
 
  private:
+  NativeReason take_first_identifier(Communicator& c);
+  bool is_for_host(bool takes_device_memory, bool is_reproducible) const;
+  void make_ready(Communicator& c);
   NativeReason take_identifier(Communicator& c, Identifiers::Turn turn, bool is_translated,
                                Identifiers::Use use);
   NativeReason why_left_out(Communicator& c, bool is_translated) const;
   NativeReason take_offers(Communicator& c);
   bool wants_one_order(const Communicator& c) const;
-  bool leaves_device_memory(bool is_reproducible) const;
   void describe_ground(Communicator& c) const;
   void make_cache(Communicator& c) const;
   shm::WaitConfig wait_config() const;

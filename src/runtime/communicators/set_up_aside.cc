@@ -83,11 +83,10 @@ NativeReason SetUp::take_offers(Communicator& c) {
   std::uint64_t abilities = aside.own.abilities;
   for (const SetUpOffer& offer : aside.all) abilities &= offer.abilities;
   const SliceOffer& offer = aside.all.front().slice;
-  const bool is_for_host =
-      (abilities & takes_device_memory) != 0 && leaves_device_memory((abilities & any_order) == 0);
-  if (is_for_host || (abilities & can_translate) == 0 || offer.offset < 0) {
+  const bool is_left = is_for_host((abilities & takes_device_memory) != 0, (abilities & any_order) == 0);
+  if (is_left || (abilities & can_translate) == 0 || offer.offset < 0) {
     if (aside.own.slice.offset >= 0) world_.pool->release(aside.own.slice.offset);
-    if (is_for_host) return NativeReason::device_memory;
+    if (is_left) return NativeReason::device_memory;
     slices_.say_pool_is_full("a communicator goes without");
     return NativeReason::set_up_failed;
   }

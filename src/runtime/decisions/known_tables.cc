@@ -10,13 +10,13 @@ tuning::StorePlace store_place(const World& world) {
                              world.host.library_name(), world.layout());
 }
 
-std::vector<tuning::SourcedTable> read_tables(const World& world, std::vector<std::string>* warnings) {
-  std::string packed;
-  if (world.rank == 0) {
-    packed = tuning::pack(tuning::read_table_texts(world.options, store_place(world), warnings));
-  }
-  std::vector<tuning::SourcedTable> tables =
-      tuning::tables_from(tuning::unpack(world.as_rank_0_has_it(std::move(packed))), warnings);
+std::string read_tables(const World& world, std::vector<std::string>* warnings) {
+  return tuning::pack(tuning::read_table_texts(world.options, store_place(world), warnings));
+}
+
+std::vector<tuning::SourcedTable> tables_of(const World& world, const std::string& read,
+                                            std::vector<std::string>* warnings) {
+  std::vector<tuning::SourcedTable> tables = tuning::tables_from(tuning::unpack(read), warnings);
   for (const tuning::SourcedTable& sourced : tables) {
     const std::string problem = tuning::only_for_others(sourced.table, world.host.library_name());
     if (!problem.empty()) warnings->push_back(problem);

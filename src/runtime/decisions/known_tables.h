@@ -12,7 +12,10 @@ namespace unisono::runtime {
 
 // Where what jobs like this one learn is kept.
 tuning::StorePlace store_place(const World& world);
-// Collective over the world. `warnings`: of files that cannot be used.
-std::vector<tuning::SourcedTable> read_tables(const World& world, std::vector<std::string>* warnings);
+// What rank 0 reads for all. `warnings`: of files that cannot be used.
+std::string read_tables(const World& world, std::vector<std::string>* warnings);
+// `read` by rank 0.
+std::vector<tuning::SourcedTable> tables_of(const World& world, const std::string& read,
+                                            std::vector<std::string>* warnings);
 
 }  // namespace unisono::runtime

@@ -19,6 +19,18 @@ std::string cut_front(std::string* text) {
   return front;
 }
 
+const std::string& own_host(const World& world) {
+  return world.pool->host_names()[static_cast<std::size_t>(world.rank)];
+}
+
+std::string own_id(const World& world) {
+  return own_host(world) + ":" + std::to_string(::getpid()) + ":" + std::to_string(now_ns());
+}
+
+tuning::CrashPlace place_of(const World& world) {
+  return {.mpi = world.host.library_name(), .unisono = UNISONO_VERSION};
+}
+
 // Rank 0 says what it read.
 std::vector<tuning::Crash> read_crashes(const World& world, const tuning::CrashPlace& place) {
   const std::string file = tuning::crash_file(tuning::cache_directory(world.options.cache));
@@ -38,29 +50,28 @@ std::vector<tuning::Crash> read_crashes(const World& world, const tuning::CrashP
 
 // What rank 0 runs, and on what, names the record for all ranks: it is rank 0 that looks for it in the next
 // job.
-CrashesBefore find_crashes_before(const World& world) {
+std::string read_crashes_before(const World& world) {
   if (!world.options.watches_crashes) return {};
-  const std::string& own_host = world.pool->host_names()[static_cast<std::size_t>(world.rank)];
-  CrashesBefore found{
-      .left_out = {},
-      .own = {.place = {.mpi = world.host.library_name(), .unisono = UNISONO_VERSION},
-              .host = own_host,
-              .rank = world.rank,
-              .ranks = world.size,
-              .id = own_host + ":" + std::to_string(::getpid()) + ":" + std::to_string(now_ns())}};
-  tuning::CrashPlace& place = found.own.place;
-  std::string packed;
-  if (world.rank == 0) {
-    place.program = program_name();
-    place.machine = tuning::machine_name();
-    packed = place.program + '\0' + place.machine + '\0' + found.own.id + '\0' +
-             tuning::to_text(read_crashes(world, place));
-  }
-  packed = world.as_rank_0_has_it(std::move(packed));
-  place.program = cut_front(&packed);
-  place.machine = cut_front(&packed);
-  found.own.job = cut_front(&packed);
-  found.left_out = tuning::left_out_by(tuning::crashes_from(packed).crashes);
+  tuning::CrashPlace place = place_of(world);
+  place.program = program_name();
+  place.machine = tuning::machine_name();
+  return place.program + '\0' + place.machine + '\0' + own_id(world) + '\0' +
+         tuning::to_text(read_crashes(world, place));
+}
+
+CrashesBefore crashes_before(const World& world, std::string read) {
+  if (!world.options.watches_crashes) return {};
+  CrashesBefore found;
+  tuning::Crash& own = found.own;
+  own.place = place_of(world);
+  own.place.program = cut_front(&read);
+  own.place.machine = cut_front(&read);
+  own.host = own_host(world);
+  own.rank = world.rank;
+  own.ranks = world.size;
+  own.job = cut_front(&read);
+  own.id = world.rank == 0 ? own.job : own_id(world);
+  found.left_out = tuning::left_out_by(tuning::crashes_from(read).crashes);
   if (world.rank != 0) return found;
   for (const auto& [algorithm, why] : found.left_out) {
     world.notices().warn(std::string(name(algorithm->operation)) + ":" + algorithm->name +

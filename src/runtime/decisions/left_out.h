@@ -13,8 +13,11 @@ struct CrashesBefore {
   tuning::LeftOut left_out;  // the same on all ranks
   tuning::Crash own;         // what this process can say of a crash before it comes
 };
-// Collective over the world. Empty where nobody looks (option 'watch_crashes').
-CrashesBefore find_crashes_before(const World& world);
+// What rank 0 reads for all, and says at once what is wrong with it. Empty where nobody looks (option
+// 'watch_crashes').
+std::string read_crashes_before(const World& world);
+// `read` by rank 0.
+CrashesBefore crashes_before(const World& world, std::string read);
 
 // What the crash watch is to know; nothing where nobody looks.
 std::optional<CrashFacts> crash_facts(const World& world, const tuning::Crash& own);

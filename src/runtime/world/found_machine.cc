@@ -62,16 +62,6 @@ void refuse_what_is_of_no_use(model::ReadMachine* read, const std::string& mpi, 
   if (!read->problem.empty()) read->machine.reset();
 }
 
-// On rank 0: whether the file may say how large buffers are, then the file's text, which may be empty.
-std::string text_of_machine(const World& world, std::string* problem) {
-  if (world.rank != 0) return {};
-  const Options& options = world.options;
-  const std::string cache = tuning::cache_directory(options.cache);
-  const std::string text = options.machine.empty() ? kept_machine(cache, own_name())
-                                                   : text_of_named(options.machine, cache, problem);
-  return (options.is_channel_bytes_given ? "0" : "1") + text;
-}
-
 // The user's own word holds before what was measured.
 model::MeasuredChoices choices_to_follow(const World& world, model::MeasuredChoices choices,
                                          bool may_choose_buffers) {
@@ -81,20 +71,19 @@ model::MeasuredChoices choices_to_follow(const World& world, model::MeasuredChoi
 }
 
 // What is read of the machine's file. What the file has decided goes to `choices`.
-model::ReadMachine read_machine(const World& world, bool has_network, model::MeasuredChoices* choices) {
+model::ReadMachine read_machine(const World& world, const MachineFile& file, bool has_network,
+                                model::MeasuredChoices* choices) {
   const bool is_given = !world.options.machine.empty();
   const std::string mpi = world.host.library_name();
   model::ReadMachine read;
-  const std::string sent = world.as_rank_0_has_it(text_of_machine(world, &read.problem));
-  read.problem = world.as_rank_0_has_it(read.problem);
-  const std::string text = sent.substr(std::min<std::size_t>(1, sent.size()));
+  read.problem = file.problem;
   if (!read.problem.empty()) return read;
-  if (is_given && text.empty()) {
+  if (is_given && file.text.empty()) {
     read.problem = "there is no such file, and no such machine, built in or measured here";
-  } else if (!text.empty()) {
-    read = model::machine_from_json(text);
+  } else if (!file.text.empty()) {
+    read = model::machine_from_json(file.text);
     if (read.machine && (is_given || is_of_use(read, mpi)))
-      *choices = choices_to_follow(world, read.choices, sent.front() == '1');
+      *choices = choices_to_follow(world, read.choices, file.may_choose_buffers);
     if (!is_given) refuse_what_is_of_no_use(&read, mpi, has_network);
   }
   return read;
@@ -111,14 +100,24 @@ void say_why_not_used(const World& world, const model::ReadMachine& read) {
 
 }  // namespace
 
-FoundMachine find_machine(const World& world) {
+MachineFile read_machine_file(const Options& options) {
+  MachineFile file;
+  if (options.machine == "none" || model::find_built_in(options.machine) != nullptr) return file;
+  const std::string cache = tuning::cache_directory(options.cache);
+  file.text = options.machine.empty() ? kept_machine(cache, own_name())
+                                      : text_of_named(options.machine, cache, &file.problem);
+  file.may_choose_buffers = !options.is_channel_bytes_given;
+  return file;
+}
+
+FoundMachine find_machine(const World& world, const MachineFile& file) {
   const std::string& given = world.options.machine;
   if (given == "none") return {};
   const bool has_network = world.layout().nodes() > 1;
   FoundMachine found;
   const model::Machine* built_in = model::find_built_in(given);
   if (built_in == nullptr) {
-    model::ReadMachine read = read_machine(world, has_network, &found.choices);
+    model::ReadMachine read = read_machine(world, file, has_network, &found.choices);
     if (!read.machine && !read.problem.empty()) {
       say_why_not_used(world, read);
       if (!given.empty()) return found;

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
+#include "base/options.h"
 #include "model/machine.h"
 #include "model/measured_choices.h"
 
@@ -18,7 +20,14 @@ struct FoundMachine {
   std::optional<model::Machine> machine;  // nothing: nothing is predicted
   model::MeasuredChoices choices;
 };
-// Collective over the world.
-FoundMachine find_machine(const World& world);
+// What rank 0 reads for all.
+struct MachineFile {
+  std::string text;
+  std::string problem;              // it is there, and cannot be read
+  bool may_choose_buffers = false;  // the user has not said how large they are
+};
+MachineFile read_machine_file(const Options& options);
+// `file` as rank 0 has read it.
+FoundMachine find_machine(const World& world, const MachineFile& file);
 
 }  // namespace unisono::runtime

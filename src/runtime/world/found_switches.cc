@@ -10,34 +10,25 @@
 namespace unisono::runtime {
 namespace {
 
-struct File {
-  std::string lines;
-  std::string problem;
-};
-
-File lines_of(const std::string& name) {
-  ReadFile read = read_file(name, patterns::most_topology_bytes);
-  if (read.text) return {*std::move(read.text), {}};
-  return {{}, name + " " + read.problem + "; a topology without a file is written tree:4x8"};
-}
-
-patterns::ReadTopology read_topology(const World& world) {
-  const std::string& name = world.options.topology;
+patterns::ReadTopology read_topology(const std::string& name, const TopologyFile& file) {
   if (patterns::is_synthetic(name)) return patterns::synthetic_topology(name);
-  // Other hosts may have another file under this name, or none.
-  File file;
-  if (world.rank == 0) file = lines_of(name);
-  file.problem = world.as_rank_0_has_it(std::move(file.problem));
-  file.lines = world.as_rank_0_has_it(std::move(file.lines));
-  if (!file.problem.empty()) return {{}, std::move(file.problem)};
+  if (!file.problem.empty()) return {{}, file.problem};
   return patterns::topology_from_lines(file.lines, name);
 }
 
 }  // namespace
 
-FoundSwitches find_switches(const World& world) {
+TopologyFile read_topology_file(const Options& options) {
+  const std::string& name = options.topology;
+  if (name.empty() || patterns::is_synthetic(name)) return {};
+  ReadFile read = read_file(name, patterns::most_topology_bytes);
+  if (read.text) return {*std::move(read.text), {}};
+  return {{}, name + " " + read.problem + "; a topology without a file is written tree:4x8"};
+}
+
+FoundSwitches find_switches(const World& world, const TopologyFile& file) {
   if (world.options.topology.empty()) return {};
-  patterns::ReadTopology read = read_topology(world);
+  patterns::ReadTopology read = read_topology(world.options.topology, file);
   patterns::SwitchTree switches;
   switches.why_unusable = std::move(read.problem);
   FoundSwitches found;

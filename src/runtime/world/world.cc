@@ -6,11 +6,26 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/wire.h"
 #include "patterns/layout_text.h"
 #include "runtime/world/found_machine.h"
 #include "runtime/world/found_switches.h"
+#include "runtime/world/telling.h"
 
 namespace unisono::runtime {
+
+// What each rank tells all others first.
+struct World::Introduction {
+  shm::Identity identity;
+  host::Hint reproducible = host::Hint::none;  // of the program's world
+  bool is_fault_tolerant = false, is_thread_multiple = false, takes_device_memory = false;
+};
+
+// What rank 0 says for all, before anybody knows more of the job.
+struct World::ReadFirst {
+  TopologyFile topology;
+  MachineFile machine;
+};
 
 World::World(host::Host& of, Options own, const std::vector<std::string>& warnings)
     : host(of),
@@ -18,51 +33,98 @@ World::World(host::Host& of, Options own, const std::vector<std::string>& warnin
       size(of.comm_size(of.world())),
       options(std::move(own)),
       notices_(of.comm_rank(of.world()) == 0) {
-  if (host.comm_split(host.world(), 0, rank, &comm) != host::success) {
+  if (host.comm_copy(host.world(), &comm) != host::success) {
     log::warning("the private communicator could not be made; every collective goes to the MPI");
     return;
   }
-  if (is_fault_tolerant()) {
+  Telling of_rank_0(host, comm, first_words());
+  auto made = std::make_unique<shm::Pool>();
+  const std::vector<Introduction> of_all = introduce(*made);
+  const std::string words = of_rank_0.heard();
+  if (const std::string why = why_of_no_use(of_all); !why.empty()) {
     host.comm_free(&comm);
-    if (rank == 0) log::warning("the MPI's fault tolerance is switched on: the program runs without Unisono");
+    if (rank == 0) log::warning(why + ": the program runs without Unisono");
     return;
   }
-  agree_on_options(warnings);
-  make_pool();
+  const ReadFirst read = hear_first_words(words, warnings);
+  may_call_host_aside =
+      std::ranges::all_of(of_all, &Introduction::is_thread_multiple) || options.progress == "calls";
+  takes_device_memory = std::ranges::all_of(of_all, &Introduction::takes_device_memory);
+  wants_one_order = std::ranges::any_of(of_all, [this](const Introduction& one) {
+    return one.reproducible == host::Hint::yes ||
+           (one.reproducible == host::Hint::none && options.is_reproducible);
+  });
+  pool = std::move(made);
+  open_pool(of_all);
   find_nodes();
-  FoundSwitches found = find_switches(*this);
+  FoundSwitches found = find_switches(*this, read.topology);
   switches = std::move(found.tree);
   switch_of = std::move(found.switch_of);
-  FoundMachine machine_here = find_machine(*this);
+  FoundMachine machine_here = find_machine(*this, read.machine);
   machine = std::move(machine_here.machine);
   measured = std::move(machine_here.choices);
 }
 
 // Where ranks may die and the others go on, what Unisono would wait for them to say never comes. What the
 // program is to hear of it is the MPI's to say. One rank's word holds for all.
-bool World::is_fault_tolerant() const {
-  std::uint64_t is_tolerant = host.is_fault_tolerant() ? 1 : 0;
-  const int error = host.agree(&is_tolerant, 1, host::AgreeOp::bor, comm);
-  return error != host::success || is_tolerant != 0;
+std::string World::why_of_no_use(const std::vector<Introduction>& of_all) {
+  if (of_all.empty()) return "the ranks could not tell each other where they are";
+  const bool is_tolerant = std::ranges::any_of(of_all, &Introduction::is_fault_tolerant);
+  return is_tolerant ? "the MPI's fault tolerance is switched on" : "";
 }
 
-void World::agree_on_options(const std::vector<std::string>& warnings) {
-  const std::string text = as_rank_0_has_it(to_text(options));
+// By rank; empty where the host fails.
+std::vector<World::Introduction> World::introduce(const shm::Pool& own) const {
+  const Introduction mine{.identity = own.own_identity(),
+                          .reproducible = host.reproducible_hint(host.world()),
+                          .is_fault_tolerant = host.is_fault_tolerant(),
+                          .is_thread_multiple = host.is_thread_multiple(),
+                          .takes_device_memory = host.takes_device_memory()};
+  std::vector<Introduction> of_all(static_cast<std::size_t>(size));
+  if (host.allgather_bytes(&mine, sizeof mine, of_all.data(), comm) != host::success) of_all.clear();
+  return of_all;
+}
+
+// Rank 0's options, and the files that they name.
+std::string World::first_words() const {
+  if (rank != 0) return {};
+  const TopologyFile topology = read_topology_file(options);
+  const MachineFile file = read_machine_file(options);
+  WireWriter words;
+  for (const std::string& text :
+       {to_text(options), topology.lines, topology.problem, file.text, file.problem})
+    words.text(text);
+  words.flag(file.may_choose_buffers);
+  return words.bytes();
+}
+
+World::ReadFirst World::hear_first_words(const std::string& words, const std::vector<std::string>& warnings) {
+  WireReader reader(words);
+  const std::string of_rank_0 = reader.text();
   std::vector<std::string> none;
-  if (rank != 0) options = options_from_text(text, &none);
+  if (rank != 0) options = options_from_text(of_rank_0, &none);
   if (options.is_profiled && options.report.empty()) options.report = std::string("-");
+  ReadFirst read;
+  read.topology.lines = reader.text();
+  read.topology.problem = reader.text();
+  read.machine.text = reader.text();
+  read.machine.problem = reader.text();
+  read.machine.may_choose_buffers = reader.flag();
   log::set_level(log::level_from_name(options.log));
   if (rank == 0) notices_.warn_of(warnings);
   if (options.is_reproducible && !options.is_enabled && rank == 0) {
     log::warning("option 'reproducible' has no effect: Unisono is switched off (option 'enable')");
   }
+  return read;
 }
 
-void World::make_pool() {
-  const shm::PoolOptions pool_options{.capacity_bytes = static_cast<std::size_t>(options.pool_bytes),
-                                      .use_memfd = options.segment == "memfd",
-                                      .use_single_copy = options.use_single_copy};
-  pool = shm::Pool::create(host, comm, pool_options);
+void World::open_pool(const std::vector<Introduction>& of_all) {
+  std::vector<shm::Identity> identities;
+  for (const Introduction& one : of_all) identities.push_back(one.identity);
+  pool->open(host, comm, std::move(identities),
+             {.capacity_bytes = static_cast<std::size_t>(options.pool_bytes),
+              .use_memfd = options.segment == "memfd",
+              .use_single_copy = options.use_single_copy});
   if (pool->why_unavailable().empty() || !options.use_shared_memory) return;
   std::string text = "this rank shares no memory: " + pool->why_unavailable();
   // What holds for one rank holds for its neighbours as a rule: one of each host says it.
@@ -95,20 +157,6 @@ void World::find_nodes() {
     cores[r] = {.cores = static_cast<int>(options.cores),
                 .is_crowded = ranks_on_node[pool->node_labels()[r]] > options.cores};
   }
-}
-
-void World::agree_on_calls_aside() {
-  std::uint64_t is_multiple = host.is_thread_multiple() ? 1 : 0;
-  const int error = host.agree(&is_multiple, 1, host::AgreeOp::band, comm);
-  may_call_host_aside = (error == host::success && is_multiple != 0) || options.progress == "calls";
-}
-
-std::string World::as_rank_0_has_it(std::string text) const {
-  std::uint64_t length = text.size();
-  host.bcast_bytes(&length, sizeof length, 0, comm);
-  text.resize(length);
-  host.bcast_bytes(text.data(), length, 0, comm);
-  return text;
 }
 
 void World::close() {

@@ -29,12 +29,9 @@ class World {
 
   // Is Unisono of use here? Else nothing below is set, and every call is the host's.
   bool is_open() const { return pool != nullptr; }
-  // Messages go on aside where every rank's host may be called by several threads. Collective.
-  void agree_on_calls_aside();
   // Gives back what it holds. Collective, unless a rank has died.
   void close();
 
-  std::string as_rank_0_has_it(std::string text) const;
   patterns::Layout layout() const { return patterns::Layout::from_labels(node_labels); }
   const shm::CoreShare& own_cores() const { return cores[static_cast<std::size_t>(rank)]; }
   bool shares_cores() const { return own_cores().is_crowded; }
@@ -53,15 +50,24 @@ class World {
   std::vector<int> switch_of;                            // By rank: the switch that its node hangs on.
   std::optional<model::Machine> machine;                 // by whose times algorithms may be predicted
   model::MeasuredChoices measured;  // of the machine's file, as far as the user says nothing
-  // May calls go on by the host's functions wherever the program is? Else by shared memory alone.
+  // May calls go on by the host's functions wherever the program is? Else by shared memory alone. Where every
+  // rank's host may be called by several threads they may.
   bool may_call_host_aside = false;
+  // On all ranks (Host::takes_device_memory).
+  bool takes_device_memory = false;
+  // Does any rank want one order of operands in all reductions over the program's world?
+  bool wants_one_order = false;
   // What is collective would wait for ever.
   mutable std::atomic<bool> has_lost_peer{false};
 
  private:
-  bool is_fault_tolerant() const;
-  void agree_on_options(const std::vector<std::string>& warnings);
-  void make_pool();
+  struct Introduction;
+  struct ReadFirst;
+  std::vector<Introduction> introduce(const shm::Pool& own) const;
+  static std::string why_of_no_use(const std::vector<Introduction>& of_all);
+  std::string first_words() const;
+  ReadFirst hear_first_words(const std::string& words, const std::vector<std::string>& warnings);
+  void open_pool(const std::vector<Introduction>& of_all);
   void find_nodes();
 
   mutable Notices notices_;

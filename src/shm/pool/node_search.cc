@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shm/pool/node_search.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/shown.h"
@@ -20,57 +14,21 @@ namespace {
 // Where segments fail for one leader after the other, some rounds are enough: each costs two collectives.
 constexpr int max_rounds = 8;
 
-std::uint64_t hash(std::string_view text) {  // FNV-1a
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return value;
-}
-
 // Zero-filled memory of the segment's first pages is a header in its initial state.
 PoolHeader* header_of(const Segment& segment) {
   return reinterpret_cast<PoolHeader*>(segment.address());
 }
 
-void enter(PoolHeader* header, std::size_t rank) {
+// The number of this rank among those that have the segment, from 0 on.
+std::uint32_t enter(PoolHeader* header, std::size_t rank) {
   const CoreMask mask = own_affinity();
   for (std::size_t i = 0; i < mask.size(); ++i) header->cores[i].fetch_or(mask[i], std::memory_order_relaxed);
   const std::uint32_t before = header->joined.fetch_add(1, std::memory_order_release);
   header->members.enter(before, static_cast<int>(rank));
+  return before;
 }
 
 }  // namespace
-
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  return (a ^ (b * 0x9e3779b97f4a7c15)) * 0xff51afd7ed558ccd;
-}
-
-Identity own_identity(const std::uint64_t* nonce) {
-  Identity identity;
-  gethostname(identity.host_name.data(), identity.host_name.size() - 1);
-  std::string boot_id;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
-  identity.machine = hash(boot_id.empty() ? std::string_view(identity.host_name.data()) : boot_id);
-  struct stat status {};
-  if (stat("/proc/self/ns/pid", &status) == 0) identity.pid_namespace = status.st_ino;
-  if (stat("/dev/shm", &status) == 0) identity.shm_device = mixed(status.st_dev, status.st_ino);
-  identity.nonce = *nonce;
-  identity.probe_address = reinterpret_cast<std::uintptr_t>(nonce);
-  const CpuQuota quota = cpu_quota();
-  identity.quota_millicores = quota.millicores;
-  identity.quota_group = quota.group;
-  identity.process_id = getpid();
-  identity.pool_share = pool_share();
-  return identity;
-}
-
-PoolShare least_share(const std::vector<Identity>& identities, std::size_t rank) {
-  PoolShare least;
-  for (const Identity& identity : identities) {
-    if (identity.machine == identities[rank].machine && identity.pool_share.bytes < least.bytes)
-      least = identity.pool_share;
-  }
-  return least;
-}
 
 NodeSearch::NodeSearch(host::Host& host, host::Comm comm, const std::vector<Identity>& identities,
                        std::size_t capacity_bytes)
@@ -161,7 +119,7 @@ NodeSearch::Offer NodeSearch::create(SegmentKind kind) {
     cut(why, offer.why.size() - 1).copy(offer.why.data(), offer.why.size() - 1);
     return offer;
   }
-  enter(header_of(*segment_), rank_);
+  entered_as_ = enter(header_of(*segment_), rank_);
   header_of(*segment_)->nonce.store(nonce, std::memory_order_release);
   offer.descriptor = segment_->descriptor();
   return offer;
@@ -179,7 +137,7 @@ bool NodeSearch::join(SegmentKind kind, int leader, const Offer& offer) {
                  : Segment::open_named(identity.nonce, &why);
   if (segment_ != nullptr && segment_->capacity_bytes() >= sizeof(PoolHeader) &&
       header_of(*segment_)->nonce.load(std::memory_order_acquire) == identity.nonce) {
-    enter(header_of(*segment_), rank_);
+    entered_as_ = enter(header_of(*segment_), rank_);
     return true;
   }
   why_alone_ =
@@ -188,32 +146,28 @@ bool NodeSearch::join(SegmentKind kind, int leader, const Offer& offer) {
   return false;
 }
 
-// A node is a leader and whoever has mapped its segment, two ranks at least. The segment's own count of them
-// must agree, which no other memory than the shared one could show.
+// A node is a leader and whoever has mapped its segment, two ranks at least. The segment itself must have
+// numbered them from 0 on, each once, which no other memory than the shared one could do.
 void NodeSearch::settle(const std::vector<int>& leaders, const std::vector<Offer>& offers, bool has_joined) {
-  const std::uint8_t mine = has_joined ? 1 : 0;
-  std::vector<std::uint8_t> joined(identities_.size());
-  const bool is_told = host_.allgather_bytes(&mine, sizeof mine, joined.data(), comm_) == host::success;
-  std::map<int, std::uint32_t> members;
-  for (std::size_t rank = 0; rank < joined.size(); ++rank) {
-    if (is_told && joined[rank] != 0) ++members[leaders[rank]];
+  const std::uint32_t mine = has_joined ? entered_as_ : not_joined;
+  std::vector<std::uint32_t> number(identities_.size());
+  const bool is_told = host_.allgather_bytes(&mine, sizeof mine, number.data(), comm_) == host::success;
+  std::map<int, std::set<std::uint32_t>> numbers;
+  std::map<int, std::size_t> members;
+  for (std::size_t rank = 0; rank < number.size(); ++rank) {
+    if (!is_told || number[rank] == not_joined) continue;
+    numbers[leaders[rank]].insert(number[rank]);
+    ++members[leaders[rank]];
   }
-  std::uint8_t is_agreed = 1;
-  if (has_joined) {
-    is_agreed =
-        header_of(*segment_)->joined.load(std::memory_order_acquire) == members[leaders[rank_]] ? 1 : 0;
-  }
-  std::vector<std::uint8_t> agreed(identities_.size());
-  if (host_.allgather_bytes(&is_agreed, sizeof is_agreed, agreed.data(), comm_) != host::success)
-    members.clear();
-  for (std::size_t rank = 0; rank < joined.size(); ++rank) {
-    if (agreed[rank] == 0) members.erase(leaders[rank]);
-  }
-  for (std::size_t rank = 0; rank < joined.size(); ++rank) {
+  std::erase_if(members, [&](const auto& node) {
+    const std::set<std::uint32_t>& of_node = numbers[node.first];
+    return of_node.size() != node.second || *of_node.rbegin() + std::size_t{1} != node.second;
+  });
+  for (std::size_t rank = 0; rank < number.size(); ++rank) {
     const int leader = leaders[rank];
     if (leader == none) continue;
     const bool is_node = members.count(leader) != 0 && members[leader] > 1;
-    if (is_node && joined[rank] != 0) label_[rank] = leader;
+    if (is_node && number[rank] != not_joined) label_[rank] = leader;
     if (!is_node) cannot_lead_[static_cast<std::size_t>(leader)] = true;
   }
   if (has_joined && label_[rank_] == none) {

@@ -15,7 +15,7 @@
 #include "shm/pool/allocator.h"
 #include "shm/pool/board.h"
 #include "shm/pool/cores.h"
-#include "shm/pool/limits.h"
+#include "shm/pool/identity.h"
 #include "shm/pool/members.h"
 #include "shm/pool/segment.h"
 
@@ -34,25 +34,6 @@ struct PoolHeader {
   Board board;
 };
 
-// What each rank tells all others at the beginning. Equal keys make candidates, no more.
-struct Identity {
-  std::uint64_t machine = 0;        // boot id
-  std::uint64_t pid_namespace = 0;  // /proc/PID means the same process where it is equal
-  std::uint64_t shm_device = 0;     // /dev/shm is the same file system where it is equal; 0: none
-  std::uint64_t nonce = 0;          // names this rank's segment, and stands at probe_address
-  std::uint64_t probe_address = 0;  // for the single-copy probe
-  std::uint64_t quota_group = 0;
-  std::uint32_t quota_millicores = 0;
-  std::int32_t process_id = 0;
-  PoolShare pool_share;  // most that a pool may take
-  std::array<char, 64> host_name{};
-};
-Identity own_identity(const std::uint64_t* nonce);
-// Of all on the machine of one of them, which may share a node: the least decides.
-PoolShare least_share(const std::vector<Identity>& identities, std::size_t rank);
-// One number of two.
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
-
 class NodeSearch {
  public:
   // Collective over `comm`; `identities` of all ranks.
@@ -70,6 +51,7 @@ class NodeSearch {
 
  private:
   static constexpr int none = -1;
+  static constexpr std::uint32_t not_joined = UINT32_MAX;
   // What a rank that leads says about its segment.
   struct Offer {
     std::int32_t descriptor = none;
@@ -93,6 +75,7 @@ class NodeSearch {
   std::vector<int> label_;         // none: not found yet
   std::vector<bool> cannot_lead_;  // in this attempt
   std::unique_ptr<Segment> segment_;
+  std::uint32_t entered_as_ = not_joined;  // this rank's number in segment_
   std::string why_alone_;
 };
 

@@ -43,7 +43,7 @@ struct Pool::State {
   std::optional<Allocator> allocator;
   std::string why_unavailable;
   ReadPermission permission;
-  bool has_single_copy = false;
+  bool has_single_copy = false, has_single_copy_everywhere = false;
   bool is_shared = false;
   std::vector<CoreShare> cores;
   std::string limited_by;
@@ -57,25 +57,11 @@ struct Pool::State {
   int map_wanted();
   int usable_windows(int windows);
   bool has_room(std::size_t bytes, int usable);
-  void gather_identities(host::Host& host, host::Comm comm);
   void find_node(host::Host& host, host::Comm comm, const PoolOptions& options);
-  void count_cores(host::Host& host, host::Comm comm);
-  void probe_single_copy(host::Host& host, host::Comm comm, bool is_wanted);
+  void explore_node(host::Host& host, host::Comm comm, bool wants_single_copy);
+  NodeCores own_cores(std::size_t rank) const;
+  bool can_read_all(std::size_t rank) const;
 };
-
-void Pool::State::gather_identities(host::Host& host, host::Comm comm) {
-  const Identity mine = own_identity(&nonce);
-  identities.resize(static_cast<std::size_t>(host.comm_size(comm)));
-  if (host.allgather_bytes(&mine, sizeof mine, identities.data(), comm) != host::success) {
-    identities.assign(identities.size(), mine);
-    for (Identity& identity : identities) identity.pid_namespace = identity.shm_device = 0;
-    why_unavailable = "the ranks could not tell each other where they are";
-  }
-  for (const Identity& identity : identities) {
-    host_names.emplace_back(identity.host_name.data());
-    process_ids.push_back(identity.process_id);
-  }
-}
 
 void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions& options) {
   const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
@@ -106,57 +92,74 @@ void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions
   members = static_cast<std::uint32_t>(std::count(labels.begin(), labels.end(), labels[rank]));
 }
 
-void Pool::State::count_cores(host::Host& host, host::Comm comm) {
-  const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
+NodeCores Pool::State::own_cores(std::size_t rank) const {
   CoreMask mask = own_affinity();
   if (segment != nullptr) {
-    const auto* header = reinterpret_cast<const PoolHeader*>(segment->address());
-    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] |= header->cores[i].load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < mask.size(); ++i)
+      mask[i] |= header()->cores[i].load(std::memory_order_relaxed);
   }
   const std::uint64_t quota = quota_millicores(identities, labels, labels[rank]);
   const auto in_mask = static_cast<std::uint32_t>(std::max(count(mask), 1));
   const auto granted = static_cast<std::uint32_t>(std::min<std::uint64_t>((quota + 999) / 1000, in_mask));
   std::uint64_t set = identities[rank].machine;
   for (const std::uint64_t word : mask) set = mixed(set, word);
-  const NodeCores own{.usable = quota == 0 ? in_mask : granted, .in_set = in_mask, .set = set};
-  std::vector<NodeCores> all(labels.size());
-  if (host.allgather_bytes(&own, sizeof own, all.data(), comm) != host::success)
-    std::fill(all.begin(), all.end(), NodeCores());
-  cores = core_shares(all, labels);
+  return {.usable = quota == 0 ? in_mask : granted, .in_set = in_mask, .set = set};
 }
 
-// Every rank reads what every other rank of its node said that its memory holds; one failure is the whole
-// node's.
-void Pool::State::probe_single_copy(host::Host& host, host::Comm comm, bool is_wanted) {
-  const int label = labels[static_cast<std::size_t>(host.comm_rank(comm))];
-  std::uint8_t can_read = is_wanted ? 1 : 0;
-  for (std::size_t peer = 0; peer < labels.size() && can_read != 0; ++peer) {
-    if (labels[peer] != label) continue;
+// Does the memory of every rank of this node hold what that rank has said?
+bool Pool::State::can_read_all(std::size_t rank) const {
+  for (std::size_t peer = 0; peer < labels.size(); ++peer) {
+    if (labels[peer] != labels[rank]) continue;
     std::uint64_t seen = 0;
     const Identity& identity = identities[peer];
     const bool is_read = read_process(identity.process_id, identity.probe_address, &seen, sizeof seen);
-    can_read = is_read && seen == identity.nonce ? 1 : 0;
+    if (!is_read || seen != identity.nonce) return false;
   }
-  std::vector<std::uint8_t> all(labels.size());
-  if (host.allgather_bytes(&can_read, sizeof can_read, all.data(), comm) != host::success) return;
-  has_single_copy = true;
+  return true;
+}
+
+// What ranks find out when they know their nodes. A read that fails on one rank fails for its node.
+void Pool::State::explore_node(host::Host& host, host::Comm comm, bool wants_single_copy) {
+  struct Found {
+    NodeCores cores;
+    std::uint64_t can_read = 0;
+  };
+  const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
+  const Found own{own_cores(rank), wants_single_copy && can_read_all(rank) ? 1U : 0U};
+  std::vector<Found> all(labels.size());
+  if (host.allgather_bytes(&own, sizeof own, all.data(), comm) != host::success) {
+    cores = core_shares(std::vector<NodeCores>(labels.size()), labels);
+    return;
+  }
+  std::vector<NodeCores> of_all;
+  has_single_copy = has_single_copy_everywhere = true;
   for (std::size_t peer = 0; peer < labels.size(); ++peer) {
-    if (labels[peer] == label && all[peer] == 0) has_single_copy = false;
+    of_all.push_back(all[peer].cores);
+    if (all[peer].can_read != 0) continue;
+    has_single_copy_everywhere = false;
+    if (labels[peer] == labels[rank]) has_single_copy = false;
   }
+  cores = core_shares(of_all, labels);
 }
 
 Pool::Pool() : state_(std::make_unique<State>()) {}
 Pool::~Pool() = default;
 
-std::unique_ptr<Pool> Pool::create(host::Host& host, host::Comm comm, const PoolOptions& options) {
-  std::unique_ptr<Pool> pool(new Pool);
-  State& state = *pool->state_;
+Identity Pool::own_identity() const {
+  return shm::own_identity(&state_->nonce);
+}
+
+void Pool::open(host::Host& host, host::Comm comm, std::vector<Identity> of_all, const PoolOptions& options) {
+  State& state = *state_;
+  // Before the first collective here: who comes out of that may read this process.
   if (options.use_single_copy) state.permission.grant();
-  state.gather_identities(host, comm);
+  state.identities = std::move(of_all);
+  for (const Identity& identity : state.identities) {
+    state.host_names.emplace_back(identity.host_name.data());
+    state.process_ids.push_back(identity.process_id);
+  }
   state.find_node(host, comm, options);
-  state.count_cores(host, comm);
-  state.probe_single_copy(host, comm, options.use_single_copy);
-  return pool;
+  state.explore_node(host, comm, options.use_single_copy);
 }
 
 const std::vector<int>& Pool::node_labels() const {
@@ -176,6 +179,9 @@ const std::string& Pool::why_unavailable() const {
 }
 bool Pool::has_single_copy() const {
   return state_->has_single_copy;
+}
+bool Pool::has_single_copy_everywhere() const {
+  return state_->has_single_copy_everywhere;
 }
 const std::vector<int>& Pool::process_ids() const {
   return state_->process_ids;

@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "shm/pool/board.h"
 #include "shm/pool/cores.h"
+#include "shm/pool/identity.h"
 #include "shm/pool/members.h"
 
 namespace unisono::shm {
@@ -26,10 +27,13 @@ struct PoolOptions {
 
 class Pool {
  public:
-  // Collective over `comm` (the private world). Never fails as a whole: a rank that can share memory with
-  // nobody is a node of its own, with memory of its own, and why_unavailable() says why.
-  static std::unique_ptr<Pool> create(host::Host& host, host::Comm comm, const PoolOptions& options);
+  Pool();
   ~Pool();
+  // For all ranks to hear: open() wants everyone's, by rank.
+  Identity own_identity() const;
+  // Once, collective over `comm` (the private world). Never fails as a whole: a rank that can share memory
+  // with nobody is a node of its own, with memory of its own, and why_unavailable() says why.
+  void open(host::Host& host, host::Comm comm, std::vector<Identity> of_all, const PoolOptions& options);
 
   const std::vector<int>& node_labels()
       const;  // rank of comm -> label; equal labels share the pool. The same on all ranks
@@ -39,7 +43,8 @@ class Pool {
   const std::string& limited_by() const;
   // Why this rank shares memory with no other although others are on its machine; empty where all is well.
   const std::string& why_unavailable() const;
-  bool has_single_copy() const;  // every rank of this node can read every other's memory (probed)
+  bool has_single_copy() const;             // every rank of this node can read every other's memory (probed)
+  bool has_single_copy_everywhere() const;  // so on every node
   const std::vector<int>& process_ids() const;  // rank of comm -> process id (meaningful on the same node)
 
   // The processes that share this rank's pool, and what they tell each other; null where it shares with
@@ -67,7 +72,6 @@ class Pool {
   void* address(std::int64_t offset) const;
 
  private:
-  Pool();
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -62,6 +62,16 @@ void expect_shared(host::Host& host, host::Comm comm, Pool& pool) {
   host.barrier(comm);
 }
 
+// The ranks tell each other who they are, and open one.
+std::unique_ptr<Pool> make_pool(host::Host& host, host::Comm comm, const PoolOptions& options) {
+  auto pool = std::make_unique<Pool>();
+  const Identity own = pool->own_identity();
+  std::vector<Identity> of_all(static_cast<std::size_t>(host.comm_size(comm)));
+  EXPECT_EQ(host.allgather_bytes(&own, sizeof own, of_all.data(), comm), host::success);
+  pool->open(host, comm, std::move(of_all), options);
+  return pool;
+}
+
 class PoolOfThreads : public ::testing::TestWithParam<std::tuple<int, bool>> {
  protected:
   int size_ = std::get<0>(GetParam());
@@ -73,7 +83,7 @@ TEST_P(PoolOfThreads, shares_memory_on_one_node) {
   host::fake::FakeWorld world(size_);
   world.run([&](host::fake::FakeHost& host, int rank) {
     const host::Comm comm = host.world();
-    const auto pool = Pool::create(host, comm, options_);
+    const auto pool = make_pool(host, comm, options_);
     EXPECT_EQ(pool->node_labels(), std::vector<int>(static_cast<std::size_t>(size_), 0));
     EXPECT_TRUE(pool->is_available());
     EXPECT_EQ(pool->why_unavailable(), "");
@@ -119,8 +129,7 @@ TEST(Pool, single_copy_is_what_the_options_say) {
   for (const bool is_wanted : {false, true}) {
     host::fake::FakeWorld world(2);
     world.run([&](host::fake::FakeHost& host, int) {
-      const auto pool =
-          Pool::create(host, host.world(), {.capacity_bytes = mib, .use_single_copy = is_wanted});
+      const auto pool = make_pool(host, host.world(), {.capacity_bytes = mib, .use_single_copy = is_wanted});
       EXPECT_EQ(pool->has_single_copy(), is_wanted);  // a process may always read itself
     });
   }
@@ -128,7 +137,7 @@ TEST(Pool, single_copy_is_what_the_options_say) {
 
 // What a pool says about its node, in a process.
 void expect_labels(ProcessHost& host, const std::vector<int>& labels, const PoolOptions& options) {
-  const auto pool = Pool::create(host, host::Comm{}, options);
+  const auto pool = make_pool(host, host::Comm{}, options);
   EXPECT_EQ(pool->node_labels(), labels);
   EXPECT_EQ(pool->why_unavailable(), "");
   expect_shared(host, host::Comm{}, *pool);
@@ -139,7 +148,7 @@ const PoolOptions small = {.capacity_bytes = 8 * mib};
 TEST(PoolOfProcesses, one_node) {
   ASSERT_TRUE(run_containers({{.ranks = 4}}, [](ProcessHost& host, int) {
     expect_labels(host, {0, 0, 0, 0}, small);
-    const auto pool = Pool::create(host, host::Comm{}, small);
+    const auto pool = make_pool(host, host::Comm{}, small);
     std::set<int> ids(pool->process_ids().begin(), pool->process_ids().end());
     EXPECT_EQ(ids.size(), 4U);
     EXPECT_EQ(pool->process_ids()[static_cast<std::size_t>(host.comm_rank({}))], getpid());
@@ -163,7 +172,7 @@ TEST(PoolOfProcesses, containers_with_one_dev_shm_are_one_node_without_single_co
   const bool is_permitted = run_containers({node, node}, [](ProcessHost& host, int) {
     expect_labels(host, {0, 0, 0, 0}, small);
     // The same process numbers mean other processes in the other container.
-    EXPECT_FALSE(Pool::create(host, host::Comm{}, small)->has_single_copy());
+    EXPECT_FALSE(make_pool(host, host::Comm{}, small)->has_single_copy());
   });
   EXPECT_EQ(leftovers(), before);
   if (!is_permitted) GTEST_SKIP() << "namespaces are not permitted here";
@@ -183,7 +192,7 @@ TEST(PoolOfProcesses, a_full_dev_shm_leaves_every_rank_alone_and_says_so) {
   const auto own = [] { return make_mounts_private() && mount_own_shm("size=16k"); };
   const Container node = {.ranks = 3, .namespaces = CLONE_NEWNS, .prepare = own};
   const bool is_permitted = run_containers({node}, [](ProcessHost& host, int) {
-    const auto pool = Pool::create(host, host::Comm{}, {.capacity_bytes = 8 * mib, .use_memfd = false});
+    const auto pool = make_pool(host, host::Comm{}, {.capacity_bytes = 8 * mib, .use_memfd = false});
     EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 1, 2}));
     EXPECT_NE(pool->why_unavailable().find("/dev/shm is full"), std::string::npos) << pool->why_unavailable();
     expect_shared(host, host::Comm{}, *pool);
@@ -196,7 +205,7 @@ TEST(PoolOfProcesses, a_dev_shm_that_fills_up_ends_allocation_only) {
   const auto own = [] { return make_mounts_private() && mount_own_shm("size=2m"); };
   const Container node = {.ranks = 2, .namespaces = CLONE_NEWNS, .prepare = own};
   const bool is_permitted = run_containers({node}, [](ProcessHost& host, int rank) {
-    const auto pool = Pool::create(host, host::Comm{}, {.capacity_bytes = 8 * mib, .use_memfd = false});
+    const auto pool = make_pool(host, host::Comm{}, {.capacity_bytes = 8 * mib, .use_memfd = false});
     EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 0}));
     if (rank == 0) {
       EXPECT_EQ(pool->allocate(4 * mib), -1);
@@ -215,7 +224,7 @@ TEST(PoolOfProcesses, a_limit_on_file_sizes_makes_the_pool_smaller) {
   ASSERT_TRUE(run_containers({{.ranks = 2}}, [](ProcessHost& host, int) {
     const rlimit limit = {.rlim_cur = mib, .rlim_max = mib};
     setrlimit(RLIMIT_FSIZE, &limit);
-    const auto pool = Pool::create(host, host::Comm{}, small);
+    const auto pool = make_pool(host, host::Comm{}, small);
     EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 0}));
     EXPECT_EQ(pool->allocate(2 * mib), -1);
     expect_shared(host, host::Comm{}, *pool);
@@ -227,7 +236,7 @@ TEST(PoolOfProcesses, it_is_mapped_as_it_is_used) {
     const PoolOptions large = {.capacity_bytes = 128 * mib, .use_memfd = use_memfd};
     ASSERT_TRUE(run_containers({{.ranks = 2}}, [&](ProcessHost& host, int rank) {
       const std::size_t before = address_space();
-      const auto pool = Pool::create(host, host::Comm{}, large);
+      const auto pool = make_pool(host, host::Comm{}, large);
       EXPECT_LT(address_space() - before, 64 * mib);
       std::vector<std::int64_t> taken;
       for (int i = 0; i < 9; ++i) {
@@ -252,7 +261,7 @@ TEST(PoolOfProcesses, the_least_limit_on_address_space_decides_for_all) {
     const rlim_t bytes = address_space() + 64 * mib;
     const rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
     if (rank == 1) setrlimit(RLIMIT_AS, &limit);
-    const auto pool = Pool::create(host, host::Comm{}, {.capacity_bytes = 128 * mib});
+    const auto pool = make_pool(host, host::Comm{}, {.capacity_bytes = 128 * mib});
     EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 0}));
     EXPECT_EQ(pool->allocate(9 * mib), -1);
     EXPECT_NE(pool->limited_by().find("ulimit -v"), std::string::npos) << pool->limited_by();
@@ -285,7 +294,7 @@ TEST(PoolOfProcesses, without_descriptors_every_rank_is_alone_and_says_so) {
     getrlimit(RLIMIT_NOFILE, &none);
     none.rlim_cur = 0;
     setrlimit(RLIMIT_NOFILE, &none);
-    const auto pool = Pool::create(host, host::Comm{}, small);
+    const auto pool = make_pool(host, host::Comm{}, small);
     EXPECT_EQ(pool->node_labels(), (std::vector<int>{0, 1}));
     EXPECT_NE(pool->why_unavailable().find("Too many open files"), std::string::npos)
         << pool->why_unavailable();
@@ -297,7 +306,7 @@ TEST(PoolOfProcesses, reasons_of_another_rank_are_whole) {
   ASSERT_TRUE(run_containers({{.ranks = 2}}, [](ProcessHost& host, int) {
     const rlimit none{.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &none);
-    const std::string why = Pool::create(host, host::Comm{}, small)->why_unavailable();
+    const std::string why = make_pool(host, host::Comm{}, small)->why_unavailable();
     EXPECT_TRUE(why.ends_with(": the limit on file sizes (ulimit -f) is too small")) << why;
   }));
 }
@@ -316,7 +325,7 @@ TEST(PoolOfProcesses, cores_are_the_union_of_what_the_ranks_may_use) {
     CPU_ZERO(&mine);
     CPU_SET(rank == 2 ? cores.back() : cores.front(), &mine);
     ASSERT_EQ(sched_setaffinity(0, sizeof mine, &mine), 0);
-    const auto pool = Pool::create(host, host::Comm{}, small);
+    const auto pool = make_pool(host, host::Comm{}, small);
     EXPECT_EQ(pool->cores()[static_cast<std::size_t>(rank)].cores, cores.size() > 1 ? 2 : 1);
   }));
 }
@@ -328,7 +337,7 @@ TEST(PoolOfProcesses, containers_of_one_machine_share_its_cores) {
   };
   const int cores = count(own_affinity());
   if (!run_containers({node(cores), node(1)}, [&](ProcessHost& host, int) {
-        const auto pool = Pool::create(host, host::Comm{}, small);
+        const auto pool = make_pool(host, host::Comm{}, small);
         EXPECT_NE(pool->node_labels().front(), pool->node_labels().back());
         for (const CoreShare& share : pool->cores()) EXPECT_TRUE(share.is_crowded);
         EXPECT_EQ(pool->cores().back().cores, 1);
@@ -348,7 +357,7 @@ TEST(PoolOfProcesses, a_killed_rank_leaves_no_file) {
       ranks[static_cast<std::size_t>(rank)] = fork();
       if (ranks[static_cast<std::size_t>(rank)] == 0) {
         ProcessHost host(place, rank, 2);
-        const auto pool = Pool::create(host, {}, {.capacity_bytes = 8 * mib, .use_memfd = use_memfd});
+        const auto pool = make_pool(host, {}, {.capacity_bytes = 8 * mib, .use_memfd = use_memfd});
         if (rank == 0) pool->allocate(mib);
         kill(getpid(), SIGKILL);
       }

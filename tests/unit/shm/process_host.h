@@ -77,6 +77,7 @@ class ProcessHost final : public host::Host {
   int start_allgather_bytes(const void*, std::size_t, void*, host::Comm, host::Request*) override {
     std::abort();
   }
+  int start_bcast_bytes(void*, std::size_t, int, host::Comm, host::Request*) override { std::abort(); }
   int gather_bytes(const void*, std::size_t, void*, int, host::Comm) override { std::abort(); }
   int type_info(host::Datatype, host::TypeInfo*) override { std::abort(); }
   int pack(const void*, std::size_t, host::Datatype, void*, std::size_t) override { std::abort(); }

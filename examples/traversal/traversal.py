@@ -4,7 +4,7 @@
 
 Vertices are dealt to ranks in their order. In each level a rank tells the owners of the next vertices which ones it has reached:
 MPI_Neighbor_alltoall says how many, MPI_Neighbor_alltoallv which. Ranks are neighbours where an edge goes from one to the other.
-Rank 0 compares the result with that of scipy.sparse.csgraph.
+Rank 0 makes or reads the graph with SciPy, and compares the result with that of scipy.sparse.csgraph.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
-try:
-    from scipy import io, sparse
-    from scipy.sparse import csgraph
-except ImportError:
-    sys.exit("traversal: SciPy is missing in this Python: python3 -m pip install scipy")
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Vertices = npt.NDArray[np.int64]
 EXIT_WRONG, EXIT_USAGE = 1, 2
@@ -73,6 +71,8 @@ def parser() -> argparse.ArgumentParser:
 
 def made_graph(options: argparse.Namespace) -> sparse.csr_array:
     """The graph's matrix, with a 1 for each edge."""
+    from scipy import io, sparse
+
     if options.matrix:
         graph = sparse.csr_array(io.mmread(options.matrix))
     elif options.lattice:
@@ -113,6 +113,9 @@ def agreed(comm: MPI.Intracomm) -> tuple[argparse.Namespace, sparse.csr_array | 
                 parser().error(wrong)
         except SystemExit as ended:
             options, status = None, int(ended.code or 0)
+        except ImportError:
+            print("traversal: SciPy is missing: python3 -m pip install scipy", file=sys.stderr)
+            options, status = None, EXIT_USAGE
         except (OSError, ValueError, MemoryError) as error:
             print(f"traversal: {options.matrix if options else ''}: {error}", file=sys.stderr)
             options, status = None, EXIT_USAGE
@@ -124,24 +127,38 @@ def agreed(comm: MPI.Intracomm) -> tuple[argparse.Namespace, sparse.csr_array | 
 
 @dataclass
 class Share:
-    """A rank's vertices: from `bounds[rank]` to before `bounds[rank + 1]`, and the edges that leave them."""
+    """A rank's vertices: from `first` to before `first + count`. The edges of its i-th one lead to targets[starts[i] : starts[i + 1]].
+
+    `bounds` has the first vertex of each rank, and how many there are in all.
+    """
 
     bounds: Vertices
     first: int
     count: int
-    edges: sparse.csr_array
+    starts: Vertices
+    targets: Vertices
 
     def owners(self, vertices: Vertices) -> Vertices:
         return np.searchsorted(self.bounds, vertices, side="right") - 1
+
+    def targets_of(self, own: Vertices) -> Vertices:
+        """Where the edges of these vertices lead, each vertex once. `own` counts from this rank's first one."""
+        starts, lengths = self.starts[own], self.starts[own + 1] - self.starts[own]
+        # Places in `targets`: for each vertex from its start on.
+        before = np.cumsum(lengths) - lengths
+        return np.unique(self.targets[np.repeat(starts - before, lengths) + np.arange(lengths.sum())])
 
 
 def dealt(comm: MPI.Intracomm, graph: sparse.csr_array | None) -> Share:
     """Rank 0 gives each rank its rows."""
     size = comm.bcast(graph.shape[0] if graph is not None else None)
     bounds = np.array([size * rank // comm.size for rank in range(comm.size + 1)], dtype=np.int64)
-    parts = None if graph is None else [graph[bounds[r] : bounds[r + 1]] for r in range(comm.size)]
-    edges = comm.scatter(parts)
-    return Share(bounds, int(bounds[comm.rank]), edges.shape[0], edges)
+    parts = None
+    if graph is not None:
+        rows = [graph[bounds[rank] : bounds[rank + 1]] for rank in range(comm.size)]
+        parts = [(part.indptr.astype(np.int64), part.indices.astype(np.int64)) for part in rows]
+    starts, targets = comm.scatter(parts)
+    return Share(bounds, int(bounds[comm.rank]), len(starts) - 1, starts, targets)
 
 
 class Neighbors:
@@ -149,7 +166,7 @@ class Neighbors:
 
     def __init__(self, comm: MPI.Intracomm, share: Share, is_blocking: bool) -> None:
         self._is_blocking = is_blocking
-        to = np.unique(share.owners(share.edges.indices.astype(np.int64)))
+        to = np.unique(share.owners(share.targets))
         leads = np.zeros(comm.size, dtype=np.int32)
         leads[to] = 1
         comes = np.empty_like(leads)
@@ -202,7 +219,7 @@ def traverse(comm: MPI.Intracomm, share: Share, neighbors: Neighbors, start: int
     while comm.allreduce(len(frontier)) > 0:
         distances[frontier] = level
         level += 1
-        targets = np.unique(share.edges[frontier].indices).astype(np.int64)
+        targets = share.targets_of(frontier)
         targets = targets[~is_told[targets]]
         is_told[targets] = True
         owners = share.owners(targets)
@@ -213,6 +230,8 @@ def traverse(comm: MPI.Intracomm, share: Share, neighbors: Neighbors, start: int
 
 
 def wrong_distances(graph: sparse.csr_array, start: int, found: Vertices) -> int:
+    from scipy.sparse import csgraph
+
     expected = csgraph.dijkstra(graph, unweighted=True, indices=start)
     expected[np.isinf(expected)] = NOT_REACHED
     return int(np.count_nonzero(expected.astype(np.int64) != found))

@@ -31,6 +31,7 @@ class InstantHost final : public Host {
   Hint reproducible_hint(Comm) override { return Hint::none; }
   bool has_ordered_persistent(Comm) override { return false; }
   bool has_hints(Comm) override { return false; }
+  int neighbors(Comm, TopologyNeighbors*) override { return not_here; }
 
   int isend(const void*, std::size_t, int, int, Comm, Request* request) override { return start(request); }
   int irecv(void*, std::size_t, int, int, Comm, Request* request) override { return start(request); }

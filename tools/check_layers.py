@@ -27,6 +27,7 @@ CORE = (
     "algorithms/shared_memory",
     "algorithms/two_levels",
     "algorithms/uneven_blocks",
+    "algorithms/neighborhood",
     "model",
     "tuning/decisions",
     "tuning/tables",

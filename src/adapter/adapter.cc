@@ -93,11 +93,6 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_##Name##_init_c] = erase(name<MPI_Count, MPI_Info, MPI_Request*>);
   UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_FORMS)
 #undef UNISONO_FORMS
-  functions[unisono_slot_Neighbor_allgather_init] = erase(neighbor_allgather_init);
-  functions[unisono_slot_Neighbor_allgatherv_init] = erase(neighbor_allgatherv_init);
-  functions[unisono_slot_Neighbor_alltoall_init] = erase(neighbor_alltoall_init);
-  functions[unisono_slot_Neighbor_alltoallv_init] = erase(neighbor_alltoallv_init);
-  functions[unisono_slot_Neighbor_alltoallw_init] = erase(neighbor_alltoallw_init);
   add_requests(functions);
   functions[unisono_slot_Win_test] = erase(win_test);
   functions[unisono_slot_Comm_free] = erase(comm_free);

@@ -28,18 +28,24 @@ enum class Operation : std::uint8_t {
   alltoallv,
   alltoallw,
   gatherv,
-  scatterv
+  scatterv,
+  neighbor_allgather,
+  neighbor_allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw
 };
-inline constexpr int operation_count = 17;
+inline constexpr int operation_count = 22;
 
-// What a rank's buffer holds: one vector, one block, or a block for each rank.
-enum class Holds : std::uint8_t { nothing, vector, own_block, all_blocks };
+// What a rank's buffer holds: one vector, one block, a block for each rank, or one for each neighbour on the
+// communicator's topology.
+enum class Holds : std::uint8_t { nothing, vector, own_block, all_blocks, neighbor_blocks };
 // What the root does that the others do not: it alone has the input, or it alone gets the output.
 enum class Root : std::uint8_t { none, gives, gets };
 // Whose operands are joined in a rank's output.
 enum class Joined : std::uint8_t { nothing, of_all, up_to_own, before_own };
 // How long blocks are: equally long, each of a length that all ranks know, or of one that those two ranks
-// know which exchange it.
+// know which exchange it. (Of neighbours, those at the two ends of an edge.)
 enum class Lengths : std::uint8_t { equal, known_to_all, known_to_partners };
 
 struct OperationTraits {
@@ -76,6 +82,16 @@ inline constexpr std::array<OperationTraits, operation_count> operation_table = 
      Lengths::known_to_partners},
     {Operation::scatterv, "scatterv", Holds::all_blocks, Holds::own_block, Root::gives, Joined::nothing,
      Lengths::known_to_partners},
+    {Operation::neighbor_allgather, "neighbor_allgather", Holds::own_block, Holds::neighbor_blocks,
+     Root::none, Joined::nothing, Lengths::known_to_partners},
+    {Operation::neighbor_allgatherv, "neighbor_allgatherv", Holds::own_block, Holds::neighbor_blocks,
+     Root::none, Joined::nothing, Lengths::known_to_partners},
+    {Operation::neighbor_alltoall, "neighbor_alltoall", Holds::neighbor_blocks, Holds::neighbor_blocks,
+     Root::none, Joined::nothing, Lengths::known_to_partners},
+    {Operation::neighbor_alltoallv, "neighbor_alltoallv", Holds::neighbor_blocks, Holds::neighbor_blocks,
+     Root::none, Joined::nothing, Lengths::known_to_partners},
+    {Operation::neighbor_alltoallw, "neighbor_alltoallw", Holds::neighbor_blocks, Holds::neighbor_blocks,
+     Root::none, Joined::nothing, Lengths::known_to_partners},
 }};
 
 constexpr const OperationTraits& traits(Operation operation) {
@@ -126,6 +142,14 @@ constexpr bool gets_own_block(Operation operation) {
 }
 constexpr bool gets_all_blocks(Operation operation) {
   return traits(operation).output == Holds::all_blocks;
+}
+// Do ranks exchange blocks with their neighbours on the communicator's topology alone?
+constexpr bool is_neighborhood(Operation operation) {
+  return traits(operation).output == Holds::neighbor_blocks;
+}
+// Of neighbours: has each of them a block of its own?
+constexpr bool sends_neighbor_blocks(Operation operation) {
+  return traits(operation).input == Holds::neighbor_blocks;
 }
 // Does the operation move one block per rank (as opposed to one vector, or nothing)?
 constexpr bool is_block_operation(Operation operation) {

@@ -40,6 +40,13 @@ struct TypeInfo {
 // What a program said of something, if anything.
 enum class Hint : std::uint8_t { none, no, yes };
 
+// What a communicator's topology says of the calling rank, in MPI's order. Cartesian: of each dimension the
+// rank below and the rank above, the same in both lists; no_rank where there is none.
+struct TopologyNeighbors {
+  enum class Kind : std::uint8_t { none, cartesian, graph } kind = Kind::none;
+  std::vector<int> sources, destinations;
+};
+
 // Operators for the few small reductions that set-up itself needs.
 enum class AgreeOp : std::uint8_t { band, bor, min, max, sum };
 
@@ -81,6 +88,8 @@ class Host {
   // The info key mpi_assert_strict_persistent_collective_ordering of `comm`: all ranks say that they start
   // its persistent collectives in one order. Local.
   virtual bool has_ordered_persistent(Comm comm) = 0;
+  // The rank's neighbours on the topology of `comm`. Local.
+  virtual int neighbors(Comm comm, TopologyNeighbors* found) = 0;
   // Has the program ever given `comm`, or what it was duplicated from, an info object? The same on all ranks.
   virtual bool has_hints(Comm comm) = 0;
 

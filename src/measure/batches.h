@@ -21,7 +21,7 @@ static int is_led_in;  // where several algorithms take turns
 static void write_anew(const struct Operation* op, int bytes) {
   static int seed;
   ++seed;
-  fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : size), seed + rank);
+  fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : most_blocks()), seed + rank);
   if (op->run == run_bcast && rank == 0) fill(output, (size_t)bytes, seed);
 }
 
@@ -77,7 +77,7 @@ static double time_in_time(const struct Operation* op, int bytes, int batch, con
 }
 
 static size_t output_bytes(const struct Operation* op, int bytes) {
-  return op->blocks_out ? (size_t)bytes : (size_t)(bytes + bytes / 2 + 1) * (size_t)size;
+  return op->blocks_out ? (size_t)bytes : (size_t)(bytes + bytes / 2 + 1) * (size_t)most_blocks();
 }
 
 // Once from the same data. Small whole numbers: sums are exact in any order.
@@ -91,7 +91,7 @@ static void run_once(const struct Operation* op, int bytes, const char* server) 
 
 // What the host MPI gives, for is_same().
 static void expect(const struct Operation* op, int bytes) {
-  fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : size), rank);
+  fill(input, (size_t)bytes * (size_t)(op->blocks_in ? 1 : most_blocks()), rank);
   run_once(op, bytes, native);
   memcpy(expected, output, output_bytes(op, bytes));
 }

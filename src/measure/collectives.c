@@ -4,6 +4,7 @@
 //
 //   collectives [--operations a,b] [--sizes 8,1024] [--precision PART] [--samples N] [--seconds S]
 //               [--comm world|split:N|strided:N|node|leaders|reversed] [--start barrier|window]
+//               [--graph grid|moore:D,R|random:P|ring|complete]
 //               [--skew US] [--seed N] [--cold] [--skip-verify]
 //               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]] [--serve]
 //
@@ -60,6 +61,9 @@ static void join_in(const struct CommandLine* line) {
   MPI_Comm_size(everybody, &world_size);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
+  if (make_neighbors(line->graph, comm)) return;
+  if (world_rank == 0) fprintf(stderr, "collectives: no graph %s\n", line->graph);
+  MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
 static void* make_buffer(size_t bytes, int largest) {
@@ -73,7 +77,7 @@ static void* make_buffer(size_t bytes, int largest) {
 
 static void make_buffers(int largest) {
   // Uneven blocks are up to half as long again.
-  const size_t room = ((size_t)largest + (size_t)largest / 2 + 64) * (size_t)size;
+  const size_t room = ((size_t)largest + (size_t)largest / 2 + 64) * (size_t)most_blocks();
   input = make_buffer(room, largest);
   output = make_buffer(room, largest);
   expected = make_buffer(room, largest);

@@ -12,7 +12,7 @@
 enum { max_sizes = 64 };
 
 struct CommandLine {
-  const char *names, *sizes, *layout;
+  const char *names, *sizes, *layout, *graph;
   char* candidates;  // null: none
   int is_serving;
   struct Settings settings;
@@ -40,6 +40,8 @@ static int read_flag(const char* option, struct CommandLine* line) {
 static void read_option(const char* option, char* value, struct CommandLine* line) {
   if (strcmp(option, "--comm") == 0) {
     line->layout = value;
+  } else if (strcmp(option, "--graph") == 0) {
+    line->graph = value;
   } else if (strcmp(option, "--start") == 0) {
     start_of.is_window = strcmp(value, "window") == 0;
   } else if (strcmp(option, "--skew") == 0) {
@@ -70,6 +72,7 @@ static struct CommandLine read_command_line(int argc, char** argv) {
   struct CommandLine line = {.names = "",
                              .sizes = "8,1024,65536,1048576",
                              .layout = "world",
+                             .graph = "grid",
                              .settings = {1000, 2, 1, 1, 1e9, {.precision = 0.01}}};
   for (int i = 1; i < argc; ++i) {
     if (read_flag(argv[i], &line)) continue;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "neighbors.h"
+
 static MPI_Comm comm = MPI_COMM_WORLD;  // in which `rank` and `size` count
 static int rank, size;
 static double *input, *output;
@@ -103,10 +105,34 @@ static void run_scatterv(int bytes) {
   MPI_Scatterv(input, uneven_counts, uneven_places, MPI_BYTE, output, uneven_counts[rank], MPI_BYTE, 0, comm);
 }
 
+// With the neighbours on `graph`.
+static void run_neighbor_allgather(int bytes) {
+  MPI_Neighbor_allgather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, neighbors_comm);
+}
+static void run_neighbor_allgatherv(int bytes) {
+  set_neighbor_counts(rank, bytes, 1);
+  MPI_Neighbor_allgatherv(input, count_of_rank(rank, bytes), MPI_BYTE, output, received_counts,
+                          received_places, MPI_BYTE, neighbors_comm);
+}
+static void run_neighbor_alltoall(int bytes) {
+  MPI_Neighbor_alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, neighbors_comm);
+}
+static void run_neighbor_alltoallv(int bytes) {
+  set_neighbor_counts(rank, bytes, 0);
+  MPI_Neighbor_alltoallv(input, sent_counts, sent_places, MPI_BYTE, output, received_counts, received_places,
+                         MPI_BYTE, neighbors_comm);
+}
+static void run_neighbor_alltoallw(int bytes) {
+  set_neighbor_counts(rank, bytes, 0);
+  MPI_Neighbor_alltoallw(input, sent_counts, sent_offsets, neighbor_types, output, received_counts,
+                         received_offsets, neighbor_types, neighbors_comm);
+}
+
 static const struct Operation {
   const char* name;
   Run run;
-  int is_reduction, is_sized, is_synchronising, blocks_in, blocks_out;  // blocks: 1, or 0 for one per rank
+  // Blocks: 1, or 0 for one per rank or neighbour.
+  int is_reduction, is_sized, is_synchronising, blocks_in, blocks_out;
 } operations[] = {
     {"barrier", run_barrier, 0, 0, 1, 1, 1},
     {"bcast", run_bcast, 0, 1, 0, 1, 1},
@@ -125,9 +151,23 @@ static const struct Operation {
     {"alltoallw", run_alltoallw, 0, 1, 1, 0, 0},
     {"gatherv", run_gatherv, 0, 1, 0, 0, 0},
     {"scatterv", run_scatterv, 0, 1, 0, 0, 0},
+    {"neighbor_allgather", run_neighbor_allgather, 0, 1, 1, 0, 0},
+    {"neighbor_allgatherv", run_neighbor_allgatherv, 0, 1, 1, 0, 0},
+    {"neighbor_alltoall", run_neighbor_alltoall, 0, 1, 1, 0, 0},
+    {"neighbor_alltoallv", run_neighbor_alltoallv, 0, 1, 1, 0, 0},
+    {"neighbor_alltoallw", run_neighbor_alltoallw, 0, 1, 1, 0, 0},
 };
 
 // What benchmark programs have in common.
+static inline int is_of_neighbors(const char* name) {
+  return strncmp(name, "neighbor_", 9) == 0;
+}
+
+// How many blocks a buffer holds at most: one for each rank or neighbour.
+static inline int most_blocks(void) {
+  return neighbor_blocks() > size ? neighbor_blocks() : size;
+}
+
 static inline const struct Operation* find_operation(const char* name) {
   for (size_t o = 0; o < sizeof operations / sizeof *operations; ++o) {
     if (strcmp(operations[o].name, name) == 0) return &operations[o];
@@ -165,12 +205,12 @@ static inline int have_counts(const char* names, const int* bytes, int count, in
     if (!op->is_sized || (op->blocks_in && op->blocks_out) || !is_listed(names, op->name)) continue;
     for (int s = 0; s < count; ++s) {
       // Uneven blocks are up to half as long again.
-      if (((long long)bytes[s] + bytes[s] / 2 + 1) * size <= INT_MAX) continue;
+      if (((long long)bytes[s] + bytes[s] / 2 + 1) * most_blocks() <= INT_MAX) continue;
       if (world_rank == 0) {
         fprintf(stderr,
                 "collectives: %s of %d bytes a block: an int does not count the bytes of the blocks of %d "
                 "ranks; name a smaller size\n",
-                op->name, bytes[s], size);
+                op->name, bytes[s], most_blocks());
       }
       return 0;
     }

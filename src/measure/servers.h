@@ -21,7 +21,8 @@ static const char* candidates[max_candidates];
 static int candidate_count;
 
 static int decide(const char* operation, long long bytes, char* text, size_t text_bytes) {
-  return decision_on == NULL ? -1 : decision_on(&comm, operation, bytes, text, text_bytes);
+  const MPI_Comm* on = is_of_neighbors(operation) ? &neighbors_comm : &comm;
+  return decision_on == NULL ? -1 : decision_on(on, operation, bytes, text, text_bytes);
 }
 
 static void enable(int is_enabled) {

@@ -16,6 +16,7 @@ using schedule::StepKind;
 LiveSteps LiveSteps::compiled(const schedule::Problem& problem, const schedule::Program& program,
                               const CallSize& size, int local_size) {
   LiveSteps all(problem, size, local_size);
+  all.find_blocks(program);
   all.plan(program.stages);
   const std::shared_ptr<const Compiled> compiled = schedule::compile(problem, program);
   std::map<std::tuple<int, StepKind, int>, int> ordinals;

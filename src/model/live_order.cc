@@ -48,6 +48,12 @@ bool does_conflict(const Touch& a, const Touch& b) {
   return !before(a, b) && !before(b, a);
 }
 
+// Do both write in one slot, to different blocks of it?
+bool stands_apart(const LiveStep& a, const LiveStep& b) {
+  return a.is_in_run && b.is_in_run &&
+         (a.data.range.first >= b.data.range.last || b.data.range.first >= a.data.range.last);
+}
+
 }  // namespace
 
 void LiveSteps::wait_done(LiveStep& step, const LiveStep& other, std::int32_t number) const {
@@ -195,7 +201,8 @@ void LiveSteps::order_node_step(std::int32_t number) {
   if (has_node_messages_ && (is_publishing(step.kind) || is_fused(step.kind) || step.is_shared_write)) {
     for (std::int32_t i = first_; i < number; ++i) {
       const LiveStep& other = at(i);
-      if (!other.is_done() && other.is_node_step && is_message(other.kind)) wait_done(step, other, i);
+      if (other.is_done() || !other.is_node_step || !is_message(other.kind)) continue;
+      if (!stands_apart(step, other)) wait_done(step, other, i);
     }
   }
   has_node_messages_ = has_node_messages_ || is_message(step.kind);

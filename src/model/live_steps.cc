@@ -27,12 +27,16 @@ constexpr std::int64_t least_area_bytes = 16 * 1024;  // of a rank, as the runti
 constexpr std::uint32_t least_ring = 4;
 
 std::int64_t lane_bytes(const Stage& stage, std::int64_t channel_bytes, int local_size) {
-  const std::int64_t area = std::max(least_area_bytes, channel_bytes / std::max(1, local_size));
+  const std::int64_t area = area_bytes(channel_bytes, local_size);
   const std::int64_t areas = stage.shared == SharedMode::common ? local_size : 1;
   return std::max<std::int64_t>(1, areas * area / std::max(1, stage.buffers) / std::max(1, stage.lanes));
 }
 
 }  // namespace
+
+std::int64_t area_bytes(std::int64_t channel_bytes, int local_size) {
+  return std::max(least_area_bytes, channel_bytes / std::max(1, local_size));
+}
 
 std::int64_t LiveStep::elements_of(std::int64_t piece) const {
   ElementRange range = data.range;
@@ -47,7 +51,19 @@ LiveSteps::LiveSteps(const Problem& problem, Program program, const CallSize& si
   index_of_ = index_of;
   program_ = std::move(program);
   most_waiting_ = most_waiting;
+  find_blocks(program_);
   plan(program_.stages);
+}
+
+// All blocks of neighbours are equally long.
+void LiveSteps::find_blocks(const Program& program) {
+  if (program.blocks == nullptr) return;
+  const schedule::BlockTable& table = *program.blocks;
+  const std::vector<std::int64_t> told(
+      static_cast<std::size_t>(table.told_by_rank) * static_cast<std::size_t>(local_size_), size_.elements);
+  find_starts(table, limits_within(table, program.stages, size_.room.bundled, size_.room.own), told.data(),
+              size_.element_bytes, &starts_);
+  units_ = {size_.elements, {starts_.data(), std::ssize(table.blocks)}, schedule::unknown_elements};
 }
 
 void LiveSteps::plan(const std::vector<Stage>& stages) {
@@ -235,6 +251,7 @@ void LiveSteps::fill(const Step& step, LiveStep* live) const {
     live->is_node_step = true;
     live->is_remote_read = live->is_remote_read || is_remote(ref->place);
     live->is_shared_write = live->is_shared_write || is_write;
+    live->is_in_run = live->is_in_run || (is_write && ref->lane_first >= 0);
     if (!is_write && ref->place == Place::shared) ++live->shared_reads;
   }
   if (is_fused(step.kind) && named.write != nullptr) {

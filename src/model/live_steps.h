@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "schedule/block_table.h"
 #include "schedule/compiled.h"
 #include "schedule/program.h"
 #include "schedule/ranges.h"
@@ -23,12 +24,17 @@ struct CallSize {
   // Of the bytes of each element that are moved: less than 1 where there are more elements than the call has,
   // so that all parts are equally long (symmetry.h).
   double share = 1;
+  // Of neighbours: for which blocks the slots of all nodes have room.
+  schedule::SlotRoom room{};
 
   std::int64_t bytes_of(std::int64_t some) const {
     const std::int64_t bytes = some * element_bytes;
     return share >= 1 ? bytes : static_cast<std::int64_t>(static_cast<double>(bytes) * share + 0.5);
   }
 };
+
+// Of a rank's part of a channel.
+std::int64_t area_bytes(std::int64_t channel_bytes, int local_size);
 
 // What a step touches of the rank's own memory.
 struct Touch {
@@ -60,6 +66,7 @@ struct LiveStep {
   bool is_ending_exposure = false;  // the last await so far of a stage that exposes buffers
   std::uint8_t shared_reads = 0;    // operands in slots
   bool is_shared_write = false;
+  bool is_in_run = false;  // where it writes in a slot follows from the number of its block
   bool is_remote_read = false;
   std::int32_t stage = 0;
   std::int32_t round = 0;
@@ -132,6 +139,7 @@ class LiveSteps {
  private:
   LiveSteps(const schedule::Problem& problem, const CallSize& size, int local_size)
       : problem_(problem), size_(size), local_size_(local_size), units_(size.elements) {}
+  void find_blocks(const schedule::Program& program);
   void plan(const std::vector<schedule::Stage>& stages);
   std::int32_t piece_count(const schedule::Stage& stage, std::int64_t lane) const;
   bool has_node_steps(const schedule::Stage& stage) const;
@@ -170,6 +178,7 @@ class LiveSteps {
   int most_waiting_ = 1;
   int stages_of_call_ = 0;  // 0: it is one call
   const std::function<int(int)>* index_of_ = nullptr;
+  std::vector<std::int64_t> starts_;  // of neighbours' blocks
   schedule::Units units_;
   std::vector<StageUse> uses_;
   int channels_ = 0;

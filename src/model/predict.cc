@@ -16,6 +16,7 @@ namespace unisono::model {
 
 using algorithms::Descriptor;
 using algorithms::Parameters;
+using algorithms::ParameterSpec;
 using schedule::Problem;
 using schedule::Program;
 
@@ -74,6 +75,20 @@ std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram&
     (local == 0 ? leader : others) = std::max(local == 0 ? leader : others, steps);
   }
   return leader + others * (count - 1);
+}
+
+// For which blocks of neighbours the slots of all nodes have room.
+schedule::SlotRoom room_for(const Problem& problem, const CallSize& size) {
+  schedule::SlotRoom least;
+  const patterns::Layout& layout = *problem.layout;
+  for (int node = 0; node < layout.nodes(); ++node) {
+    const int locals = static_cast<int>(layout.ranks_of[static_cast<std::size_t>(node)].size());
+    const schedule::SlotRoom room =
+        schedule::slot_room(*problem.neighborhood, layout, node, !sends_neighbor_blocks(problem.operation),
+                            area_bytes(size.channel_bytes, locals));
+    least = {std::min(least.bundled, room.bundled), std::min(least.own, room.own)};
+  }
+  return least;
 }
 
 std::string steps_text(std::int64_t steps) {
@@ -159,6 +174,12 @@ std::vector<std::string_view> textbook_names(Operation operation) {
     case Operation::scan:
     case Operation::exscan:
       return {"recursive_doubling", "binomial", "chain"};
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_allgatherv:
+    case Operation::neighbor_alltoall:
+    case Operation::neighbor_alltoallv:
+    case Operation::neighbor_alltoallw:
+      return {"linear"};
   }
   return {};
 }
@@ -228,7 +249,10 @@ Prediction predict(const Candidate& candidate, const Problem& problem, std::int6
   if (!why.empty()) return {.candidate = candidate, .problem = why};
   Candidate complete = candidate;
   complete.parameters = with_standards(*candidate.algorithm, candidate.parameters);
-  return run(complete, problem, size_of(problem.operation, bytes, machine), machine, options);
+  CallSize size = size_of(problem.operation, bytes, machine);
+  if (is_neighborhood(problem.operation) && candidate.algorithm->legality.needs_shared_memory)
+    size.room = room_for(problem, size);
+  return run(complete, problem, size, machine, options);
 }
 
 std::optional<double> predict_us(const Descriptor& algorithm, const Parameters& parameters,
@@ -250,6 +274,13 @@ std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
     if (algorithm.operation != operation) continue;
     const Parameters standard = with_standards(algorithm);
     all.push_back({&algorithm, standard});
+    // Neighbours' blocks travel together, or each by itself.
+    const auto together = std::ranges::find(algorithm.parameters, "bundle_up_to", &ParameterSpec::name);
+    if (together != algorithm.parameters.end() && bytes <= together->high) {
+      Candidate other = all.back();
+      other.parameters.set("bundle_up_to", bytes <= together->standard ? 0 : together->high);
+      all.push_back(std::move(other));
+    }
     if (standard.get_or("segment", -1) < 0) continue;
     for (std::int64_t segment = 8 << 10; segment <= 1 << 20 && segment < bytes; segment *= 4) {
       if (segment == standard.get("segment")) continue;
@@ -289,7 +320,8 @@ std::vector<Prediction> rank(const std::vector<Candidate>& candidates, const Pro
   }
   for (Prediction* later : postponed(&all, has_native)) {
     PredictOptions of_one = options;
-    if (has_native && is_textbook(later->candidate)) {
+    // Of neighbours, all steps of all ranks are held at a time.
+    if (has_native && is_textbook(later->candidate) && problem.neighborhood == nullptr) {
       of_one.most_pieces *= options.textbook_factor;
       of_one.most_pieces_of_node *= options.textbook_factor;
     }

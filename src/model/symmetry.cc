@@ -220,7 +220,8 @@ CallSize with_equal_parts(CallSize size, int ranks) {
 std::optional<Crew> one_node_for_all(const Problem& problem, const BuildProgram& build,
                                      const CallSize& size) {
   const patterns::Layout& layout = *problem.layout;
-  if (layout.nodes() < 2 || !layout.is_uniform()) return std::nullopt;
+  // Each node has neighbours of its own.
+  if (layout.nodes() < 2 || !layout.is_uniform() || problem.neighborhood != nullptr) return std::nullopt;
   const Comparison comparison(layout, size);
   std::vector<int> nodes = sample(layout.nodes(), most_nodes_looked_at);
   nodes.push_back(layout.node_of[problem.root]);

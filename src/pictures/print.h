@@ -25,6 +25,9 @@ struct Picture {
   std::shared_ptr<const patterns::Layout> layout;  // of all ranks; never null
   int root = 0;
   std::vector<Program> programs;  // by rank
+  // Of neighbours: whom each rank sends to, and how that was written; null elsewhere.
+  std::shared_ptr<const patterns::Neighborhood> neighborhood = nullptr;
+  std::string graph = {};
   // Elements of one byte that the call moves (block operations: in a block). Given, steps that touch no
   // element are left out; otherwise all are drawn.
   std::optional<std::int64_t> count;

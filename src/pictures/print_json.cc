@@ -16,10 +16,11 @@ ordered_json json_of(const Ref& ref) {
   if (has_sub_range(ref)) json["of_each_piece"] = {ref.sub_first, ref.sub_last, ref.sub_parts};
   if (ref.place >= Place::shared) json["owner"] = ref.owner;
   if (ref.place == Place::shared) json["lane"] = ref.lane;
+  if (ref.lane_first >= 0) json["lane_first"] = ref.lane_first;
   return json;
 }
 
-ordered_json json_of(const DrawnStep& drawn) {
+ordered_json json_of(const DrawnStep& drawn, const BlockTable* table) {
   const Step& step = drawn.step;
   ordered_json json{{"rank", drawn.rank}, {"kind", name(step.kind)}};
   if (step.peer >= 0) json["peer"] = step.peer;
@@ -61,7 +62,7 @@ ordered_json json_of(const DrawnStep& drawn) {
   }
   json["start"] = drawn.start;
   json["end"] = drawn.end;
-  json["text"] = describe(step);
+  json["text"] = describe(step, table);
   return json;
 }
 
@@ -80,18 +81,22 @@ std::string to_json(const Picture& picture) {
       last_stage = row.stage;
     }
     ordered_json steps = ordered_json::array();
-    for (const DrawnStep& drawn : row.steps) steps.push_back(json_of(drawn));
+    for (const DrawnStep& drawn : row.steps) {
+      const Program& program = picture.programs[static_cast<std::size_t>(drawn.rank)];
+      steps.push_back(json_of(drawn, program.blocks.get()));
+    }
     stages.back()["rounds"].push_back({{"round", row.round}, {"steps", std::move(steps)}});
   }
-  const ordered_json answer{{"operation", name(picture.operation)},
-                            {"algorithm", picture.algorithm},
-                            {"sentence", picture.sentence},
-                            {"source", picture.source},
-                            {"parameters", parameters},
-                            {"ranks", picture.layout->size()},
-                            {"nodes", picture.layout->ranks_of},
-                            {"root", picture.root},
-                            {"stages", stages}};
+  ordered_json answer{{"operation", name(picture.operation)},
+                      {"algorithm", picture.algorithm},
+                      {"sentence", picture.sentence},
+                      {"source", picture.source},
+                      {"parameters", parameters},
+                      {"ranks", picture.layout->size()},
+                      {"nodes", picture.layout->ranks_of},
+                      {"root", picture.root},
+                      {"stages", stages}};
+  if (!picture.graph.empty()) answer["graph"] = picture.graph;
   return answer.dump(1) + "\n";
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "schedule/block_table.h"
+#include "schedule/describe.h"
 #include "schedule/ranges.h"
 
 namespace unisono::schedule {
@@ -70,9 +72,27 @@ bool depends(const Picture& picture, const DrawnStep& later, const DrawnStep& ea
          any_overlap(now.written, before.read);
 }
 
-bool moves_nothing(const Picture& picture, const Step& step) {
+// Of a rank's program, with the picture's count; all blocks of neighbours are equally long.
+class CountedUnits {
+ public:
+  CountedUnits(const Picture& picture, std::size_t rank) : units_(picture.count.value_or(0)) {
+    const BlockTable* table = picture.programs[rank].blocks.get();
+    if (table == nullptr) return;
+    const auto told = static_cast<std::size_t>(table->told_by_rank) *
+                      static_cast<std::size_t>(picture.layout->local_size(static_cast<int>(rank)));
+    find_starts(*table, table->limits, std::vector<std::int64_t>(told, units_.elements).data(), 1, &starts_);
+    units_ = {units_.elements, {starts_.data(), std::ssize(table->blocks)}, unknown_elements};
+  }
+  std::int64_t length(const Ref& ref) const { return element_range(ref, units_).length(); }
+
+ private:
+  std::vector<std::int64_t> starts_;
+  Units units_;
+};
+
+bool moves_nothing(const Picture& picture, const CountedUnits& units, const Step& step) {
   if (!picture.count) return false;
-  const auto is_empty = [&](const Ref& ref) { return element_range(ref, *picture.count).length() == 0; };
+  const auto is_empty = [&](const Ref& ref) { return units.length(ref) == 0; };
   switch (step.kind) {
     case StepKind::send:
       return !is_token(picture.operation, step.left) && is_empty(step.left);
@@ -185,6 +205,8 @@ std::vector<DrawnRow> rows_of(const Picture& picture) {
   std::size_t stages = 0;
   for (const Program& program : picture.programs) stages = std::max(stages, program.stages.size());
   std::vector<DrawnRow> rows;
+  std::deque<CountedUnits> units;
+  for (std::size_t rank = 0; rank < picture.programs.size(); ++rank) units.emplace_back(picture, rank);
   for (std::size_t stage = 0; stage < stages; ++stage) {
     int rounds = 0;
     for (const Program& program : picture.programs) {
@@ -199,7 +221,7 @@ std::vector<DrawnRow> rows_of(const Picture& picture) {
         Writer writer(&steps);
         program.stages[stage].write(round, writer);
         for (const Step& step : steps) {
-          if (moves_nothing(picture, step)) continue;
+          if (moves_nothing(picture, units[rank], step)) continue;
           row.steps.push_back({.rank = static_cast<int>(rank), .step = step});
         }
       }
@@ -231,6 +253,11 @@ Look look_of(const Step& step) {
 bool is_token(const Picture& picture, const DrawnStep& drawn) {
   const Ref& ref = drawn.step.kind == StepKind::recv ? drawn.step.into : drawn.step.left;
   return is_token(picture.operation, ref);
+}
+
+std::string long_words(const Picture& picture, const DrawnStep& drawn) {
+  const Program& program = picture.programs[static_cast<std::size_t>(drawn.rank)];
+  return "rank " + std::to_string(drawn.rank) + ": " + describe(drawn.step, program.blocks.get());
 }
 
 std::string short_words(const Picture& picture, const DrawnStep& drawn) {
@@ -288,9 +315,11 @@ std::string short_words(const Picture& picture, const DrawnStep& drawn) {
 std::string title_of(const Picture& picture) {
   std::string title =
       std::string(name(picture.operation)) + ", " + picture.algorithm + ": " + picture.layout->describe();
+  if (!picture.graph.empty()) title += ", graph " + picture.graph;
   if (is_rooted(picture.operation)) title += std::string(", root ") + std::to_string(picture.root);
   if (picture.count) title += ", " + counted(*picture.count, "byte");
-  if (picture.count && is_block_operation(picture.operation)) title += " in a block";
+  if (picture.count && (is_block_operation(picture.operation) || is_neighborhood(picture.operation)))
+    title += " in a block";
   return title;
 }
 

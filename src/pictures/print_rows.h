@@ -36,6 +36,8 @@ std::vector<DrawnRow> rows_of(const Picture& picture);
 
 Look look_of(const Step& step);
 bool is_token(const Picture& picture, const DrawnStep& drawn);
+// "rank 3: send input block 2 to 5".
+std::string long_words(const Picture& picture, const DrawnStep& drawn);
 // What fits into a cell, with ranks of the communicator: "→3", "←0", "⊕", "get 0", "await all".
 std::string short_words(const Picture& picture, const DrawnStep& drawn);
 

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "pictures/print_rows.h"
-#include "schedule/describe.h"
 
 namespace unisono::schedule {
 namespace {
@@ -216,9 +215,7 @@ class Drawing {
     std::string text = line(css.c_str(), x_of_[drawn.rank], from_y, x_of_[drawn.step.peer], to_y);
     text.replace(text.size() - 3, 3,
                  std::string(" marker-end=\"url(#") + (is_inner ? "inner" : "outer") + "_tip)\">");
-    return text + "<title>" +
-           escaped(std::string("rank ") + std::to_string(drawn.rank) + ": " + describe(drawn.step)) +
-           "</title></line>\n";
+    return text + "<title>" + escaped(long_words(picture_, drawn)) + "</title></line>\n";
   }
 
   std::string local(const DrawnStep& drawn, int y) const {
@@ -230,8 +227,7 @@ class Drawing {
     const int width = has_room ? columns_of(words) * letter_width + 8 : 16;
     std::string text = box("step", x_of_[drawn.rank] - width / 2, y - box_height / 2, width, box_height,
                            std::string(" rx=\"3\" fill=\"") + style->colour + "\"><title>");
-    text += escaped(std::string("rank ") + std::to_string(drawn.rank) + ": " + describe(drawn.step)) +
-            "</title></rect>\n";
+    text += escaped(long_words(picture_, drawn)) + "</title></rect>\n";
     if (has_room) text += text_at(x_of_[drawn.rank], y + 4, "word", words);
     return text;
   }

@@ -238,6 +238,7 @@ std::string timeline_of(const Picture& picture, int width) {
   problem.size = static_cast<int>(picture.programs.size());
   problem.root = picture.root;
   problem.layout = picture.layout;
+  problem.neighborhood = picture.neighborhood;
   std::vector<std::string> failures;
   const CheckedCall call = spread_out(
       picture.algorithm, problem, false,

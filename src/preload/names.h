@@ -108,11 +108,36 @@
   X(Alltoallw_init_c)             \
   X(Gatherv_init_c)               \
   X(Scatterv_init_c)              \
+  X(Neighbor_allgather)           \
+  X(Neighbor_allgatherv)          \
+  X(Neighbor_alltoall)            \
+  X(Neighbor_alltoallv)           \
+  X(Neighbor_alltoallw)           \
+  X(Neighbor_allgather_c)         \
+  X(Neighbor_allgatherv_c)        \
+  X(Neighbor_alltoall_c)          \
+  X(Neighbor_alltoallv_c)         \
+  X(Neighbor_alltoallw_c)         \
+  X(Ineighbor_allgather)          \
+  X(Ineighbor_allgatherv)         \
+  X(Ineighbor_alltoall)           \
+  X(Ineighbor_alltoallv)          \
+  X(Ineighbor_alltoallw)          \
+  X(Ineighbor_allgather_c)        \
+  X(Ineighbor_allgatherv_c)       \
+  X(Ineighbor_alltoall_c)         \
+  X(Ineighbor_alltoallv_c)        \
+  X(Ineighbor_alltoallw_c)        \
   X(Neighbor_allgather_init)      \
   X(Neighbor_allgatherv_init)     \
   X(Neighbor_alltoall_init)       \
   X(Neighbor_alltoallv_init)      \
   X(Neighbor_alltoallw_init)      \
+  X(Neighbor_allgather_init_c)    \
+  X(Neighbor_allgatherv_init_c)   \
+  X(Neighbor_alltoall_init_c)     \
+  X(Neighbor_alltoallv_init_c)    \
+  X(Neighbor_alltoallw_init_c)    \
   X(Start)                        \
   X(Startall)                     \
   X(Wait)                         \

@@ -69,6 +69,8 @@ NARROW_ROOTED(Scatter)
   }
 NARROW_ALL(Allgather)
 NARROW_ALL(Alltoall)
+NARROW_ALL(Neighbor_allgather)
+NARROW_ALL(Neighbor_alltoall)
 
 // --- Calls that do not block: the same with a request ---
 
@@ -109,6 +111,8 @@ NARROW_IREDUCTION(Iexscan)
   }
 NARROW_IBLOCKS(Iallgather)
 NARROW_IBLOCKS(Ialltoall)
+NARROW_IBLOCKS(Ineighbor_allgather)
+NARROW_IBLOCKS(Ineighbor_alltoall)
 
 #define NARROW_IROOTED(name)                                                                                 \
   static int narrow_##name##_c(Word in, Count in_count, Word in_type, Word out, Count out_count,             \
@@ -146,6 +150,10 @@ UnisonoFunction unisono_narrowing(int slot) {
     NARROWING(Ireduce_scatter_block)
     NARROWING(Iscan)
     NARROWING(Iexscan)
+    NARROWING(Neighbor_allgather)
+    NARROWING(Neighbor_alltoall)
+    NARROWING(Ineighbor_allgather)
+    NARROWING(Ineighbor_alltoall)
 #undef NARROWING
     default:
       return unisono_narrowing_of_blocks(slot);

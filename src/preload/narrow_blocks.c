@@ -75,6 +75,10 @@ struct Blocks {
   int* places;
 };
 
+struct NeighborCounts {
+  int in, out;
+};
+
 static struct Blocks narrow_blocks(const Count* counts, const Count* places, int count) {
   struct Blocks blocks;
   blocks.counts = narrow_all(counts, count);
@@ -153,6 +157,69 @@ static int narrow_Reduce_scatter_c(Word in, Word out, const Count* counts, Word 
   return freed(function(in, out, blocks.counts, type, op, comm), &blocks, NULL);
 }
 
+// --- Neighbours on a topology: so many blocks come in, and so many go out ---
+
+static struct NeighborCounts neighbors(const struct Asked* asked) {
+  struct NeighborCounts found = {0, 0};
+  // The kinds of topologies, as MPIs number them that lack large-count functions.
+  const int is_open_mpi = unisono_host_function_named("ompi_mpi_comm_world", asked->caller) != NULL;
+  const int cartesian = is_open_mpi ? 1 : 2, graph = is_open_mpi ? 2 : 1, distributed = 3;
+  const int kind = ask(asked, "PMPI_Topo_test");
+  if (kind == cartesian) found.in = found.out = 2 * ask(asked, "PMPI_Cartdim_get");
+  if (kind == graph) {
+    int (*count)(Word, int, int*) =
+        (int (*)(Word, int, int*))unisono_host_function_named("PMPI_Graph_neighbors_count", asked->caller);
+    if (count != NULL && count(asked->comm, ask(asked, "PMPI_Comm_rank"), &found.in) == 0)
+      found.out = found.in;
+  }
+  if (kind == distributed) {
+    int is_weighted = 0;
+    int (*count)(Word, int*, int*, int*) = (int (*)(Word, int*, int*, int*))unisono_host_function_named(
+        "PMPI_Dist_graph_neighbors_count", asked->caller);
+    if (count != NULL) count(asked->comm, &found.in, &found.out, &is_weighted);
+  }
+  return found;
+}
+
+static int narrow_Neighbor_allgatherv_c(Word in, Count in_count, Word in_type, Word out, const Count* counts,
+                                        const Count* places, Word out_type, Word comm) {
+  int (*function)(Word, int, Word, Word, const int*, const int*, Word, Word) =
+      (int (*)(Word, int, Word, Word, const int*, const int*, Word, Word))small_count(
+          unisono_slot_Neighbor_allgatherv, CALLER, "MPI_Neighbor_allgatherv_c");
+  const struct Asked asked = {comm, CALLER};
+  const struct Blocks to = narrow_blocks(counts, places, neighbors(&asked).in);
+  return freed(function(in, narrow(in_count), in_type, out, to.counts, to.places, out_type, comm), &to, NULL);
+}
+
+static int narrow_Neighbor_alltoallv_c(Word in, const Count* in_counts, const Count* in_places, Word in_type,
+                                       Word out, const Count* out_counts, const Count* out_places,
+                                       Word out_type, Word comm) {
+  int (*function)(Word, const int*, const int*, Word, Word, const int*, const int*, Word, Word) =
+      (int (*)(Word, const int*, const int*, Word, Word, const int*, const int*, Word, Word))small_count(
+          unisono_slot_Neighbor_alltoallv, CALLER, "MPI_Neighbor_alltoallv_c");
+  const struct Asked asked = {comm, CALLER};
+  const struct NeighborCounts count = neighbors(&asked);
+  const struct Blocks from = narrow_blocks(in_counts, in_places, count.out);
+  const struct Blocks to = narrow_blocks(out_counts, out_places, count.in);
+  return freed(function(in, from.counts, from.places, in_type, out, to.counts, to.places, out_type, comm),
+               &from, &to);
+}
+
+// Displacements are wide, whatever counts are.
+static int narrow_Neighbor_alltoallw_c(Word in, const Count* in_counts, Word in_places, Word in_types,
+                                       Word out, const Count* out_counts, Word out_places, Word out_types,
+                                       Word comm) {
+  int (*function)(Word, const int*, Word, Word, Word, const int*, Word, Word, Word) =
+      (int (*)(Word, const int*, Word, Word, Word, const int*, Word, Word, Word))small_count(
+          unisono_slot_Neighbor_alltoallw, CALLER, "MPI_Neighbor_alltoallw_c");
+  const struct Asked asked = {comm, CALLER};
+  const struct NeighborCounts count = neighbors(&asked);
+  const struct Blocks from = narrow_blocks(in_counts, NULL, count.out);
+  const struct Blocks to = narrow_blocks(out_counts, NULL, count.in);
+  return freed(function(in, from.counts, in_places, in_types, out, to.counts, out_places, out_types, comm),
+               &from, &to);
+}
+
 UnisonoFunction unisono_narrowing_of_blocks(int slot) {
   switch (slot) {
 #define NARROWING(name)         \
@@ -164,6 +231,9 @@ UnisonoFunction unisono_narrowing_of_blocks(int slot) {
     NARROWING(Alltoallw)
     NARROWING(Gatherv)
     NARROWING(Scatterv)
+    NARROWING(Neighbor_allgatherv)
+    NARROWING(Neighbor_alltoallv)
+    NARROWING(Neighbor_alltoallw)
 #undef NARROWING
     default:
       return (UnisonoFunction)0;

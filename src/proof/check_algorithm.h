@@ -29,6 +29,9 @@ struct CheckOptions {
   // counts are tried on each shape of a call, else one or two; shapes (layout, root, parameters, in place,
   // ...) come in an order that has all layouts and all values early.
   std::int64_t effort = 30'000;
+  // Of neighbours: so many random graphs for each algorithm that combines messages and number of ranks up to
+  // 33, an eighth of that for others and for more ranks.
+  int random_graphs = 29;
   std::function<void(const CheckProgress&)> progress;  // called one at a time, from any thread
 };
 std::vector<int> standard_check_ranks();  // 1 to 33, 64, 100, 127, 128

@@ -40,6 +40,9 @@ std::vector<int> uneven_parts(int size) {
 std::vector<std::int64_t> values_of(const ParameterSpec& spec) {
   // An overlap goes by the segment: all of it, none, and a part.
   if (spec.name == "overlap") return {wide_segment, 0, wide_segment / 3};
+  // Up to which length blocks of neighbours travel together: loads have blocks below and above.
+  if (spec.name == "bundle_up_to") return {wide_segment, 0, 16};
+  if (spec.name == "share_up_to") return {wide_segment, 24, 0};
   if (spec.unit == "bytes") return {wide_segment, 0};
   std::vector<std::int64_t> values{spec.standard, spec.low, spec.high};
   if (spec.low + 1 < spec.high) values.push_back(spec.low + 1);
@@ -174,12 +177,14 @@ Problem CheckShape::problem(const Descriptor& descriptor) const {
   problem.is_commutative = is_commutative;
   problem.is_reproducible = is_reproducible;
   problem.layout = layout.layout;
+  problem.neighborhood = graph.graph;
   return problem;
 }
 
 std::string CheckShape::describe(const Descriptor& descriptor) const {
   const int size = layout.layout->size();
   std::string text = std::to_string(size) + (size == 1 ? " rank (" : " ranks (") + layout.name + ")";
+  if (graph.graph != nullptr) text += ", graph " + graph.name;
   if (is_rooted(descriptor.operation)) text += ", root " + std::to_string(root);
   if (is_in_place) text += ", in place";
   if (is_reduction(descriptor.operation) && !is_commutative) {
@@ -197,6 +202,8 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
   if (descriptor.legality.needs_topology) {
     std::ranges::move(check_layouts_on_switches(size), std::back_inserter(layouts));
   }
+  const std::vector<NamedGraph> graphs =
+      is_neighborhood(descriptor.operation) ? named_graphs(size) : std::vector<NamedGraph>(1);
   const std::size_t for_all = layouts.size();
   if (descriptor.legality.keeps_one_order && descriptor.legality.needs_several_nodes) {
     std::ranges::move(aligned_layouts(size), std::back_inserter(layouts));
@@ -209,8 +216,13 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
         if (!joining.is_reproducible && !is_for_all) continue;
         for (const bool is_in_place : {false, true}) {
           if (is_in_place && !schedule::may_be_in_place(some)) continue;
-          CheckShape shape{layout, root, joining.is_commutative, joining.is_reproducible, is_in_place, {}};
-          if (is_legal(descriptor, shape.problem(descriptor))) legal.push_back(std::move(shape));
+          CheckShape shape{layout,      {}, root, joining.is_commutative, joining.is_reproducible,
+                           is_in_place, {}};
+          if (!is_legal(descriptor, shape.problem(descriptor))) continue;
+          for (const NamedGraph& graph : graphs) {
+            shape.graph = graph;
+            legal.push_back(shape);
+          }
         }
       }
     }
@@ -230,6 +242,17 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
   return shapes;
 }
 
+std::vector<CheckShape> shapes_without_graph(const Descriptor& descriptor, int size) {
+  std::vector<CheckShape> shapes;
+  for (const Parameters& parameters : parameter_sets(descriptor)) {
+    for (const NamedLayout& layout : check_layouts(size)) {
+      CheckShape shape{.layout = layout, .parameters = parameters};
+      if (is_legal(descriptor, shape.problem(descriptor))) shapes.push_back(std::move(shape));
+    }
+  }
+  return shapes;
+}
+
 CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
                        std::vector<std::string>* failures, schedule::KnownPrograms* known) {
   const std::string title = std::string(name(descriptor.operation)) + "/" + descriptor.name;
@@ -241,7 +264,7 @@ std::vector<std::int64_t> check_counts(Operation operation, int size) {
   if (operation == Operation::barrier) return {0};
   const std::int64_t p = size;
   std::vector<std::int64_t> counts{2 * p + 1, 0, 1, p - 1, p + p / 2 + 1};
-  if (is_block_operation(operation)) counts = {3, 0, 1, 2, 7};
+  if (is_block_operation(operation) || is_neighborhood(operation)) counts = {3, 0, 1, 2, 7};
   std::vector<std::int64_t> distinct;
   for (const std::int64_t count : counts) {
     if (std::find(distinct.begin(), distinct.end(), count) == distinct.end()) distinct.push_back(count);
@@ -264,6 +287,15 @@ CheckLoad load_for(const Descriptor& descriptor, const CheckedCall& call, std::i
     load.element_bytes = wide_segment / ((longest + pieces - 1) / pieces);
   }
   const patterns::Layout& layout = *call.problem.layout;
+  if (call.graph != nullptr) {
+    // All blocks as long as they can be: the caller may choose other lengths.
+    CheckLoad longest = load;
+    longest.limits = schedule::BlockLimits{wide_segment, wide_segment};
+    longest.element_bytes = 0;
+    fit_slots(call, &longest);
+    load.area_elements = longest.area_elements;
+    return load;
+  }
   for (int rank = 0; rank < call.problem.size; ++rank) {
     for (const Stage& stage : call.programs[rank].stages) {
       if (stage.shared == SharedMode::none) continue;

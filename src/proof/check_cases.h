@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/catalogue/descriptor.h"
+#include "proof/check_graphs.h"
 #include "proof/check_schedule.h"
 
 namespace unisono::algorithms {
@@ -29,6 +30,7 @@ std::vector<NamedLayout> aligned_layouts(int size);
 // All but the count of a call.
 struct CheckShape {
   NamedLayout layout;
+  NamedGraph graph{};  // of neighbours; of no name elsewhere
   int root = 0;
   bool is_commutative = true;
   bool is_reproducible = false;
@@ -41,6 +43,10 @@ struct CheckShape {
 };
 // The shapes in which the algorithm is legal, in an order in which every value of everything comes early.
 std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std::uint32_t seed);
+
+// Neighbours: every legal layout with all parameters, for whichever graph the caller puts there; layouts
+// change from one to the next.
+std::vector<CheckShape> shapes_without_graph(const Descriptor& descriptor, int size);
 
 schedule::CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
                                  std::vector<std::string>* failures,

@@ -67,6 +67,23 @@ std::int64_t block_extent(const Problem& problem, const std::vector<std::int64_t
   return is_input == sends_own_block(problem.operation) ? starts[first + 1] - starts[first] : starts.back();
 }
 
+void fit_slots(const CheckedCall& call, CheckLoad* load) {
+  if (call.graph == nullptr) return;
+  load->area_elements = 1;
+  for (const auto& ranks : call.problem.layout->ranks_of) {
+    const LoadedProgram program(call, ranks.front(), *load);
+    for (const Stage& stage : program.program().stages) {
+      if (stage.shared == SharedMode::none) continue;
+      if (program.program().blocks->slots.empty())
+        load->area_elements = std::max(load->area_elements, load->elements * stage.buffers * stage.lanes);
+      for (const BlockTable::Run& slot : program.program().blocks->slots) {
+        const std::int64_t elements = program.starts()[slot.last] - program.starts()[slot.first];
+        load->area_elements = std::max(load->area_elements, elements * stage.buffers * stage.lanes);
+      }
+    }
+  }
+}
+
 LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad& load)
     : program_(&call.programs[rank]),
       problem_(call.problem_of(rank)),
@@ -75,7 +92,9 @@ LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad&
       size_(call.problem.size),
       local_rank_(call.problem.layout->local_rank_of[rank]),
       local_size_(call.problem.layout->local_size(rank)) {
-  if (has_uneven_blocks(problem_.operation)) {
+  if (call.graph != nullptr) {
+    find_blocks(*call.graph);
+  } else if (has_uneven_blocks(problem_.operation)) {
     starts_ = block_starts(problem_, load_.elements, load_.pattern);
     most_ = has_known_blocks(problem_.operation) ? starts_.back() : unknown_elements;
   }
@@ -95,7 +114,27 @@ LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad&
   first_instance_.push_back(next);
 }
 
+void LoadedProgram::find_blocks(const CheckedGraph& graph) {
+  const BlockTable& table = *program_->blocks;
+  const std::int64_t longest = load_.elements;
+  const std::vector<std::int64_t> told = graph.told(table, rank_, longest, load_.pattern);
+  find_starts(table, load_.limits.value_or(table.limits), told.data(), load_.element_bytes, &starts_);
+  most_ = unknown_elements;
+  inputs_ = outputs_ = {0};
+  for (int i = 0; i < graph.sent_blocks(rank_); ++i)
+    inputs_.push_back(inputs_.back() + graph.sent(rank_, i, longest, load_.pattern));
+  for (int i = 0; i < graph.received_blocks(rank_); ++i)
+    outputs_.push_back(outputs_.back() + graph.received(rank_, i, longest, load_.pattern));
+}
+
 ElementRange LoadedProgram::range(int instance, const Ref& ref) const {
+  if (program_->blocks != nullptr && (ref.place == Place::input || ref.place == Place::output)) {
+    const std::int64_t length = starts_[ref.last] - starts_[ref.first];
+    if (length == 0) return {};
+    const auto index = static_cast<std::size_t>(program_->blocks->blocks[ref.first].index);
+    const std::int64_t first = (ref.place == Place::input ? inputs_ : outputs_)[index];
+    return {first, first + length};
+  }
   const int step = step_of_[instance];
   const ElementRange range =
       piece_range(ref, units(), instance - first_instance_[step], pieces_[program_->steps[step].stage]);
@@ -110,9 +149,16 @@ std::int64_t LoadedProgram::offset_in_lane(int instance, const Ref& ref) const {
                                   pieces_[program_->steps[step].stage]);
 }
 
+bool LoadedProgram::goes_another_way(int instance) const {
+  const Step& step = program_->steps[step_of_[instance]].step;
+  return program_->blocks != nullptr && step.kind == StepKind::copy &&
+         range(instance, step.into).length() == 0;
+}
+
 AccessList LoadedProgram::accesses(int instance) const {
   const Step& step = program_->steps[step_of_[instance]].step;
   AccessList list;
+  if (goes_another_way(instance)) return list;
   const auto touch = [&](const Ref& ref, bool is_write) {
     if (ref.place == Place::input || ref.place == Place::output || ref.place == Place::scratch) {
       list.add(ref.place, range(instance, ref), is_write);
@@ -177,6 +223,8 @@ bool LoadedProgram::is_sent(int instance) const {
 
 std::int64_t LoadedProgram::extent(Place place) const {
   const std::int64_t n = load_.elements;
+  if (program_->blocks != nullptr && place != Place::scratch)
+    return place == Place::input ? inputs_.back() : place == Place::output ? outputs_.back() : 0;
   if (!starts_.empty() && (place == Place::input || place == Place::output)) {
     return block_extent(problem_, starts_, place);
   }

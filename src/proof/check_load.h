@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "proof/check_program.h"
@@ -21,6 +22,8 @@ struct CheckLoad {
   // further stage into `pieces_step` more, up to `most_pieces_of_stage`, then again from `pieces` on.
   int pieces = 0;
   int pieces_step = 0;
+  // Of neighbours, in place of the parameters' own: up to which length blocks travel together, bytes.
+  std::optional<BlockLimits> limits = std::nullopt;
   static constexpr int most_pieces_of_stage = 5;
 };
 // Pieces of stage number `index`; `lane_elements` as in SlotGeometry. Stages that go on with a channel are
@@ -36,6 +39,9 @@ std::int64_t block_length(const Problem& problem, std::int64_t longest, int patt
 std::vector<std::int64_t> block_starts(const Problem& problem, std::int64_t longest, int pattern);
 // How many elements input or output have, of uneven blocks.
 std::int64_t block_extent(const Problem& problem, const std::vector<std::int64_t>& starts, Place place);
+
+// Of neighbours: as much shared memory as the blocks want that stand there, and no more.
+void fit_slots(const CheckedCall& call, CheckLoad* load);
 
 // A channel's slots as a stage uses them, in elements.
 struct SlotGeometry {
@@ -82,6 +88,8 @@ class LoadedProgram {
   ElementRange range(int instance, const Ref& ref) const;
   std::int64_t offset_in_lane(int instance, const Ref& ref) const;
   AccessList accesses(int instance) const;
+  // Of neighbours: a copy of a block that is too long, or too short, for this way.
+  bool goes_another_way(int instance) const;
   // Is the message really sent? The same on both sides when their lengths are equal.
   bool is_sent(int instance) const;
 
@@ -93,12 +101,17 @@ class LoadedProgram {
   // Uneven blocks.
   const std::vector<std::int64_t>& starts() const { return starts_; }
   std::int64_t length(std::int64_t block) const { return starts_[block + 1] - starts_[block]; }
+  // Of neighbours: where each block of the rank's own begins, by index, and where the last one ends.
+  const std::vector<std::int64_t>& inputs() const { return inputs_; }
+  const std::vector<std::int64_t>& outputs() const { return outputs_; }
 
  private:
+  void find_blocks(const CheckedGraph& graph);
   const CheckedProgram* program_;
   Problem problem_;
   CheckLoad load_;
   std::vector<std::int64_t> starts_;  // of uneven blocks
+  std::vector<std::int64_t> inputs_, outputs_;
   std::int64_t most_ = 0;
   int rank_, size_, local_rank_, local_size_;
   std::vector<std::int64_t> pieces_;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "proof/check_table.h"
 #include "schedule/describe.h"
 #include "schedule/executor.h"
 #include "shm/slice/slice.h"
@@ -74,6 +75,7 @@ CheckedProgram compiled_program(const Problem& problem, const Program& program,
   CheckedProgram result;
   result.scratch = program.scratch;
   result.scratch_parts = program.scratch_parts;
+  result.blocks = program.blocks;
   const std::string who = "rank " + std::to_string(problem.rank);
   std::shared_ptr<const Compiled> compiled;
   try {
@@ -140,7 +142,11 @@ struct Source {
                       stage.rounds_under_way, stage.is_blocking, stage.begins_apart, stage.shared,
                       stage.ticks, stage.buffers, stage.lanes, stage.continues_channel);
     };
-    return program.scratch == other.scratch && program.scratch_parts == other.scratch_parts &&
+    const bool have_one_table = program.blocks == nullptr || other.blocks == nullptr
+                                    ? program.blocks == other.blocks
+                                    : *program.blocks == *other.blocks;
+    return have_one_table && program.scratch == other.scratch &&
+           program.scratch_parts == other.scratch_parts &&
            std::equal(steps.begin(), steps.end(), other_steps.begin(), other_steps.end(),
                       [](const Written& a, const Written& b) {
                         return a.stage == b.stage && a.round == b.round && is_same(a.step, b.step);
@@ -321,7 +327,9 @@ KnownPrograms::~KnownPrograms() = default;
 
 bool may_be_in_place(const Problem& problem) {
   const Operation operation = problem.operation;
-  if (!moves_data(operation) || has_one_buffer(operation) || copies_in_place(operation)) return false;
+  if (!moves_data(operation) || has_one_buffer(operation) || copies_in_place(operation) ||
+      is_neighborhood(operation))
+    return false;
   return !is_rooted(operation) || problem.rank == problem.root;
 }
 
@@ -329,6 +337,7 @@ Problem CheckedCall::problem_of(int rank) const {
   Problem result = problem;
   result.rank = rank;
   result.is_in_place = is_in_place && may_be_in_place(result);
+  if (graph != nullptr) result.neighborhood = graph->known_on(problem.layout->node_of[rank]);
   return result;
 }
 
@@ -342,13 +351,21 @@ CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_pla
                        std::vector<std::string>* failures, KnownPrograms* known) {
   CheckedCall call{std::move(title), problem, is_in_place, {}};
   call.programs.reserve(problem.size);
+  if (is_neighborhood(problem.operation))
+    call.graph = std::make_shared<const CheckedGraph>(problem, problem.neighborhood);
   KnownPrograms own_known;
   KnownPrograms::State& programs = (known != nullptr ? *known : own_known).state();
   for (int rank = 0; rank < problem.size; ++rank) {
     const Problem own = call.problem_of(rank);
-    call.programs.push_back(programs.find(own, build(own), failures));
+    try {
+      call.programs.push_back(programs.find(own, build(own), failures));
+    } catch (const std::logic_error& error) {
+      failures->push_back("rank " + std::to_string(rank) + ": " + error.what());
+      return call;
+    }
   }
   if (failures->empty()) Inspector(&call, failures).inspect();
+  if (failures->empty()) inspect_tables(call, failures);
   return call;
 }
 

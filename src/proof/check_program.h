@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "proof/check_graph.h"
 #include "schedule/dependencies.h"
 #include "schedule/program.h"
 #include "schedule/ranges.h"
@@ -35,6 +36,7 @@ struct CheckedProgram {
   std::vector<bool> has_node_steps;  // stage -> does this rank run any?
   std::int64_t scratch = 0;
   std::int32_t scratch_parts = 1;
+  std::shared_ptr<const BlockTable> blocks;  // of neighbours
 };
 
 // One collective call on all ranks, count-free.
@@ -47,6 +49,7 @@ struct CheckedCall {
   // all), and who has all from the start (-1: nobody).
   std::vector<std::vector<bool>> wanted{};
   int knowing_rank = -1;
+  std::shared_ptr<const CheckedGraph> graph = nullptr;  // of neighbours
 
   Problem problem_of(int rank) const;
 };

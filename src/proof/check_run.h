@@ -85,7 +85,7 @@ class CheckRun {
   void fail(int instance, const std::string& text);
   void fail(const std::string& text);
 
-  // --- check_run_data.cc: data ---
+  // --- check_run_data.cc, check_run_neighbors.cc: data ---
   struct Span {
     Cell* data = nullptr;
     std::int64_t length = 0;
@@ -109,6 +109,7 @@ class CheckRun {
   };
   Wanted wanted(const Problem& problem, std::int64_t at) const;
   void check_result(int rank);
+  void check_neighbors_result(int rank);
   void check_remote_reads_done(int rank);
   void check_barrier(int rank);
 

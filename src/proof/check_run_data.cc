@@ -192,6 +192,7 @@ bool CheckRun::check_defined(int instance, const Span& span) {
 
 void CheckRun::copy(int instance) {
   const Step& step = plan_.step_of(instance).step;
+  if (plan_.program_of(instance).goes_another_way(plan_.local(instance))) return;
   const Span from = operand(instance, step.left, false);
   const Span into = operand(instance, step.into, true);
   if (!check_defined(instance, from) || into.data == nullptr) return;
@@ -260,6 +261,7 @@ void CheckRun::check_result(int rank) {
   const Problem problem = plan_.call(state.call).problem_of(rank);
   const Operation operation = problem.operation;
   const bool is_root = rank == problem.root;
+  if (is_neighborhood(operation)) return check_neighbors_result(rank);
   if (!moves_data(operation) || (ends_at_root(operation) && !is_root)) return;
   if (is_scatter(operation) && problem.is_in_place) return;
   // How many ranks' contributions a reduction joins here, the first ones.

@@ -8,6 +8,7 @@
 #include "proof/check_contention.h"
 #include "proof/check_parts.h"
 #include "proof/check_schedule.h"
+#include "proof/check_table.h"
 #include "proof/fingerprint.h"
 #include "schedule/dependencies.h"
 
@@ -54,6 +55,7 @@ class SizeCheck {
       if (outcome_.failures.size() >= most_failures_of_part) break;
       check_shape(shapes[i], static_cast<int>(i));
     }
+    if (is_neighborhood(descriptor_.operation)) check_graphs();
     return std::move(outcome_);
   }
 
@@ -88,6 +90,42 @@ class SizeCheck {
     }
   }
 
+  // Every graph of few ranks on all layouts, then random ones.
+  void check_graphs() {
+    const std::vector<CheckShape> shapes = shapes_without_graph(descriptor_, size_);
+    if (shapes.empty()) return;
+    int number = 0;
+    const auto check = [&](const NamedGraph& graph) {
+      CheckShape shape = shapes[static_cast<std::size_t>(number) % shapes.size()];
+      shape.graph = graph;
+      if (outcome_.failures.size() < most_failures_of_part) check_graph(shape, number);
+      ++number;
+    };
+    constexpr int most_ranks_of_all = 3;
+    const int layouts = static_cast<int>(check_layouts(size_).size());
+    const std::uint32_t digraphs = size_ <= most_ranks_of_all ? 1u << size_ * size_ : 0;
+    for (std::uint32_t graph = 0; graph < digraphs; ++graph) {
+      for (int layout = 0; layout < layouts; ++layout) check(digraph(size_, graph));
+    }
+    for (const NamedGraph& graph : named_graphs(size_)) check(graph);
+    constexpr int most_ranks_of_many = 33, many_to_few = 8;
+    const bool is_looked_at_closely = descriptor_.legality.needs_shared_memory && size_ <= most_ranks_of_many;
+    const int graphs = options_.random_graphs / (is_looked_at_closely ? 1 : many_to_few);
+    for (int i = 0; i < graphs; ++i)
+      check(random_multigraph(size_, options_.seed * 1000 + static_cast<std::uint32_t>(i)));
+  }
+
+  void check_graph(const CheckShape& shape, int number) {
+    const std::string where = shape.describe(descriptor_);
+    std::vector<std::string> failures;
+    const CheckedCall call = spread_out(descriptor_, shape, &failures);
+    for (const std::string& failure : failures) fail(where, failure);
+    if (!failures.empty()) return;
+    check_header(call, shape, where);
+    const std::vector<std::int64_t> counts = check_counts(descriptor_.operation, size_);
+    check_load(call, counts[static_cast<std::size_t>(number / 3) % counts.size()], number, where);
+  }
+
   // S6. What no run does is shown for as many ranks as the source has, rounds for all.
   void check_links(const CheckedCall& call, const std::string& where) {
     constexpr int most_ranks_over_time = 33;
@@ -110,6 +148,7 @@ class SizeCheck {
   void check_header(const CheckedCall& call, const CheckShape& shape, const std::string& where) {
     const Operation operation = descriptor_.operation;
     if (!has_uneven_blocks(operation) || has_known_blocks(operation)) return;
+    if (is_neighborhood(operation)) return check_neighbors_header(call, shape, where);
     if (descriptor_.build_tree_header) {
       check_tree_header(call, shape, where);
     } else if (descriptor_.build_header) {
@@ -129,6 +168,17 @@ class SizeCheck {
         if (!wanted[block] || rank == call.problem.root || block == rank || is_told) continue;
         fail(where, "rank " + std::to_string(rank) + " deals in a block whose length it does not know");
       }
+    }
+  }
+
+  void check_neighbors_header(const CheckedCall& call, const CheckShape& shape, const std::string& where) {
+    std::vector<std::string> failures;
+    if (!descriptor_.build_header) schedule::inspect_own_lengths(call, &failures);
+    for (const std::string& failure : failures) fail(where, failure);
+    for (const auto& ranks : call.problem.layout->ranks_of) {
+      const std::int64_t numbers = call.programs[ranks.front()].blocks->told_by_rank;
+      const bool is_new = told_.insert({std::ssize(ranks), numbers}).second;
+      if (descriptor_.build_header && is_new) check_telling(std::ssize(ranks), shape, where, numbers);
     }
   }
 
@@ -160,7 +210,9 @@ class SizeCheck {
     for (const std::string& failure : failures) fail(where, failure);
   }
 
-  void check_telling(std::int64_t ranks, const CheckShape& shape, const std::string& where) {
+  // `numbers`: of each rank.
+  void check_telling(std::int64_t ranks, const CheckShape& shape, const std::string& where,
+                     std::int64_t numbers = 1) {
     if (ranks == 1) return;
     schedule::Problem telling;
     telling.operation = Operation::allgather;
@@ -171,7 +223,9 @@ class SizeCheck {
       return descriptor_.build_header(problem, shape.parameters);
     };
     const CheckedCall header = schedule::spread_out("the header", telling, false, build, &failures);
-    if (failures.empty()) failures = schedule::check({&header}, {1}, CheckLoad{.elements = 1});
+    CheckLoad load{.elements = numbers};
+    load.area_elements = std::max<std::int64_t>(load.area_elements, ranks * numbers);
+    if (failures.empty()) failures = schedule::check({&header}, {numbers}, load);
     ++outcome_.cases;
     for (const std::string& failure : failures) fail(where, failure);
   }
@@ -182,6 +236,7 @@ class SizeCheck {
     constexpr Cut cuts[] = {Cut::forced, Cut::by_slots, Cut::forced, Cut::by_size};
     CheckLoad load = load_for(descriptor_, call, elements, pieces, cuts[number % 4], number / 4 % 3);
     load.pattern = number % schedule::block_patterns;
+    fit_slots(call, &load);
     const std::int64_t instances = instances_of(call, load);
     if (instances > most_instances) return;
     CheckEffort effort;
@@ -201,6 +256,7 @@ class SizeCheck {
   const CheckOptions& options_;
   schedule::KnownPrograms known_;
   std::set<std::uint64_t> seen_;
+  std::set<std::pair<std::int64_t, std::int64_t>> told_;  // ranks and numbers whose telling is proved
   std::set<std::pair<std::string, std::uint64_t>> links_seen_;
   std::int64_t spent_ = 0;
   Outcome outcome_;

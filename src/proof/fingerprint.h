@@ -23,6 +23,7 @@ class Fingerprint {
         has_node_steps = has_node_steps || step.is_node;
       }
       mix(program.steps.size());
+      if (program.blocks != nullptr) mix(*program.blocks);
     }
     for (const int node : call.problem.layout->node_of) {
       if (has_node_steps) mix(node);
@@ -41,7 +42,12 @@ class Fingerprint {
   }
   void mix(const schedule::Ref& ref) {
     mix(ref.place, ref.first, ref.last, ref.parts, ref.sub_first, ref.sub_last, ref.sub_parts, ref.owner,
-        ref.lane);
+        ref.lane, ref.lane_first);
+  }
+  void mix(const schedule::BlockTable& table) {
+    mix(table.limits.bundle_up_to, table.limits.share_up_to, table.told_by_rank, table.outs);
+    for (const schedule::NumberedBlock& block : table.blocks)
+      mix(block.told, block.kept, block.index, block.is_output);
   }
   void mix(const schedule::CheckedStep& step) {
     mix(step.stage, step.round, step.step.kind, step.step.peer, step.step.tick);

@@ -13,6 +13,7 @@ JobParts::JobParts(host::Host& host, Options options, const std::vector<std::str
       communicators(world, progress, gate, regions, set_up),
       single_copy(queues),
       schedules(world, progress, single_copy),
+      neighborhoods(world, schedules),
       engines(world, schedules),
       decisions(world, regions, records),
       learning(world, decisions, schedules),
@@ -20,8 +21,9 @@ JobParts::JobParts(host::Host& host, Options options, const std::vector<std::str
       started_checks(world, progress, queues, decisions, schedules, quarantine, checks),
       started(world, gate, progress, queues, communicators, slices, decisions, engines, learning,
               started_checks),
-      persistent(world, gate, queues, communicators, set_up, slices, started, checks, started_checks,
-                 records),
-      blocking(world, gate, communicators, schedules, engines, learning, checks, started_checks) {}
+      persistent(world, gate, queues, communicators, neighborhoods, set_up, slices, started, checks,
+                 started_checks, records),
+      blocking(world, gate, communicators, schedules, engines, neighborhoods, learning, checks,
+               started_checks) {}
 
 }  // namespace unisono::runtime

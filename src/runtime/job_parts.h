@@ -10,6 +10,7 @@
 #include "runtime/calls/persistent_calls.h"
 #include "runtime/calls/started_calls.h"
 #include "runtime/decisions/left_out.h"
+#include "runtime/engines/neighborhoods.h"
 
 namespace unisono::runtime {
 
@@ -30,6 +31,7 @@ struct JobParts {
   Communicators communicators;
   SingleCopy single_copy;
   Schedules schedules;
+  Neighborhoods neighborhoods;
   Engines engines;
   Decisions decisions;
   Learning learning;

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "schedule/block_table.h"
 #include "schedule/compiled.h"
 #include "schedule/dependencies.h"
 #include "schedule/executor.h"
@@ -49,6 +50,7 @@ class Compiler {
     made_->exposed_output = in_place(problem_, whole(Place::output));
     made_->scratch_last = program_.scratch;
     made_->scratch_parts = program_.scratch_parts;
+    made_->blocks = program_.blocks;
     for (std::size_t i = 0; i < program_.stages.size(); ++i) flatten(static_cast<int>(i));
     make_index();
     for (const FlatStep& step : flat_) emit(step);
@@ -263,6 +265,7 @@ class Compiler {
     mix(ref.last);
     mix(static_cast<std::int64_t>(ref.parts) << 32 | static_cast<std::int64_t>(ref.place) << 24 | ref.owner);
     mix(static_cast<std::int64_t>(ref.sub_parts) << 32 | ref.sub_first << 8 | ref.lane);
+    mix(ref.lane_first);
     return hash;
   }
 
@@ -329,7 +332,8 @@ bool has_messages(const Compiled& compiled) {
 }
 
 std::size_t size_bytes(const Compiled& compiled) {
-  return sizeof(Compiled) + held_bytes(compiled.stages) + held_bytes(compiled.steps) +
+  const std::size_t blocks = compiled.blocks == nullptr ? 0 : size_bytes(*compiled.blocks);
+  return sizeof(Compiled) + blocks + held_bytes(compiled.stages) + held_bytes(compiled.steps) +
          held_bytes(compiled.refs) + held_bytes(compiled.predecessors) + held_bytes(compiled.successors) +
          held_bytes(compiled.waits) + held_bytes(compiled.roots);
 }

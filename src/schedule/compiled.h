@@ -105,6 +105,8 @@ class Compiled {
   std::int64_t output_last = 0;
   std::int32_t output_parts = 1;
 
+  std::shared_ptr<const BlockTable> blocks;  // of neighbours; null elsewhere
+
   bool has_input_runs = false, has_output_runs = false;  // of several uneven blocks
 
   // What other local ranks mean by this rank's input and output (MPI_IN_PLACE moves one onto the other).

@@ -282,6 +282,7 @@ class Finder {
   }
   static bool does_overlap(const Ref& a, const Ref& b) {
     if (a.owner != b.owner || a.lane != b.lane) return false;
+    if (a.lane_first >= 0 && a.lane_first == b.lane_first) return a.first < b.last && b.first < a.last;
     if (a.first != b.first || a.last != b.last || a.parts != b.parts || a.sub_parts != b.sub_parts) {
       return true;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/describe.h"
 
+#include "schedule/block_table.h"
+#include "schedule/dependencies.h"
 #include "schedule/ranges.h"
 
 namespace unisono::schedule {
@@ -148,6 +150,52 @@ std::string describe(const Step& step) {
       return kind + " " + describe(step.into) + " = " + describe(step.left);
   }
   return kind;
+}
+
+namespace {
+
+std::string_view when(Kept kept) {
+  switch (kept) {
+    case Kept::always:
+      break;
+    case Kept::in_bundle:
+      return ", if short enough for a bundle";
+    case Kept::beyond_bundle:
+      return ", if too long for a bundle";
+    case Kept::in_node:
+      return ", if short enough for a slot";
+    case Kept::beyond_node:
+      return ", if too long for a slot";
+    case Kept::in_either:
+      return ", if short enough for a bundle or a slot";
+  }
+  return "";
+}
+
+// The same reference with numbers that mean something to who reads them.
+Ref readable(const Ref& ref, const BlockTable& table) {
+  Ref readable = ref;
+  const bool is_own = ref.place == Place::input || ref.place == Place::output;
+  if (ref.first == ref.last || ref.first >= std::ssize(table.blocks)) return readable;
+  const auto index = table.blocks[static_cast<std::size_t>(ref.first)].index;
+  if (is_own && index >= 0) readable.first = index;
+  if (ref.lane_first >= 0) readable.first = ref.first - ref.lane_first;
+  readable.last = readable.first + ref.last - ref.first;
+  return readable;
+}
+
+}  // namespace
+
+std::string describe(const Step& step, const BlockTable* table) {
+  if (table == nullptr) return describe(step);
+  Step shown = step;
+  for (Ref* ref : {&shown.into, &shown.left, &shown.right}) *ref = readable(*ref, *table);
+  const Operands named = operands(step);
+  const Ref* moved = named.write != nullptr ? named.write : named.reads[0];
+  std::string text = describe(shown);
+  if (moved != nullptr && moved->first < moved->last)
+    text += when(table->blocks[static_cast<std::size_t>(moved->first)].kept);
+  return text;
 }
 
 }  // namespace unisono::schedule

@@ -16,5 +16,8 @@ std::string_view name(Place place);
 std::string describe(const Ref& ref);
 // "recv output part 2/8 from 3", "reduce output = scratch op input", "await tick 1 of local rank 2".
 std::string describe(const Step& step);
+// Of neighbours: blocks by their places in the rank's buffers and in slots, and for which lengths the step is
+// taken. `table`: null elsewhere.
+std::string describe(const Step& step, const BlockTable* table);
 
 }  // namespace unisono::schedule

@@ -12,8 +12,11 @@
 
 #include "base/types.h"
 #include "patterns/layout.h"
+#include "patterns/neighborhood.h"
 
 namespace unisono::schedule {
+
+struct BlockTable;  // schedule/block_table.h
 
 // Which blocks belong to which rank in a block operation. Empty: rank i owns block i. A two-level composition
 // runs an algorithm among leaders, whose blocks are runs of uneven length: rank i then owns [starts[i],
@@ -24,7 +27,8 @@ struct Blocks {
   std::int64_t last(int rank) const { return starts ? (*starts)[rank + 1] : rank + 1; }
 };
 
-// What one rank is asked to do. Everything but `rank` and `is_in_place` is the same on all ranks.
+// What one rank is asked to do. Everything but `rank`, `is_in_place` and `neighborhood` is the same on all
+// ranks.
 struct Problem {
   Operation operation = Operation::barrier;
   int size = 1;
@@ -36,6 +40,8 @@ struct Problem {
                                  // then `is_commutative` does not hold
   std::shared_ptr<const patterns::Layout> layout;  // of `size` ranks; never null
   Blocks blocks;
+  // Operations of neighbours: at least the neighbours of all ranks of this rank's node. Null elsewhere.
+  std::shared_ptr<const patterns::Neighborhood> neighborhood = nullptr;
 };
 
 enum class Place : std::uint8_t { input, output, scratch, shared, remote_input, remote_output };
@@ -49,7 +55,9 @@ enum class Place : std::uint8_t { input, output, scratch, shared, remote_input, 
 // to be sent whatever the count (a token) names an empty range (first == last). In a barrier every message is
 // a token. Where blocks differ in length (has_uneven_blocks) every block keeps its number on all places: what
 // a rank owns alone is block `rank` there too, and what it gets of an alltoall are the blocks from `size` on,
-// behind those that it sends. Scratch space holds one vector of all blocks behind the other.
+// behind those that it sends. Scratch space holds one vector of all blocks behind the other. In operations of
+// neighbours the program's table says what its numbers stand for; blocks of one slot stand side by side
+// behind block `lane_first`.
 struct Ref {
   Place place = Place::output;
   std::int64_t first = 0;
@@ -60,6 +68,7 @@ struct Ref {
   std::int32_t sub_parts = 1;
   std::int32_t owner = 0;
   std::int32_t lane = 0;
+  std::int64_t lane_first = -1;  // -1: the reference begins where the lane does
 
   bool operator==(const Ref&) const = default;
 
@@ -271,6 +280,7 @@ struct Program {
   std::vector<Stage> stages;
   std::int64_t scratch = 0;  // extent of scratch, `scratch` of `scratch_parts` units
   std::int32_t scratch_parts = 1;
+  std::shared_ptr<const BlockTable> blocks;  // operations of neighbours; null elsewhere
 };
 
 }  // namespace unisono::schedule

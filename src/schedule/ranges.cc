@@ -5,7 +5,7 @@ namespace unisono::schedule {
 
 std::int64_t first_block(const Problem& problem, Place place) {
   const Operation operation = problem.operation;
-  if (!has_uneven_blocks(operation)) return 0;
+  if (!has_uneven_blocks(operation) || is_neighborhood(operation)) return 0;
   const bool is_input = place == Place::input;
   if (is_input ? sends_own_block(operation) : gets_own_block(operation)) return problem.rank;
   return is_alltoall(operation) && !is_input ? problem.size : 0;

@@ -96,6 +96,7 @@ inline ElementRange piece_range(const Ref& ref, const Units& units, std::int64_t
 // Where a shared reference's bytes begin within its lane, elements.
 inline std::int64_t offset_in_lane(const Ref& ref, const Units& units, std::int64_t piece,
                                    std::int64_t pieces) {
+  if (ref.lane_first >= 0) return units.lengths.start(ref.first) - units.lengths.start(ref.lane_first);
   if (!has_sub_range(ref)) return 0;
   return scaled(ref.sub_first, ref.sub_parts, whole_piece(ref, units, piece, pieces).length());
 }
@@ -182,7 +183,8 @@ inline int message_key(int stage, int round, int key_count) {
   return static_cast<int>((static_cast<std::int64_t>(stage) * stage_stride + round) % key_count);
 }
 
-// Uneven blocks: the number of the one that `place` begins with (input or output).
+// Uneven blocks: the number of the one that `place` begins with (input or output). Those of neighbours stand
+// where the call's places say.
 std::int64_t first_block(const Problem& problem, Place place);
 
 // MPI_IN_PLACE: the problem's reference, moved to where MPI says that the data lies.

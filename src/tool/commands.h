@@ -16,6 +16,7 @@ int read_tables(const std::vector<std::string>& words);
 int explain_decision(const std::vector<std::string>& words);
 int predict_algorithms(const std::vector<std::string>& words);
 int show_machine(const std::vector<std::string>& words);
+int describe_graph(const std::vector<std::string>& words);
 int list_crashes(const std::vector<std::string>& words);
 int list_options(const std::vector<std::string>& words);
 int describe_environment(const std::vector<std::string>& words);

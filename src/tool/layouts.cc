@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "patterns/graphs.h"
 #include "patterns/layout_text.h"
 
 namespace unisono::entry {
@@ -70,6 +71,20 @@ std::shared_ptr<const Layout> chosen_layout(const Arguments& arguments, int stan
     hang_on(topology_from(arguments.text("topology")), arguments.text("topology"), &layout);
   }
   return std::make_shared<Layout>(std::move(layout));
+}
+
+std::shared_ptr<const patterns::Neighborhood> chosen_graph(const Arguments& arguments, Operation operation,
+                                                           int ranks) {
+  if (!is_neighborhood(operation)) {
+    if (arguments.has("graph"))
+      throw UsageError("--graph goes with collectives of neighbours; " + std::string(name(operation)) +
+                       " is none");
+    return nullptr;
+  }
+  const std::string text = arguments.text("graph", standard_graph);
+  auto graph = patterns::parse_graph(text, ranks);
+  if (!graph) throw UsageError("--graph " + text + ": " + patterns::why_no_graph(text, ranks));
+  return std::make_shared<const patterns::Neighborhood>(*std::move(graph));
 }
 
 }  // namespace unisono::entry

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "patterns/layout.h"
+#include "patterns/neighborhood.h"
 #include "tool/arguments.h"
 
 namespace unisono::entry {
@@ -20,5 +21,10 @@ patterns::Topology topology_from(const std::string& text);
 // anything there are `standard_ranks` on one node.
 std::shared_ptr<const patterns::Layout> chosen_layout(const Arguments& arguments, int standard_ranks,
                                                       int most = most_ranks);
+
+inline constexpr const char* standard_graph = "ring";
+// --graph, of operations of neighbours: whom each rank sends to. Null for all others, which must not have it.
+std::shared_ptr<const patterns::Neighborhood> chosen_graph(const Arguments& arguments, Operation operation,
+                                                           int ranks);
 
 }  // namespace unisono::entry

@@ -152,16 +152,18 @@ ordered_json predictions_of(const Request& request, std::int64_t bytes,
 
 int predict_algorithms(const std::vector<std::string>& words) {
   const Arguments arguments(words,
-                            {"operation", "ranks", "layout", "topology", "root", "bytes", "machine",
+                            {"operation", "ranks", "layout", "topology", "graph", "root", "bytes", "machine",
                              "algorithm", "model", "steps", "time-ms"},
                             {"progress", "no-shared-memory", "no-single-copy"});
   const Operation operation = arguments.operation("operation");
-  Request request{.machine = chosen_machine(arguments.text("machine", model::default_machine().name)),
-                  .is_mixed = arguments.text("model", "") == mixed_model};
+  Request request;
+  request.machine = chosen_machine(arguments.text("machine", model::default_machine().name));
+  request.is_mixed = arguments.text("model", "") == mixed_model;
   schedule::Problem& problem = request.problem;
   problem.operation = operation;
   problem.layout = chosen_layout(arguments, 8, most_described_ranks);
   problem.size = problem.layout->size();
+  problem.neighborhood = chosen_graph(arguments, operation, problem.size);
   problem.root =
       static_cast<int>(arguments.number("root", 0, is_rooted(operation) ? problem.size - 1 : 0, 0));
   model::PredictOptions options = chosen_options(arguments);

@@ -68,6 +68,7 @@ Picture picture_of(const Arguments& arguments) {
   problem.operation = descriptor.operation;
   problem.layout = chosen_layout(arguments, standard_ranks);
   problem.size = problem.layout->size();
+  problem.neighborhood = chosen_graph(arguments, descriptor.operation, problem.size);
   const int last_root = is_rooted(descriptor.operation) ? problem.size - 1 : 0;
   problem.root = static_cast<int>(arguments.number("root", 0, last_root, 0));
   const Parameters parameters = chosen_parameters(arguments, descriptor, chosen.parameters);
@@ -75,6 +76,9 @@ Picture picture_of(const Arguments& arguments) {
   if (arguments.has("count")) {
     picture.count = arguments.number("count", 0, std::numeric_limits<std::int32_t>::max(), 0);
   }
+  // Long blocks of neighbours go other ways than short ones: one picture shows one of them.
+  constexpr std::int64_t short_block = 8;
+  if (problem.neighborhood != nullptr && !picture.count) picture.count = short_block;
   const std::string why = why_illegal(descriptor, problem, picture.count.value_or(0), true, true);
   if (!why.empty()) throw UsageError(descriptor.name + " " + why);
   picture.operation = descriptor.operation;
@@ -84,6 +88,8 @@ Picture picture_of(const Arguments& arguments) {
   picture.parameters = parameters.values();
   picture.layout = problem.layout;
   picture.root = problem.root;
+  picture.neighborhood = problem.neighborhood;
+  if (problem.neighborhood != nullptr) picture.graph = arguments.text("graph", standard_graph);
   for (problem.rank = 0; problem.rank < problem.size; ++problem.rank) {
     picture.programs.push_back(descriptor.build(problem, parameters));
   }
@@ -94,8 +100,8 @@ Picture picture_of(const Arguments& arguments) {
 
 int show_algorithm(const std::vector<std::string>& words) {
   const Arguments arguments(words,
-                            {"operation", "algorithm", "ranks", "layout", "topology", "root", "segment",
-                             "parameter", "count", "format"},
+                            {"operation", "algorithm", "ranks", "layout", "topology", "graph", "root",
+                             "segment", "parameter", "count", "format"},
                             {});
   const std::string format = arguments.text("format", "text");
   if (format != "text" && format != "svg" && format != "json") {

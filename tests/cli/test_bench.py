@@ -169,10 +169,29 @@ def test_conditions_go_to_the_program_and_are_said(
     program = Path(words[-1])
     said = tmp_path / "options"
     executable(program, f'#!/bin/sh\necho "$@" > {said}\nprintf "%s\\n" "$BENCH_LINES"\n')
-    result = run(mpi, "--skew", "20", "--seed", "7", "--cold", "--start", "window", "--comm", "split:2")
+    result = run(
+        mpi,
+        "--skew",
+        "20",
+        "--seed",
+        "7",
+        "--cold",
+        "--start",
+        "window",
+        "--comm",
+        "split:2",
+        "--graph",
+        "moore:2,1",
+    )
     assert result.exit_code == 0, result.output
     options = said.read_text().split()
-    for wanted in (["--skew", "20"], ["--seed", "7"], ["--start", "window"], ["--comm", "split:2"]):
+    for wanted in (
+        ["--skew", "20"],
+        ["--seed", "7"],
+        ["--start", "window"],
+        ["--comm", "split:2"],
+        ["--graph", "moore:2,1"],
+    ):
         at = options.index(wanted[0])
         assert options[at : at + 2] == wanted
     assert "--cold" in options and "--skip-verify" not in options, (
@@ -234,6 +253,11 @@ def test_a_compiler_that_fails_is_quoted(mpi: Path, monkeypatch: pytest.MonkeyPa
         ("--comm", "split:0"),
         ("--comm", "split"),
         ("--comm", "moon"),
+        ("--graph", "moon"),
+        ("--graph", "moore:2"),
+        ("--graph", "moore:0,1"),
+        ("--graph", "random:1.5"),
+        ("--graph", "ring:3"),
         ("--start", "whistle"),
         ("--skew", "-1"),
         ("--plot", "cells.txt"),
@@ -392,8 +416,13 @@ def test_what_was_measured_before_the_end_is_printed(mpi: Path, monkeypatch: pyt
 def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """What the expression says in a program with the operations of the benchmark programs, on 4 ranks of an MPI that is none."""
     calls = "Barrier Bcast Reduce Allreduce Gather Scatter Allgather Alltoall Reduce_scatter_block Scan Exscan Allgatherv"
-    calls += " Reduce_scatter Alltoallv Alltoallw Gatherv Scatterv"
-    stub = "typedef int MPI_Comm, MPI_Datatype;\nenum { MPI_COMM_WORLD, MPI_BYTE, MPI_DOUBLE, MPI_SUM };\n"
+    calls += " Reduce_scatter Alltoallv Alltoallw Gatherv Scatterv Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall"
+    calls += (
+        " Neighbor_alltoallv Neighbor_alltoallw Comm_rank Comm_size Dims_create Cart_create Cart_shift Abort"
+    )
+    calls += " Dist_graph_create_adjacent"
+    stub = "#pragma once\ntypedef int MPI_Comm, MPI_Datatype;\ntypedef long MPI_Aint;\n"
+    stub += "enum { MPI_COMM_WORLD, MPI_COMM_NULL, MPI_BYTE, MPI_DOUBLE, MPI_SUM, MPI_INFO_NULL };\n"
     (tmp_path / "mpi.h").write_text(
         stub + "".join(f"#define MPI_{name}(...) ((void)0)\n" for name in calls.split())
     )

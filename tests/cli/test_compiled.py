@@ -31,9 +31,15 @@ OPERATIONS = [
     "alltoallw",
     "gatherv",
     "scatterv",
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
 ]
 # Every kind of group, and every manner of needs, in few calls.
 DRAWN = [
+    ["neighbor_allgather", "--algorithm", "bundles", "--layout", "2x4", "--graph", "ring"],
     ["bcast", "--algorithm", "binomial", "--ranks", "5", "--root", "3"],
     ["allreduce", "--algorithm", "recursive_doubling", "--ranks", "8"],
 ]

@@ -119,6 +119,18 @@ def test_chosen_algorithms(stage: Stage, built: dict[str, str]) -> None:
 
 
 @needs_build
+def test_neighbors(stage: Stage, built: dict[str, str]) -> None:
+    """Where many edges lead from one node to another, one message for all of them is sooner there than one for each."""
+    words = ["neighbor_allgather", "--layout", "8x8", "--graph", "moore:2,2", "--size", "8"]
+    [answer] = predictions(stage, built, *words)
+    times = {one["text"]: one["us"] for one in answer["predictions"]}
+    native = next(one for one in answer["predictions"] if one["algorithm"] == "native")
+    assert native["stands_for"] == "linear"
+    assert 2 * times["bundles"] < native["us"]
+    assert times["bundles"] < times["bundles(bundle_up_to=0)"]
+
+
+@needs_build
 def test_models_differ(stage: Stage, built: dict[str, str]) -> None:
     words = ["bcast", "--layout", "8x1", "--size", "1K", "--algorithms", "flat"]
     times = [
@@ -239,6 +251,9 @@ def test_machine_file(stage: Stage, built: dict[str, str]) -> None:
         (["bcast", "--layout", "x"], "--layout x"),
         (["bcast", "--size", "-1"], "no size"),
         (["bcast", "--plot", "a.txt"], ".svg or .png"),
+        (["bcast", "--graph", "ring"], "--graph goes with collectives of neighbours; bcast is none"),
+        (["neighbor_alltoall", "--graph", "cart:3x3"], "a grid of 3x3 does not have 8 ranks"),
+        (["neighbor_alltoall", "--graph", "frob"], "write moore:2,4"),
         ([], "which operation"),
     ],
 )

@@ -69,6 +69,7 @@ REDUCE = row("MPI_Allreduce", "collective", 4, "other node", 8)
 SEND = row("MPI_Send", "point-to-point", 1, "other node", 1024)
 WAIT = row("MPI_Waitall", "completion", 3)
 WRITE = row("MPI_File_write_all", "file", 5)
+HALO = row("MPI_Neighbor_alltoall", "neighborhood", 4, "other node", 8)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +94,20 @@ WRITE = row("MPI_File_write_all", "file", 5)
                 "Collectives take 0.0% of the run",
             ],
         ),
+        (
+            made(HALO, BARRIER),
+            [
+                "Collectives of neighbours take 40% of the run, most of it MPI_Neighbor_alltoall",
+                "unisono run",
+            ],
+        ),
+        (
+            made(WRITE, row("MPI_Neighbor_alltoall", "neighborhood", 1)),
+            ["Collectives take 10.0% of the run: Unisono can gain no more"],
+        ),
         (made(WRITE), ["Reading and writing files takes 50% of the run, most of it MPI_File_write_all"]),
     ],
-    ids=["nothing", "start alone", "collectives", "waiting", "messages", "files"],
+    ids=["nothing", "start alone", "collectives", "waiting", "messages", "neighbors", "both", "files"],
 )
 def test_verdict(found: dict[str, Any], wanted: list[str]) -> None:
     said = " ".join(profile.verdict(found))

@@ -26,7 +26,7 @@ def test_spack_asks_for_what_the_package_needs() -> None:
     spack = {re.split("[@+]", name)[0] for name in called(tree, "depends_on")}
     project = (ROOT / "pyproject.toml").read_text().partition("[project]")[2].partition("test = [")[0]
     python = set(re.findall(r'"([a-z0-9]+)>=', project))
-    assert python == {"click", "rich", "numpy", "jinja2", "matplotlib"}
+    assert python == {"click", "rich", "numpy", "jinja2", "matplotlib", "scipy"}
     assert {f"py-{name}" for name in python} <= spack
     cmake = "".join(path.read_text() for path in [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")])
     for option in called(tree, "define"):

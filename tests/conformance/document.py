@@ -96,6 +96,7 @@ Rows of all but the first stand only where they were run:
 OWN_TESTS = [
     ("persistent collectives of all operations, started again and again, also by MPI_Startall", "`test_programs.py::test_persistent_calls`"),
     ("persistent collectives started in another order than they were made, with others between", "`test_programs.py::test_persistent_calls`"),
+    ("collectives of neighbours on double, self and missing edges", "`test_neighbors.py::test_all_forms_on_all_graphs`"),
     ("persistent collectives of neighbours", "`test_programs.py::test_persistent_collectives_of_neighbors`"),
     ("a request that is freed while its call is under way", "`test_programs.py::test_persistent_calls`"),
     ("types, operators and communicators that are freed before a persistent or non-blocking call is over", "`test_programs.py::test_calls_that_do_not_block`, `test_programs.py::test_persistent_calls_and_objects_of_the_program`"),

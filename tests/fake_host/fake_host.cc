@@ -187,6 +187,17 @@ bool FakeHost::has_ordered_persistent(Comm comm) {
   return state_->comm(comm).ordered_persistent.contains(rank_);
 }
 
+int FakeHost::neighbors(Comm comm, TopologyNeighbors* found) {
+  const std::lock_guard lock(state_->mutex);
+  *found = state_->comm(comm).neighbors[rank_];
+  return success;
+}
+
+void FakeHost::set_neighbors(Comm comm, const TopologyNeighbors& neighbors) {
+  const std::lock_guard lock(state_->mutex);
+  state_->comm(comm).neighbors[rank_] = neighbors;
+}
+
 bool FakeHost::has_hints(Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).has_hints;

@@ -92,6 +92,7 @@ class FakeHost final : public Host {
   void set_comm_name(Comm comm, const std::string& name);
   void set_reproducible_hint(Comm comm, Hint hint);
   void set_ordered_persistent(Comm comm);
+  void set_neighbors(Comm comm, const TopologyNeighbors& neighbors);
   void declare_intercommunicator(Comm comm);
   const std::vector<int>& handled_errors() const { return handled_errors_; }
   std::uint64_t progress_calls() const { return progress_calls_; }
@@ -116,6 +117,7 @@ class FakeHost final : public Host {
   Hint reproducible_hint(Comm comm) override;
   bool has_ordered_persistent(Comm comm) override;
   bool has_hints(Comm comm) override;
+  int neighbors(Comm comm, TopologyNeighbors* found) override;
 
   int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
             Request* request) override;

@@ -76,6 +76,7 @@ struct CommState {
   std::map<int, Hint> hints;
   std::set<int> ordered_persistent;  // of whose ranks
   bool has_hints = false;
+  std::map<int, TopologyNeighbors> neighbors;
   std::map<int, bool> inter;
   std::map<int, std::vector<std::pair<void (*)(void*), void*>>> callbacks;
   // The meeting of a collective: all bring bytes, all take all bytes.

@@ -147,7 +147,9 @@ def test_a_limit_on_file_sizes(mpi: Mpi, runner: Runner):
     # The program makes few calls: they need not earn what learning takes.
     learn = {"UNISONO_LEARN": "star", "UNISONO_LEARN_BUDGET": "100", "UNISONO_LEARN_ITERATIONS": "1"}
     given = {"UNISONO_REPORT": str(report), "UNISONO_CACHE": str(cache), **learn}
-    result = runner.unisono(mpi, 2, [compile_program(mpi, "file_limit.c")], given, timeout=60).check()
+    result = runner.unisono(
+        mpi, 2, [compile_program(mpi, "file_limit.c", flags=[HEADER])], given, timeout=60
+    ).check()
     assert "RIGHT" in result.output, str(result)
     assert f"the report {report} cannot be written: File too large" in result.errors, str(result)
     assert "what was learned is not kept" in result.errors, str(result)

@@ -27,7 +27,7 @@ VARIANTS = {
 }
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_program_passes_natively(mpi: Mpi, runner: Runner, ranks: int):
     """The program asks nothing that MPI does not promise: the MPI alone passes it."""

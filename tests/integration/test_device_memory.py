@@ -38,6 +38,7 @@ def forced(way: str) -> dict[str, str]:
     choices = [
         f"{operation}:{next(name for name in PREFERRED[way] if name in names)}"
         for operation, names in by_operation.items()
+        if not operation.startswith("neighbor_")  # the program makes none of those
     ]
     return {"UNISONO_ALGORITHM": ",".join(choices), **MORE.get(way, {})}
 

@@ -55,7 +55,7 @@ def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner
     assert len(set(hashes.values())) == 1, hashes
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
 @pytest.mark.parametrize("ranks", LAYOUTS)
 def test_same_bits_on_all_layouts(request: pytest.FixtureRequest, runner: Runner, ranks: int, name: str):

@@ -62,7 +62,7 @@ def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
     assert any(e["source"] == "application table" for e in served), served
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.cluster
 @pytest.mark.parametrize("layout", [Layout((2, 2)), Layout((1, 3))], ids=["2x2", "1,3"])
 def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
@@ -82,7 +82,7 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layou
     assert rules and all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == counts for rule in rules)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.cluster
 def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """Of each node's ranks, and of one rank of each node, where the others sleep."""

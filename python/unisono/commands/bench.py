@@ -21,6 +21,7 @@ from unisono.commands.values import (
     WORLD,
     collected,
     communicator,
+    graph,
     json_option,
     listed,
     operations_option,
@@ -57,6 +58,7 @@ class Asked:
     seed: int
     cold: bool
     comm: str
+    graph: str
     plot: Path | None
     as_json: bool
     csv_file: Path | None
@@ -74,7 +76,15 @@ class Asked:
         options += ["--precision", f"{self.precision / 100:g}"]
         options += ["--samples", str(self.samples), "--seconds", str(self.seconds)]
         options += ["--skip-verify"] if self.skip_verify else []
-        options += ["--comm", self.comm, "--start", self.start, *(["--cold"] if self.cold else [])]
+        options += [
+            "--comm",
+            self.comm,
+            "--graph",
+            self.graph,
+            "--start",
+            self.start,
+            *(["--cold"] if self.cold else []),
+        ]
         if self.skew > 0:
             options += ["--skew", f"{self.skew:g}", "--seed", str(self.seed)]
         if wanted:
@@ -175,6 +185,15 @@ class Asked:
     help="The communicators: world; split:N, N groups of neighbouring ranks; strided:N, N groups, ranks dealt out in "
     "turn; node, the ranks of each node; leaders, one rank of each node; reversed, the world from the last rank to the first. "
     "All groups at the same time.",
+)
+@click.option(
+    "--graph",
+    default="grid",
+    show_default=True,
+    metavar="GRAPH",
+    callback=graph,
+    help="Who is whose neighbour in the neighbor_... operations: grid, of two dimensions; moore:D,R, all ranks up to R away on a "
+    "torus of D dimensions; random:P, each pair with probability P; ring; complete.",
 )
 @plot_option("Draw native and Unisono with their intervals over sizes into this .svg or .png file.")
 @json_option("Print the cells as JSON.")

@@ -35,6 +35,7 @@ COMMANDS = {
     "crashes": ("crashes", "Show and forget the algorithms in which jobs have died."),
     "cache": ("cache", "Show and forget what jobs have kept for later ones."),
     "predict": ("predict", "Predict how long algorithms would take on a machine."),
+    "graph": ("graph", "Count what collectives of neighbours cost on a graph."),
     "machine": ("machine", "Measure, show and list machines."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
@@ -46,7 +47,7 @@ COMMANDS = {
 PARTS = {
     "Run a program, and see what was gained": ("run", "report", "profile", "explain"),
     "Make it faster": ("tune", "bench", "table", "cache", "crashes"),
-    "Look into algorithms and machines": ("list", "show", "check", "predict", "machine", "topology"),
+    "Look into algorithms and machines": ("list", "show", "check", "predict", "graph", "machine", "topology"),
     "About this installation": ("options", "info", "completion"),
 }
 FIRST = """Unisono makes the collective communication of MPI programs faster. Nothing has to be compiled anew:

@@ -16,6 +16,7 @@ from unisono.commands.hints import HintingChoice
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
     collected,
+    graph_option,
     hint,
     json_option,
     picture_name,
@@ -43,6 +44,7 @@ class Asked:
     layout: str | None
     ranks: int | None
     topology: str | None
+    graph: str | None
     root: int | None
     sizes: str
     machine: str
@@ -59,7 +61,7 @@ class Asked:
     def question(self, known_machine: str) -> list[str]:
         """What holds for all operations and sizes."""
         words = ["predict", "--machine", known_machine, "--model", self.model]
-        for name in ("layout", "ranks", "topology", "root", "steps"):
+        for name in ("layout", "ranks", "topology", "graph", "root", "steps"):
             value = getattr(self, name)
             words += [f"--{name}", str(value)] if value is not None else []
         return words
@@ -80,6 +82,7 @@ class Asked:
 )
 @click.option("--ranks", metavar="N", type=click.IntRange(min=1), help="Without a layout: ranks of one node.")
 @click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes, as for `unisono show`.")
+@graph_option
 @click.option("--root", metavar="RANK", type=click.IntRange(min=0), help="Root of a rooted operation.")
 @sizes_option(more="; of operations on blocks, the size of a block")
 @click.option(

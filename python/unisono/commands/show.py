@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from unisono.commands.listing import algorithms_of
-from unisono.commands.values import collected, json_option
+from unisono.commands.values import collected, graph_option, json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UsageError
 
@@ -47,6 +47,7 @@ class Asked:
     ranks: int | None
     layout: str | None
     topology: str | None
+    graph: str | None
     root: int | None
     segment: int | None
     parameters: list[str]
@@ -61,7 +62,7 @@ class Asked:
         words = ["show", "--operation", self.operation, "--algorithm", algorithm]
         if self.ranks or in_layout or self.topology is None:
             words += ["--ranks", str(self.ranks or in_layout or 8)]
-        for name in ("layout", "topology", "root", "segment", "count"):
+        for name in ("layout", "topology", "graph", "root", "segment", "count"):
             value = getattr(self, name)
             words += [f"--{name}", str(value)] if value is not None else []
         return words + [word for setting in self.parameters for word in ("--parameter", setting)]
@@ -88,6 +89,7 @@ class Asked:
     metavar="TOPOLOGY",
     help="Switches between the nodes: a file, or tree:4x8; without --layout each machine has one rank.",
 )
+@graph_option
 @click.option(
     "--root", metavar="RANK", type=click.IntRange(min=0), help="Root of a rooted operation  [default: 0]"
 )

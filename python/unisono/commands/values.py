@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -70,6 +71,15 @@ def sizes_option(default: str = SIZES, more: str = "") -> Callable[[Command], Co
 
 def json_option(text: str = "Print it as JSON.") -> Callable[[Command], Command]:
     return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+def graph_option(command: Command) -> Command:
+    """Of collectives of neighbours: whom each rank sends to."""
+    return click.option(
+        "--graph",
+        metavar="GRAPH",
+        help="Of neighbor_*: moore:2,4 (dimensions, radius), random:0.4 (density), cart:4x4x4[,periodic], ring, complete  [default: ring]",
+    )(command)
 
 
 def plot_option(text: str) -> Callable[[Command], Command]:
@@ -146,6 +156,24 @@ def communicator(context: click.Context, parameter: click.Parameter, value: str)
         raise click.BadParameter(
             f"'{value}' is no layout; write world, split:2, strided:2, node, leaders or reversed"
             f"{did_you_mean(value, layouts)}"
+        )
+    return value
+
+
+def graph(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A graph of neighbours, as `bench --graph` takes it."""
+    name, _, words = value.partition(":")
+    known = {
+        "grid": r"",
+        "ring": r"",
+        "complete": r"",
+        "moore": r"[1-8],[1-9]\d{0,3}",
+        "random": r"(0(\.\d+)?|1(\.0+)?|\.\d+)(,\d{1,19})?",
+    }
+    if name not in known or not re.fullmatch(known[name], words) or value.endswith(":"):
+        raise click.BadParameter(
+            f"'{value}' is no graph; write grid, moore:2,1 (dimensions, radius), random:0.4 (probability), ring or complete"
+            f"{did_you_mean(value, ('grid', 'moore:2,1', 'random:0.4', 'ring', 'complete'))}"
         )
     return value
 

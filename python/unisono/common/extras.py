@@ -11,7 +11,12 @@ from unisono.common.errors import UnisonoError
 __all__ = ["Extra", "jinja2", "load", "numpy", "require"]
 
 # What each extra of this package brings (pyproject.toml).
-EXTRAS = {"models": ["numpy"], "page": ["jinja2", "numpy"], "plots": ["matplotlib", "numpy"]}
+EXTRAS = {
+    "graphs": ["numpy", "scipy"],
+    "models": ["numpy"],
+    "page": ["jinja2", "numpy"],
+    "plots": ["matplotlib", "numpy"],
+}
 
 
 class Extra:

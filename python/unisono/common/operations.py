@@ -21,10 +21,24 @@ OPERATIONS = (
     "alltoallw",
     "gatherv",
     "scatterv",
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
 )
-# Their size is that of one vector on each rank, not of one block of several.
 # Their size is that of one vector on each rank, not of one block of several.
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 # What a decision may not depend on the size of: ranks have no length in common.
-WITHOUT_SIZE = ("alltoallv", "alltoallw", "gatherv", "scatterv")
+WITHOUT_SIZE = (
+    "alltoallv",
+    "alltoallw",
+    "gatherv",
+    "scatterv",
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
+)
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan")

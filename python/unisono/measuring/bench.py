@@ -26,6 +26,7 @@ ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 _PARTS = (
     "communicators.h",
     "operations.h",
+    "neighbors.h",
     "start.h",
     "place.h",
     "costs.h",

@@ -52,10 +52,10 @@ def speedup_maps(panels: Mapping[str, Sequence[Cell]], path: Path, title: str) -
         )
         bar.ax.set_yticklabels([f"{2.0**t:g}" for t in _ticks()])
     figure.suptitle(title, fontsize=11)
-    _save(figure, path)
+    save(figure, path)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     """Whole, and then by its name."""
     metadata = {"Date": None} if path.suffix == ".svg" else None
     try:
@@ -127,7 +127,7 @@ def predicted_times(answers: Sequence[Mapping[str, Any]], path: Path) -> None:
     )
     axes.grid(True, alpha=0.3)
     axes.legend(fontsize="small")
-    _save(figure, path)
+    save(figure, path)
 
 
 def native_and_unisono(cells: Sequence[Cell], path: Path, conditions: str) -> None:
@@ -159,7 +159,7 @@ def native_and_unisono(cells: Sequence[Cell], path: Path, conditions: str) -> No
         panel.grid(True, alpha=0.3)
         panel.legend(fontsize="small")
     figure.suptitle(f"{cells[0].ranks} ranks; {conditions}", fontsize=10)
-    _save(figure, path)
+    save(figure, path)
 
 
 def prediction_errors(fits: Sequence[Fit], path: Path, title: str) -> None:
@@ -191,7 +191,7 @@ def prediction_errors(fits: Sequence[Fit], path: Path, title: str) -> None:
         axes.grid(True, alpha=0.3)
     figure.suptitle(title, fontsize=10)
     left.legend(fontsize="small")
-    _save(figure, path)
+    save(figure, path)
 
 
 _MESSAGE_CURVES = {
@@ -226,7 +226,7 @@ def machine_curves(machine: Mapping[str, Any], path: Path) -> None:
         _curves(panels[0], machine["shared_memory"], _MEMORY_CURVES, "operations on shared memory")
         _buffer_rates(panels[1], machine["findings"]["buffers"])
     figure.suptitle(f"{machine['name']}: {machine['note']}", fontsize=10)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _curves(axes: Axes, of: Mapping[str, Any], names: Mapping[str, str], title: str) -> None:

@@ -112,17 +112,17 @@ def verdict(profile: dict[str, Any]) -> list[str]:
         )
     else:
         lines.append(_advice(profile, largest, share))
-    if largest != "collective":
-        lines.append(
-            f"Collectives take {parts['collective']:.1%} of the run: Unisono can gain no more than that."
-        )
+    if largest not in ("collective", "neighborhood"):
+        taken = parts["collective"] + parts["neighborhood"]
+        lines.append(f"Collectives take {taken:.1%} of the run: Unisono can gain no more than that.")
     return lines
 
 
 def _advice(profile: dict[str, Any], kind: str, share: float) -> str:
-    if kind == "collective":
+    if kind in ("collective", "neighborhood"):
+        what = "Collectives" if kind == "collective" else "Collectives of neighbours"
         return (
-            f"Collectives take {share:.0%} of the run, most of it {_longest(profile, ['collective'])}. "
+            f"{what} take {share:.0%} of the run, most of it {_longest(profile, [kind])}. "
             "Next: run the program with `unisono run`, and compare."
         )
     if kind == "messages":
@@ -142,14 +142,9 @@ def _advice(profile: dict[str, Any], kind: str, share: float) -> str:
             f"{_longest(profile, ['point-to-point', 'completion'])}.{where}{also} Unisono leaves them to the MPI: "
             f"{place}send while the program computes."
         )
-    what = {
-        "neighborhood": "Collectives of neighbours",
-        "one-sided": "One-sided communication",
-        "file": "Reading and writing files",
-    }[kind]
-    verb = "take" if kind == "neighborhood" else "takes"
+    what = {"one-sided": "One-sided communication", "file": "Reading and writing files"}[kind]
     return (
-        f"{what} {verb} {share:.0%} of the run, most of it {_longest(profile, [kind])}. "
+        f"{what} takes {share:.0%} of the run, most of it {_longest(profile, [kind])}. "
         "Unisono leaves it to the MPI: look at the MPI's own settings."
     )
 

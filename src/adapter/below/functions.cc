@@ -37,7 +37,6 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
   }                                                                                                    \
   find(mpi_library, "PMPI_" #Name "_init", &found.name.init_small);
   UNISONO_COLLECTIVES(UNISONO_FIND)
-  UNISONO_NEIGHBOR_COLLECTIVES(UNISONO_FIND)
 #undef UNISONO_FIND
 #define UNISONO_FIND(Name, name)                                   \
   find(mpi_library, "PMPI_" #Name "_c", &found.name.large);        \

@@ -15,14 +15,11 @@ namespace unisono::host::mpi {
   X(Bcast, bcast) X(Reduce, reduce) X(Allreduce, allreduce) X(Gather, gather) X(Scatter, scatter) \
   X(Allgather, allgather) X(Alltoall, alltoall) X(Reduce_scatter_block, reduce_scatter_block) \
   X(Scan, scan) X(Exscan, exscan) X(Allgatherv, allgatherv) X(Reduce_scatter, reduce_scatter) \
-  X(Alltoallv, alltoallv) X(Alltoallw, alltoallw) X(Gatherv, gatherv) X(Scatterv, scatterv)
-#define UNISONO_COLLECTIVES(X) X(Barrier, barrier) UNISONO_COLLECTIVES_WITH_COUNTS(X)
-
-// Those of neighbours, for int alone: the host's, with persistent forms added where it has none.
-#define UNISONO_NEIGHBOR_COLLECTIVES(X) \
+  X(Alltoallv, alltoallv) X(Alltoallw, alltoallw) X(Gatherv, gatherv) X(Scatterv, scatterv) \
   X(Neighbor_allgather, neighbor_allgather) X(Neighbor_allgatherv, neighbor_allgatherv) \
   X(Neighbor_alltoall, neighbor_alltoall) X(Neighbor_alltoallv, neighbor_alltoallv) \
   X(Neighbor_alltoallw, neighbor_alltoallw)
+#define UNISONO_COLLECTIVES(X) X(Barrier, barrier) UNISONO_COLLECTIVES_WITH_COUNTS(X)
 
 #define UNISONO_HOST_FUNCTIONS(X) \
   X(Init) X(Init_thread) X(Finalize) X(Query_thread) X(Get_library_version) X(Abort) X(Comm_remote_size) \
@@ -38,7 +35,7 @@ namespace unisono::host::mpi {
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr) X(Pack) X(Unpack) X(Op_commutative) X(Op_free) \
   X(Reduce_local) X(Win_test) X(Pcontrol) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
   X(Dist_graph_neighbors_count) X(Cart_get) X(Graphdims_get) X(Graph_get) \
-  X(Dist_graph_neighbors)
+  X(Dist_graph_neighbors) X(Cart_shift) X(Graph_neighbors)
 // clang-format on
 
 // The type of a function with more arguments behind its own.
@@ -88,6 +85,11 @@ struct LargeTypes {
   using Alltoallw = int (*)(const void*, const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, void*,
                             const MPI_Count*, const MPI_Aint*, const MPI_Datatype*, MPI_Comm);
   using Reduce_scatter = int (*)(const void*, void*, const MPI_Count*, MPI_Datatype, MPI_Op, MPI_Comm);
+  using Neighbor_allgather = Allgather;
+  using Neighbor_allgatherv = Allgatherv;
+  using Neighbor_alltoall = Alltoall;
+  using Neighbor_alltoallv = Alltoallv;
+  using Neighbor_alltoallw = Alltoallw;
 };
 
 struct Functions {
@@ -97,9 +99,6 @@ struct Functions {
   Collective<decltype(&PMPI_Barrier), decltype(&PMPI_Barrier)> barrier;
 #define UNISONO_MEMBER(Name, name) Collective<decltype(&PMPI_##Name), LargeTypes::Name> name;
   UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_MEMBER)
-#undef UNISONO_MEMBER
-#define UNISONO_MEMBER(Name, name) Collective<decltype(&PMPI_##Name), decltype(&PMPI_##Name)> name;
-  UNISONO_NEIGHBOR_COLLECTIVES(UNISONO_MEMBER)
 #undef UNISONO_MEMBER
 
   // Open MPI's own word on whether ranks may die (user-level failure mitigation); null where it has none.

@@ -4,43 +4,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "adapter/collectives/blocks.h"
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
 
 namespace unisono::host::mpi {
 namespace {
-
-bool is_type(MPI_Datatype type) {
-  return type != MPI_DATATYPE_NULL && widen<std::uintptr_t>(type) != 0;
-}
-
-template <class Count>
-runtime::BlockArguments one_block(const void* buffer, Count count, MPI_Datatype type) {
-  runtime::BlockArguments blocks;
-  blocks.buffer = const_cast<void*>(buffer);
-  blocks.count = static_cast<std::size_t>(count);
-  blocks.type = widen<Datatype>(type);
-  return blocks;
-}
-
-template <class Count>
-runtime::BlockArguments all_blocks(const void* buffer, const Count* counts, const Displacement<Count>* places,
-                                   MPI_Datatype type) {
-  static_assert(sizeof(Displacement<Count>) == sizeof(Count) && (sizeof(Count) == 4 || sizeof(Count) == 8));
-  runtime::BlockArguments blocks;
-  blocks.buffer = const_cast<void*>(buffer);
-  blocks.counts = counts;
-  blocks.displacements = places;
-  blocks.are_large = sizeof(Count) == 8;
-  blocks.type = widen<Datatype>(type);
-  return blocks;
-}
-
-// A null array or type breaks MPI's rules.
-template <class Count>
-bool are_valid(const void* buffer, const Count* counts, const Displacement<Count>* places) {
-  return buffer != MPI_IN_PLACE && counts != nullptr && places != nullptr;
-}
 
 // Of this rank's block among uneven ones: see is_rejected_block.
 template <class Count>

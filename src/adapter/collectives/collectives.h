@@ -67,21 +67,27 @@ template <class Count, class... Tail>
 int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, Tail... tail);
 
-// Of the collectives of neighbours the persistent ones alone, which are the host's: what stands in where it
-// has none. (neighbor_collectives.cc)
-int neighbor_allgather_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                            MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request);
-int neighbor_allgatherv_init(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
-                             const int* places, MPI_Datatype out_type, MPI_Comm comm, MPI_Info info,
-                             MPI_Request* request);
-int neighbor_alltoall_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                           MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request);
-int neighbor_alltoallv_init(const void* in, const int* in_counts, const int* in_places, MPI_Datatype in_type,
-                            void* out, const int* out_counts, const int* out_places, MPI_Datatype out_type,
-                            MPI_Comm comm, MPI_Info info, MPI_Request* request);
-int neighbor_alltoallw_init(const void* in, const int* in_counts, const MPI_Aint* in_places,
-                            const MPI_Datatype* in_types, void* out, const int* out_counts,
-                            const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
-                            MPI_Info info, MPI_Request* request);
+// With the neighbours on a topology. (neighbor_collectives.cc)
+template <class Count, class... Tail>
+int neighbor_allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+                       MPI_Datatype out_type, MPI_Comm comm, Tail... tail);
+template <class Count, class... Tail>
+int neighbor_allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
+                        const Displacement<Count>* places, MPI_Datatype out_type, MPI_Comm comm,
+                        Tail... tail);
+template <class Count, class... Tail>
+int neighbor_alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+                      MPI_Datatype out_type, MPI_Comm comm, Tail... tail);
+template <class Count, class... Tail>
+int neighbor_alltoallv(const void* in, const Count* in_counts, const Displacement<Count>* in_places,
+                       MPI_Datatype in_type, void* out, const Count* out_counts,
+                       const Displacement<Count>* out_places, MPI_Datatype out_type, MPI_Comm comm,
+                       Tail... tail);
+// Displacements are wide, whatever counts are.
+template <class Count, class... Tail>
+int neighbor_alltoallw(const void* in, const Count* in_counts, const MPI_Aint* in_places,
+                       const MPI_Datatype* in_types, void* out, const Count* out_counts,
+                       const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
+                       Tail... tail);
 
 }  // namespace unisono::host::mpi

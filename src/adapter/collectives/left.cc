@@ -12,7 +12,8 @@ namespace {
 // Of intercommunicators the wrappers leave what they have asked the host about already: it is not asked about
 // one here that may be no communicator.
 bool is_left_unseen(Operation operation) {
-  return is_rooted(operation) || operation == Operation::alltoallw || operation == Operation::reduce_scatter;
+  return is_rooted(operation) || operation == Operation::alltoallw ||
+         operation == Operation::reduce_scatter || is_neighborhood(operation);
 }
 
 bool is_intercommunicator(MPI_Comm comm) {

@@ -1,104 +1,161 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The persistent collectives of neighbours on a topology. Unisono has no algorithm for them; but a program
-// that finds the other persistent collectives believes that it may call these (mpi4py does). So where the
-// host has none, each start of such a request makes the host's non-blocking call.
+// The wrappers of the collectives with the neighbours on a topology. They have no MPI_IN_PLACE. Arrays are as
+// long as the process has neighbours, and may be null where it has none: language bindings and empty vectors
+// give such. A program that finds the other persistent collectives believes that it may call these (mpi4py
+// does), so there is a stand-in where the host has none.
+#include <vector>
+
+#include "adapter/below/neighbors.h"
+#include "adapter/collectives/blocks.h"
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
 
 namespace unisono::host::mpi {
 namespace {
 
-using Persistently = Form<MPI_Info, MPI_Request*>;
-
-// How many blocks this process gets from neighbours, and how many it sends them.
-struct Neighbors {
-  int in = 0;
-  int out = 0;
-};
-
 // An error that is returned has been told to the communicator's error handler. Where the host has a function
 // to call now, errors are left to that.
-int find_neighbors(MPI_Comm comm, const Persistently& form, Neighbors* neighbors) {
-  if (!form.is_holding() || (form.has_host_init() && !is_communicator(comm))) return MPI_SUCCESS;
-  int kind = MPI_UNDEFINED, error = pmpi.Topo_test(comm, &kind);
-  if (error != MPI_SUCCESS) return error;
-  int count = 0, rank = 0, is_weighted = 0;
-  switch (kind) {
-    case MPI_GRAPH:
-      error = pmpi.Comm_rank(comm, &rank);
-      if (error == MPI_SUCCESS) error = pmpi.Graph_neighbors_count(comm, rank, &count);
-      *neighbors = {.in = count, .out = count};
-      return error;
-    case MPI_DIST_GRAPH:
-      return pmpi.Dist_graph_neighbors_count(comm, &neighbors->in, &neighbors->out, &is_weighted);
-    default:
-      if (kind != MPI_CART && form.has_host_init()) return MPI_SUCCESS;
-      // Without a topology the host complains here. (MPICH returns no error where a handler of the program's
-      // has seen it.)
-      error = pmpi.Cartdim_get(comm, &count);
-      if (kind != MPI_CART && error == MPI_SUCCESS) error = MPI_ERR_TOPOLOGY;
-      *neighbors = {.in = 2 * count, .out = 2 * count};
-      return error;
+template <class AnyForm>
+int find_neighbors(MPI_Comm comm, const AnyForm& form, NeighborCounts* neighbors) {
+  if (!is_taking() && !form.is_holding()) return MPI_SUCCESS;
+  if (!is_communicator(comm) && form.has_host_call()) return MPI_SUCCESS;
+  const int error = count_neighbors(comm, neighbors);
+  if (error != MPI_SUCCESS || neighbors->has_topology || form.has_host_call()) return error;
+  // Without a topology the host complains here. (MPICH returns no error where a handler of the program's
+  // has seen it.)
+  int dimensions = 0;
+  const int complaint = pmpi.Cartdim_get(comm, &dimensions);
+  return complaint == MPI_SUCCESS ? MPI_ERR_TOPOLOGY : complaint;
+}
+
+// Blocks of one size, `blocks` of them: none need a place.
+template <class Count>
+bool set_even(runtime::BlockArguments* to, const void* buffer, Count count, MPI_Datatype type, int blocks) {
+  if (buffer == MPI_IN_PLACE || !is_valid(count, type)) return false;
+  const bool is_nowhere = buffer == nullptr && count != 0 && !may_be_at_bottom(type);
+  if (is_nowhere && blocks != 0) return false;
+  *to = one_block(buffer, is_nowhere ? Count{0} : count, type);
+  return true;
+}
+
+template <class Count>
+bool set_uneven(runtime::BlockArguments* to, const void* buffer, const Count* counts,
+                const Displacement<Count>* places, MPI_Datatype type, int blocks) {
+  if (buffer == MPI_IN_PLACE || !is_type(type)) return false;
+  if (blocks != 0 && !are_valid(buffer, counts, places)) return false;
+  *to = all_blocks(buffer, counts, places, type);
+  return true;
+}
+
+// What a call of alltoallw gives for one side, of one width: counts as wide as displacements.
+struct TypedBlocks {
+  std::vector<MPI_Count> counts;
+  std::vector<Datatype> types;
+
+  template <class Count>
+  bool read(const void* buffer, const Count* given, const MPI_Aint* places, const MPI_Datatype* given_types,
+            int blocks) {
+    if (buffer == MPI_IN_PLACE) return false;
+    counts.reserve(1);  // some hosts look at arrays of nothing
+    if (blocks == 0) return true;
+    if (given == nullptr || places == nullptr || given_types == nullptr) return false;
+    counts.assign(given, given + blocks);
+    for (int i = 0; i < blocks; ++i) types.push_back(widen<Datatype>(given_types[i]));
+    return true;
   }
-}
-
-// What Form leaves to the host: `of`'s function for these arguments, for the communicator and for what comes
-// behind it.
-template <class Functions, class... Arguments>
-int leave(Persistently* form, const Functions& of, MPI_Comm comm, Arguments... arguments) {
-  const auto host_comm = form->host_comm(comm);
-  return form->run_by_host(
-      [&of, host_comm, arguments...](auto... more) {
-        return host_function<int>(of, arguments..., host_comm.now(), more...)(arguments..., host_comm.now(),
-                                                                              more...);
-      },
-      true);
-}
-
-// Those whose blocks are all of one size.
-template <class Functions>
-int init_even(const Functions& of, const void* in, int in_count, MPI_Datatype in_type, void* out,
-              int out_count, MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Persistently form(std::type_identity<int>{}, of, info, request);
-  Neighbors neighbors;
-  if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
-  in_type = form.hold(in_type);
-  out_type = form.hold(out_type);
-  return leave(&form, of, comm, in, in_count, in_type, out, out_count, out_type);
-}
+};
 
 }  // namespace
 
-int neighbor_allgather_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                            MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return init_even(pmpi.neighbor_allgather, in, in_count, in_type, out, out_count, out_type, comm, info,
-                   request);
+template <class Count, class... Tail>
+int neighbor_allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+                       MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
+  constexpr Operation operation = Operation::neighbor_allgather;
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.neighbor_allgather, CallSite{operation, comm},
+                     tail...);
+  if (is_left<Tail...>(operation, comm))
+    return run_left(
+        UNISONO_HOST_CALL(neighbor_allgather, in, in_count, in_type, out, out_count, out_type, comm),
+        tail...);
+  NeighborCounts neighbors;
+  if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
+  in_type = form.hold(in_type);
+  out_type = form.hold(out_type);
+  const auto host_comm = form.host_comm(comm);
+  const auto native =
+      UNISONO_HOST_CALL(neighbor_allgather, in, in_count, in_type, out, out_count, out_type, host_comm.now());
+  if (!is_taking() || !neighbors.has_topology) return form.leave(native);
+  runtime::Call call = make_call(operation, comm);
+  if (!set_even(&call.send_blocks, in, in_count, in_type, neighbors.out) ||
+      !set_even(&call.recv_blocks, out, out_count, out_type, neighbors.in))
+    return form.leave(native);
+  return form.run(call, native);
 }
 
-int neighbor_allgatherv_init(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
-                             const int* places, MPI_Datatype out_type, MPI_Comm comm, MPI_Info info,
-                             MPI_Request* request) {
-  Persistently form(std::type_identity<int>{}, pmpi.neighbor_allgatherv, info, request);
-  Neighbors neighbors;
+template <class Count, class... Tail>
+int neighbor_allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
+                        const Displacement<Count>* places, MPI_Datatype out_type, MPI_Comm comm,
+                        Tail... tail) {
+  constexpr Operation operation = Operation::neighbor_allgatherv;
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.neighbor_allgatherv, CallSite{operation, comm},
+                     tail...);
+  if (is_left<Tail...>(operation, comm))
+    return run_left(
+        UNISONO_HOST_CALL(neighbor_allgatherv, in, in_count, in_type, out, counts, places, out_type, comm),
+        tail...);
+  NeighborCounts neighbors;
   if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
   in_type = form.hold(in_type);
   out_type = form.hold(out_type);
   counts = form.hold_array(counts, neighbors.in);
   places = form.hold_array(places, neighbors.in);
-  return leave(&form, pmpi.neighbor_allgatherv, comm, in, in_count, in_type, out, counts, places, out_type);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(neighbor_allgatherv, in, in_count, in_type, out, counts, places,
+                                        out_type, host_comm.now());
+  if (!is_taking() || !neighbors.has_topology) return form.leave(native);
+  runtime::Call call = make_call(operation, comm);
+  if (!set_even(&call.send_blocks, in, in_count, in_type, neighbors.out) ||
+      !set_uneven(&call.recv_blocks, out, counts, places, out_type, neighbors.in))
+    return form.leave(native);
+  return form.run(call, native);
 }
 
-int neighbor_alltoall_init(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
-                           MPI_Datatype out_type, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return init_even(pmpi.neighbor_alltoall, in, in_count, in_type, out, out_count, out_type, comm, info,
-                   request);
+template <class Count, class... Tail>
+int neighbor_alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+                      MPI_Datatype out_type, MPI_Comm comm, Tail... tail) {
+  constexpr Operation operation = Operation::neighbor_alltoall;
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.neighbor_alltoall, CallSite{operation, comm}, tail...);
+  if (is_left<Tail...>(operation, comm))
+    return run_left(
+        UNISONO_HOST_CALL(neighbor_alltoall, in, in_count, in_type, out, out_count, out_type, comm), tail...);
+  NeighborCounts neighbors;
+  if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
+  in_type = form.hold(in_type);
+  out_type = form.hold(out_type);
+  const auto host_comm = form.host_comm(comm);
+  const auto native =
+      UNISONO_HOST_CALL(neighbor_alltoall, in, in_count, in_type, out, out_count, out_type, host_comm.now());
+  if (!is_taking() || !neighbors.has_topology) return form.leave(native);
+  runtime::Call call = make_call(operation, comm);
+  if (!set_even(&call.send_blocks, in, in_count, in_type, neighbors.out) ||
+      !set_even(&call.recv_blocks, out, out_count, out_type, neighbors.in))
+    return form.leave(native);
+  return form.run(call, native);
 }
 
-int neighbor_alltoallv_init(const void* in, const int* in_counts, const int* in_places, MPI_Datatype in_type,
-                            void* out, const int* out_counts, const int* out_places, MPI_Datatype out_type,
-                            MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Persistently form(std::type_identity<int>{}, pmpi.neighbor_alltoallv, info, request);
-  Neighbors neighbors;
+template <class Count, class... Tail>
+int neighbor_alltoallv(const void* in, const Count* in_counts, const Displacement<Count>* in_places,
+                       MPI_Datatype in_type, void* out, const Count* out_counts,
+                       const Displacement<Count>* out_places, MPI_Datatype out_type, MPI_Comm comm,
+                       Tail... tail) {
+  constexpr Operation operation = Operation::neighbor_alltoallv;
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.neighbor_alltoallv, CallSite{operation, comm},
+                     tail...);
+  if (is_left<Tail...>(operation, comm))
+    return run_left(UNISONO_HOST_CALL(neighbor_alltoallv, in, in_counts, in_places, in_type, out, out_counts,
+                                      out_places, out_type, comm),
+                    tail...);
+  NeighborCounts neighbors;
   if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
   in_type = form.hold(in_type);
   out_type = form.hold(out_type);
@@ -106,16 +163,30 @@ int neighbor_alltoallv_init(const void* in, const int* in_counts, const int* in_
   in_places = form.hold_array(in_places, neighbors.out);
   out_counts = form.hold_array(out_counts, neighbors.in);
   out_places = form.hold_array(out_places, neighbors.in);
-  return leave(&form, pmpi.neighbor_alltoallv, comm, in, in_counts, in_places, in_type, out, out_counts,
-               out_places, out_type);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(neighbor_alltoallv, in, in_counts, in_places, in_type, out,
+                                        out_counts, out_places, out_type, host_comm.now());
+  if (!is_taking() || !neighbors.has_topology) return form.leave(native);
+  runtime::Call call = make_call(operation, comm);
+  if (!set_uneven(&call.send_blocks, in, in_counts, in_places, in_type, neighbors.out) ||
+      !set_uneven(&call.recv_blocks, out, out_counts, out_places, out_type, neighbors.in))
+    return form.leave(native);
+  return form.run(call, native);
 }
 
-int neighbor_alltoallw_init(const void* in, const int* in_counts, const MPI_Aint* in_places,
-                            const MPI_Datatype* in_types, void* out, const int* out_counts,
-                            const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
-                            MPI_Info info, MPI_Request* request) {
-  Persistently form(std::type_identity<int>{}, pmpi.neighbor_alltoallw, info, request);
-  Neighbors neighbors;
+template <class Count, class... Tail>
+int neighbor_alltoallw(const void* in, const Count* in_counts, const MPI_Aint* in_places,
+                       const MPI_Datatype* in_types, void* out, const Count* out_counts,
+                       const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
+                       Tail... tail) {
+  constexpr Operation operation = Operation::neighbor_alltoallw;
+  Form<Tail...> form(std::type_identity<Count>{}, pmpi.neighbor_alltoallw, CallSite{operation, comm},
+                     tail...);
+  if (is_left<Tail...>(operation, comm))
+    return run_left(UNISONO_HOST_CALL(neighbor_alltoallw, in, in_counts, in_places, in_types, out, out_counts,
+                                      out_places, out_types, comm),
+                    tail...);
+  NeighborCounts neighbors;
   if (const int error = find_neighbors(comm, form, &neighbors); error != MPI_SUCCESS) return error;
   in_counts = form.hold_array(in_counts, neighbors.out);
   in_places = form.hold_array(in_places, neighbors.out);
@@ -123,8 +194,41 @@ int neighbor_alltoallw_init(const void* in, const int* in_counts, const MPI_Aint
   out_counts = form.hold_array(out_counts, neighbors.in);
   out_places = form.hold_array(out_places, neighbors.in);
   out_types = form.hold(out_types, neighbors.in);
-  return leave(&form, pmpi.neighbor_alltoallw, comm, in, in_counts, in_places, in_types, out, out_counts,
-               out_places, out_types);
+  const auto host_comm = form.host_comm(comm);
+  const auto native = UNISONO_HOST_CALL(neighbor_alltoallw, in, in_counts, in_places, in_types, out,
+                                        out_counts, out_places, out_types, host_comm.now());
+  TypedBlocks sent, received;
+  if (!is_taking() || !neighbors.has_topology ||
+      !sent.read(in, in_counts, in_places, in_types, neighbors.out) ||
+      !received.read(out, out_counts, out_places, out_types, neighbors.in))
+    return form.leave(native);
+  runtime::Call call = make_call(operation, comm);
+  sent.types.insert(sent.types.end(), received.types.begin(), received.types.end());
+  const Datatype* types = form.keep(&sent.types);
+  call.send_blocks =
+      all_blocks<MPI_Count>(in, form.hold_array(sent.counts.data(), neighbors.out), in_places, MPI_BYTE);
+  call.send_blocks.types = types;
+  call.recv_blocks =
+      all_blocks<MPI_Count>(out, form.hold_array(received.counts.data(), neighbors.in), out_places, MPI_BYTE);
+  call.recv_blocks.types = types + neighbors.out;
+  return form.run(call, native);
 }
+
+#define UNISONO_INSTANTIATE_FORM(Count, ...)                                                              \
+  template int neighbor_allgather<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,    \
+                                         MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                            \
+  template int neighbor_allgatherv<Count>(const void*, Count, MPI_Datatype, void*, const Count*,          \
+                                          const Displacement<Count>*, MPI_Datatype,                       \
+                                          MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                           \
+  template int neighbor_alltoall<Count>(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,     \
+                                        MPI_Comm __VA_OPT__(, ) __VA_ARGS__);                             \
+  template int neighbor_alltoallv<Count>(const void*, const Count*, const Displacement<Count>*,           \
+                                         MPI_Datatype, void*, const Count*, const Displacement<Count>*,   \
+                                         MPI_Datatype, MPI_Comm __VA_OPT__(, ) __VA_ARGS__);              \
+  template int neighbor_alltoallw<Count>(const void*, const Count*, const MPI_Aint*, const MPI_Datatype*, \
+                                         void*, const Count*, const MPI_Aint*, const MPI_Datatype*,       \
+                                         MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
+UNISONO_INSTANTIATE(int)
+UNISONO_INSTANTIATE(MPI_Count)
 
 }  // namespace unisono::host::mpi

@@ -144,6 +144,7 @@ struct KeepingNothing {
   }
   const MPI_Datatype* hold(const MPI_Datatype* types, int) const { return types; }
   bool is_holding() const { return false; }
+  bool has_host_call() const { return true; }
   int held_peers(MPI_Comm) const { return 0; }
   int held_peers_at(MPI_Comm, int) const { return 0; }
   template <class Number>
@@ -216,13 +217,9 @@ class Form<MPI_Info, MPI_Request*> {
     }
     is_holding_ = is_taking() || !has_init_;
   }
-  // Of a call that no report counts.
-  template <class Count, class Functions>
-  Form(std::type_identity<Count> count, const Functions& of, MPI_Info info, MPI_Request* request)
-      : Form(count, of, CallSite{}, info, request) {}
   // Whether calls are made later of what the program gives now. (Else the host makes them all.)
   bool is_holding() const { return is_holding_; }
-  bool has_host_init() const { return has_init_; }
+  bool has_host_call() const { return has_init_; }
   MPI_Datatype hold(MPI_Datatype type) { return is_holding_ ? made_->hold(type) : type; }
   template <class IsSignificant>
   MPI_Datatype hold(MPI_Datatype type, IsSignificant is_significant) {
@@ -274,13 +271,13 @@ class Form<MPI_Info, MPI_Request*> {
     return run_by_host(host_call);
   }
   template <class HostCall>
-  int run_by_host(HostCall host_call, bool has_topology = false) {
+  int run_by_host(HostCall host_call) {
     if (has_init_) {
       const int error = host_call(info_, request_);
       if (error == MPI_SUCCESS) keep_for_host(std::move(made_), *request_);
       return error;
     }
-    const int error = made_->take_private_comm(has_topology);
+    const int error = made_->take_private_comm(is_neighborhood(site_.operation));
     if (error != MPI_SUCCESS) return error;
     made_->start = host_call;
     return make_persistent(std::move(made_), request_);

@@ -37,6 +37,7 @@ class MpiHost final : public Host {
   Hint reproducible_hint(Comm comm) override;
   bool has_ordered_persistent(Comm comm) override;
   bool has_hints(Comm comm) override;
+  int neighbors(Comm comm, TopologyNeighbors* found) override;
 
   int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
             Request* request) override;

@@ -10,6 +10,7 @@
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/functions.h"
+#include "adapter/below/neighbors.h"
 #include "adapter/below/nesting.h"
 #include "adapter/below/place.h"
 #include "base/clock.h"
@@ -203,6 +204,7 @@ class Reader {
   }
 
   void read_blocks() {
+    if (is_neighborhood(call_.operation)) return read_neighbor_blocks();
     const bool is_root = call_.root == place_.rank;
     const Operation operation = call_.operation;
     send_.begin = static_cast<char*>(call_.send_blocks.buffer);
@@ -210,16 +212,35 @@ class Reader {
     const bool is_from_output = call_.is_in_place && !is_scatter(operation);
     if (is_from_output) {
       if (!ends_at_root(operation) || is_root)
-        add_blocks(&receive_.read, is_reduction(operation) ? call_.send_blocks : call_.recv_blocks);
+        add_all_blocks(&receive_.read, is_reduction(operation) ? call_.send_blocks : call_.recv_blocks);
     } else if (!is_scatter(operation) || is_root) {
-      add_blocks(&send_.read, call_.send_blocks);
+      add_all_blocks(&send_.read, call_.send_blocks);
     }
     const bool has_output = ends_at_root(operation) ? is_root : !is_scatter(operation) || !call_.is_in_place;
-    if (has_output) add_blocks(&receive_.written, call_.recv_blocks);
+    if (has_output) add_all_blocks(&receive_.written, call_.recv_blocks);
   }
 
-  void add_blocks(std::vector<Piece>* pieces, const BlockArguments& blocks) {
-    if (blocks.counts == nullptr) return add(pieces, 0, blocks.count, mpi::native(blocks.type));
+  void read_neighbor_blocks() {
+    NeighborCounts neighbors;
+    is_well_ = count_neighbors(mpi::native(call_.comm), &neighbors) == MPI_SUCCESS;
+    if (!is_well_) return;
+    send_.begin = static_cast<char*>(call_.send_blocks.buffer);
+    receive_.begin = static_cast<char*>(call_.recv_blocks.buffer);
+    add_blocks(&send_.read, call_.send_blocks, sends_neighbor_blocks(call_.operation) ? neighbors.out : 1);
+    // Blocks of neighbours that are not there stay as they are, and are delivered with the others.
+    for (auto* pieces : {&receive_.read, &receive_.written})
+      add_blocks(pieces, call_.recv_blocks, neighbors.in);
+  }
+
+  // One block, or one for each rank.
+  void add_all_blocks(std::vector<Piece>* pieces, const BlockArguments& blocks) {
+    add_blocks(pieces, blocks, blocks.counts == nullptr ? 1 : place_.size);
+  }
+
+  // `many`: blocks there are.
+  void add_blocks(std::vector<Piece>* pieces, const BlockArguments& blocks, int many) {
+    if (blocks.counts == nullptr)
+      return add(pieces, 0, blocks.count * static_cast<std::size_t>(many), mpi::native(blocks.type));
     std::ptrdiff_t next = 0;
     std::ptrdiff_t extent = 1;
     if (blocks.types == nullptr) {
@@ -227,7 +248,7 @@ class Reader {
       is_well_ = is_well_ && describe(mpi::native(blocks.type), &info) == MPI_SUCCESS;
       extent = info.extent_bytes;
     }
-    for (int i = 0; i < place_.size; ++i) {
+    for (int i = 0; i < many; ++i) {
       is_well_ = is_well_ && blocks.is_valid(i);
       if (!is_well_) return;
       const std::ptrdiff_t offset =

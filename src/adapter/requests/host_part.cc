@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "adapter/below/functions.h"
+#include "adapter/below/neighbors.h"
 #include "adapter/below/nesting.h"
 #include "adapter/large_counts/large.h"
+#include "adapter/requests/large_blocks.h"
 
 namespace unisono::host::mpi {
 namespace {
@@ -128,6 +130,47 @@ int start_uneven(const Call& call, Part* part, MPI_Request* request) {
   }
 }
 
+int start_neighbors(const Call& call, Part* part, MPI_Request* request) {
+  const MPI_Comm comm = mpi::native(call.comm);
+  NeighborCounts neighbors;
+  const int error = count_neighbors(comm, &neighbors);
+  if (error != MPI_SUCCESS) return error;
+  const MPI_Count in_count = count_of(call.send_blocks.count), out_count = count_of(call.recv_blocks.count);
+  const auto small = [](MPI_Count count) { return count > INT_MAX ? -1 : static_cast<int>(count); };
+  const bool has_large = pmpi.neighbor_alltoallv.start_large != nullptr;
+  const bool is_large = has_large && call.recv_blocks.are_large;
+  const Blocks in = blocks_of(call.send_blocks, neighbors.out, has_large, part);
+  const Blocks out = blocks_of(call.recv_blocks, neighbors.in, has_large, part);
+  switch (call.operation) {
+    case Operation::neighbor_allgather:
+      return large::neighbor_allgather(in.buffer, in_count, in.type, out.buffer, out_count, out.type, comm,
+                                       request);
+    case Operation::neighbor_alltoall:
+      return large::neighbor_alltoall(in.buffer, in_count, in.type, out.buffer, out_count, out.type, comm,
+                                      request);
+    case Operation::neighbor_allgatherv:
+      return is_large ? pmpi.neighbor_allgatherv.start_large(in.buffer, in_count, in.type, out.buffer,
+                                                             out.large_counts, out.large_places, out.type,
+                                                             comm, request)
+                      : pmpi.neighbor_allgatherv.start_small(in.buffer, small(in_count), in.type, out.buffer,
+                                                             out.counts, out.places, out.type, comm, request);
+    case Operation::neighbor_alltoallv:
+      return is_large
+                 ? pmpi.neighbor_alltoallv.start_large(in.buffer, in.large_counts, in.large_places, in.type,
+                                                       out.buffer, out.large_counts, out.large_places,
+                                                       out.type, comm, request)
+                 : pmpi.neighbor_alltoallv.start_small(in.buffer, in.counts, in.places, in.type, out.buffer,
+                                                       out.counts, out.places, out.type, comm, request);
+    default:  // alltoallw: displacements are wide, whatever counts are
+      return has_large ? pmpi.neighbor_alltoallw.start_large(in.buffer, in.large_counts, in.large_places,
+                                                             in.types, out.buffer, out.large_counts,
+                                                             out.large_places, out.types, comm, request)
+                       : pmpi.neighbor_alltoallw.start_small(in.buffer, in.counts, in.large_places, in.types,
+                                                             out.buffer, out.counts, out.large_places,
+                                                             out.types, comm, request);
+  }
+}
+
 int start_one(const Call& call, Part* part, MPI_Request* request) {
   const MPI_Comm comm = mpi::native(call.comm);
   const void* in = call.is_in_place && call.operation != Operation::scatter ? MPI_IN_PLACE : call.send_buffer;
@@ -160,7 +203,8 @@ int start_one(const Call& call, Part* part, MPI_Request* request) {
     case Operation::exscan:
       return large::exscan(in, out, in_count, in_type, op, comm, request);
     default:
-      return start_uneven(call, part, request);
+      return is_neighborhood(call.operation) ? start_neighbors(call, part, request)
+                                             : start_uneven(call, part, request);
   }
 }
 

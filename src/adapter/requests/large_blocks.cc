@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "adapter/below/elements.h"
+#include "adapter/requests/narrowed.h"
 #include "adapter/requests/requests.h"
 
 namespace unisono::host::mpi {
@@ -24,24 +25,6 @@ int peers(MPI_Comm comm) {
   }
   return size;
 }
-
-// Counts and displacements as ints; none where the arrays are not significant.
-struct Narrowed {
-  Narrowed(const MPI_Count* large, const MPI_Aint* places, bool is_significant, MPI_Comm comm) {
-    const int count = is_significant && large != nullptr ? peers(comm) : 0;
-    for (int i = 0; i < count; ++i) {
-      counts.push_back(narrowed(large[i]));
-      if (places == nullptr) continue;
-      displacements.push_back(static_cast<int>(places[i]));
-      if (displacements.back() != places[i]) counts.back() = -1;
-    }
-    // So that an array is there, whatever the host looks at.
-    counts.push_back(0);
-    displacements.push_back(0);
-  }
-  std::vector<int> counts;
-  std::vector<int> displacements;
-};
 
 // The counts of a scattered reduction: in an intercommunicator those of the own group.
 std::vector<int> narrowed_of_own_group(const MPI_Count* counts, MPI_Comm comm) {
@@ -67,7 +50,7 @@ int allgatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* o
   if (pmpi.allgatherv.large != nullptr) {
     return pmpi.allgatherv.large(in, in_count, in_type, out, counts, places, out_type, comm);
   }
-  const Narrowed to(counts, places, true, comm);
+  const Narrowed to(counts, places, peers(comm));
   return pmpi.allgatherv.small(in, narrowed(in_count), in_type, out, to.counts.data(),
                                to.displacements.data(), out_type, comm);
 }
@@ -77,7 +60,7 @@ int gatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
   if (pmpi.gatherv.large != nullptr) {
     return pmpi.gatherv.large(in, in_count, in_type, out, counts, places, out_type, root, comm);
   }
-  const Narrowed to(counts, places, is_root(root, comm), comm);
+  const Narrowed to(counts, places, is_root(root, comm) ? peers(comm) : 0);
   return pmpi.gatherv.small(in, narrowed(in_count), in_type, out, to.counts.data(), to.displacements.data(),
                             out_type, root, comm);
 }
@@ -87,7 +70,7 @@ int scatterv(const void* in, const MPI_Count* counts, const MPI_Aint* places, MP
   if (pmpi.scatterv.large != nullptr) {
     return pmpi.scatterv.large(in, counts, places, in_type, out, out_count, out_type, root, comm);
   }
-  const Narrowed from(counts, places, is_root(root, comm), comm);
+  const Narrowed from(counts, places, is_root(root, comm) ? peers(comm) : 0);
   return pmpi.scatterv.small(in, from.counts.data(), from.displacements.data(), in_type, out,
                              narrowed(out_count), out_type, root, comm);
 }
@@ -99,8 +82,8 @@ int alltoallv(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_pla
     return pmpi.alltoallv.large(in, in_counts, in_places, in_type, out, out_counts, out_places, out_type,
                                 comm);
   }
-  const Narrowed from(in_counts, in_places, in != MPI_IN_PLACE, comm);
-  const Narrowed to(out_counts, out_places, true, comm);
+  const Narrowed from(in_counts, in_places, in != MPI_IN_PLACE ? peers(comm) : 0);
+  const Narrowed to(out_counts, out_places, peers(comm));
   return pmpi.alltoallv.small(in, from.counts.data(), from.displacements.data(), in_type, out,
                               to.counts.data(), to.displacements.data(), out_type, comm);
 }
@@ -112,8 +95,8 @@ int alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_pla
     return pmpi.alltoallw.large(in, in_counts, in_places, in_types, out, out_counts, out_places, out_types,
                                 comm);
   }
-  const Narrowed from(in_counts, in_places, in != MPI_IN_PLACE, comm);
-  const Narrowed to(out_counts, out_places, true, comm);
+  const Narrowed from(in_counts, in_places, in != MPI_IN_PLACE ? peers(comm) : 0);
+  const Narrowed to(out_counts, out_places, peers(comm));
   return pmpi.alltoallw.small(in, from.counts.data(), from.displacements.data(), in_types, out,
                               to.counts.data(), to.displacements.data(), out_types, comm);
 }
@@ -127,19 +110,11 @@ int reduce_scatter(const void* in, void* out, const MPI_Count* counts, MPI_Datat
 
 // --- Started, not waited for: the arrays stay until the host has done ---
 
-namespace {
-
-struct NarrowedPair {
-  Narrowed from, to;
-};
-
-}  // namespace
-
 int allgatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, const MPI_Count* counts,
                const MPI_Aint* places, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
   if (pmpi.allgatherv.start_large != nullptr)
     return pmpi.allgatherv.start_large(in, in_count, in_type, out, counts, places, out_type, comm, request);
-  const auto to = std::make_shared<Narrowed>(counts, places, true, comm);
+  const auto to = std::make_shared<Narrowed>(counts, places, peers(comm));
   return start_keeping(
       to,
       [=](MPI_Request* started) {
@@ -155,7 +130,7 @@ int gatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
     return pmpi.gatherv.start_large(in, in_count, in_type, out, counts, places, out_type, root, comm,
                                     request);
   }
-  const auto to = std::make_shared<Narrowed>(counts, places, is_root(root, comm), comm);
+  const auto to = std::make_shared<Narrowed>(counts, places, is_root(root, comm) ? peers(comm) : 0);
   return start_keeping(
       to,
       [=](MPI_Request* started) {
@@ -171,7 +146,7 @@ int scatterv(const void* in, const MPI_Count* counts, const MPI_Aint* places, MP
     return pmpi.scatterv.start_large(in, counts, places, in_type, out, out_count, out_type, root, comm,
                                      request);
   }
-  const auto from = std::make_shared<Narrowed>(counts, places, is_root(root, comm), comm);
+  const auto from = std::make_shared<Narrowed>(counts, places, is_root(root, comm) ? peers(comm) : 0);
   return start_keeping(
       from,
       [=](MPI_Request* started) {
@@ -188,8 +163,8 @@ int alltoallv(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_pla
     return pmpi.alltoallv.start_large(in, in_counts, in_places, in_type, out, out_counts, out_places,
                                       out_type, comm, request);
   }
-  const auto small = std::make_shared<NarrowedPair>(
-      NarrowedPair{{in_counts, in_places, in != MPI_IN_PLACE, comm}, {out_counts, out_places, true, comm}});
+  const auto small = std::make_shared<NarrowedPair>(NarrowedPair{
+      {in_counts, in_places, in != MPI_IN_PLACE ? peers(comm) : 0}, {out_counts, out_places, peers(comm)}});
   return start_keeping(
       small,
       [=](MPI_Request* started) {
@@ -208,8 +183,8 @@ int alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_pla
     return pmpi.alltoallw.start_large(in, in_counts, in_places, in_types, out, out_counts, out_places,
                                       out_types, comm, request);
   }
-  const auto small = std::make_shared<NarrowedPair>(
-      NarrowedPair{{in_counts, in_places, in != MPI_IN_PLACE, comm}, {out_counts, out_places, true, comm}});
+  const auto small = std::make_shared<NarrowedPair>(NarrowedPair{
+      {in_counts, in_places, in != MPI_IN_PLACE ? peers(comm) : 0}, {out_counts, out_places, peers(comm)}});
   return start_keeping(
       small,
       [=](MPI_Request* started) {

@@ -22,6 +22,19 @@ int alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_pla
               const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm);
 int reduce_scatter(const void* in, void* out, const MPI_Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm);
+int neighbor_allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
+                       MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm);
+int neighbor_allgatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
+                        const MPI_Count* counts, const MPI_Aint* places, MPI_Datatype out_type,
+                        MPI_Comm comm);
+int neighbor_alltoall(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
+                      MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm);
+int neighbor_alltoallv(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_places,
+                       MPI_Datatype in_type, void* out, const MPI_Count* out_counts,
+                       const MPI_Aint* out_places, MPI_Datatype out_type, MPI_Comm comm);
+int neighbor_alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_places,
+                       const MPI_Datatype* in_types, void* out, const MPI_Count* out_counts,
+                       const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm);
 // The same started.
 int allgatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, const MPI_Count* counts,
                const MPI_Aint* places, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request);
@@ -37,6 +50,21 @@ int alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_pla
               const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm, MPI_Request* request);
 int reduce_scatter(const void* in, void* out, const MPI_Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, MPI_Request* request);
+int neighbor_allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
+                       MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request);
+int neighbor_allgatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
+                        const MPI_Count* counts, const MPI_Aint* places, MPI_Datatype out_type, MPI_Comm comm,
+                        MPI_Request* request);
+int neighbor_alltoall(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
+                      MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request);
+int neighbor_alltoallv(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_places,
+                       MPI_Datatype in_type, void* out, const MPI_Count* out_counts,
+                       const MPI_Aint* out_places, MPI_Datatype out_type, MPI_Comm comm,
+                       MPI_Request* request);
+int neighbor_alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_places,
+                       const MPI_Datatype* in_types, void* out, const MPI_Count* out_counts,
+                       const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
+                       MPI_Request* request);
 }  // namespace large
 
 }  // namespace unisono::host::mpi

@@ -9,6 +9,7 @@
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/marks.h"
+#include "adapter/below/neighbors.h"
 #include "adapter/below/nesting.h"
 #include "adapter/requests/failures.h"
 #include "adapter/requests/host_calls.h"
@@ -92,21 +93,30 @@ void call_has_ended(void* context, int error) {
 int hold_types(runtime::Call* call, Pending* pending) {
   for (Datatype type : {call->send_type, call->recv_type, call->send_blocks.type, call->recv_blocks.type})
     pending->held_types.hold(mpi::native(type));
-  int size = 0;
   pending->held_lists.clear();
   if (call->recv_blocks.types == nullptr) return MPI_SUCCESS;
-  const int error = pmpi.Comm_size(mpi::native(call->comm), &size);
+  const MPI_Comm comm = mpi::native(call->comm);
+  NeighborCounts lengths;
+  int error = MPI_SUCCESS;
+  if (is_neighborhood(call->operation)) {
+    error = count_neighbors(comm, &lengths);
+  } else {
+    error = pmpi.Comm_size(comm, &lengths.in);
+    lengths.out = lengths.in;
+  }
   if (error != MPI_SUCCESS) return error;
-  pending->held_lists.reserve(2 * static_cast<std::size_t>(size));
-  for (const Datatype** list : {&call->send_blocks.types, &call->recv_blocks.types}) {
-    if (*list == nullptr) continue;
+  pending->held_lists.reserve(static_cast<std::size_t>(lengths.in) + static_cast<std::size_t>(lengths.out));
+  const auto hold_list = [&](const Datatype** list, int length) {
+    if (*list == nullptr) return;
     const std::size_t first = pending->held_lists.size();
-    for (int i = 0; i < size; ++i) {
+    for (int i = 0; i < length; ++i) {
       pending->held_lists.push_back((*list)[i]);
       pending->held_types.hold(mpi::native((*list)[i]));
     }
     *list = pending->held_lists.data() + first;
-  }
+  };
+  hold_list(&call->send_blocks.types, lengths.out);
+  hold_list(&call->recv_blocks.types, lengths.in);
   return MPI_SUCCESS;
 }
 

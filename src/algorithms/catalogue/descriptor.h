@@ -94,7 +94,8 @@ struct Descriptor {
   bool is_free_of_contention = false;
   // Uneven blocks whose lengths not all ranks know: an allgather of one number a rank, among the ranks of
   // each node, that comes first. In gathers and scatters it tells how long each one's block is, in alltoalls
-  // how long its longest one. Empty where nobody asks.
+  // how long its longest one. Of neighbours it is so many numbers a rank as the table of blocks says, the
+  // lengths of all that it sends and gets. Empty where nobody asks.
   Build build_header{};
   // The same for calls that do not block: it must not wait inside.
   Build build_header_aside{};

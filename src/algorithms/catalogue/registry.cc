@@ -50,7 +50,8 @@ std::vector<Descriptor> collect() {
   for (Descriptor& descriptor : all) {
     descriptor.build = [build = std::move(descriptor.build)](const Problem& problem,
                                                              const Parameters& parameters) {
-      return problem.size == 1 ? alone(problem) : build(problem, parameters);
+      return problem.size == 1 && !is_neighborhood(problem.operation) ? alone(problem)
+                                                                      : build(problem, parameters);
     };
   }
   sort_by_place(&all);

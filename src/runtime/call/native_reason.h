@@ -24,6 +24,8 @@ enum class NativeReason : std::uint8_t {
   no_place,
   peer_lost,
   device_memory,
+  few_neighbor_calls,
+  inconsistent_graph,
   arguments,
   datatype,
   undefined_operator
@@ -64,6 +66,12 @@ constexpr std::string_view describe(NativeReason reason) {
       return "persistent calls for which there was no room (option 'pool_bytes'), or no tags";
     case NativeReason::peer_lost:
       return "a rank of the communicator has died";
+    case NativeReason::few_neighbor_calls:
+      return "the first calls of neighbours on a communicator: a set-up does not pay yet (option "
+             "'set_up_after')";
+    case NativeReason::inconsistent_graph:
+      return "ranks describe the graph of a communicator differently: an edge is there at one of its ends "
+             "alone";
     case NativeReason::arguments:
       return "arguments that the MPI has to judge, such as wrong ones or equal buffers";
     case NativeReason::datatype:

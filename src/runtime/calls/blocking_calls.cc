@@ -68,6 +68,7 @@ Outcome BlockingCalls::run_staged(const Call& call, int* error) try {
 }
 
 Outcome BlockingCalls::run_anew(Communicator& c, const Call& call, int* error) {
+  if (is_neighborhood(call.operation)) return run_neighbors(c, call, error);
   if (has_uneven_blocks(call.operation)) return run_blocks(c, call, error);
   const Arguments arguments = read_arguments(world_.host, call, c.rank, c.size, error);
   // The host says what is wrong.
@@ -219,6 +220,23 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
     c.memos.calls[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
   if (entry.kind == CallClass::Kind::fused && c.checking.interval == 0)
     engines_.uneven_blocks().remember(c, entry, call, bytes);
+  return outcome;
+}
+
+Outcome BlockingCalls::run_neighbors(Communicator& c, const Call& call, int* error) {
+  if (!neighborhoods_.is_ready(c)) return gate_.leave(call.operation, c.node.neighborhood->reason);
+  c.work.neighbors.read(world_.host, call, *c.node.neighborhood, error);
+  // The host says what is wrong.
+  if (*error != host::success) return gate_.leave(call.operation, NativeReason::datatype);
+  CallClass& entry = learning_.class_of(c, call, true, 0);
+  const auto run_it = [&] {
+    Run run;
+    describe(&run, c, entry, call, true, 0);
+    return engines_.run(run);
+  };
+  const Outcome outcome = serve(c, entry, call, 0, run_it, error);
+  if (*error == host::success && entry.kind == CallClass::Kind::native && c.learning.regions.is_constant())
+    c.memos.calls[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
   return outcome;
 }
 

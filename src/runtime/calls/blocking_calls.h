@@ -6,6 +6,7 @@
 #include "runtime/call/gate.h"
 #include "runtime/checks/started_checks.h"
 #include "runtime/engines/engines.h"
+#include "runtime/engines/neighborhoods.h"
 #include "runtime/learning/learning.h"
 
 namespace unisono::runtime {
@@ -13,12 +14,14 @@ namespace unisono::runtime {
 class BlockingCalls {
  public:
   BlockingCalls(const World& world, Gate& gate, Communicators& communicators, const Schedules& schedules,
-                const Engines& engines, Learning& learning, Checks& checks, StartedChecks& started_checks)
+                const Engines& engines, const Neighborhoods& neighborhoods, Learning& learning,
+                Checks& checks, StartedChecks& started_checks)
       : world_(world),
         gate_(gate),
         communicators_(communicators),
         schedules_(schedules),
         engines_(engines),
+        neighborhoods_(neighborhoods),
         learning_(learning),
         checks_(checks),
         started_checks_(started_checks) {}
@@ -36,6 +39,7 @@ class BlockingCalls {
   Outcome run_remembered(Communicator& c, const CallMemo& memo, const Call& call);
   Outcome run_remembered_schedule(Communicator& c, const CallMemo& memo, const Call& call, int* error);
   Outcome run_blocks(Communicator& c, const Call& call, int* error);
+  Outcome run_neighbors(Communicator& c, const Call& call, int* error);
   // Counts the call, and lets `run_it` serve it unless it is left to the host.
   template <class Serve>
   Outcome serve(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes, Serve run_it,
@@ -48,6 +52,7 @@ class BlockingCalls {
   Communicators& communicators_;
   const Schedules& schedules_;
   const Engines& engines_;
+  const Neighborhoods& neighborhoods_;
   Learning& learning_;
   Checks& checks_;
   StartedChecks& started_checks_;

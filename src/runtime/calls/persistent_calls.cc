@@ -69,6 +69,8 @@ Prepared PersistentCalls::prepare(const Call& call) {
   NativeReason reason{};
   Communicator* c = come_to(call.comm, &reason);
   if (c == nullptr) return left_for(reason);
+  if (is_neighborhood(call.operation) && !neighborhoods_.is_ready_now(*c))
+    return left_for(c->node.neighborhood->reason);
   auto made = std::make_shared<PreparedCall>();
   Prepared prepared;
   const Decided decided = decide(*c, call, made.get(), &prepared);
@@ -114,8 +116,9 @@ PersistentCalls::Decided PersistentCalls::decide(Communicator& c, const Call& ca
   made->entry.kind = started->entry->kind;
   made->entry.choice = std::make_unique<tuning::Choice>(*started->entry->choice);
   // Compiled now: a start may come while another thread is inside a collective of the communicator.
-  const bool is_in_place = has_uneven_blocks(call.operation) ? started->work->blocks.is_in_place()
-                                                             : call.is_in_place && !needs_copy(call);
+  const bool is_uneven = has_uneven_blocks(call.operation) && !is_neighborhood(call.operation);
+  const bool is_in_place =
+      is_uneven ? started->work->blocks.is_in_place() : call.is_in_place && !needs_copy(call);
   Schedules::compiled(c, made->entry, call, is_in_place, made->is_commutative);
   schedule::Data told;
   if (has_uneven_blocks(call.operation)) Schedules::header(c, made->entry, call, false, started->work, &told);
@@ -148,6 +151,8 @@ bool PersistentCalls::settle_in(PersistentPlace& place, Communicator& c, const P
   p.checking.interval = c.checking.interval;
   p.checking.quarantined = c.checking.quarantined;
   p.persistent.starts = c.persistent.starts;
+  if (c.node.neighborhood != nullptr)
+    p.node.neighborhood = std::make_unique<NeighborhoodState>(*c.node.neighborhood);
   p.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(world_.options.cache_bytes));
   p.queue = std::make_unique<CallQueue>();
   const bool is_checked = c.checking.interval != 0;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "runtime/calls/started_calls.h"
+#include "runtime/engines/neighborhoods.h"
 
 namespace unisono::runtime {
 
@@ -47,12 +48,13 @@ struct PreparedCall {
 class PersistentCalls {
  public:
   PersistentCalls(const World& world, Gate& gate, QueuesLock& queues, Communicators& communicators,
-                  SetUp& set_up, Slices& slices, StartedCalls& started, Checks& checks,
-                  const StartedChecks& started_checks, Guarded<Records>& records)
+                  const Neighborhoods& neighborhoods, SetUp& set_up, Slices& slices, StartedCalls& started,
+                  Checks& checks, const StartedChecks& started_checks, Guarded<Records>& records)
       : world_(world),
         gate_(gate),
         queues_(queues),
         communicators_(communicators),
+        neighborhoods_(neighborhoods),
         set_up_(set_up),
         slices_(slices),
         started_(started),
@@ -89,6 +91,7 @@ class PersistentCalls {
   Gate& gate_;
   QueuesLock& queues_;
   Communicators& communicators_;
+  const Neighborhoods& neighborhoods_;
   SetUp& set_up_;
   Slices& slices_;
   StartedCalls& started_;

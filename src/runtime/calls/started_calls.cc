@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "runtime/call/crash_site.h"
 #include "runtime/calls/program_operators.h"
+#include "runtime/engines/neighborhoods.h"
 
 namespace unisono::runtime {
 StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, QueuesLock& queues,
@@ -81,6 +82,8 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   Communicator* c = communicators_.find_for_started(call.comm);
   const bool is_not_set_up = c->native_reason == NativeReason::few_calls;
   if (is_not_set_up && !communicators_.is_taken_before_set_up(*c, call)) return Outcome::native;
+  if (is_neighborhood(call.operation) && !Neighborhoods::is_set_up(*c))
+    return gate_.leave(call.operation, NativeReason::few_neighbor_calls);
   UniqueLock lock(queues_.mutex());
   if (c->native_reason != NativeReason::none && !is_not_set_up) {
     ++c->left.calls[static_cast<int>(call.operation)];
@@ -161,6 +164,10 @@ std::optional<std::int64_t> StartedCalls::read(StartedCall* started, int* error)
     return 0;
   }
   std::int64_t bytes = 0;
+  if (is_neighborhood(call.operation)) {
+    started->work->neighbors.read(world_.host, call, *c.node.neighborhood, error);
+    return 0;
+  }
   if (has_uneven_blocks(call.operation)) {
     BlockTransfer& blocks = started->work->blocks;
     blocks.read(world_.host, call, c.rank, c.size, error);
@@ -199,7 +206,7 @@ bool StartedCalls::advance(StartedCall* call) {
     const bool is_agreement = call->agreement == Agreement::under_way;
     const bool is_to_begin = !is_agreement && call->stage == Run::Stage::waiting;
     if (is_to_begin) checks_.replace_where_found_wrong(call);
-    const UnevenMemory uneven = call->work->blocks.memory();
+    const UnevenMemory uneven = call->work->memory_of(call->call.operation);
     const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
                                {.call = &call->call, .ranks = c.size, .uneven = &uneven});
     if (poll_step(engines_.of(*call), call, queues_)) {

@@ -26,6 +26,9 @@ class Checks {
   // After the host's. What the MPI function is to return.
   int compare(Communicator& c, const Call& call, int host_error);
 
+  // Where several edges lead from one rank to another the standard is right, not the host.
+  static void correct_host(const Communicator& c, const Call& call, Verification& v);
+
   // What other communicators have found wrong since is out of use on this one. Collective.
   void take_up_quarantine(Communicator& c);
   // What was decided by quarantined algorithms is decided anew.

@@ -60,8 +60,9 @@ void StartedChecks::plan(StartedCall* started, bool can_host_start) {
   queue.is_to_settle = true;
   Call checked = started->call;
   checked.comm = verified.comm.value_or(checked.comm);
-  verified.check = std::make_unique<StartedCheck>(world_.host, checked, c.rank, c.size, ++c.checking.calls,
-                                                  element_of(world_.host, started->call));
+  verified.check =
+      std::make_unique<StartedCheck>(world_.host, checked, c.rank, c.size, ++c.checking.calls,
+                                     element_of(world_.host, started->call), c.node.neighborhood.get());
   verified.choice = *started->entry->choice;
 }
 
@@ -103,13 +104,16 @@ void StartedChecks::conclude(StartedCall* started) {
   Communicator& c = *started->communicator;
   StartedCheck& check = *started->verified.check;
   Verification& v = check.verification;
-  const bool has_output =
-      started->transfer ? started->transfer->has_packed_output() : started->work->blocks.has_packed_output();
+  const bool has_output = is_neighborhood(started->call.operation)
+                              ? started->work->neighbors.has_packed_output()
+                          : started->transfer ? started->transfer->has_packed_output()
+                                              : started->work->blocks.has_packed_output();
   check.end(started->error, has_output ? &started->work->packed_output : nullptr);
   started->error = check.host_error;
   using Verdict = StartedCheck::Verdict;
   const Verdict verdict = check.verdict();
   if (c.is_reproducible && (verdict == Verdict::right || verdict == Verdict::unknown)) v.put_own_back();
+  if (verdict == Verdict::equal) Checks::correct_host(c, started->call, v);
   const tuning::Choice& choice = started->verified.choice;
   Finding finding{.check = check.number, .text = {}, .closing = {}};
   if (verdict == Verdict::wrong) {

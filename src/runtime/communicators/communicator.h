@@ -19,6 +19,8 @@
 #include "runtime/communicators/memos.h"
 #include "runtime/judging/verification.h"
 #include "runtime/packing/blocks.h"
+#include "runtime/packing/neighbor_blocks.h"
+#include "runtime/packing/neighborhood_state.h"
 #include "runtime/world/peers.h"
 #include "schedule/cache.h"
 #include "schedule/executor.h"
@@ -34,11 +36,16 @@ namespace unisono::runtime {
 // What a call works in, kept from one to the next: a repeated call allocates nothing.
 struct Workspace {
   schedule::Executor executor;
-  shm::Slice* slice = nullptr;                    // of a call that does not block, in the node's memory
-  std::vector<char> packed_input, packed_output;  // derived datatypes
-  BlockTransfer blocks;                           // uneven ones
-  std::vector<std::int64_t> told;                 // what ranks tell each other of them
-  std::vector<std::int64_t> refused;              // numbers of those that the kernel copied not
+  shm::Slice* slice = nullptr;                    // Of a call that does not block, in the node's memory.
+  std::vector<char> packed_input, packed_output;  // Of derived datatypes.
+  BlockTransfer blocks;                           // Uneven ones.
+  NeighborBlocks neighbors;                       // Those of neighbours.
+  std::vector<std::int64_t> told;                 // What ranks tell each other of them.
+  std::vector<std::int64_t> refused;              // Numbers of those that the kernel copied not.
+
+  UnevenMemory memory_of(Operation operation) const {
+    return is_neighborhood(operation) ? neighbors.memory() : blocks.memory();
+  }
 };
 
 struct CallQueue;
@@ -64,6 +71,8 @@ struct NodeShare {
   std::unique_ptr<shm::Slice> slice;
   // Of calls that do not block; null: `slice` serves them, as long as the pool has no room.
   std::unique_ptr<shm::Slice> started_slice;
+  // The graph, as far as these ranks go; null: no collective of neighbours was called.
+  std::unique_ptr<NeighborhoodState> neighborhood;
 };
 
 // Persistent calls that all ranks start in one order (info key; null: none was made yet), and starts of those

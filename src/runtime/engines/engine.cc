@@ -27,7 +27,9 @@ void Engine::make_operator(Run& run) const {
 
 int Engine::finish(Run& run) const {
   if (run.error == host::success && run.op) run.error = run.op->error();
-  if (run.error == host::success)
+  if (run.error == host::success && is_neighborhood(run.call.operation))
+    run.error = run.work->neighbors.deliver(world_.host, run.work->packed_output);
+  else if (run.error == host::success)
     run.error = run.transfer ? run.transfer->deliver()
                              : run.work->blocks.deliver(world_.host, run.work->packed_output);
   return run.error;

@@ -18,7 +18,7 @@ int Engines::run(Run& run) const {
   run.error = engine.start(run);
   if (run.error != host::success) return run.error;
   {
-    const UnevenMemory uneven = run.work->blocks.memory();
+    const UnevenMemory uneven = run.work->memory_of(run.call.operation);
     const InsideAlgorithm here(run.entry, run.bytes,
                                {.call = &run.call, .ranks = run.communicator->size, .uneven = &uneven});
     engine.poll(run);

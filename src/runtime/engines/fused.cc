@@ -51,6 +51,12 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
     case Operation::gatherv:
     case Operation::scatterv:
       break;  // uneven_blocks.cc
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_allgatherv:
+    case Operation::neighbor_alltoall:
+    case Operation::neighbor_alltoallv:
+    case Operation::neighbor_alltoallw:
+      break;  // schedules alone
   }
 }
 

@@ -13,7 +13,14 @@ int ScheduleEngine::start(Run& run) const {
   run.data = {};
   run.op.reset();
   run.transfer.reset();
-  if (has_uneven_blocks(run.call.operation)) {
+  if (is_neighborhood(run.call.operation)) {
+    run.compiled = Schedules::compiled(c, *run.entry, run.call, false, true);
+    const int error =
+        work.neighbors.prepare(world_.host, *run.compiled, &run.data, &work.packed_input, &work.packed_output,
+                               run.packing == BlockTransfer::Packing::apart);
+    if (error != host::success) return error;
+    run.header = Schedules::header(c, *run.entry, run.call, run.is_blocking, &work, &run.header_data);
+  } else if (has_uneven_blocks(run.call.operation)) {
     run.compiled =
         Schedules::compiled(c, *run.entry, run.call, work.blocks.is_in_place(), run.is_commutative);
     const int error = work.blocks.prepare(world_.host, run.call, *run.compiled, &run.data, &work.packed_input,
@@ -32,6 +39,12 @@ int ScheduleEngine::start(Run& run) const {
 
 void ScheduleEngine::learn_blocks(Run& run) const {
   if (!has_uneven_blocks(run.call.operation)) return;
+  if (is_neighborhood(run.call.operation)) {
+    Communicator& c = *run.communicator;
+    run.work->neighbors.learn(c.node.neighborhood->limits(*run.compiled, run.call.operation), run.work->told,
+                              &run.data);
+    return;
+  }
   Schedules::learn_blocks(*run.communicator, *run.algorithm, run.call, run.work);
   run.data.elements = run.work->blocks.longest();
 }

@@ -28,7 +28,11 @@ schedule::Problem problem_of(const Communicator& c, const Call& call, bool is_co
           .root = is_rooted(call.operation) ? call.root : 0,
           .is_commutative = is_commutative,
           .is_reproducible = c.is_reproducible && is_reduction(call.operation),
-          .layout = c.layout};
+          .layout = c.layout,
+          .blocks = {},
+          .neighborhood = is_neighborhood(call.operation) && c.node.neighborhood != nullptr
+                              ? c.node.neighborhood->neighbors
+                              : nullptr};
 }
 
 const Schedules::Made& Schedules::compiled(Communicator& c, CallClass& entry, const Call& call,
@@ -102,8 +106,16 @@ const Schedules::Made& Schedules::header(Communicator& c, CallClass& entry, cons
       const auto& build = is_blocking ? choice.algorithm->build_header : choice.algorithm->build_header_aside;
       entry.header = schedule::compile(node, build(node, choice.parameters));
     }
-    work->told.assign(static_cast<std::size_t>(count), work->blocks.to_tell(call.operation));
-    *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
+    std::int64_t numbers = 1;
+    if (is_neighborhood(call.operation)) {
+      numbers = work->neighbors.tell(*entry.compiled, c.local_rank(), count, &work->told);
+    } else {
+      work->told.assign(static_cast<std::size_t>(count), work->blocks.to_tell(call.operation));
+    }
+    *data = {.output = work->told.data(), .elements = numbers, .element_bytes = sizeof work->told[0]};
+  } else if (is_neighborhood(call.operation)) {
+    work->neighbors.tell(*entry.compiled, c.local_rank(), static_cast<int>(c.local_ranks().size()),
+                         &work->told);
   }
   return entry.header;
 }

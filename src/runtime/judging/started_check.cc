@@ -6,8 +6,8 @@
 namespace unisono::runtime {
 
 StartedCheck::StartedCheck(host::Host& host, const Call& call, int rank, int size, std::uint64_t check,
-                           const host::TypeInfo& what)
-    : verification(host, call, rank, size),
+                           const host::TypeInfo& what, const NeighborhoodState* neighborhood)
+    : verification(host, call, rank, size, neighborhood),
       number(check),
       host_(host),
       call_(call),

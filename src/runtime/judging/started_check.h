@@ -17,7 +17,7 @@ class StartedCheck {
  public:
   // `number`: of the communicator's checks, the same on all ranks. `what`: of the result's elements.
   StartedCheck(host::Host& host, const Call& call, int rank, int size, std::uint64_t number,
-               const host::TypeInfo& what);
+               const host::TypeInfo& what, const NeighborhoodState* neighborhood = nullptr);
 
   // When the call is started, before the host is; when both have ended.
   void begin();

@@ -2,13 +2,19 @@
 #include "runtime/judging/verification.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "runtime/packing/transfer.h"
 
 namespace unisono::runtime {
 
-Verification::Verification(host::Host& host, const Call& call, int rank, int size)
+Verification::Verification(host::Host& host, const Call& call, int rank, int size,
+                           const NeighborhoodState* neighborhood)
     : host_(host), size_(size) {
+  if (neighborhood != nullptr && is_neighborhood(call.operation)) {
+    read_neighbors(call, *neighborhood, rank);
+    return;
+  }
   BlockArguments output = call.recv_blocks, input = call.send_blocks, more{};
   if (!has_uneven_blocks(call.operation)) {
     const Arguments arguments = read_arguments(host, call, rank, size, &error_);
@@ -30,6 +36,23 @@ Verification::Verification(host::Host& host, const Call& call, int rank, int siz
   read_side(&output_, is_output_elsewhere ? BlockArguments{} : output);
   if (has_more_input_) read_side(&input_in_output_, more);
   if (!is_input_in_output_) read_side(&input_, input);
+}
+
+void Verification::read_neighbors(const Call& call, const NeighborhoodState& neighborhood, int rank) {
+  int error = host::success;
+  const int sent = sends_neighbor_blocks(call.operation) ? neighborhood.outs : 1;
+  output_.read_blocks(host_, call.recv_blocks, neighborhood.ins, false, &error);
+  if (error == host::success) input_.read_blocks(host_, call.send_blocks, sent, false, &error);
+  keep(error);
+  if (error != host::success || !sends_neighbor_blocks(call.operation)) return;
+  const std::vector<patterns::Neighbor>& in = neighborhood.neighbors->of(rank).in;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const auto bytes = static_cast<std::size_t>(output_.length(static_cast<std::int64_t>(i)));
+    if (std::ranges::count(in, in[i].rank, &patterns::Neighbor::rank) > 1)
+      doubtful_.push_back({next, next + bytes});
+    next += bytes;
+  }
 }
 
 void Verification::read_side(BlockSide* side, const BlockArguments& arguments) {
@@ -58,9 +81,25 @@ void Verification::put_own_back() {
   keep(output_.unpack(host_, own_));
 }
 
+bool Verification::is_doubtful(std::size_t byte) const {
+  return std::ranges::any_of(doubtful_,
+                             [=](const Range& range) { return byte >= range.first && byte < range.last; });
+}
+
 std::int64_t Verification::first_difference() const {
-  const auto [own, hosts] = std::ranges::mismatch(own_, hosts_);
+  auto [own, hosts] = std::ranges::mismatch(own_, hosts_);
+  while (own != own_.end() && hosts != hosts_.end() &&
+         is_doubtful(static_cast<std::size_t>(own - own_.begin())))
+    std::tie(own, hosts) = std::mismatch(own + 1, own_.end(), hosts + 1, hosts_.end());
   return own == own_.end() && hosts == hosts_.end() ? -1 : own - own_.begin();
+}
+
+bool Verification::do_doubtful_blocks_differ() const {
+  return own_.size() == hosts_.size() && std::ranges::any_of(doubtful_, [this](const Range& range) {
+           return !std::equal(own_.begin() + static_cast<std::ptrdiff_t>(range.first),
+                              own_.begin() + static_cast<std::ptrdiff_t>(range.last),
+                              hosts_.begin() + static_cast<std::ptrdiff_t>(range.first));
+         });
 }
 
 const std::vector<char>& Verification::input() {

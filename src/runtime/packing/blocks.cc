@@ -13,10 +13,10 @@ constexpr int invalid_argument = -2;  // never given to a program
 
 }  // namespace
 
-bool BlockSide::read(host::Host& host, const BlockArguments& argument, int size, bool is_in_elements,
-                     int* error) {
+bool BlockSide::read_blocks(host::Host& host, const BlockArguments& argument, int count, bool is_in_elements,
+                            int* error) {
   buffer_ = argument.buffer;
-  blocks_.resize(argument.counts == nullptr ? 1 : static_cast<std::size_t>(size));
+  blocks_.resize(static_cast<std::size_t>(count));
   places_.resize(blocks_.size());
   is_contiguous_ = is_in_order_ = true;
   host::TypeInfo info;

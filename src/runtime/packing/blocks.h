@@ -17,7 +17,18 @@ class BlockSide {
  public:
   // `argument`: the counts and places of `size` blocks; elements are of `element_bytes` each, or bytes where
   // that is 0. False where the host reports an error.
-  bool read(host::Host& host, const BlockArguments& argument, int size, bool is_in_elements, int* error);
+  bool read(host::Host& host, const BlockArguments& argument, int size, bool is_in_elements, int* error) {
+    return read_blocks(host, argument, argument.counts == nullptr ? 1 : size, is_in_elements, error);
+  }
+  // The same of so many blocks, also where all have one count and stand side by side.
+  bool read_blocks(host::Host& host, const BlockArguments& argument, int count, bool is_in_elements,
+                   int* error);
+  // The block of nobody: it has a place and no data.
+  void leave_out(std::int64_t block) {
+    Block& left = blocks_[static_cast<std::size_t>(block)];
+    left.length = 0;
+    left.count = left.bytes = 0;
+  }
   void clear() { blocks_.clear(), places_.clear(); }
 
   std::int64_t blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
@@ -25,6 +36,7 @@ class BlockSide {
   // May a schedule work in the program's memory? Only if the datatypes have no gaps, and blocks stand side by
   // side in the order of the ranks, unless it names single blocks alone.
   bool is_direct(bool has_runs) const { return is_contiguous_ && (!has_runs || is_in_order_); }
+  std::int64_t place(std::int64_t block) const { return places_[static_cast<std::size_t>(block)]; }
   const std::int64_t* places() const { return is_in_order_ ? nullptr : places_.data(); }
   const void* address() const { return buffer_; }
 

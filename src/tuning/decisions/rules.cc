@@ -86,7 +86,16 @@ std::int64_t piece_of(const Question& question) {
   }
 }
 
+// They go by the length of each block: what is long goes as it does natively.
+void of_neighbors(Candidates* to) {
+  to->add("shared", "one node: each block is written once, and read by whoever wants it");
+  to->add("bundles",
+          "several nodes: messages to all neighbours on a node are combined, inside nodes there are none");
+  to->native("no two ranks share memory: nothing here is as fast as the MPI");
+}
+
 void on_one_node(const Question& question, Candidates* to) {
+  if (is_neighborhood(question.problem.operation)) return of_neighbors(to);
   of_uneven_blocks(question, to);
   const Operation operation = question.problem.operation;
   if (!has_uneven_blocks(operation) || is_reduction(operation))
@@ -140,6 +149,12 @@ class BetweenNodes {
       case Operation::gatherv:
       case Operation::scatterv:
         return of_unknown_lengths();
+      case Operation::neighbor_allgather:
+      case Operation::neighbor_allgatherv:
+      case Operation::neighbor_alltoall:
+      case Operation::neighbor_alltoallv:
+      case Operation::neighbor_alltoallw:
+        return of_neighbors(to_);
     }
   }
 

@@ -51,6 +51,37 @@ def check_objects() -> None:
     ]
 
 
+def check_neighbors() -> None:
+    """With the ranks below and above on a line, often enough that more than the first calls, which are the MPI's, are seen."""
+    line = world.Create_cart([size], periods=[False])
+    there = np.array([rank > 0, rank < size - 1])
+    beside = np.array([rank - 1, rank + 1])
+    own, pair = np.array([rank]), np.array([10 * rank, 10 * rank + 1])
+    arrived = 10 * beside + [1, 0]
+    for _ in range(4):
+        taken = np.full(2, -1)
+        line.Neighbor_allgather(own, taken)
+        assert (taken == np.where(there, beside, -1)).all()
+        taken[:] = -1
+        line.Neighbor_allgatherv(own, [taken, [1, 1], [0, 1], MPI.INT64_T])
+        assert (taken == np.where(there, beside, -1)).all()
+        taken[:] = -1
+        line.Neighbor_alltoall(pair, taken)
+        assert (taken == np.where(there, arrived, -1)).all()
+        taken[:] = -1
+        line.Neighbor_alltoallv([pair, [1, 1], [0, 1], MPI.INT64_T], [taken, [1, 1], [0, 1], MPI.INT64_T])
+        assert (taken == np.where(there, arrived, -1)).all()
+        taken[:] = -1
+        side = ([1, 1], [0, 8], [MPI.INT64_T] * 2)
+        line.Neighbor_alltoallw([pair, *side], [taken, *side])
+        assert (taken == np.where(there, arrived, -1)).all()
+        taken[:] = -1
+        line.Ineighbor_alltoall(pair, taken).Wait()
+        assert (taken == np.where(there, arrived, -1)).all()
+    assert line.neighbor_allgather(rank) == [int(other) if 0 <= other < size else None for other in beside]
+    line.Free()
+
+
 def check_column() -> None:
     column = MPI.DOUBLE.Create_vector(4, 1, 5).Commit()
     matrix = np.full((4, 5), -1.0)
@@ -82,6 +113,7 @@ half = world.Split(rank % 2, -rank)
 check_arrays(half, 100)
 half.Free()
 check_objects()
+check_neighbors()
 check_column()
 check_operator()
 world.Barrier()

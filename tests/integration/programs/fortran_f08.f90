@@ -24,5 +24,7 @@ program fortran_f08
   implicit none
   type(MPI_Datatype), allocatable :: types(:)
   type(MPI_Op) :: compose_operator
+  type(MPI_Comm) :: ring
+  type(MPI_Request) :: request
   include 'fortran_body.inc'
 end program

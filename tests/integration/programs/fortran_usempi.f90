@@ -16,6 +16,6 @@ program fortran_usempi
   use operators
   implicit none
   integer, allocatable :: types(:)
-  integer :: compose_operator
+  integer :: compose_operator, ring, request
   include 'fortran_body.inc'
 end program

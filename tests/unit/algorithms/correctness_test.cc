@@ -10,6 +10,7 @@
 
 #include "../case_stride.h"
 #include "interpreter.h"
+#include "proof/check_graphs.h"
 #include "proof/check_load.h"
 
 namespace unisono::algorithms::testing {
@@ -69,7 +70,8 @@ void expect_variants(Case tested) {
   const bool is_copied = operation == Operation::alltoall || is_uneven_alltoall(operation) ||
                          operation == Operation::reduce_scatter_block ||
                          operation == Operation::reduce_scatter;
-  const bool can_be_in_place = (is_reduction(operation) || is_block_operation(operation)) && !is_copied;
+  const bool can_be_in_place =
+      (is_reduction(operation) || is_block_operation(operation)) && !is_copied && !is_neighborhood(operation);
   for (const Parameters& parameters : parameter_sets(*tested.descriptor)) {
     tested.parameters = parameters;
     for (const std::int64_t elements : counts(tested)) {
@@ -99,6 +101,22 @@ void expect_roots(Case tested) {
   }
 }
 
+// Of neighbours: some of the graphs each time, all of them on the way.
+void expect_graphs(Case tested) {
+  const Operation operation = tested.descriptor->operation;
+  if (!is_neighborhood(operation)) return expect_roots(tested);
+  schedule::Problem problem{.operation = operation, .size = tested.layout.size()};
+  problem.layout = std::make_shared<const patterns::Layout>(tested.layout);
+  const std::vector<NamedGraph> graphs = named_graphs(problem.size);
+  constexpr std::size_t step = 3;
+  for (std::size_t i = static_cast<std::size_t>(problem.layout->nodes()) % step; i < graphs.size();
+       i += step) {
+    tested.graph = std::make_shared<const schedule::CheckedGraph>(problem, graphs[i].graph);
+    expect_variants(tested);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
 void expect_size(Case tested, int size) {
   for (const patterns::Layout& layout : layouts(size)) {
     if (!tested.descriptor->legality.needs_several_nodes && layout.nodes() > 1) continue;
@@ -106,7 +124,7 @@ void expect_size(Case tested, int size) {
     // What keeps the operands' order without need is right with need.
     tested.is_commutative = false;
     if (!is_legal(tested)) tested.is_commutative = true;
-    if (is_legal(tested)) expect_roots(tested);
+    if (is_legal(tested)) expect_graphs(tested);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }

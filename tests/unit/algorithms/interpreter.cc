@@ -9,6 +9,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "interpreted_rank.h"
 #include "promise.h"
 #include "proof/check_load.h"
 #include "schedule/ranges.h"
@@ -27,43 +28,6 @@ using schedule::StepKind;
 
 namespace {
 
-constexpr std::int64_t element_bytes = 8;
-
-struct Action {
-  int stage;
-  int round;
-  std::int64_t piece;
-  std::int64_t pieces;
-  Step step;
-  bool ends_piece;  // of a stage with a channel: the flag goes to the piece's end
-};
-
-struct Message {
-  int from;
-  int to;
-  int stage;
-  int round;
-  std::int64_t piece;
-  ElementRange range;
-  Place place;
-};
-
-struct Channel {
-  std::vector<std::pair<std::int64_t, Value>> cells;  // by owner, slot, lane, offset: (piece, value)
-  std::vector<std::int64_t> flag;                     // of each local rank
-};
-
-struct Rank {
-  Problem problem;
-  Program program;
-  std::vector<Action> actions;
-  std::size_t next = 0;
-  std::array<Values, 3> memory;      // input, output, scratch
-  std::vector<std::int64_t> starts;  // of uneven blocks
-  std::int64_t space_for = -1;       // piece that await_space was last asked for
-  int fused = 0;                     // fused operations so far
-};
-
 class Interpreter {
  public:
   explicit Interpreter(const Case& tested) : case_(tested), promise_(tested), size_(tested.layout.size()) {
@@ -81,7 +45,9 @@ class Interpreter {
       }
     }
   }
-  bool is_done(int rank) const { return ranks_[rank].next == ranks_[rank].actions.size(); }
+  bool is_done(int rank) const {
+    return ranks_[rank].next == ranks_[rank].actions.size() && ranks_[rank].posted.empty();
+  }
 
   void finish() {
     advance(-1);
@@ -104,10 +70,19 @@ class Interpreter {
                     .is_commutative = case_.is_commutative,
                     .is_in_place = promise_.is_in_place(number),
                     .layout = layout};
-    if (has_uneven_blocks(operation())) {
+    if (case_.graph != nullptr) rank.problem.neighborhood = case_.graph->known_on(layout->node_of[number]);
+    rank.program = case_.descriptor->build(rank.problem, case_.parameters);
+    if (case_.graph != nullptr) {
+      const schedule::BlockTable& table = *rank.program.blocks;
+      const auto told = case_.graph->told(table, number, case_.elements, case_.pattern);
+      find_starts(table, table.limits, told.data(), element_bytes, &rank.starts);
+      // The limits see to it that slots, or lanes, hold what stands there.
+      rank.slot_elements = table.slots.empty() ? std::max<std::int64_t>(1, case_.elements) : 1;
+      for (const auto& [first, last] : table.slots)
+        rank.slot_elements = std::max(rank.slot_elements, rank.starts[last] - rank.starts[first]);
+    } else if (has_uneven_blocks(operation())) {
       rank.starts = schedule::block_starts(rank.problem, case_.elements, case_.pattern);
     }
-    rank.program = case_.descriptor->build(rank.problem, case_.parameters);
     int channel = 0;
     for (int stage = 0; stage < static_cast<int>(rank.program.stages.size()); ++stage) {
       add_actions(&rank, stage, channel);
@@ -190,7 +165,11 @@ class Interpreter {
     // Another rank exposes its output as its input where it is in place.
     const Ref there = is_remote(ref) ? schedule::in_place(owner.problem, ref.in(own_place(ref.place))) : ref;
     ElementRange range = piece_range(there, units(rank), action.piece, action.pieces);
-    if (!rank.starts.empty() && (there.place == Place::input || there.place == Place::output)) {
+    if (case_.graph != nullptr && (there.place == Place::input || there.place == Place::output)) {
+      const std::int64_t first = promise_.block_of_neighbor(
+          rank.problem.rank, rank.program.blocks->blocks[static_cast<std::size_t>(there.first)]);
+      range = {first, first + range.length()};
+    } else if (!rank.starts.empty() && (there.place == Place::input || there.place == Place::output)) {
       const std::int64_t origin = rank.starts[schedule::first_block(rank.problem, there.place)];
       range = {range.first - origin, range.last - origin};
     }
@@ -225,7 +204,8 @@ class Interpreter {
     const Stage& stage = rank.program.stages[action.stage];
     if (ref.lane >= stage.lanes) throw Fault("uses a lane that the stage does not have");
     const std::int64_t offset = offset_in_lane(ref, units(rank), action.piece, action.pieces) + e;
-    const std::int64_t lane_elements = lane_bytes(stage, rank.problem.rank) / element_bytes;
+    const std::int64_t lane_elements =
+        case_.graph != nullptr ? rank.slot_elements : lane_bytes(stage, rank.problem.rank) / element_bytes;
     if (offset >= lane_elements) throw Fault("overruns a lane");
     const std::int64_t slot = ref.owner * stage.buffers + action.piece % stage.buffers;
     const std::size_t at = (slot * stage.lanes + ref.lane) * lane_elements + offset;
@@ -268,8 +248,18 @@ class Interpreter {
   // --- Steps ---
   bool try_next(int number) {
     Rank& rank = ranks_[number];
+    const std::size_t arrived =
+        std::erase_if(rank.posted, [&](const Action* action) { return try_receive(rank, *action); });
+    if (rank.next == rank.actions.size()) return arrived > 0;
     const Action& action = rank.actions[rank.next];
-    if (!try_step(rank, action)) return false;
+    // A rank of neighbours posts all its receives before it sends; a signal waits for those before it.
+    const bool is_waited_for = action.ends_piece || action.step.kind == StepKind::signal;
+    if (is_waited_for && !rank.posted.empty()) return arrived > 0;
+    if (!try_step(rank, action)) {
+      if (case_.graph == nullptr || action.step.kind != StepKind::recv || action.ends_piece)
+        return arrived > 0;
+      rank.posted.push_back(&action);
+    }
     if (action.ends_piece) {
       const Stage& stage = rank.program.stages[action.stage];
       set_flag(rank, action, stage.ticks);
@@ -310,6 +300,7 @@ class Interpreter {
         return try_receive(rank, action);
       case StepKind::copy:
         if (step.into == step.left) return true;
+        if (case_.graph != nullptr && location(rank, step.into, action).range.length() == 0) return true;
         if (!is_free(rank, step.into, action)) return false;
         write(rank, step.into, action, read(rank, step.left, action));
         return true;

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "algorithms/catalogue/descriptor.h"
+#include "proof/check_graph.h"
 #include "schedule/program.h"
 
 namespace unisono::algorithms::testing {
@@ -20,8 +22,9 @@ struct Case {
   int root = 0;
   bool is_commutative = true;
   bool is_in_place = false;
-  std::int64_t elements = 1;     // N; of uneven blocks, the longest
-  int pattern = 1;               // uneven blocks: which lengths (schedule::block_length)
+  std::int64_t elements = 1;  // N; of uneven blocks, the longest
+  int pattern = 1;            // uneven blocks: which lengths (schedule::block_length)
+  std::shared_ptr<const schedule::CheckedGraph> graph = nullptr;  // of neighbours
   std::int64_t area_bytes = 64;  // of shared memory, per rank and channel; an element has 8 bytes
   std::string describe() const;
 };

@@ -114,7 +114,53 @@ std::optional<Values> Promise::blocks_after(int rank) const {
   return output;
 }
 
+void Promise::append_sent(Values* values, int rank, int block) const {
+  constexpr std::int64_t most_blocks = 1 << 10, longest = 1 << 20;
+  const std::int64_t first = (rank * most_blocks + block) * longest;
+  const std::int64_t length = case_.graph->sent(rank, block, case_.elements, case_.pattern);
+  for (std::int64_t e = 0; e < length; ++e) values->push_back({first + e, 1});
+}
+
+std::pair<Values, Values> Promise::neighbors_before(int rank) const {
+  Values input;
+  for (int block = 0; block < case_.graph->sent_blocks(rank); ++block) append_sent(&input, rank, block);
+  std::int64_t length = 0;
+  for (int i = 0; i < case_.graph->received_blocks(rank); ++i)
+    length += case_.graph->received(rank, i, case_.elements, case_.pattern);
+  return {input, Values(length)};
+}
+
+// MPI 4.1, section 8.6: the k-th block from a rank is the k-th that it sends here.
+Values Promise::neighbors_after(int rank) const {
+  const patterns::Neighborhood& graph = case_.graph->all();
+  Values output;
+  const std::vector<patterns::Neighbor>& in = graph.of(rank).in;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::int64_t length =
+        case_.graph->received(rank, static_cast<int>(i), case_.elements, case_.pattern);
+    if (in[i].rank == patterns::no_neighbor) {
+      output.resize(output.size() + static_cast<std::size_t>(length));
+      continue;
+    }
+    const std::vector<patterns::Neighbor>& out = graph.of(in[i].rank).out;
+    const auto sent = std::ranges::find(out, patterns::Neighbor{rank, in[i].edge});
+    append_sent(&output, in[i].rank,
+                sends_neighbor_blocks(operation()) ? static_cast<int>(sent - out.begin()) : 0);
+  }
+  return output;
+}
+
+std::int64_t Promise::block_of_neighbor(int rank, const schedule::NumberedBlock& block) const {
+  std::int64_t first = 0;
+  for (int i = 0; i < block.index; ++i) {
+    first += block.is_output ? case_.graph->received(rank, i, case_.elements, case_.pattern)
+                             : case_.graph->sent(rank, i, case_.elements, case_.pattern);
+  }
+  return first;
+}
+
 std::pair<Values, Values> Promise::before(int rank) const {
+  if (is_neighborhood(operation())) return neighbors_before(rank);
   if (has_uneven_blocks(operation())) return blocks_before(rank);
   const std::int64_t n = case_.elements;
   const auto [input_units, output_units] = units(rank);
@@ -146,6 +192,7 @@ Value Promise::result(int rank, std::int64_t at) const {
 }
 
 std::optional<Values> Promise::after(int rank) const {
+  if (is_neighborhood(operation())) return neighbors_after(rank);
   if (has_uneven_blocks(operation())) return blocks_after(rank);
   const bool is_at_root_only = operation() == Operation::reduce || operation() == Operation::gather;
   if (is_at_root_only && rank != case_.root) return std::nullopt;

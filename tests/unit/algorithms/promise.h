@@ -36,11 +36,17 @@ class Promise {
   std::pair<Values, Values> before(int rank) const;
   // Output after it, where it is significant.
   std::optional<Values> after(int rank) const;
+  // Of neighbours: where a block of the rank's own begins in its input, or output.
+  std::int64_t block_of_neighbor(int rank, const schedule::NumberedBlock& block) const;
 
  private:
   Operation operation() const { return case_.descriptor->operation; }
   std::pair<Values, Values> blocks_before(int rank) const;
   std::optional<Values> blocks_after(int rank) const;
+  // Of neighbours, by the lists that the program gave to MPI.
+  std::pair<Values, Values> neighbors_before(int rank) const;
+  Values neighbors_after(int rank) const;
+  void append_sent(Values* values, int rank, int block) const;
   // What `from` sends to `to`; in gathers there is only one such block.
   void append_block(Values* values, int from, int to) const;
   std::pair<int, int> units(int rank) const;  // of input and of output

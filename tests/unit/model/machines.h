@@ -8,6 +8,7 @@
 #include "algorithms/catalogue/descriptor.h"
 #include "model/machine.h"
 #include "model/virtual_time.h"
+#include "patterns/graphs.h"
 
 namespace unisono::model {
 
@@ -30,6 +31,9 @@ inline schedule::Problem problem_on(Operation operation, const std::string& layo
   problem.layout = std::make_shared<const patterns::Layout>(*patterns::Layout::parse(layout));
   problem.size = problem.layout->size();
   problem.root = root;
+  if (is_neighborhood(operation))
+    problem.neighborhood =
+        std::make_shared<const patterns::Neighborhood>(*patterns::parse_graph("moore:2,1", problem.size));
   return problem;
 }
 

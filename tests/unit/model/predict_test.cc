@@ -112,5 +112,21 @@ TEST(Predict, SettingsAreTried) {
             2);
 }
 
+// Each rank receives bundles from several nodes: none of them waits for another one.
+TEST(Predict, BundlesOfSeveralNodesArriveInAnyOrder) {
+  for (const Operation operation : {Operation::neighbor_allgather, Operation::neighbor_alltoallw}) {
+    schedule::Problem problem = problem_on(operation, "13x2");
+    problem.neighborhood =
+        std::make_shared<const patterns::Neighborhood>(patterns::complete_neighborhood(problem.size));
+    const algorithms::Descriptor& bundles = *algorithms::find(operation, "bundles");
+    const Machine machine = *find_built_in("ethernet");
+    const auto together = predict_us(bundles, {}, problem, 64, machine);
+    const auto alone = predict_us(bundles, parameters({{"bundle_up_to", 0}}), problem, 64, machine);
+    ASSERT_TRUE(together && alone) << name(operation);
+    EXPECT_LT(*together, *alone) << name(operation);
+    EXPECT_TRUE(predict_us(bundles, {}, problem, 0, machine));
+  }
+}
+
 }  // namespace
 }  // namespace unisono::model

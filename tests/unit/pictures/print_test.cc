@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "algorithms/catalogue/descriptor.h"
+#include "patterns/graphs.h"
 
 namespace unisono::schedule {
 namespace {
@@ -27,6 +28,11 @@ Picture picture_of(const Descriptor& descriptor, const Problem& asked) {
                   .root = problem.root,
                   .programs = {},
                   .count = {}};
+  if (is_neighborhood(descriptor.operation)) {
+    picture.graph = "moore:2,1";
+    problem.neighborhood = picture.neighborhood =
+        std::make_shared<const patterns::Neighborhood>(*patterns::parse_graph(picture.graph, problem.size));
+  }
   for (problem.rank = 0; problem.rank < problem.size; ++problem.rank) {
     picture.programs.push_back(descriptor.build(problem, with_standards(descriptor)));
   }
@@ -186,6 +192,27 @@ TEST(Print, EscapesWords) {
 
 TEST(Print, RefusesWhatNobodySends) {
   EXPECT_THROW(to_text(two_ranks(StepKind::copy)), std::invalid_argument);
+}
+
+// A picture of short blocks has messages between the nodes alone, one of long blocks a message for each edge;
+// blocks are named by their places in the rank's buffers.
+TEST(Print, NamesTheBlocksOfNeighbors) {
+  const Descriptor& descriptor = *algorithms::find(Operation::neighbor_alltoall, "bundles");
+  Problem problem{.operation = descriptor.operation, .size = 8};
+  problem.layout = std::make_shared<Layout>(*Layout::parse("2x4"));
+  Picture picture = picture_of(descriptor, problem);
+  picture.count = 8;
+  const std::string short_blocks = to_svg(picture);
+  EXPECT_EQ(times("<line class=\"message ", short_blocks), 2);
+  EXPECT_NE(short_blocks.find("graph moore:2,1"), std::string::npos);
+  EXPECT_NE(
+      short_blocks.find("rank 0: copy slot of 0, lane 0 block 2 = input block 2, if short enough for a slot"),
+      std::string::npos);
+  EXPECT_NE(short_blocks.find(
+                "rank 7: copy output block 1 = slot of 0, lane 0 block 8, if short enough for a bundle"),
+            std::string::npos);
+  picture.count = 1 << 20;
+  EXPECT_EQ(times("<line class=\"message outer", to_svg(picture)), 8 * 2);
 }
 
 TEST(Print, LeavesOutMessagesOfNoBytes) {

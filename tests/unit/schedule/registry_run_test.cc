@@ -9,6 +9,7 @@
 
 #include "../case_stride.h"
 #include "algorithms/catalogue/descriptor.h"
+#include "proof/check_graphs.h"
 #include "proof/check_load.h"
 #include "world_of_programs.h"
 
@@ -38,9 +39,10 @@ std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
 
 class Case {
  public:
-  Case(const Descriptor& descriptor, const Parameters& parameters, int size, int root, std::int64_t elements,
+  Case(const Descriptor& descriptor, const Parameters& parameters,
+       const std::shared_ptr<const patterns::Layout>& layout, int root, std::int64_t elements,
        bool is_in_place, bool is_commutative)
-      : size_(size), root_(root), elements_(elements), is_in_place_(is_in_place) {
+      : size_(layout->size()), root_(root), elements_(elements), is_in_place_(is_in_place) {
     call_.operation = descriptor.operation;
     call_.root = is_rooted(descriptor.operation) ? root : 0;
     call_.elements = descriptor.operation == Operation::barrier ? 0 : elements;
@@ -53,6 +55,10 @@ class Case {
     call_.combine = {.call = is_commutative ? add_values : join_runs, .element_bytes = sizeof(std::int64_t)};
     if (descriptor.operation == Operation::barrier) {
       watch_arrivals();
+      return;
+    }
+    if (is_neighborhood(descriptor.operation)) {
+      add_graph(layout, descriptor.name);
       return;
     }
     call_.fill = [own = *this](int rank, Values* input, Values* output) { own.fill(rank, input, output); };
@@ -71,6 +77,43 @@ class Case {
     const auto arrived = std::make_shared<std::atomic<int>>(0);
     call_.fill = [arrived](int, Values*, Values*) { ++*arrived; };
     call_.check = [arrived, size = size_](int, const Values&) { EXPECT_GE(arrived->load(), size); };
+  }
+
+  // One graph after the other, as roots change. A block's values name who sends it, which one it is of his.
+  void add_graph(const std::shared_ptr<const patterns::Layout>& layout, const std::string& name) {
+    const auto graphs = algorithms::named_graphs(size_);
+    const auto& [graph_name, graph] = graphs[static_cast<std::size_t>(root_ + elements_) % graphs.size()];
+    const Problem problem{.operation = call_.operation, .size = size_, .layout = layout};
+    call_.root = 0;
+    call_.graph = std::make_shared<const CheckedGraph>(problem, graph);
+    call_.fill = [own = *this](int rank, Values* input, Values* output) {
+      for (int block = 0; block < own.call_.graph->sent_blocks(rank); ++block)
+        append(input, own.sent(rank, block));
+      output->assign(own.received(rank).size(), -1);
+    };
+    call_.check = [own = *this, name, graph_name](int rank, const Values& output) {
+      EXPECT_EQ(output, own.received(rank))
+          << unisono::name(own.call_.operation) << '/' << name << ", graph " << graph_name << ", rank "
+          << rank << " of " << own.size_ << ", " << own.elements_ << " elements";
+    };
+  }
+  Values sent(int rank, int block) const {
+    Values made;
+    for (std::int64_t i = 0; i < call_.graph->sent(rank, block, elements_, call_.pattern); ++i)
+      made.push_back(value(rank, block, i));
+    return made;
+  }
+  Values received(int rank) const {
+    Values made;
+    for (int i = 0; i < call_.graph->received_blocks(rank); ++i) {
+      const CheckedGraph::Source source = call_.graph->source(rank, i);
+      if (source.rank != patterns::no_neighbor) {
+        append(&made, sent(source.rank, source.block));
+      } else {
+        made.resize(made.size() + call_.graph->received(rank, i, elements_, call_.pattern), -1);
+      }
+    }
+    return made;
   }
 
   bool is_at_root(int rank) const { return rank == root_; }
@@ -117,7 +160,7 @@ class Case {
     output->assign(result.size(), -1);
     const bool is_here = is_in_place_ && (!is_rooted(call_.operation) || is_at_root(rank));
     switch (call_.operation) {
-      case Operation::barrier:
+      default:
         break;
       case Operation::bcast:
         if (is_at_root(rank)) *output = block(root_, 0);
@@ -158,7 +201,7 @@ class Case {
   Values expected(int rank) const {
     Values result;
     switch (call_.operation) {
-      case Operation::barrier:
+      default:
         break;
       case Operation::bcast:
         return block(root_, 0);
@@ -210,7 +253,8 @@ void add_cases(const Descriptor& descriptor, const patterns::Layout& layout, std
   const bool is_copied = operation == Operation::alltoall || is_uneven_alltoall(operation) ||
                          operation == Operation::reduce_scatter_block ||
                          operation == Operation::reduce_scatter;
-  const bool can_be_in_place = operation != Operation::barrier && operation != Operation::bcast && !is_copied;
+  const bool can_be_in_place = operation != Operation::barrier && operation != Operation::bcast &&
+                               !is_copied && !is_neighborhood(operation);
   for (const bool is_commutative : {true, false}) {
     if (!is_commutative && !is_reduction(operation)) continue;
     Problem problem{.operation = operation, .size = size, .is_commutative = is_commutative, .blocks = {}};
@@ -224,7 +268,8 @@ void add_cases(const Descriptor& descriptor, const patterns::Layout& layout, std
         for (const bool is_in_place : {false, true}) {
           if (is_in_place && !can_be_in_place) continue;
           calls->push_back(
-              Case(descriptor, parameters, size, root, elements, is_in_place, is_commutative).call());
+              Case(descriptor, parameters, problem.layout, root, elements, is_in_place, is_commutative)
+                  .call());
         }
       }
     }

@@ -9,6 +9,36 @@
 
 namespace unisono::schedule {
 
+namespace {
+
+// Where each numbered block begins among all, and where the rank's own ones lie, one behind the other.
+// Limits are those for which all nodes have room.
+void find_blocks_of_neighbors(const Call& call, const Ranks& ranks, const Compiled& compiled, int rank,
+                              std::vector<std::int64_t>* starts, std::vector<std::int64_t>* places) {
+  const BlockTable& table = *compiled.blocks;
+  BlockLimits limits = table.limits;
+  for (int node = 0; node < compiled.problem.layout->nodes(); ++node) {
+    const SlotRoom room =
+        slot_room(*call.graph->known_on(node), *compiled.problem.layout, node,
+                  !sends_neighbor_blocks(call.operation), static_cast<std::int64_t>(ranks.area_bytes));
+    const BlockLimits of_node = limits_within(compiled, room.bundled, room.own);
+    limits.bundle_up_to = std::min(limits.bundle_up_to, of_node.bundle_up_to);
+    limits.share_up_to = std::min(limits.share_up_to, of_node.share_up_to);
+  }
+  const auto told = call.graph->told(table, rank, call.elements, call.pattern);
+  find_starts(table, limits, told.data(), sizeof(std::int64_t), starts);
+  for (const NumberedBlock& block : table.blocks) {
+    std::int64_t place = 0;
+    for (int i = 0; i < block.index; ++i) {
+      place += block.is_output ? call.graph->received(rank, i, call.elements, call.pattern)
+                               : call.graph->sent(rank, i, call.elements, call.pattern);
+    }
+    places->push_back(place);
+  }
+}
+
+}  // namespace
+
 void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
   const bool has_slices = ranks.layout.size() != 0;
   const auto layout = std::make_shared<const patterns::Layout>(
@@ -32,20 +62,25 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
                         .wait = &wait};
     Executor executor;
     for (const Call& call : calls) {
-      const Problem problem{
-          .operation = call.operation,
-          .size = ranks.size,
-          .rank = rank,
-          .root = call.root,
-          .is_commutative = call.is_commutative,
-          .is_in_place = call.is_in_place && (!is_rooted(call.operation) || rank == call.root),
-          .layout = layout,
-          .blocks = {}};
+      Problem problem{.operation = call.operation,
+                      .size = ranks.size,
+                      .rank = rank,
+                      .root = call.root,
+                      .is_commutative = call.is_commutative,
+                      .is_in_place = call.is_in_place && (!is_rooted(call.operation) || rank == call.root),
+                      .layout = layout,
+                      .blocks = {}};
+      if (call.graph != nullptr) problem.neighborhood = call.graph->known_on(layout->node_of[rank]);
       const auto compiled = compile(problem, call.build(problem));
       Values input, output;
       if (call.fill) call.fill(rank, &input, &output);
       std::vector<std::int64_t> starts;
-      if (has_uneven_blocks(call.operation)) starts = block_starts(problem, call.elements, call.pattern);
+      std::vector<std::int64_t> places;
+      if (call.graph != nullptr) {
+        find_blocks_of_neighbors(call, ranks, *compiled, rank, &starts, &places);
+      } else if (has_uneven_blocks(call.operation)) {
+        starts = block_starts(problem, call.elements, call.pattern);
+      }
       Data data{.input = input.empty() ? nullptr : input.data(),
                 .output = output.empty() ? nullptr : output.data(),
                 .elements = call.elements,
@@ -55,6 +90,7 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
         data.lengths = {starts.data(), std::ssize(starts) - 1};
         data.most = has_known_blocks(call.operation) ? starts.back() : unknown_elements;
       }
+      if (!places.empty()) data.input_places = data.output_places = places.data();
       ASSERT_EQ(executor.run(*compiled, ground, data), host::success);
       if (call.check) call.check(rank, output);
     }

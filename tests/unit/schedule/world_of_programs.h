@@ -13,6 +13,7 @@
 
 #include "fake_host/fake_host.h"
 #include "patterns/layout.h"
+#include "proof/check_graph.h"
 #include "schedule/executor.h"
 #include "shm/slice/slice.h"
 
@@ -83,7 +84,8 @@ struct Call {
   bool is_in_place = false;
   bool is_commutative = true;
   std::int64_t elements = 0;
-  int pattern = 0;  // uneven blocks: which lengths (block_length)
+  int pattern = 0;                                      // uneven blocks: which lengths (block_length)
+  std::shared_ptr<const CheckedGraph> graph = nullptr;  // of neighbours
   Build build;
   shm::Combine combine{.call = add_values, .element_bytes = sizeof(std::int64_t)};
   std::function<void(int rank, Values* input, Values* output)> fill;

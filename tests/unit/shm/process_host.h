@@ -67,6 +67,7 @@ class ProcessHost final : public host::Host {
   host::Hint reproducible_hint(host::Comm) override { std::abort(); }
   bool has_ordered_persistent(host::Comm) override { std::abort(); }
   bool has_hints(host::Comm) override { std::abort(); }
+  int neighbors(host::Comm, host::TopologyNeighbors*) override { std::abort(); }
   int isend(const void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
   int irecv(void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
   int test(host::Request*, bool*) override { std::abort(); }

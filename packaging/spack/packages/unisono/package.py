@@ -21,6 +21,7 @@ class Unisono(CMakePackage):
     variant("models", default=True, description="predict, tune and measure (numpy)")
     variant("page", default=True, description="reports as pages (jinja2)")
     variant("plots", default=False, description="plots of measurements (matplotlib)")
+    variant("graphs", default=False, description="graphs of matrices (scipy)")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -35,6 +36,8 @@ class Unisono(CMakePackage):
     depends_on("py-numpy@1.26:2", type="run", when="+page")
     depends_on("py-jinja2@3.1:3", type="run", when="+page")
     depends_on("py-matplotlib@3.8:3", type="run", when="+plots")
+    depends_on("py-numpy@1.26:2", type="run", when="+graphs")
+    depends_on("py-scipy@1.11:1", type="run", when="+graphs")
 
     requires(
         "target=x86_64:",

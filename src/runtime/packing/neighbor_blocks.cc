@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/packing/neighbor_blocks.h"
+
+#include <algorithm>
+
+#include "runtime/packing/neighborhood_state.h"
+#include "schedule/compiled.h"
+
+namespace unisono::runtime {
+
+void NeighborBlocks::read(host::Host& host, const Call& call, const NeighborhoodState& neighborhood,
+                          int* error) {
+  const int sent = sends_neighbor_blocks(call.operation) ? neighborhood.outs : 1;
+  input_.read_blocks(host, call.send_blocks, sent, false, error);
+  if (*error == host::success) output_.read_blocks(host, call.recv_blocks, neighborhood.ins, false, error);
+  if (*error != host::success) return;
+  for (const std::int64_t i : neighborhood.missing_ins) output_.leave_out(i);
+  if (!sends_neighbor_blocks(call.operation)) return;
+  for (const std::int64_t i : neighborhood.missing_outs) input_.leave_out(i);
+}
+
+int NeighborBlocks::prepare(host::Host& host, const schedule::Compiled& compiled, schedule::Data* data,
+                            std::vector<char>* packed_input, std::vector<char>* packed_output,
+                            bool is_apart) {
+  table_ = compiled.blocks.get();
+  is_apart_ = is_apart;
+  const auto is_direct = [&](const BlockSide& side) { return !is_apart && side.is_direct(false); };
+  const bool is_input_direct = is_direct(input_);
+  is_output_packed_ = !is_direct(output_);
+  const auto find_places = [](const BlockSide& side, bool is_in_place, std::vector<std::int64_t>* places) {
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < side.blocks(); ++i) {
+      places->push_back(is_in_place ? side.place(i) : next);
+      next += side.length(i);
+    }
+  };
+  std::vector<std::int64_t> inputs, outputs;
+  find_places(input_, is_input_direct, &inputs);
+  find_places(output_, !is_output_packed_, &outputs);
+  places_.assign(table_->blocks.size(), 0);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const schedule::NumberedBlock& block = table_->blocks[i];
+    if (block.index < 0) continue;
+    places_[i] = (block.is_output ? outputs : inputs)[static_cast<std::size_t>(block.index)];
+  }
+  data->element_bytes = 1;
+  data->most = schedule::unknown_elements;
+  data->input_places = data->output_places = places_.data();
+  data->input = input_.address();
+  data->output = const_cast<void*>(output_.address());
+  if (!is_input_direct) {
+    const int error = input_.pack(host, packed_input);
+    if (error != host::success) return error;
+    data->input = packed_input->data();
+  }
+  if (is_output_packed_) {
+    output_.make_room(packed_output);
+    data->output = packed_output->data();
+  }
+  return host::success;
+}
+
+std::int64_t NeighborBlocks::tell(const schedule::Compiled& compiled, int local_rank, int local_size,
+                                  std::vector<std::int64_t>* told) const {
+  const schedule::BlockTable& table = *compiled.blocks;
+  told->assign(static_cast<std::size_t>(table.told_by_rank) * static_cast<std::size_t>(local_size), 0);
+  // Blocks of one length share a number, which those that are not there leave alone.
+  const auto tell_one = [told](std::int64_t number, std::int64_t length) {
+    std::int64_t& of = (*told)[static_cast<std::size_t>(number)];
+    of = std::max(of, length);
+  };
+  for (int i = 0; i < input_.blocks(); ++i) tell_one(table.told_out(local_rank, i), input_.length(i));
+  for (int i = 0; i < output_.blocks(); ++i) tell_one(table.told_in(local_rank, i), output_.length(i));
+  return table.told_by_rank;
+}
+
+void NeighborBlocks::learn(const schedule::BlockLimits& limits, const std::vector<std::int64_t>& told,
+                           schedule::Data* data) {
+  data->elements = find_starts(*table_, limits, told.data(), 1, &starts_);
+  data->lengths = {starts_.data(), std::ssize(table_->blocks)};
+}
+
+int NeighborBlocks::deliver(host::Host& host, const std::vector<char>& packed_output) const {
+  return is_output_packed_ && !is_apart_ ? output_.unpack(host, packed_output) : host::success;
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collectives of neighbours in all forms, on all kinds of topologies, against what the standard says of the order of blocks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness import Runner, compile_program
+from mpis import Mpi
+
+OPERATIONS = [
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
+]
+# Where a rank is a neighbour twice, MPIs put blocks of MPI_Neighbor_alltoall in each other's place: on these graphs, in calls that
+# block as well, or only in others. (MPICH 5 does not. Where blocks differ in length, some MPIs end the program.)
+SHORT_DIMENSIONS = {"ring", "ring-of-one-beside", "torus-of-two", "borders"}
+DOUBLE_EDGES = {"graph", "adjacent-double", "adjacent-mixed", "distributed-mixed"}
+WRONG = {
+    "openmpi4": (SHORT_DIMENSIONS, False),
+    "openmpi5": (SHORT_DIMENSIONS, False),
+    "mpich4": (DOUBLE_EDGES, True),
+    "intel": (SHORT_DIMENSIONS, True),
+}
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize(
+    "way", [(2, "linear"), (2, "shared"), (4, "shared"), (4, "bundles")], ids=lambda way: f"{way[0]}-{way[1]}"
+)
+def test_all_forms_on_all_graphs(mpi: Mpi, runner: Runner, way: tuple[int, str]):
+    report = runner.scratch / "report.json"
+    ranks, algorithm = way
+    nodes = {"UNISONO_NODES": "2x2"} if algorithm == "bundles" else {}
+    environment = nodes | {
+        "UNISONO_PROGRESS": "calls",
+        "UNISONO_ALGORITHM": ",".join(f"{operation}:{algorithm}" for operation in OPERATIONS),
+        "UNISONO_SET_UP_AFTER": "0",
+        "UNISONO_REPORT": str(report),
+    }
+    command = [compile_program(mpi, "neighbor_edges.c")]
+    result = runner.unisono(mpi, ranks, command, environment, timeout=120).check()
+    assert result.output == "OK\n", str(result)
+    served = {
+        (entry["operation"], entry["form"])
+        for entry in json.loads(report.read_text())["classes"]
+        if entry["algorithm"].partition("(")[0] == algorithm
+    }
+    forms = ("blocking", "non-blocking", "persistent")
+    assert served >= {(operation, form) for operation in OPERATIONS for form in forms}
+
+
+def test_what_mpis_do_where_edges_are_double(mpi: Mpi, runner: Runner):
+    """What Unisono is not compared with: where an MPI does better than this says, the list above is out of date."""
+    command = [compile_program(mpi, "neighbor_edges.c"), "alltoall"]
+    *wrong, last = runner.run(mpi, 2, command, timeout=90).check().output.splitlines()
+    assert last == "OK"
+    graphs, is_blocking_wrong = WRONG.get(mpi.name, (set(), False))
+    assert {line.split()[0] for line in wrong} == graphs
+    assert any(line.endswith(" blocking") for line in wrong) == is_blocking_wrong

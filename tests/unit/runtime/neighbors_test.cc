@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives of neighbours as programs make them: on graphs of all kinds, with blocks of all lengths, over
+// nodes of all sizes. MPI's rules say what must come out. The k-th edge from one rank to another is the k-th
+// in both lists. On a Cartesian topology what is sent downwards comes from above.
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "job_cases.h"
+#include "program.h"
+
+namespace unisono::runtime {
+namespace {
+
+using host::TopologyNeighbors;
+
+// A graph, as all its ranks describe it, and for each incoming block the edge's other end: which rank, and
+// which of the blocks that it sends.
+struct Graph {
+  struct Origin {
+    int rank = -1, block = 0;
+  };
+  std::vector<TopologyNeighbors> ranks;
+  std::vector<std::vector<Origin>> origins;
+
+  explicit Graph(int size) : ranks(static_cast<std::size_t>(size)), origins(static_cast<std::size_t>(size)) {
+    for (auto& rank : ranks) rank.kind = TopologyNeighbors::Kind::graph;
+  }
+  void add_edge(int from, int to) {
+    auto& source = ranks[static_cast<std::size_t>(from)];
+    auto& destination = ranks[static_cast<std::size_t>(to)];
+    origins[static_cast<std::size_t>(to)].push_back({from, static_cast<int>(source.destinations.size())});
+    source.destinations.push_back(to);
+    destination.sources.push_back(from);
+  }
+};
+
+Graph random_graph(int size, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Graph graph(size);
+  const int edges = static_cast<int>(random() % static_cast<unsigned>(size * 4 + 1));
+  for (int i = 0; i < edges; ++i)
+    graph.add_edge(static_cast<int>(random() % static_cast<unsigned>(size)),
+                   static_cast<int>(random() % static_cast<unsigned>(size)));
+  return graph;
+}
+
+// One dimension, around the circle or with ends.
+Graph line(int size, bool is_periodic) {
+  Graph graph(size);
+  for (int rank = 0; rank < size; ++rank) {
+    TopologyNeighbors& own = graph.ranks[static_cast<std::size_t>(rank)];
+    own.kind = TopologyNeighbors::Kind::cartesian;
+    const int below = is_periodic ? (rank + size - 1) % size : rank == 0 ? host::no_rank : rank - 1;
+    const int above = is_periodic ? (rank + 1) % size : rank + 1 == size ? host::no_rank : rank + 1;
+    own.sources = own.destinations = {below, above};
+    // What comes from below was sent upwards, as the other's second block.
+    graph.origins[static_cast<std::size_t>(rank)] = {{below, 1}, {above, 0}};
+  }
+  return graph;
+}
+
+struct Shape {
+  int size;
+  std::string nodes;
+  std::string algorithm;
+  bool has_gaps = false;
+  bool is_blocking = true;
+};
+
+class NeighborsTest : public ProgramTest {
+ protected:
+  static std::size_t length(Operation operation, int from, int block, std::size_t longest) {
+    switch (operation) {
+      case Operation::neighbor_allgather:
+      case Operation::neighbor_alltoall:
+        return longest;
+      case Operation::neighbor_allgatherv:
+        return static_cast<std::size_t>(from * 3) % (longest + 1);
+      default:
+        return static_cast<std::size_t>(from * 3 + block * 5) % (longest + 1);
+    }
+  }
+
+  static bool run_once(Job& job, FakeHost& host, const Shape& shape, const Graph& graph, Operation operation,
+                       std::size_t longest, int rank) {
+    const auto& own = graph.ranks[static_cast<std::size_t>(rank)];
+    const auto& origins = graph.origins[static_cast<std::size_t>(rank)];
+    const bool has_one_block = !sends_neighbor_blocks(operation);
+    const std::size_t sent = has_one_block ? 1 : own.destinations.size();
+    Buffer in(sent * (longest + 1), shape.has_gaps), out(origins.size() * (longest + 1), shape.has_gaps);
+    const host::Datatype type = shape.has_gaps ? gapped_ : host::fake::datatype(ElementType::int64);
+    std::vector<int> in_counts, in_places, out_counts, out_places;
+    const bool is_equal =
+        operation == Operation::neighbor_allgather || operation == Operation::neighbor_alltoall;
+    const std::size_t stride = is_equal ? longest : longest + 1;
+    for (std::size_t b = 0; b < sent; ++b) {
+      in_counts.push_back(static_cast<int>(length(operation, rank, static_cast<int>(b), longest)));
+      in_places.push_back(static_cast<int>(b * stride));
+      for (std::size_t i = 0; i < stride; ++i) in.set(b * stride + i, value(rank, b * 100 + i));
+    }
+    // The last blocks come first.
+    for (std::size_t b = 0; b < origins.size(); ++b) {
+      const auto& [from, block] = origins[b];
+      out_counts.push_back(
+          from < 0 ? 3 % static_cast<int>(longest + 1)
+                   : static_cast<int>(length(operation, from, has_one_block ? 0 : block, longest)));
+      out_places.push_back(static_cast<int>((is_equal ? b : origins.size() - 1 - b) * stride));
+    }
+    for (std::size_t i = 0; i < origins.size() * stride; ++i) out.set(i, {-1, -1});
+    Call call{.operation = operation, .comm = host.world()};
+    call.send_blocks = {.buffer = in.data(), .count = longest, .type = type};
+    call.recv_blocks = {.buffer = out.data(), .count = longest, .type = type};
+    if (operation == Operation::neighbor_allgatherv)
+      call.send_blocks.count = static_cast<std::size_t>(in_counts[0]);
+    if (!is_equal && !has_one_block) {
+      call.send_blocks.counts = in_counts.data();
+      call.send_blocks.displacements = in_places.data();
+    }
+    if (!is_equal) {
+      call.recv_blocks.counts = out_counts.data();
+      call.recv_blocks.displacements = out_places.data();
+    }
+    std::vector<host::Datatype> types(std::max(sent, origins.size()) + 1, type);
+    if (operation == Operation::neighbor_alltoallw) {
+      const int bytes = shape.has_gaps ? 16 : 8;
+      for (int& place : in_places) place *= bytes;
+      for (int& place : out_places) place *= bytes;
+      call.send_blocks.types = call.recv_blocks.types = types.data();
+    }
+    int error = host::success;
+    const Outcome outcome =
+        shape.is_blocking ? job.collective(call, &error) : start_and_wait(job, call, &error);
+    if (outcome != Outcome::done) return false;
+    EXPECT_EQ(error, host::success);
+    for (std::size_t b = 0; b < origins.size(); ++b) {
+      const auto& [from, block] = origins[b];
+      const std::size_t at = static_cast<std::size_t>(is_equal ? b : origins.size() - 1 - b) * stride;
+      const std::size_t count = from < 0 ? 0 : length(operation, from, has_one_block ? 0 : block, longest);
+      for (std::size_t i = 0; i < stride; ++i) {
+        const Pair expected = i < count
+                                  ? value(from, static_cast<std::size_t>(has_one_block ? 0 : block) * 100 + i)
+                                  : Pair{-1, -1};
+        if (out.get(at + i) == expected) continue;
+        ADD_FAILURE() << name(operation) << " " << shape.algorithm << " nodes '" << shape.nodes << "' rank "
+                      << rank << " block " << b << " of rank " << from << " element " << i << " of " << count
+                      << ": " << out.get(at + i).b << " is not " << expected.b;
+        return true;
+      }
+    }
+    return true;
+  }
+
+  void run(const Shape& shape, const Graph& graph) {
+    options_.algorithm = shape.algorithm;
+    options_.nodes = shape.nodes;
+    FakeWorld world(shape.size);
+    gapped_ = world.gapped_int32();
+    run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
+      host.set_neighbors(host.world(), graph.ranks[static_cast<std::size_t>(rank)]);
+      for (const Operation operation : operations) {
+        for (const std::size_t longest : {3u, 0u, 7u}) {
+          if (!shape.is_blocking)
+            run_once(job, host, Shape{shape.size, shape.nodes, shape.algorithm}, graph, operation, longest,
+                     rank);
+          EXPECT_TRUE(run_once(job, host, shape, graph, operation, longest, rank)) << name(operation);
+        }
+      }
+    });
+  }
+
+  static constexpr Operation operations[] = {Operation::neighbor_allgather, Operation::neighbor_allgatherv,
+                                             Operation::neighbor_alltoall, Operation::neighbor_alltoallv,
+                                             Operation::neighbor_alltoallw};
+  static inline host::Datatype gapped_{};
+};
+
+std::vector<std::string> algorithms_of(const std::string& nodes, int size) {
+  std::vector<std::string> all{"all:linear"};
+  if (nodes != std::to_string(size) + "x1")
+    for (const char* limits : {"", "(bundle_up_to=24,share_up_to=32)", "(bundle_up_to=0,share_up_to=0)"})
+      all.push_back((nodes.empty() ? "all:shared" : "all:bundles") +
+                    std::string(nodes.empty() && *limits != 0
+                                    ? (limits[14] == 50 ? "(share_up_to=32)" : "(share_up_to=0)")
+                                    : limits));
+  return all;
+}
+
+TEST_F(NeighborsTest, RandomGraphs) {
+  std::uint32_t seed = 1;
+  for (const int size : {2, 3, 5, 8}) {
+    for (const std::string& nodes : layouts_of(size)) {
+      for (const std::string& algorithm : algorithms_of(nodes, size)) {
+        run({size, nodes, algorithm, seed % 3 == 0, seed % 2 == 0}, random_graph(size, seed));
+        ++seed;
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(NeighborsTest, LinesWithEndsAndAround) {
+  for (const int size : {2, 3, 6}) {
+    for (const bool is_periodic : {false, true}) {
+      for (const std::string& nodes : layouts_of(size)) {
+        for (const std::string& algorithm : algorithms_of(nodes, size)) {
+          run({size, nodes, algorithm}, line(size, is_periodic));
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace unisono::runtime

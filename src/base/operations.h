@@ -147,6 +147,9 @@ constexpr bool gets_all_blocks(Operation operation) {
 constexpr bool is_neighborhood(Operation operation) {
   return traits(operation).output == Holds::neighbor_blocks;
 }
+inline constexpr std::array<Operation, 5> neighborhood_operations = {
+    Operation::neighbor_allgather, Operation::neighbor_allgatherv, Operation::neighbor_alltoall,
+    Operation::neighbor_alltoallv, Operation::neighbor_alltoallw};
 // Of neighbours: has each of them a block of its own?
 constexpr bool sends_neighbor_blocks(Operation operation) {
   return traits(operation).input == Holds::neighbor_blocks;

@@ -3,6 +3,13 @@
 
 from __future__ import annotations
 
+OF_NEIGHBORS = (
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
+)
 OPERATIONS = (
     "barrier",
     "bcast",
@@ -21,11 +28,7 @@ OPERATIONS = (
     "alltoallw",
     "gatherv",
     "scatterv",
-    "neighbor_allgather",
-    "neighbor_allgatherv",
-    "neighbor_alltoall",
-    "neighbor_alltoallv",
-    "neighbor_alltoallw",
+    *OF_NEIGHBORS,
 )
 # Their size is that of one vector on each rank, not of one block of several.
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
@@ -35,10 +38,6 @@ WITHOUT_SIZE = (
     "alltoallw",
     "gatherv",
     "scatterv",
-    "neighbor_allgather",
-    "neighbor_allgatherv",
-    "neighbor_alltoall",
-    "neighbor_alltoallv",
-    "neighbor_alltoallw",
+    *OF_NEIGHBORS,
 )
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan")

@@ -37,7 +37,7 @@ struct Slotted {
 
 // Everything that is known before a call, shared by the rounds of the program.
 struct Plan {
-  explicit Plan(const Problem& problem);
+  Plan(const Problem& problem, const schedule::BlockLimits& limits);
 
   bool is_near(int rank) const { return problem.layout->node_of[static_cast<std::size_t>(rank)] == node; }
   int local(int rank) const { return problem.layout->local_rank_of[static_cast<std::size_t>(rank)]; }
@@ -71,7 +71,8 @@ struct Plan {
   Kept kept_in_slot(int rank, int index) const;
 };
 
-Plan::Plan(const Problem& of) : problem(of), node(of.layout->node_of[static_cast<std::size_t>(of.rank)]) {
+Plan::Plan(const Problem& of, const schedule::BlockLimits& limits)
+    : problem(of), node(of.layout->node_of[static_cast<std::size_t>(of.rank)]) {
   BlockNumbers numbers(problem);
   has_one_block = numbers.has_one_block();
   bundles = node_bundles(*problem.neighborhood, *problem.layout, node, has_one_block);
@@ -84,6 +85,7 @@ Plan::Plan(const Problem& of) : problem(of), node(of.layout->node_of[static_cast
   number_sent(&numbers);
   number_own(&numbers);
   number_slots(&numbers);
+  numbers.table().limits = limits;
   table = numbers.take();
 }
 
@@ -260,12 +262,11 @@ class Steps {
 };
 
 Program build(const Problem& problem, const Parameters& parameters) {
-  const auto plan = std::make_shared<const Plan>(problem);
+  const schedule::BlockLimits limits{.bundle_up_to = parameters.get("bundle_up_to"),
+                                     .share_up_to = parameters.get("share_up_to")};
+  const auto plan = std::make_shared<const Plan>(problem, limits);
   Program program;
-  auto table = std::make_shared<schedule::BlockTable>(*plan->table);
-  table->limits = {.bundle_up_to = parameters.get("bundle_up_to"),
-                   .share_up_to = parameters.get("share_up_to")};
-  program.blocks = std::move(table);
+  program.blocks = plan->table;
   program.scratch = plan->scratch;
   Stage combined;
   combined.rounds = 1;
@@ -283,9 +284,7 @@ Program build(const Problem& problem, const Parameters& parameters) {
 
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
-  for (const Operation operation :
-       {Operation::neighbor_allgather, Operation::neighbor_allgatherv, Operation::neighbor_alltoall,
-        Operation::neighbor_alltoallv, Operation::neighbor_alltoallw}) {
+  for (const Operation operation : neighborhood_operations) {
     const bool has_one_block = !sends_neighbor_blocks(operation);
     all.push_back(
         {.name = "bundles",

@@ -34,9 +34,7 @@ Program linear(const Problem& problem, const Parameters&) {
 
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
-  for (const Operation operation :
-       {Operation::neighbor_allgather, Operation::neighbor_allgatherv, Operation::neighbor_alltoall,
-        Operation::neighbor_alltoallv, Operation::neighbor_alltoallw}) {
+  for (const Operation operation : neighborhood_operations) {
     all.push_back({.name = "linear",
                    .operation = operation,
                    .group = "flat",

@@ -103,9 +103,7 @@ Program build(const Problem& problem, const Parameters& parameters) {
 
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
-  for (const Operation operation :
-       {Operation::neighbor_allgather, Operation::neighbor_allgatherv, Operation::neighbor_alltoall,
-        Operation::neighbor_alltoallv, Operation::neighbor_alltoallw}) {
+  for (const Operation operation : neighborhood_operations) {
     all.push_back(
         {.name = "shared",
          .operation = operation,

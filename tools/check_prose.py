@@ -33,6 +33,7 @@ BASELINE = ROOT / "tools/prose_baseline.json"
 COLUMNS, WORDS, CELL = 120, 30, 200
 GENERATED = re.compile(r"<!-- Written by ")
 C_SUFFIXES = {".c", ".cc", ".h"}
+LICENCE = "SPDX-License-Identifier"
 # A sentence ends with a full stop and what may close behind it, before a capital, a quotation, code or a number.
 END = re.compile(r"""(?<=[.!?])[)\]"'*_]*\s+(?=[(\["'*_`]*[A-Z0-9`<])""")
 ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|cf|vs|etc|Fig|Sec|No|pp?)\.(?=\s)")
@@ -121,7 +122,8 @@ def of_comments(path: Path, text: str) -> Iterator[Finding]:
 
 
 def _paragraphs(line: int, lines: list[str]) -> Iterator[tuple[int, str]]:
-    """The paragraphs and list items of a comment; what is set in by four blanks is code."""
+    """The paragraphs and list items of a comment. What is set in by four blanks is code, and so is what follows
+    `\\b`: the help of a command shows it line by line."""
     first, words = line, list[str]()
     for number, content in enumerate([*lines, ""], line):
         if (
@@ -130,7 +132,7 @@ def _paragraphs(line: int, lines: list[str]) -> Iterator[tuple[int, str]]:
             or content.startswith("    ")
             or content.lstrip()[:1] == "|"
         ):
-            if words:
+            if words and words[0] != "\b":
                 yield first, " ".join(words)
             first, words = number, [ITEM.sub("", content)] if ITEM.match(content) else []
         else:
@@ -138,13 +140,17 @@ def _paragraphs(line: int, lines: list[str]) -> Iterator[tuple[int, str]]:
             words.append(content)
 
 
-def _joined(found: list[tuple[int, int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Comments of a line each, as line, column, text: those of lines that follow one another are one."""
+def _joined(found: list[tuple[int, int, str]], source: str) -> Iterator[tuple[int, list[str]]]:
+    """Comments of a line each, as line, column, text. Those of lines that follow one another are one comment; but what
+    stands behind code begins anew."""
+    code = source.split("\n")
     last = (-1, -1)
     block: list[str] = []
     begin = 0
     for line, column, text in found:
-        if (line - 1, column) != last and block:
+        if LICENCE in text:
+            continue
+        if block and ((line - 1, column) != last or code[line - 1][:column].strip()):
             yield begin, block
             block = []
         begin = begin if block else line
@@ -156,7 +162,8 @@ def _joined(found: list[tuple[int, int, str]]) -> Iterator[tuple[int, list[str]]
 
 def _python_comments(text: str) -> Iterator[tuple[int, list[str]]]:
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    yield from _joined([(*token.start, token.string) for token in tokens if token.type == tokenize.COMMENT])
+    comments = [(*token.start, token.string) for token in tokens if token.type == tokenize.COMMENT]
+    yield from _joined(comments, text)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (
             found := ast.get_docstring(node)
@@ -187,7 +194,7 @@ def _c_comments(text: str) -> Iterator[tuple[int, list[str]]]:
             yield line + 1, [COMMENT_MARK.sub("", part) for part in inner.splitlines()]
         else:
             found.append((line + 1, column, content))
-    yield from _joined(found)
+    yield from _joined(found, text)
 
 
 # --- All files ---

@@ -7,8 +7,8 @@
 namespace unisono::host::mpi {
 
 // The wrapper of MPI_Win_test. Behind a barrier a program expects it to find what other ranks completed
-// before the barrier: the host's own barrier has read their messages by then, one in the node's shared memory
-// has not. So the host makes some progress first.
+// before the barrier. The host's own barrier has read their messages by then; a barrier in the node's shared
+// memory has not. So the host makes some progress first.
 int win_test(MPI_Win window, int* flag);
 
 }  // namespace unisono::host::mpi

@@ -54,10 +54,10 @@ bool is_user_defined(MPI_Op op);
 // Where a call with a type can be tried: a communicator of ours, on which errors return. Null at the end.
 void try_types_on(MPI_Comm comm);
 
-// What the host would not take in a call, an uncommitted type, is an error, which no handler hears of.
-// Predefined types come from a table, derived ones carry what was found out as an attribute: both are fast
-// after the first time, and a derived type's entry goes with the type, so that a reused handle never finds
-// another type's layout.
+// An uncommitted type is an error here, since the host would not take it in a call. No handler hears of that
+// error. Predefined types come from a table. What was found out about a derived type is kept as an attribute
+// of it. Both are fast after the first time. A derived type's entry goes with the type, so a reused handle
+// never finds another type's layout.
 int describe(MPI_Datatype type, TypeInfo* info);
 
 // The wrapper of MPI_Type_free.

@@ -23,8 +23,9 @@ constexpr int narrowed(MPI_Count count) {
 // MPI_Type_get_extent_x, without the lower bound.
 int extent_of(MPI_Datatype type, MPI_Count* extent);
 
-// `count` elements of `type` as an int and a type: themselves where the count fits, else one element of a
-// type made for it, which lives as long as this object. Check `error` first.
+// `count` elements of `type` as an int and a type. Where the count fits into an int, they are what was given.
+// Elsewhere they are one element of a type made for it, which lives as long as this object. Check `error`
+// first.
 class Elements {
  public:
   Elements(MPI_Count count, MPI_Datatype type);

@@ -5,9 +5,9 @@
 #include "adapter/below/family.h"
 
 #if defined(UNISONO_FAMILY_OPENMPI)
-// Open MPI's handles are addresses of data in its library. Which of them there are depends on its version and
-// on the Fortran compiler it was built with, so all are weak here: what the library at hand lacks has the
-// address null.
+// Open MPI's handles are addresses of data in its library. Which handles there are depends on its version and
+// on the Fortran compiler it was built with. So all are weak symbols here: a handle that the library at hand
+// lacks has the address null.
 // clang-format off
 #define UNISONO_TYPES(X) \
   X(byte, byte) X(packed, byte) X(char, character) X(wchar, other) X(character, character) \

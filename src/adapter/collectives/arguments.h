@@ -54,10 +54,10 @@ inline bool is_root_here(MPI_Comm comm, int root) {
   return is_communicator(comm) && Root(comm, root).is_here;
 }
 
-// --- Send and receive buffers that are the same: an error to the hosts, so that a rank must not be served
-// whose arguments its host rejects, and must be where it does not: the other ranks know nothing of it. Each
-// looks as its host does. (MPICH: validation in its generated bindings.) Absolute addresses share MPI_BOTTOM
-// without being equal. ---
+// --- Send and receive buffers that are the same. The hosts may call that an error. A rank whose host rejects
+// its arguments must not be served, and a rank whose host accepts them must be: the other ranks know nothing
+// of it. So each rank looks as its host does. (MPICH: validation in its generated bindings.) Absolute
+// addresses share MPI_BOTTOM without being equal. ---
 
 // Of vectors to be reduced. Open MPI computes, but for MPI_Reduce's root and MPI_Allreduce: `is_by_all`.
 template <class Count>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that the host rejects on this rank, where the others need nothing but this rank's part: they send
-// to it, or get what it would not have seen, and natively go on. So it takes part, in memory of nobody's,
-// before the host's error handlers speak: those may wait for the others.
+// Calls that the host rejects on this rank, while the other ranks need no more than this rank's part. They
+// send data to it, or get data that this rank would not have seen, and with the MPI alone they go on. So this
+// rank takes part, in memory that is nobody's. It does so before the host's error handlers speak, which may
+// wait for the other ranks.
 #pragma once
 
 #include <cstdint>

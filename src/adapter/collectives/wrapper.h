@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all wrappers share. A wrapper looks whether its arguments are such that MPI's rules let the call go
-// on, makes a runtime::Call of them, and calls the host where the runtime does not take it. Arguments that
-// break a rule go to the host at once: its error handlers speak. The checks look only at what costs nothing;
-// what else can be wrong (a freed communicator, an uncommitted type) the host finds when it is asked.
+// on. It makes a runtime::Call of them, and calls the host where the runtime does not take it. Arguments that
+// break a rule go to the host at once, so that its error handlers speak. The checks look only at what costs
+// nothing. What else can be wrong, such as a freed communicator or an uncommitted type, the host finds when
+// it is asked.
 #pragma once
 
 #include <memory>
@@ -111,8 +112,9 @@ int call_host(const Functions& of, Large with_large_counts, Arguments... argumen
         __VA_ARGS__, more...);                                                                       \
   }
 
-// At the begin of a blocking call: is the host known to make it, so that nothing has to be read of its
-// arrays, or nothing more of its arguments than `reduced`? Other forms are not decided before they are made.
+// Asked at the begin of a blocking call: is it known that the host makes the call? Then nothing has to be
+// read of the call's arrays, or nothing more of its arguments than `reduced`. Other forms are not decided
+// before they are made.
 template <class... Tail>
 bool is_left(Operation operation, MPI_Comm comm, const runtime::Reduced* reduced = nullptr) {
   if constexpr (sizeof...(Tail) != 0) return false;
@@ -201,8 +203,9 @@ class Form<MPI_Request*> : public KeepingNothing {
   MPI_Request* request_;
 };
 
-// The runtime's where it takes such calls, the host's where it has a persistent form, else its MPI_I form
-// again and again, on a communicator of the request's own: ranks may start their requests in any order.
+// A persistent call. The runtime makes it where it takes such calls, and the host makes it where it has a
+// persistent form. Elsewhere the host's MPI_I form is called again and again, on a communicator of the
+// request's own, since ranks may start their requests in any order.
 template <>
 class Form<MPI_Info, MPI_Request*> {
  public:

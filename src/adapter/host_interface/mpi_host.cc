@@ -244,8 +244,8 @@ bool MpiHost::has_hints(Comm comm) {
   return marks_of(native(comm)).has_info;
 }
 
-// Not MPI_Allreduce, for Intel MPI's sake: what its Allreduce of half a KiB writes (2021.18, more than a few
-// ranks) overwrites a Bcast before it on the same communicator that slow ranks have not read yet. The
+// This is not MPI_Allreduce, for Intel MPI's sake (2021.18, more than a few ranks). Its Allreduce of half a
+// KiB may overwrite a Bcast before it on the same communicator, which slow ranks have not read yet. The
 // program's own calls in that order go wrong without Unisono; ours must not make others do so.
 int MpiHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;

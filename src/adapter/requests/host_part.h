@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host's part of a call that does not block and is checked (option verify): its own collectives, made of
-// what the runtime knows of the call, since the program may free what it gave before they are over.
+// The host's part of a call that does not block and is checked (option verify). The host's collectives are
+// made of what the runtime knows of the call: the program may free what it gave before they are over.
 #pragma once
 
 #include "adapter/below/family.h"

@@ -268,8 +268,8 @@ PersistentCall::~PersistentCall() {
   if (is_comm_private) pmpi.Comm_free(&comm);
 }
 
-// Several threads that make communicators at once may stand still inside Open MPI 4, more often the more of
-// them there are: so with threads the calls stay on the program's communicator.
+// With MPI_THREAD_MULTIPLE the calls stay on the program's communicator. Inside Open MPI 4 several threads
+// that make communicators at once may stand still, more often the more of them there are.
 int PersistentCall::take_private_comm(bool has_topology) {
   const Nested nested;
   int level = MPI_THREAD_SINGLE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests of calls that do not block, persistent ones, and the functions in which programs wait: there those
 // calls go on. A request of ours is the host's own in every respect, so it may be mixed with others, freed,
-// asked for its status: of an MPI_I call a generalized request, of an MPI_..._init call a persistent receive
-// of nothing from oneself, whose message is sent when the call is over.
+// and asked for its status. Of an MPI_I call it is a generalized request. Of an MPI_..._init call it is a
+// persistent receive of nothing from oneself, whose message is sent when the call is over.
 #pragma once
 
 #include <functional>

@@ -14,8 +14,8 @@ using CoreMask = std::array<std::uint64_t, 64>;
 CoreMask own_affinity();
 int count(const CoreMask& mask);
 
-// The tightest CPU quota on the way from this process's cgroup to the root, in thousandths of a core, 0 where
-// there is none; and which cgroup sets it: processes of one cgroup share its quota.
+// The tightest CPU quota on the way from this process's cgroup to the root, in thousandths of a core. 0:
+// there is no quota. `group` says which cgroup sets it: processes of one cgroup share its quota.
 struct CpuQuota {
   std::uint32_t millicores = 0;
   std::uint64_t group = 0;

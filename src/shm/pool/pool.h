@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One anonymous shared segment per node and job. Who shares a node is proved by mapping the segment, not by a
-// host's name. Nothing is left behind when the job ends, however it ends: the segment has no name (memfd
-// passed through /proc/PID/fd; where /proc refuses, shm_open, and unlinked once all have opened it).
+// host's name. Nothing is left behind when the job ends, however it ends, since the segment has no name. It
+// is a memfd passed through /proc/PID/fd. Where /proc refuses, it is made by shm_open, and unlinked once all
+// have opened it.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +53,8 @@ class Pool {
   Members* members() const;
   Board* board() const;
 
-  // Rank of comm -> what its node may use: the union of its ranks' affinity masks, limited by the cgroups'
-  // quotas (rounded up), and shared with other nodes that have the same cores of the same machine.
+  // By rank of comm: what its node may use. That is the union of its ranks' affinity masks, limited by the
+  // cgroups' quotas (rounded up). It is shared with other nodes that have the same cores of the same machine.
   const std::vector<CoreShare>& cores() const;
 
   // Takes `bytes` from the node's pool, zero-filled and cache-line aligned: its offset, or -1 where the pool

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put and get (A1: sender_put, receiver_get). To write a slot that others have read means to take its lines
-// away from their caches: 20 GB/s where cores share a cache, 8 GB/s next door, 2 GB/s from a core with
-// another last-level cache. Written past the caches a slot takes 30 GB/s in every case, but then its readers
-// fetch it from memory (8 to 16 GB/s) instead of a cache (10 to 40). With a core for each rank the latter is
-// never bad, so that is how it begins; ranks that share a core find in its cache what another has written, so
-// there it begins the other way. Which is better no topology tells: virtual machines show none, and ranks
-// migrate. So everybody measures, and writers take what costs less per byte in put and get together. It
-// changes speed alone, never what is read: ranks need not agree on it.
+// put and get (A1: sender_put, receiver_get). A writer of a slot that others have read takes its lines away
+// from their caches. That goes at 20 GB/s where cores share a cache, at 8 GB/s next door, and at 2 GB/s from
+// a core with another last-level cache. A slot that is written past the caches takes 30 GB/s in every case.
+// But then its readers fetch it from memory (8 to 16 GB/s) instead of a cache (10 to 40).
+//
+// With a core for each rank, writing past the caches is never bad, so that is how it begins. Ranks that share
+// a core find in its cache what another has written, so there it begins the other way. No topology tells
+// which is better: virtual machines show none, and ranks migrate. So everybody measures, and writers take
+// what costs less per byte in put and get together. It changes speed alone, never what is read, so ranks need
+// not agree on it.
 #include <algorithm>
 #include <bit>
 
@@ -25,15 +27,16 @@ constexpr std::size_t least_bytes_past_caches = 2048;
 // A writer weighs anew every so many puts. Changing its mind must be worth its while.
 constexpr std::uint32_t puts_per_decision = 16;
 constexpr float least_gain = 1.2F;
-// Now and then some puts are of the other kind, so that changes are noticed: as soon as all slots have been
-// written twice at the very beginning (not at once, when pages are touched for the first time), some time
-// after a change of mind, and twice as late after each trial that confirms. Only the last few of a trial
-// count: until all slots have been written in the new way, they lie in other caches.
+// Now and then some puts are of the other kind, so that changes are noticed. The first trial comes as soon as
+// all slots have been written twice; it does not come at once, since pages are touched for the first time
+// then. The next one comes some time after a change of mind, and after each trial that confirms it takes
+// twice as long. Only the last few puts of a trial count: until all slots have been written in the new way,
+// they lie in other caches.
 constexpr std::uint32_t least_settling_puts = 8, most_settling_puts = 32;
 constexpr std::uint32_t counted_puts = 8;
-// A trial ends early where so many puts in a row alone cost so many times what put and get do at present:
-// from core to core without a common cache a trial of blocks of 128 KiB would take as long as a hundred
-// calls.
+// A trial ends early where so many puts in a row alone cost so many times what put and get do at present.
+// From core to core without a common cache a trial of blocks of 128 KiB would otherwise take as long as a
+// hundred calls.
 constexpr int hopeless_puts = 3;
 constexpr float hopeless_factor = 2;
 // Of the other copies every fourth is measured: a look at the clock takes as long as a hundredth of a copy.

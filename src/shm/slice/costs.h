@@ -41,9 +41,9 @@ struct Measurement {
   int repetitions = 1;
 };
 
-// All local ranks call it alike. This rank's mean time of one repetition in seconds, or less than 0: it has
-// no part in that, or not so many bytes fit, or (single copy) the kernel refuses. The first repetitions do
-// not count. Reading the clock is taken off.
+// All local ranks call it alike. Returns this rank's mean time of one repetition in seconds. It is less than
+// 0 where this rank has no part in that, where not so many bytes fit, or where the kernel refuses (single
+// copy). The first repetitions do not count. Reading the clock is taken off.
 double measure(Slice& slice, const Measurement& measurement);
 
 }  // namespace unisono::shm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is mapped before it is used: the kernel takes some microseconds for each page that nobody has
-// touched, and maps pages that are there sixteen at a time where they are read.
+// Memory that is mapped before it is used. The kernel takes some microseconds for each page that nobody has
+// touched. Pages that are there already it maps sixteen at a time where they are read.
 #include <algorithm>
 
 #include "shm/slice/slice_state.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks whose lengths two ranks know, and no others: each has a slot of its own in the rings of lines, which
-// move on by all slots together, whatever is in them. A2.
+// Blocks whose lengths are known to two ranks and to no others. Each block has a slot of its own in the rings
+// of lines. The rings move on by all slots together, whatever is in them. A2.
 #include <algorithm>
 #include <cassert>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fused operations: whole collectives of small messages over the rings of lines (A2 below the buffer size;
-// G2). Flat on purpose: each rank posts its lines and reads the others', so that an oversubscribed rank that
-// finds all lines present needs no switch, and a call costs one switch a rank. Here those that move data
-// alone.
+// G2). They are flat on purpose: each rank posts its lines and reads the others'. So an oversubscribed rank
+// that finds all lines present needs no switch, and a call costs one switch a rank. Here are those that only
+// move data.
 #include "base/short_copy.h"
 #include "shm/slice/fused_rings.h"
 

@@ -102,24 +102,26 @@ class Slice {
     const std::uint64_t* past_ticks = nullptr;  // [piece % max_buffers]: the flags' tick at which a piece of
                                                 // an earlier use was finished
   };
-  // Slot and lane sizes for a stage's wish, the same on all local ranks: fills slot_bytes and lane_bytes.
+  // Slot and lane sizes for a stage's wish, the same on all local ranks. It fills slot_bytes and lane_bytes.
   // lane_bytes is a multiple of 64, and 0 where the area is too small for so many lanes. `buffers` is clamped
   // to 1 .. max_buffers.
   Use plan(int channel, bool is_common, int buffers, int lanes) const;
   void begin(Use* use, std::int64_t pieces, int ticks);
-  // No piece takes more than `longest_bytes` of a lane, the same on all local ranks: pieces that are shorter
+  // No piece takes more than `longest_bytes` of a lane, the same on all local ranks. Pieces that are shorter
   // than their slot take another place in it each time. Lines that were written and read a moment ago lie in
-  // two cores' own caches, whence writing takes them back one by one; those that have left them are written
-  // and read two to four times as fast. So memory is gone through that is larger than such caches (2 MiB), or
-  // so little that it stays near. A4 (section 2.5.2). The first pieces of a channel, so many and until
-  // they have been as long as so many of a rank's areas together, lie at the beginnings of their slots. A
-  // page that is touched for the first time costs as much as spreading gains with tens of pieces: a program
-  // that makes few calls would pay for pages that it touches once.
+  // two cores' own caches, whence writing takes them back one by one. Lines that have left these caches are
+  // written and read two to four times as fast. So the pieces go through memory that is larger than such
+  // caches (2 MiB), or through so little that it stays near. A4 (section 2.5.2).
+  //
+  // The first pieces of a channel lie at the beginnings of their slots: first_spread_piece of them, and more
+  // until they are together as long as areas_before_spread of a rank's areas. A page that is touched for the
+  // first time costs as much as spreading gains with tens of pieces. So a program that makes few calls would
+  // pay for pages that it touches once.
   void spread(Use* use, std::size_t longest_bytes) const;
-  // Maps the memory of a lane that this rank writes in the next pieces of the channel (one turn of the slots
-  // at least), none of them longer than `longest_bytes`: who first writes it would do it page by page.
-  // Nothing is done where the pieces that this rank has written `before`, in the same way, have done it.
-  // `use` has not begun. Local.
+  // Maps the memory of a lane that this rank writes in the next pieces of the channel, at least in one turn
+  // of the slots. None of them is longer than `longest_bytes`. Who first writes that memory would otherwise
+  // map it page by page. Nothing is done where the pieces that this rank has written `before`, in the same
+  // way, have done it. `use` has not begun. Local.
   struct PiecesOfUse {
     std::int64_t before = 0, next = 0;
   };
@@ -174,15 +176,16 @@ class Slice {
   bool gives_up_single_copy();
 
   // --- Fused operations: blocking, all local ranks call them in the same order ---
-  // Largest message that one rank writes, bytes: bcast, reduce, allreduce, scans, a block of allgather and
-  // gather, all blocks of scatter, alltoall and reduce_scatter.
+  //
+  // Bytes of the largest message that one rank writes. The message is that of a bcast, reduce, allreduce or
+  // scan, or a block of an allgather or gather. Of a scatter, alltoall or reduce_scatter it is all blocks.
   std::size_t fused_max_bytes() const;
   // Maps the rings' memory, which their first operations would do bit by bit. Local.
   void touch_rings() const;
-  // The same of all that small messages use, at most about 1 MiB of it: first each rank its own share, and
-  // when all have done so each rank those of the others, many pages at a time. Two ranks that touch one page
-  // for the first time at the same time wait for each other in the kernel: of 32 allreduces of 2 KiB each
-  // took 14 us instead of 1.5 (2 ranks).
+  // The same of all that small messages use, at most about 1 MiB of it. First each rank touches its own
+  // share. When all have done so, each rank touches those of the others, many pages at a time. Two ranks that
+  // touch one page for the first time at the same time wait for each other in the kernel. Because of that,
+  // each of 32 allreduces of 2 KiB took 14 us instead of 1.5 (2 ranks).
   void touch_own_share() const;
   void touch_shares() const;
   void barrier();
@@ -224,8 +227,9 @@ class Slice {
   void end_blocks();
 
   // --- Streams: blocks of any length between two ranks that both know it ---
-  // What is to be sent to and got from each other rank, one block each at most; it is moved by run_streams,
-  // which comes back when all that this rank gets is there, and all that it sends is on its way. Until then
+  //
+  // What is to be sent to and got from each other rank, one block each at most. run_streams moves the blocks.
+  // It comes back when all that this rank gets is there, and all that it sends is on its way. Until then
   // blocks stay where they are. Other ranks need not take part.
   bool has_streams() const { return shape_.stream_bytes != 0; }
   void send_stream(const void* block, std::size_t bytes, int to);

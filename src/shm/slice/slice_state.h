@@ -127,10 +127,10 @@ struct StreamEnd {
   std::size_t left = 0;
   std::size_t piece = 0;
 
-  // A ring of `ring_bytes` begins with its first part, which a stream goes through `first_laps` times, and
-  // goes on from there into the rest: programs with few blocks do not touch all of its pages. Both ends know
-  // how far they are. What was written in the last of these laps lies where a lap of the whole ring has it,
-  // so that nothing is waited for.
+  // Of a ring of `ring_bytes` a stream goes through the first part `first_laps` times, and then goes on from
+  // there into the rest. So programs with few blocks do not touch all of the ring's pages. Both ends know how
+  // far they are. What was written in the last of these laps lies where a lap of the whole ring has it, so
+  // that nothing is waited for.
   static constexpr std::size_t first_part_bytes = std::size_t{256} << 10;
   static constexpr std::uint64_t first_laps = 64;
   std::size_t part_in_use(std::size_t ring_bytes) const {

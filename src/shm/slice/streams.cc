@@ -60,8 +60,8 @@ void Slice::State::begin_stream(char* block, std::size_t bytes, int peer, bool i
   streams.under_way.push_back(&end);
 }
 
-// Blocks begin lines, and all pieces but a block's last are whole lines: so what has been written and read so
-// far always is, and a piece never reaches over the end of what is in use of the ring.
+// Blocks begin lines, and all pieces but a block's last one are whole lines. So what has been written and
+// read so far always is whole lines too. A piece never reaches over the end of what is in use of the ring.
 std::size_t Slice::move_piece(StreamEnd* end) {
   const std::size_t part_bytes = end->part_in_use(shape_.stream_bytes);
   const auto possible = [&]() -> std::size_t {

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> policy_names = {"spin", "pause", "yield", "futex"};
 
-// A look at the clock (23 ns) and the host's progress (33-77 ns) must not be felt in short waits: the clock
-// is read every so many steps only, which is well below a microsecond in either policy.
+// A look at the clock (23 ns) and the host's progress (33-77 ns) must not be felt in short waits. So the
+// clock is read every so many steps only, which is well below a microsecond in either policy.
 constexpr std::uint32_t spins_per_look = 64;
 constexpr std::uint32_t pauses_per_look = 16;
 constexpr std::uint64_t first_progress_ns = 2'000;
@@ -28,9 +28,9 @@ constexpr std::uint64_t progress_interval_ns = 4'000;
 // Spinning this long means that the other rank may not have a core at all, whatever the core count says.
 constexpr std::uint64_t yield_after_ns = 50'000;
 // Policy yield: progress at every eighth step. A step is one context switch (1.4 us) where others run, and
-// 0.3 us where nobody does. Most waits end at the first step; progress at the second one, in which the host
-// may give the core away once more (Open MPI does), was felt by all: each barrier took two switches instead
-// of one.
+// 0.3 us where nobody does. Most waits end at the first step. Progress at the second step was felt by all,
+// since the host may give the core away once more in it (Open MPI does). Each barrier then took two switches
+// instead of one.
 constexpr std::uint32_t yields_per_progress = 8;
 // Policy futex: a wake costs 2.4 to 25 us, so only long waits sleep.
 constexpr std::uint64_t sleep_after_ns = 50'000;

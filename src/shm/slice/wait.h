@@ -51,10 +51,10 @@ struct WaitConfig {
 // are too short for two looks at the clock, but one for which a rank came late is not.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t long_waits_ns;
 
-// One wait: `Backoff backoff(config); while (!ready()) backoff.step();`. The first steps cost nothing but a
-// pause (policy spin, pause), then time is looked at: progress after about 2 us, then every few us. yield
-// gives the core away at every step and makes progress every few steps; futex sleeps briefly (bounded, so
-// that progress goes on) once a wait is long.
+// One wait: `Backoff backoff(config); while (!ready()) backoff.step();`. With the policies spin and pause the
+// first steps cost nothing but a pause. Then the clock is looked at, and progress is made after about 2 us
+// and then every few us. Policy yield gives the core away at every step and makes progress every few steps.
+// Policy futex sleeps briefly once a wait is long; its sleeps are bounded, so that progress goes on.
 class Backoff {
  public:
   explicit Backoff(const WaitConfig& config) : config_(config) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole files, read and written so that nothing else than a file can be hit: neither a device nor a pipe,
-// which could be waited for, nor what another user has put in the place.
+// Whole files, read and written so that nothing else than a file can be hit. That is neither a device nor a
+// pipe, which could be waited for, nor what another user has put in the file's place.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON that others have written: bounded in depth and number, so that neither reading it nor what is done
-// with it can exhaust the stack or the memory, and without keys that stand twice.
+// JSON that others have written. It is bounded in depth and number, so that neither reading it nor what is
+// done with it can exhaust the stack or the memory. No key may stand in it twice.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -140,8 +140,8 @@ struct [[gnu::packed, gnu::may_alias]] Unaligned {
   T value;
 };
 
-// `per_element`: how many values of T make one element (complex sums are sums of two). ivdep is true although
-// `into` may be an operand: each element depends on its own place alone.
+// `per_element`: how many values of T make one element (complex sums are sums of two). The pragma ivdep is
+// true although `into` may be an operand, since each element depends on its own place alone.
 template <typename T, typename Op, std::size_t per_element>
 UNISONO_INLINE void loop(void* into, const void* left, const void* right, std::size_t count) {
   auto* to = static_cast<Unaligned<T>*>(into);

@@ -10,10 +10,10 @@ namespace unisono {
 // For where copy_bytes finds that memcpy would crawl; the two may not overlap.
 void copy_by_vectors(void* into, const void* from, std::size_t bytes);
 
-// Copies as memmove does. The C library copies more than some 2 KiB by `rep movsb`, which on AMD's Zen 3 and
-// 4 falls from 40 to 2 GB/s where the target lies up to some 40 bytes after the source within their pages:
-// just what a slot, which begins a page, and a buffer from malloc, 16 bytes behind one's beginning, have
-// between them.
+// Copies as memmove does. The C library copies more than some 2 KiB by `rep movsb`. On AMD's Zen 3 and 4 that
+// falls from 40 to 2 GB/s where the target lies up to some 40 bytes after the source within their pages. A
+// slot and a buffer from malloc are just so far apart: the slot begins a page, and the buffer begins 16 bytes
+// behind the beginning of one.
 inline void copy_bytes(void* into, const void* from, std::size_t bytes) {
   constexpr std::uintptr_t page_bytes = 4096, too_near_bytes = 64;
   constexpr std::size_t least_bytes = 2048;

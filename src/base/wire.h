@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data as bytes, as the ranks of a job send them to each other. A reader takes nothing for granted: bytes
-// that end too early, or that no writer writes, make it fail, and from then on all that it reads is zero or
+// Data as bytes, as the ranks of a job send them to each other. A reader takes nothing for granted. Bytes
+// that end too early, or that no writer writes, make it fail. From then on all that it reads is zero or
 // empty.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A write of ours must not end the program: where a limit for files is reached (ulimit -f), or nobody reads a
-// pipe any more, the kernel would send a signal. Signal handlers may use it.
+// A write of ours must not end the program. Where a limit for files is reached (ulimit -f), or nobody reads a
+// pipe any more, the kernel would send a signal. Signal handlers may use what is here.
 #pragma once
 
 #include <pthread.h>

@@ -29,10 +29,10 @@ static void write_anew(const struct Operation* op, int bytes) {
 // too late for the window.
 static double time_batch(const struct Operation* op, int bytes, int batch, const char* server) {
   if (bytes >= large_bytes) write_anew(op, bytes);
-  // What is around a batch is the same for all, and such as gives cores away where ranks share them: while
-  // some spin in a barrier before it, or in what follows it, others get no core for milliseconds.
-  // So is a call before it: it decides and makes a schedule where another algorithm ran before, and leaves
-  // nothing of a network's bursts.
+  // What is around a batch is the same for all. It gives cores away where ranks share them: while some ranks
+  // spin in a barrier before the batch, or in what follows it, others get no core for milliseconds. The call
+  // before a batch is the same for all too. It decides and makes a schedule where another algorithm ran
+  // before, and it leaves nothing of a network's bursts.
   const int is_new = select_server(server);
   enable(server != native);
   if (is_new || is_led_in) op->run(bytes);

@@ -8,27 +8,34 @@
 //               [--skew US] [--seed N] [--cold] [--skip-verify]
 //               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]] [--serve]
 //
-// A sample is a batch of calls, timed as a whole, divided by their number: the time of the longest rank.
-// Batches of native and Unisono alternate; a barrier precedes each, and for small messages of operations that
-// synchronise two calls that do not count. From 16 KiB on a batch is one call, and senders write their data
-// anew before it; whatever serves is called for a while before it is timed (settle.h). Of the candidates each
-// is tried in a few batches; the best take part in the alternation, so that what is told of them was not what
-// they were picked by. Rank 0 prints one JSON object per line:
-// {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)","is_same",
-// "candidates":[{"name","tried_s","samples_s":[...]}]}; candidates that may not run there are left out. The
-// first line says what is measured on (place.h): {"mpi","ranks","nodes","ranks_per_node":[least,most],
-// "is_consecutive","is_uniform","job_nodes","job_ranks_per_node","cores",
-// "nodes_on_cores","ranks_of_nodes" (where they differ),"is_active"}: under Unisono?
+// A sample is the time of the longest rank for a batch of calls, timed as a whole and divided by their
+// number. Batches of native and Unisono alternate. A barrier precedes each batch; for small messages of
+// operations that synchronise two calls that do not count do so as well. From 16 KiB on a batch is one call,
+// and senders write their data anew before it. Whatever serves is called for a while before it is timed
+// (settle.h). Each of the candidates is tried in a few batches. The best of them take part in the
+// alternation, so that what is told of them was not what they were picked by. Rank 0 prints one JSON object
+// per line:
+//     {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)",
+//      "is_same","candidates":[{"name","tried_s","samples_s":[...]}]}
+// Candidates that may not run there are left out. The first line says what is measured on (place.h), and in
+// "is_active" whether it is under Unisono. "ranks_of_nodes" is there where the nodes' ranks differ in number:
+//     {"mpi","ranks","nodes","ranks_per_node":[least,most],"is_consecutive","is_uniform","job_nodes",
+//      "job_ranks_per_node","cores","nodes_on_cores","ranks_of_nodes","is_active"}
 //
-// With --serve rank 0 reads what to measure from its standard input, one request a line, words separated by
-// tabs: "choice OPERATION BYTES" begins with these and says what Unisono chooses, "look OPERATION BYTES
-// SECONDS CANDIDATES" tries candidates for so long, and cuts short what is slow ("look_alike ..." does not),
-// "compare ..." lets native, Unisono's choice and all candidates (at most 8) alternate until their medians
-// are precise, "decide ..." until it is known which is the least: what is behind leaves, and has fewer
-// samples. Each is answered by one such line. "able OPERATION BYTES 0 CANDIDATES" says which of them may run,
-// without a call: {"operation","bytes","able":[name,...]}. "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT"
-// measures a message or an operation on shared memory (costs.h):
-// {"cost","bytes","series":{name:[seconds,...]}}. "end" ends the job.
+// With --serve rank 0 reads what to measure from its standard input. A request is one line of words separated
+// by tabs. Each but the last of these is answered by one JSON object on a line:
+// - "choice OPERATION BYTES" begins with this operation and size, and says what Unisono chooses.
+// - "look OPERATION BYTES SECONDS CANDIDATES" tries candidates for so long, and cuts short what is slow.
+// - "look_alike ..." does the same, and cuts nothing short.
+// - "compare ..." lets native, Unisono's choice and all candidates (at most 8) alternate until their medians
+//   are precise.
+// - "decide ..." lets them alternate until it is known which is the least. What is behind leaves, and has
+//   fewer samples.
+// - "able OPERATION BYTES 0 CANDIDATES" says which of them may run, without a call:
+//   {"operation","bytes","able":[name,...]}.
+// - "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory
+//   (costs.h): {"cost","bytes","series":{name:[seconds,...]}}.
+// - "end" ends the job.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>

@@ -39,13 +39,13 @@ static int may_run(const struct Operation* op, int bytes, const char* candidate)
          (decided[name_length] == 0 || decided[name_length] == '(');
 }
 
-// What a candidate takes, in the median of a few batches. Its first calls meet memory that was never touched
-// (slots that are used in turn), and do not count; of long messages there are more of them (settle.h). Where
-// it takes three times as long as the best so far, one call is enough; what that takes longer than it should,
-// since ranks begin it apart and the clock is read, is no reason. Where only the fastest is looked for, one
-// batch is enough of what takes half as long again, few calls of what takes twice as long while it settles,
-// and the first call of what is out of all proportion.
-// Where `best` is no_limit_s, nothing is cut short.
+// What a candidate takes, as the median of a few batches. Its first calls meet memory that was never touched
+// (slots that are used in turn), and do not count. Of long messages there are more of these calls (settle.h).
+// One call is enough where it takes three times as long as the best so far. A call takes a little longer than
+// it should, since ranks begin it apart and the clock is read; that little is no reason to stop. Where only
+// the fastest is looked for, a candidate is cut short in three more cases. One batch is enough where it takes
+// half as long again. Few calls are enough where it takes twice as long while it settles. The first call is
+// enough where it is out of all proportion. Where `best` is no_limit_s, nothing is cut short.
 static const double apart_s = 20e-6, warm_s = 2e-3, enough_s = 200e-6, tie = 0.02;
 static double look_at(const struct Operation* op, int bytes, int batch, const char* candidate, double best) {
   const int is_long = bytes >= large_bytes;

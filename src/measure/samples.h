@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum { fewest_for_interval = 10, fewest_for_decision = 3 };
-// Of fewer rounds a series must be that much slower in each to be left behind, and the own choice is not; nor
-// is it sooner than that: what disturbs the machine for a while must not cover all that speaks against it.
+// With fewer rounds than these, a series is left behind only where it is that much slower in each of them.
+// Unisono's own choice is not left behind so early, nor before it was timed for `settled_s`. What disturbs
+// the machine for a while must not cover all that speaks against it.
 enum { few_rounds = 5 };
 static const double much_slower = 1.25, settled_s = 50e-3;
 
@@ -34,8 +35,9 @@ static struct Median median_of(const double* samples, int count, double* room) {
   return (struct Median){room[count / 2], room[low > 0 ? low : 0], room[high < count ? high : count - 1]};
 }
 
-// What series take turns for: to know each median to `precision` (a part of it; 0: never enough), or, where
-// `is_for_best`, to know which is the least, as far as the difference is more than `precision`.
+// What series take turns for. One purpose is to know each median to `precision` (a part of it; 0: never
+// enough). Where `is_for_best`, it is to know which is the least, as far as the difference is more than
+// `precision`.
 struct Purpose {
   double precision;
   int is_for_best;
@@ -78,9 +80,9 @@ static struct Median over_leader(const struct Turns* turns, int i, int best, int
   return median_of(ratios, count, room);
 }
 
-// Leaves behind what takes longer than the leader beyond doubt, and says whether it is known which to take:
-// none may still be faster than the leader by more than `tie`, and Unisono's own choice, which stays where it
-// is on a level, is so or is behind.
+// Leaves behind what takes longer than the leader beyond doubt, and says whether it is known which to take.
+// Two things must hold for that. No series may still be faster than the leader by more than `tie`. Unisono's
+// own choice, which stays where it is on a level with the leader, must be on a level or behind.
 static int is_decided(struct Turns* turns, int count, double tie, double* room) {
   const int best = leader(turns, count, room);
   int open = 0;

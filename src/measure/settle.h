@@ -26,8 +26,8 @@ static int is_settled(const char* server) {
   return 0;
 }
 
-// How many more calls after `made`, which took `taken_s`: at most as many again, since the first ones say
-// little of how long the next ones take; 0 where it is enough.
+// How many more calls to make after `made` calls, which took `taken_s`; 0: they are enough. There are at most
+// as many again, since the first calls say little of how long the next ones take.
 static int next_settling_calls(int made, double taken_s) {
   if (made == 0) return 1;
   double next = (most_settling_s - taken_s) / (taken_s / made);
@@ -36,8 +36,9 @@ static int next_settling_calls(int made, double taken_s) {
   return next < 1 ? 0 : (int)next;
 }
 
-// Calls what serves until it has settled, or, as soon as enough calls have gone through its memory, takes
-// longer than `most_s` a call: once for each question, all ranks equally often.
+// Calls what serves until it has settled. It stops early where a call takes longer than `most_s`, as soon as
+// enough calls have gone through the memory of what serves. Done once for each question, all ranks equally
+// often.
 static void settle(const struct Operation* op, int bytes, const char* server, double most_s) {
   if (bytes < large_bytes || is_settled(server)) return;
   double taken_s = 0;

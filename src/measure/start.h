@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the calls of a benchmark begin (A11, section 2.6): behind a barrier or in a window of time on
-// synchronised clocks, ranks together or one after the other, caches warm or purged.
+// How the calls of a benchmark begin (A11, section 2.6). They begin behind a barrier or in a window of time
+// on synchronised clocks. Ranks begin together or one after the other, with caches warm or purged.
 #pragma once
 
 #include <mpi.h>

@@ -8,8 +8,9 @@
 namespace unisono::model {
 namespace {
 
-// The parameters of all models from those of LogGP: g(m) is the gap and its bytes, but before the next
-// message may start the sender has at least the overhead; overheads grow where small messages are copied.
+// The parameters of all models follow from those of LogGP. The gap of m bytes, g(m), is the gap and its
+// bytes. But before the next message may start, the sender has at least the overhead. Overheads grow where
+// small messages are copied.
 struct LinkFigures {
   double latency_us, overhead_us, gap_us, us_per_byte;
   double copied_us_per_byte;  // of a message that goes through a buffer, on either side
@@ -38,10 +39,10 @@ Link link_from(const LinkFigures& figures) {
   return link;
 }
 
-// One core and one node of a server of today. Rates of copies as measured on one (2 cores, shared last-level
-// cache): 57 GB/s at 64 KiB, 48 at 1 MiB, 30 at 8 MiB inside the own memory; out of another core's caches 8
-// to 11 GB/s where the data still lies in that core's second level, 18 to 20 past it; a cache line takes 60
-// ns from core to core, a switch between ranks 1.4 us.
+// One core and one node of a server of today. Rates of copies are as measured on one (2 cores, shared
+// last-level cache). Inside the own memory they are 57 GB/s at 64 KiB, 48 at 1 MiB, and 30 at 8 MiB. Out of
+// another core's caches they are 8 to 11 GB/s where the data still lies in that core's second level, and 18
+// to 20 past it. A cache line takes 60 ns from core to core, a switch between ranks 1.4 us.
 SharedMemory typical_shared_memory() {
   constexpr std::int64_t kib = 1024, mib = 1024 * 1024;
   return {.signal_us = 0.01,

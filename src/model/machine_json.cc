@@ -161,8 +161,8 @@ SharedMemory shared_from(const Reader& reader) {
           .channel_bytes = reader.value("channel_bytes")};
 }
 
-// Messages of a node that were given by their two parameters alone: copies are half of a message, as in the
-// machine of G1, where that takes longer than what is usual.
+// For messages of a node that were given by their two parameters alone. A copy is half of a message, as in
+// the machine of G1, where that takes longer than what is usual.
 void slow_down_copies(const Hockney& node, SharedMemory* shared) {
   const double half = node.beta_us_per_byte / 2;
   constexpr std::int64_t bytes = 8 << 20;

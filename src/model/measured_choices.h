@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine's file says beside the models' parameters: how the ranks of a node best wait for each other
-// (A3, section 2.5.1), and in how large buffers pieces best go from rank to rank (A4, sections 2.5.2, 2.5.3).
+// What a machine's file says beside the models' parameters. It says how the ranks of a node best wait for
+// each other (A3, section 2.5.1). It says in how large buffers pieces best go from rank to rank (A4, sections
+// 2.5.2 and 2.5.3).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Section 4.5 of A7's source: a broadcast along a chain of nodes in segments, of each of which some bytes go
-// through the node's shared memory beside the messages, and what remains of all in the end.
+// Section 4.5 of A7's source: a broadcast along a chain of nodes in segments. Some bytes of each segment go
+// through the node's shared memory beside the messages. What remains of all segments goes through it in the
+// end.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct MixedMode {
   double penalty_mode_us() const;          // equation 4.5
   double penalty_bound_us() const;         // equation 4.6: the upper bound, ovp(m_s) = smcc(m_s)
 
-  // The mode that this is in is the one of 4.3 to 4.5 that takes longest: 4.3 is above the lower bound where
-  // a copy is too long to hide, 4.5 where it delays messages.
+  // Of the equations 4.3 to 4.5 the one that takes longest gives the mode that this is in. 4.3 is above the
+  // lower bound where a copy is too long to hide. 4.5 is above it where a copy delays messages.
   double expected_us() const;
   std::string_view mode() const;  // "complete overlapping", "overlapping", "penalty"
 };

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::int64_t many_steps = standard_many_steps;
 
-// Where ranks share cores, short calls follow each other without all ranks having had a turn in between: what
-// a loop of them takes is no more than a part of what one by itself does, or a half where all wait for all.
-// So does `unisono bench` measure them: in batches below this size.
+// Where ranks share cores, short calls follow each other without all ranks having had a turn in between. So a
+// loop of calls takes no more than a part of what one call by itself does, or a half where all wait for all.
+// `unisono bench` measures short calls so too: in batches below this size.
 constexpr std::int64_t batched_bytes = 16 * 1024;
 constexpr int calls_of_batch = 16;
 

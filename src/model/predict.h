@@ -70,8 +70,9 @@ std::optional<double> predict_us(const algorithms::Descriptor& algorithm,
 Prediction predict_native(const schedule::Problem& problem, std::int64_t bytes, const Machine& machine,
                           const PredictOptions& options = {});
 
-// Every algorithm of the operation, each with the settings that are worth a try for so many bytes: standard
-// parameters, and segments from 8 KiB to 1 MiB where it has them; and native.
+// Every algorithm of the operation, each with the settings that are worth a try for so many bytes, and
+// native. These settings are the standard parameters, and segments from 8 KiB to 1 MiB where the algorithm
+// has them.
 std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes);
 
 // All candidates, fastest first; those without a time at the end, with their problem. Of an algorithm that is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose turn it is on cores that ranks share, in virtual time: a rank has its core until it has nothing to
+// Whose turn it is on cores that ranks share, in virtual time. A rank has its core until it has nothing to
 // do, and then gives it to the next one, which takes a switch. Ranks that wait take their turns as well: each
 // looks whether it may go on.
 #include <algorithm>

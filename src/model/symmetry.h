@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where all nodes do the same at the same time, one of them can be run for all: a ring of 100 000 ranks takes
-// 10 000 000 000 steps otherwise.
+// Where all nodes do the same at the same time, one of them can be run for all. Without that, a ring of 100
+// 000 ranks takes 10 000 000 000 steps.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,13 @@ namespace unisono::model {
 // by.
 CallSize with_equal_parts(CallSize size, int ranks);
 
-// One node's ranks, each for all ranks of its number on their nodes: where every node has equally many ranks
-// and what a rank does depends on its number on its node alone: in each round as many steps, of equal kinds
-// and lengths, with peers of equal numbers that are on the own node or are not, and touching what earlier
-// stages and the rounds before have touched in the same way. Looked at are all rounds of all ranks as long as
-// these are few, else a sample of nodes (first, last, the root's, some between) and of rounds; a test
-// compares the times of both ways for all algorithms.
+// One node's ranks, each for all ranks of its number on their nodes. Every node must have equally many ranks,
+// and what a rank does must depend on its number on its node alone. So in each round ranks of one number need
+// as many steps, of equal kinds and lengths. Their peers have equal numbers, and all are on the own node or
+// all are not. The steps touch in the same way what earlier stages and the rounds before have touched.
+//
+// All rounds of all ranks are looked at as long as these are few. Else it is a sample of nodes (first, last,
+// the root's, some between) and of rounds. A test compares the times of both ways for all algorithms.
 std::optional<Crew> one_node_for_all(const schedule::Problem& problem, const BuildProgram& build,
                                      const CallSize& size);
 

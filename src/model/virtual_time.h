@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a collective on all ranks in virtual time (B7): the programs' own steps, in the order that their
+// Runs a collective on all ranks in virtual time (B7). The programs' own steps run in the order that their
 // dependencies allow, on what a machine has: cores, ports, network cards, memory, flags. docs/guide/models.md
 // says what is counted.
 #pragma once

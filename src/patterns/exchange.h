@@ -56,8 +56,8 @@ class Folding {
   int preferred_;
 };
 
-// Recursive doubling: in round r everyone exchanges with the one whose number differs in bit r; before it,
-// each has what the aligned group of 2^r that it is in brought along.
+// Recursive doubling: in round r everyone exchanges with the one whose number differs in bit r. Before the
+// round, each has what its aligned group of 2^r members brought along.
 struct Doubling {
   int partner;      // number among the base
   int first, last;  // own group before the round
@@ -105,9 +105,9 @@ struct BruckRound {
 };
 BruckRound bruck(int rank, int round, int size);
 
-// Neighbour exchange, of an even number of ranks: two neighbours exchange their own blocks; then everyone
-// exchanges the pair of blocks that it got last with its neighbour on the other side, and on the first side
-// again, in turn. size / 2 rounds.
+// Neighbour exchange, of an even number of ranks. First two neighbours exchange their own blocks. Then
+// everyone exchanges the pair of blocks that it got last, with its neighbour on the other side and on the
+// first side in turn. size / 2 rounds.
 struct NeighborRound {
   int partner;
   int sent_first, sent_last;  // blocks

@@ -12,13 +12,15 @@ namespace unisono::patterns {
 
 namespace {
 
-// From the middle of the tree groups of ranks n0 >= n1 >= ... hang in different directions. In each phase a
-// group has at most one message that leaves it and one that enters it; a message inside of it, from who gets
-// the one that enters to who sends the one that leaves, meets neither on any link. So what is to be shown is:
-// - between two groups all pairs have their turn in one window of phases; the windows of one sender, and of
-//   one receiver, do not overlap (they shift as the rounds of a ring do, the larger groups' windows first);
+// From the middle of the tree groups of ranks n0 >= n1 >= ... hang in different directions. In each phase at
+// most one message leaves a group and at most one enters it. A third message may go inside of the group, from
+// the rank that gets the one that enters to the rank that sends the one that leaves. It meets neither on any
+// link. So what is to be shown is:
+// - between two groups all pairs have their turn in one window of phases. The windows of one sender, and of
+//   one receiver, do not overlap: they shift as the rounds of a ring do, the larger groups' windows first;
 // - all pairs inside a group come up as receiver and sender of some phase.
-// Group 0, which is at least as large as any, sends and receives in all of the n0 * (n1 + n2 + ...) phases,
+//
+// Group 0 is at least as large as any other. It sends and receives in all of the n0 * (n1 + n2 + ...) phases,
 // which is what the links of that direction have to carry.
 class Planner {
  public:
@@ -54,8 +56,8 @@ class Planner {
   }
 
   // The senders of group 0 take turns, shifted by one whenever the receivers' turns would repeat. So in each
-  // run of n0 phases each sends once; its receivers go with them, one further on in each run: so all pairs
-  // of the group come up in the first n0 runs.
+  // run of n0 phases each sender sends once. Its receivers go with the phases, one further on in each run. So
+  // all pairs of the group come up in the first n0 runs.
   void plan_largest_group() {
     const std::int64_t n = size(0);
     for (int to = 1; to < static_cast<int>(groups_.size()); ++to) {

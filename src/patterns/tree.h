@@ -13,11 +13,11 @@ struct TreeNode {
     int first;  // the child's subtree: positions [first, last)
     int last;
   };
-  int parent = -1;              // -1 at the root
-  std::vector<Child> children;  // in the order in which a broadcast sends. In reversed order each child's
-                                // subtree touches the run of what stands between it and this rank, so that a
-                                // reduction can join neighbours and keeps the order of its operands
-  int first = 0;                // the own subtree, this rank included: positions [first, last)
+  int parent = -1;  // -1 at the root
+  // In the order in which a broadcast sends. In reversed order each child's subtree touches the run of what
+  // stands between it and this rank. So a reduction can join neighbours and keeps the order of its operands.
+  std::vector<Child> children;
+  int first = 0;  // the own subtree, this rank included: positions [first, last)
   int last = 1;
 };
 

@@ -133,8 +133,8 @@ void match(DrawnRow* row) {
   }
 }
 
-// When the flag of `rank` reaches `tick`: at a signal in this row, or, as its last tick, when all that the
-// rank does is done; 0: in an earlier row.
+// When the flag of `rank` reaches `tick`. That is at a signal in this row, or, if `tick` is its last, when
+// all that the rank does is done. 0: it was in an earlier row.
 int flag_time(const Picture& picture, const DrawnRow& row, int rank, int tick) {
   int at_signal = 0;
   int at_end = 0;

@@ -14,7 +14,7 @@ struct UnisonoMappedMpi {
 // "openmpi", "mpich", "mpiabi": also the adapter's name.
 const char* unisono_family_name(enum UnisonoFamily family);
 
-// Finds the MPIs of known families, by the DT_SONAME of every mapped object (file names say nothing: programs
-// open libmpi.so); where there is none, every object but `except` (an address in it) that defines PMPI_Init.
-// Describes the first `room` and returns how many there are.
+// Finds the MPIs of known families, by the DT_SONAME of every mapped object. File names say nothing, since
+// programs open libmpi.so. Where there is no such MPI, it finds every object that defines PMPI_Init, but for
+// `except` (an address in it). Describes the first `room` and returns how many there are.
 int unisono_find_mapped_mpis(struct UnisonoMappedMpi* found, int room, const void* except);

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-// A text from others as it may stand in a line of a terminal (base/shown.h), with an end; what does not fit
-// into `room` bytes, at least one, is left out. How many bytes that took.
+// A text from others as it may stand in a line of a terminal (base/shown.h), with an end. What does not fit
+// into `room` bytes (at least one) is left out. Returns how many bytes that took.
 size_t unisono_show(const char* text, char* line, size_t room);
 
 // Of all ranks of the job, as far as the launcher's environment tells, only the first says it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds out which MPI the process holds, at the first call, and fills the jump table: with the adapter's
-// wrappers, or, where there is no adapter to use, with the host MPI's own functions. Nothing is held locked
-// here: two threads that come at once do the same work and store the same values.
+// Finds out at the first call which MPI the process holds, and fills the jump table. It holds the adapter's
+// wrappers, or the host MPI's own functions where there is no adapter to use. Nothing is held locked here:
+// two threads that come at once do the same work and store the same values.
 #define _GNU_SOURCE
 #include "preload/resolve.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Proves the algorithms of the registry (B6): every algorithm in every number of ranks, with counts, roots,
-// layouts, in-place variants, parameters and numbers of pieces; and calls that follow each other on one
-// shared segment. check_schedule.h says what is proved of each case.
+// Proves the algorithms of the registry (B6). Every algorithm is proved on every number of ranks, with
+// counts, roots, layouts, in-place variants, parameters and numbers of pieces. Calls that follow each other
+// on one shared segment are proved too. check_schedule.h says what is proved of each case.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CheckOptions {
   std::uint32_t seed = 1;  // of the choice among cases where there are too many, and of orders
   int threads = 0;         // 0: one for each core
   // About how many pieces of steps are looked at for each algorithm and number of ranks. Up to 8 ranks all
-  // counts are tried on each shape of a call, else one or two; shapes (layout, root, parameters, in place,
+  // counts are tried on each shape of a call; above, one or two. Shapes (layout, root, parameters, in place,
   // ...) come in an order that has all layouts and all values early.
   std::int64_t effort = 30'000;
   // Of neighbours: so many random graphs for each algorithm that combines messages and number of ranks up to

@@ -20,8 +20,8 @@ struct NamedLayout {
 };
 // One node, two nodes, four uneven ones, cyclic, a node for every rank; as far as they differ.
 std::vector<NamedLayout> check_layouts(int size);
-// The same below switches: one, two, four uneven ones, two levels of them; the sources' (a), 16 on one, and
-// (b), 32 on four; machines with one rank and with several.
+// The same below switches: one, two, four uneven ones, and two levels of them. Then come the sources' (a), 16
+// on one, and (b), 32 on four; and machines with one rank and with several.
 std::vector<NamedLayout> check_layouts_on_switches(int size);
 // Several nodes of equally many consecutive ranks, a power of two of them: what reproducible reductions on
 // two levels need.
@@ -54,8 +54,9 @@ schedule::CheckedCall spread_out(const Descriptor& descriptor, const CheckShape&
 
 // Counts worth looking at: 0, 1, fewer than ranks, not divisible, 2p + 1.
 std::vector<std::int64_t> check_counts(Operation operation, int size);
-// How a load comes to its pieces: stages that have a segment are cut into so many; the slots of shared memory
-// are so short; or elements are so large that the longest stage makes so many segments.
+// How a load comes to its pieces. `forced`: stages that have a segment are cut into so many. `by_slots`: the
+// slots of shared memory are so short. `by_size`: elements are so large that the longest stage makes so many
+// segments.
 enum class Cut : std::uint8_t { forced, by_slots, by_size };
 // At least one element fits in every lane of every node. `step`: how many pieces more from stage to stage.
 schedule::CheckLoad load_for(const Descriptor& descriptor, const schedule::CheckedCall& call,

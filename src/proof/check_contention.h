@@ -17,9 +17,10 @@ struct RoundsOnLinks {
 };
 RoundsOnLinks rounds_on_links(const CheckedCall& call);
 
-// In any run: whatever the timing, a message starts only when what took one of its links in an earlier round
-// has arrived, or, if the same rank has sent it, has left. Between one pair messages may follow each other as
-// they like. What may contend, in words; empty: nothing. Meant for rounds that are free of conflict.
+// In any run, whatever the timing. A message starts only when the earlier ones on its links are out of the
+// way. What took one of its links in an earlier round has arrived, or, if the same rank has sent it, has
+// left. Messages between one pair may follow each other as they like. Returns what may contend, in words;
+// empty: nothing. Meant for rounds that are free of conflict.
 std::string conflict_over_time(const CheckedCall& call);
 
 }  // namespace unisono::schedule

@@ -18,8 +18,9 @@ struct CheckLoad {
   int pattern = 0;            // uneven blocks: which lengths (block_length)
   std::int64_t element_bytes = 64;
   std::int64_t area_elements = 1024;  // per local rank and channel
-  // Where not 0: stages that have a segment are cut into so many pieces, whatever fits in a segment, and each
-  // further stage into `pieces_step` more, up to `most_pieces_of_stage`, then again from `pieces` on.
+  // Where not 0: the first stage that has a segment is cut into so many pieces, whatever fits in a segment.
+  // Each further stage is cut into `pieces_step` more, up to `most_pieces_of_stage`, and then again from
+  // `pieces` on.
   int pieces = 0;
   int pieces_step = 0;
   // Of neighbours, in place of the parameters' own: up to which length blocks travel together, bytes.

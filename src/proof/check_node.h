@@ -5,7 +5,7 @@
 //
 // Happens-before is tracked with vector clocks. A thread is what a rank runs in order: the node steps of one
 // channel, and the fused steps. An await joins the clock of the *first* flag value that satisfies it,
-// whatever the flag stands at by then: so what is found holds for every timing of the ranks, not only for the
+// whatever the flag stands at by then. So what is found holds for every timing of the ranks, not only for the
 // one that is run.
 #pragma once
 

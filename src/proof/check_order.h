@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Are the compiled dependencies enough? Statically, for all orders at once: any two steps of a rank that
-// conflict must be ordered by them as they are written, and messages that MPI matches by order of posting
-// must be posted in one order.
+// Are the compiled dependencies enough? That is checked statically, for all orders at once. Any two steps of
+// a rank that conflict must be ordered by the dependencies as they are written. Messages that MPI matches by
+// order of posting must be posted in one order.
 #pragma once
 
 #include <cstdint>

@@ -67,8 +67,8 @@ class CheckPlan {
   bool has_remote() const { return has_remote_; }
   // Node thread of an instance (a channel, or channels() for fused steps elsewhere), -1 for none.
   int thread_of(int instance) const { return thread_of_[instance]; }
-  // In `thread`, the place of the first node step of the rank that cannot come before `instance` is done;
-  // counted over calls from 1, as clocks count. int32 max if there is none in this call.
+  // In `thread`, the place of the first node step of the rank that cannot come before `instance` is done.
+  // Places are counted over calls from 1, as clocks count. int32 max: there is none in this call.
   std::int32_t release(int instance, int thread) const {
     return releases_[static_cast<std::size_t>(instance) * (channels_ + 1) + thread];
   }

@@ -73,9 +73,9 @@ class KnownPrograms {
   std::unique_ptr<State> state_;
 };
 
-// Asks `build` for all ranks' programs and compiles them. What is wrong with them as far as it shows without
-// a count (messages without a partner, ranks that disagree about a stage, references that cannot be) is
-// appended to `failures`.
+// Asks `build` for all ranks' programs and compiles them. What is wrong with them is appended to `failures`,
+// as far as it shows without a count. Such are messages without a partner, ranks that disagree about a stage,
+// and references that cannot be.
 using Build = std::function<Program(const Problem&)>;
 CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_place, const Build& build,
                        std::vector<std::string>* failures, KnownPrograms* known = nullptr);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a plan on symbolic data in one order out of many, and watches.
 //
-// What is proved for every order: nobody waits for ever (under the sternest reading: a send finishes only
-// when it meets its receive, every fused operation is a barrier, pieces wait for the window), and no two
-// accesses to the node's memory race (check_node.h). What is then shown in the order at hand: the values.
+// Two things are proved for every order. Nobody waits for ever, under the sternest reading: a send finishes
+// only when it meets its receive, every fused operation is a barrier, and pieces wait for the window. No two
+// accesses to the node's memory race (check_node.h). What is then shown in the order at hand are the values.
 #pragma once
 
 #include <cstdint>

@@ -6,11 +6,11 @@
 // - the compiled dependencies order every two steps of a rank that conflict;
 // - nobody waits for ever, also where a send finishes only when it meets its receive, where pieces wait for
 //   the window, and where every fused operation is a barrier;
-// - shared memory: no slot is read before it is written or overwritten before it is read, nobody awaits what
-//   nobody signals; for all timings at once, by what is known to happen before what;
-// - the operation's result: each contribution once, in rank order where the operator does not commute, the
-//   same bits on all ranks of an allreduce, the one order of a reproducible reduction; nothing read that was
-//   never written, no input written, nothing beyond a buffer's end.
+// - shared memory: no slot is read before it is written or overwritten before it is read, and nobody awaits
+//   what nobody signals. This holds for all timings at once, by what is known to happen before what;
+// - the operation's result has each contribution once, in rank order where the operator does not commute. All
+//   ranks of an allreduce get the same bits, and a reproducible reduction keeps its one order;
+// - nothing is read that was never written, no input is written, and nothing lies beyond a buffer's end.
 #pragma once
 
 #include <cstdint>

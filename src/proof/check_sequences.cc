@@ -30,9 +30,9 @@ bool uses_node(const CheckedCall& call) {
   });
 }
 
-// What a call does with the node's memory. Two calls that are equal in it (two-level algorithms with
-// different messages between the same phases of the nodes) leave the channels in one state, and find there
-// what they want if either does: flags alone order it.
+// What a call does with the node's memory. Two calls may be equal in it, as those of two-level algorithms
+// with different messages between the same phases of the nodes. They leave the channels in one state, and
+// both find there what they want if either does, since flags alone order it.
 std::uint64_t node_fingerprint(const CheckedCall& call) {
   CheckedCall on_nodes = call;
   for (schedule::CheckedProgram& program : on_nodes.programs) {

@@ -8,8 +8,8 @@
 
 namespace unisono::algorithms {
 
-// What decides how a call runs, but for its count and how it is cut: two shapes with equal numbers (other
-// layouts, say, where no step uses a node's memory) run alike.
+// What decides how a call runs, but for its count and how it is cut. Two shapes with equal numbers run alike:
+// say, two layouts where no step uses a node's memory.
 class Fingerprint {
  public:
   explicit Fingerprint(const schedule::CheckedCall& call) {

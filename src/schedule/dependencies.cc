@@ -197,9 +197,9 @@ class Finder {
     }
   }
 
-  // Tokens and fused steps mean their place in the program: a token is sent, a fused step begins, when all
-  // that is written before is done (but for tokens being sent), and what is written after waits for a token
-  // to arrive and for a barrier.
+  // Tokens and fused steps mean their place in the program. A token is sent, or a fused step begins, when all
+  // that is written before it is done, but for tokens being sent. What is written after waits for a token to
+  // arrive and for a barrier.
   void order_points(int i) {
     const FlatStep& step = steps_[i];
     const bool is_sent_token = step.is_token && step.step.kind == StepKind::send;

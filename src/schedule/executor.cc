@@ -15,8 +15,8 @@ namespace unisono::schedule {
 
 namespace {
 
-// While cores are to be had, a rank that waits for messages gives its own away only now and then: one look
-// takes some 50 ns, giving a core away that nobody wants ten times as long.
+// While cores are to be had, a rank that waits for messages gives its own away only now and then. One look
+// takes some 50 ns, and giving away a core that nobody wants takes ten times as long.
 constexpr std::uint32_t polls_per_yield = 256;
 // Where cores are shared it does so soon. Not at every look: one look does not always take a message in that
 // is there already, and some hosts give the core away in it as well.

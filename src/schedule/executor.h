@@ -25,7 +25,7 @@ bool has_runs(const Compiled& compiled, Place place);
 bool has_messages(const Compiled& compiled);
 
 // Maps the shared memory that the next `calls` of so many bytes (of an even block) write, where the
-// `calls_before` of the same kind have not: they would do it page by page. Local.
+// `calls_before` of the same kind have not. The calls would otherwise map it page by page. Local.
 void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t bytes,
                  std::int64_t calls_before, std::int64_t calls);
 

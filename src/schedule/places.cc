@@ -73,8 +73,9 @@ void Executor::State::measure() {
            .scratch_bytes = aligned(bytes_up_to(what.scratch_last, what.scratch_parts)),
            .output_bytes = bytes_up_to(what.output_last, what.output_parts)};
   if (located.size() < what.refs.size()) located.resize(what.refs.size());
-  // What the node's ranks get together is more than their share of its caches (of which others want some):
-  // lines would be fetched before they are overwritten, and push out the slots.
+  // What the node's ranks get together is more than their share of its caches, of which others want some.
+  // Written into the caches, its lines would be fetched before they are overwritten, and would push out the
+  // slots.
   is_output_streamed =
       ground.slice != nullptr && sizes.output_bytes * static_cast<std::size_t>(ground.slice->local_size()) >
                                      shm::last_level_cache_bytes() / 4;

@@ -46,18 +46,23 @@ struct Problem {
 
 enum class Place : std::uint8_t { input, output, scratch, shared, remote_input, remote_output };
 
-// A count-free range of elements: with N elements in the unit, [floor(first*N/parts), floor(last*N/parts)) of
-// `place`, cut into the stage's pieces, and of each piece the part [sub_first, sub_last) of sub_parts.
-// shared: the range only gives the length; the bytes lie in the slot of the current piece, in lane `lane`, at
-// the sub-range's offset within the piece; `owner` is the local rank whose area it is (mode own; 0 in mode
-// common). remote_*: the same elements in local rank `owner`'s buffer, read through single copy after that
-// rank's `expose`. A message whose range holds no element in a call is not sent at all; a message that is
-// to be sent whatever the count (a token) names an empty range (first == last). In a barrier every message is
-// a token. Where blocks differ in length (has_uneven_blocks) every block keeps its number on all places: what
-// a rank owns alone is block `rank` there too, and what it gets of an alltoall are the blocks from `size` on,
-// behind those that it sends. Scratch space holds one vector of all blocks behind the other. In operations of
-// neighbours the program's table says what its numbers stand for; blocks of one slot stand side by side
-// behind block `lane_first`.
+// A count-free range of elements: where the unit has N elements, [floor(first*N/parts), floor(last*N/parts))
+// of `place`. It is cut into the stage's pieces. Of each piece the part [sub_first, sub_last) of sub_parts is
+// meant.
+// - shared: the range only gives the length. The bytes lie in the slot of the current piece, in lane `lane`,
+//   at the sub-range's offset within the piece. `owner` is the local rank whose area it is (mode own), or 0
+//   (mode common).
+// - remote_*: the same elements in local rank `owner`'s buffer, read through single copy after that rank's
+//   `expose`.
+//
+// A message whose range holds no element in a call is not sent at all. A message that is to be sent whatever
+// the count (a token) names an empty range (first == last). In a barrier every message is a token.
+//
+// Where blocks differ in length (has_uneven_blocks) every block keeps its number on all places. What a rank
+// owns alone is block `rank` there too. What it gets of an alltoall are the blocks from `size` on, behind
+// those that it sends. Scratch space holds one vector of all blocks behind the other. In operations of
+// neighbours the program's table says what its numbers stand for. There, blocks of one slot stand side by
+// side behind block `lane_first`.
 struct Ref {
   Place place = Place::output;
   std::int64_t first = 0;
@@ -271,8 +276,8 @@ struct Stage {
   int ticks = 0;
   int buffers = 2;  // slots
   int lanes = 1;    // equal parts of a slot
-  // Its pieces follow on the same channel those of the stage before that has one, and which it equals in all
-  // of the above; its node steps come after that one's.
+  // Its pieces follow, on the same channel, those of the last stage before it that has a channel. It equals
+  // that stage in all of the above. Its node steps come after that one's.
   bool continues_channel = false;
 };
 

@@ -132,8 +132,8 @@ inline std::size_t longest_piece(const Stage& stage, const Units& units, std::in
   return static_cast<std::size_t>(divide(extent_elements(stage, units) + pieces - 1, pieces));
 }
 
-// How many pieces of a range that is cut into `other_pieces` overlap the first piece + 1 pieces of the same
-// range cut into `pieces`: these must be done before `piece` may go on.
+// Of a range that is cut into `other_pieces`, how many overlap the first piece + 1 pieces of the same range
+// cut into `pieces`? These must be done before `piece` may go on.
 inline std::int64_t pieces_needed(std::int64_t piece, std::int64_t pieces, std::int64_t other_pieces) {
   if (pieces == other_pieces) return piece + 1;
   return divide((piece + 1) * other_pieces + pieces - 1, pieces);
@@ -145,8 +145,8 @@ inline std::int64_t pieces_covered(std::int64_t other_done, std::int64_t other_p
   return divide(other_done * pieces, other_pieces);
 }
 
-// The pieces of a range one after the other, as cut() makes them, with one division for them all: what is
-// left of it makes a piece longer whenever it has added up to an element.
+// The pieces of a range one after the other, as cut() makes them, with one division for them all. What the
+// division leaves makes a piece longer whenever it has added up to an element.
 class PieceWalk {
  public:
   PieceWalk() = default;
@@ -175,9 +175,9 @@ inline bool is_token(Operation operation, const Ref& ref) {
   return operation == Operation::barrier || ref.first == ref.last;
 }
 
-// Messages of one pair match by this number and, where it is equal, by the order in which they are written: a
-// message is sent and received in the same round of the same stage, and several between one pair in one round
-// in the same order.
+// Messages of one pair match by this number. Where it is equal, they match by the order in which they are
+// written. So a message is sent and received in the same round of the same stage. Several messages between
+// one pair in one round are sent and received in the same order.
 inline int message_key(int stage, int round, int key_count) {
   constexpr int stage_stride = 1021;  // prime: keys of neighbouring stages meet late
   return static_cast<int>((static_cast<std::int64_t>(stage) * stage_stride + round) % key_count);

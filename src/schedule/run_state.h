@@ -41,8 +41,10 @@ struct StepProgress {
   PieceWalk walk;                // where its operands are cut alike
   std::int32_t window = 1;
   std::int32_t held_by = 0;  // in Compiled::predecessors: what allows no more than `allowed`
-  // The step that it watches, or: it is queued; it has as many pieces under way as it may, and goes on when
-  // some are done; all its pieces have been started.
+  // The step that it watches, or a number below 0.
+  // - `queued`: it is queued.
+  // - `is_full`: it has as many pieces under way as it may, and goes on when some are done.
+  // - `all_started`: all its pieces have been started.
   std::int32_t watched = queued;
   static constexpr std::int32_t queued = -1, is_full = -2, all_started = -3;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which earlier steps touched what a step touches: the places of one rank, divided at every boundary that any
-// reference names, so that each access costs as many list entries as it covers intervals.
+// Which earlier steps touched what a step touches. The places of one rank are divided at every boundary that
+// any reference names, so each access costs as many list entries as it covers intervals.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unisono-exec: starts one program of a job with Unisono preloaded, on the host where the launcher started
-// this. `unisono run` puts it before each program. It checks what would otherwise go wrong silently (ld.so
-// only warns of a library it cannot preload, and ranks with and without Unisono must not mix), adds the
+// unisono-exec starts one program of a job with Unisono preloaded, on the host where the launcher started it.
+// `unisono run` puts it before each program. It checks what would otherwise go wrong silently: ld.so only
+// warns of a library it cannot preload, and ranks with and without Unisono must not mix. Then it adds the
 // library, and becomes the program.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -52,8 +52,8 @@ static const char* host_name(void) {
 }
 
 // Hydra, MPICH's launcher, takes a process that exits before MPI_Init for a program without MPI, whatever its
-// code, and waits for the ranks on other hosts, which wait for this one. A signal makes it end them; not one
-// that comes before its proxies on all hosts have reported, so they get a moment.
+// code. It then waits for the ranks on other hosts, which wait for this one. A signal makes it end them. But
+// the signal must not come before Hydra's proxies on all hosts have reported, so they get a moment.
 __attribute__((noreturn)) static void end_job(int code) {
   if (getenv("PMI_RANK") != NULL) {
     const struct timespec moment = {.tv_sec = 0, .tv_nsec = 500000000};

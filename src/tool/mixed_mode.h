@@ -17,8 +17,8 @@ void check_mixed_mode(const schedule::Problem& problem, const std::vector<model:
 // Segments and overlaps that are worth a look for so many bytes.
 std::vector<model::Candidate> mixed_mode_candidates(std::int64_t bytes);
 
-// Into the prediction's JSON: the terms, the equations, the mode, and the time by them; that of the run in
-// virtual time, or why there is none, goes to `virtual_us` and `virtual_problem`.
+// Adds to the prediction's JSON the terms, the equations, the mode, and the time by them. The time of the run
+// in virtual time goes to `virtual_us`, or the reason why there is none to `virtual_problem`.
 void add_mixed_mode(const model::Prediction& run, const schedule::Problem& problem, std::int64_t bytes,
                     const model::Machine& machine, const model::PredictOptions& options,
                     nlohmann::ordered_json* json);

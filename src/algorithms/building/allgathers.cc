@@ -51,7 +51,7 @@ Stage mesh_allgather(const Problem& problem, const Parameters& parameters, const
   return message_stage(parameters, mesh.dimensions(), exchange);
 }
 
-// In scratch space a rank collects items in the order rank, rank + 1, ..., size, size + 1, ...: behind all
+// In scratch space a rank collects items in the order rank, rank + 1, ..., size, size + 1, ... Behind all
 // items they come a second time, each as long as the first time. At the end they are copied into place.
 void add_bruck(Composition* to, const Problem& problem, const Items& items) {
   const int size = problem.size;
@@ -98,8 +98,8 @@ Stage neighbor_exchange(const Problem& problem, const Parameters& parameters, co
       });
 }
 
-// The logical ring, depth first through the tree of switches, nodes and ranks: in a round no link carries
-// more than one message in either direction, and in each round the same pair's.
+// The logical ring goes depth first through the tree of switches, nodes and ranks. In a round no link carries
+// more than one message in either direction. In every round those are messages of the same pair.
 void add_topology_ring(Composition* to, const Problem& problem, const Parameters& parameters,
                        const Items& items) {
   const auto order =

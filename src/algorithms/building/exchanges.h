@@ -49,9 +49,9 @@ schedule::Place joined_before(int round, const patterns::Folding::Member& member
 // The steps that join what has arrived from `peer` with what is there, in the order of the ranks.
 void join(schedule::Writer& writer, const schedule::Ref& result, const schedule::Ref& mine,
           const schedule::Ref& arrived, bool is_peer_before);
-// Rabenseifner's first half: after all rounds, each member of the base has one of base() parts joined; after
-// fewer, members whose numbers agree in their lowest `rounds` bits have the same part. Uses two units of
-// scratch space.
+// Rabenseifner's first half. After all rounds, each member of the base has one of base() parts joined. After
+// fewer rounds, members whose numbers agree in their lowest `rounds` bits have the same part. Uses two units
+// of scratch space.
 schedule::Stage halving_reduce_scatter(const schedule::Problem& problem, const patterns::Folding& folding,
                                        int rounds);
 // Undoes so many rounds of it: everyone has all parts.

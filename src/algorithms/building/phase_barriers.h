@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges in phases, in each of which a rank sends to one other and receives from one other; and what keeps
-// the phases apart, so that nobody has two senders at a time. S1.
+// Exchanges in phases. In each phase a rank sends to one other rank and receives from one other rank. The
+// barriers here keep the phases apart, so that nobody has two senders at a time. S1.
 #pragma once
 
 #include <array>

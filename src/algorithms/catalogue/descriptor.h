@@ -99,9 +99,8 @@ struct Descriptor {
   Build build_header{};
   // The same for calls that do not block: it must not wait inside.
   Build build_header_aside{};
-  // The same where lengths travel along a tree, before the blocks: an allgather in place of one number a
-  // rank, in which the root has all numbers from the start, and each rank gets those of the blocks that it
-  // deals in.
+  // The same where lengths travel along a tree, before the blocks. It is an allgather of one number a rank in
+  // which the root has all numbers from the start. Each rank gets the numbers of the blocks that it deals in.
   Build build_tree_header{};
   // Fused algorithms on uneven blocks: what is done with blocks that fit into `block_lines` cache lines,
   // written as if all were equally long. `build` is for longer ones; short ones count as empty there.

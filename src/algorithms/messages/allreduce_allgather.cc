@@ -89,8 +89,9 @@ Program rab1(const Problem& problem, const Parameters& parameters, const Allgath
   return composition.take();
 }
 
-// Everyone gets all operands of its part, nearest rank below first: what comes from below is joined in front
-// of what is there; what comes from above, which is the last rank's first, in front of what came from above.
+// Everyone gets all operands of its part, those of the nearest rank below first. What comes from below is
+// joined in front of what is there. What comes from above arrives with the last rank's first; each is joined
+// in front of what came from above before it.
 Stage alltoall_reduce_scatter(const Problem& problem, const Parameters& parameters, Barrier barrier) {
   const int size = problem.size;
   const int rank = problem.rank;

@@ -15,9 +15,9 @@ using Role = patterns::Folding::Role;
 
 namespace {
 
-// Halving leaves each member of the base one joined part; undone in reversed order, parts go towards the
-// root: who agrees with the root's number in all bits undone so far takes part, who differs in the next one
-// sends.
+// Halving leaves each member of the base one joined part. That is undone in reversed order, so that parts go
+// towards the root. A member takes part in a round if its number agrees with the root's in all bits undone so
+// far. If the number differs in the next bit, the member sends.
 Program rabenseifner(const Problem& problem, const Parameters&) {
   const Folding folding(problem.size, problem.root);
   const Folding::Member me = folding.at(problem.rank);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two-level gather, scatter and allgather, the last of uneven blocks too. Leaders deal in whole nodes'
-// blocks, which stand in the order of the nodes; where that is not the order of the ranks, blocks change
+// blocks, which stand in the order of the nodes. Where that is not the order of the ranks, blocks change
 // places in scratch space at the end or at the start.
 #include <algorithm>
 #include <utility>

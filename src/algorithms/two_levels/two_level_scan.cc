@@ -19,8 +19,8 @@ using schedule::Writer;
 
 namespace {
 
-// A scan on each node leaves its last rank what the node has joined; an exclusive scan of those, among the
-// last ranks, what comes before the node; that is handed out, and joined to what each rank has.
+// A scan on each node leaves its last rank what the node has joined. An exclusive scan among those last ranks
+// gives what comes before each node. That is handed out on the node, and joined to what each rank has.
 class TwoLevelScan {
  public:
   TwoLevelScan(const Levels& levels, const Problem& problem) : levels_(levels), problem_(problem) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that makes one kind of calls again and again, and says when each began and how long it took:
-//   drift OPERATION BYTES CALLS
-// Rank 0 prints "half" when half of the calls are made, at the end a JSON object: `begin_s` by the machine's
-// steady clock, and `seconds` on the slowest rank.
+//     drift OPERATION BYTES CALLS
+// Rank 0 prints "half" when half of the calls are made. At the end it prints a JSON object. `begin_s` is by
+// the machine's steady clock, and `seconds` are those of the slowest rank.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>

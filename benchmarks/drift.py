@@ -4,9 +4,11 @@
 
     .venv/bin/python benchmarks/drift.py [--operation allreduce] [--bytes 65536] [--rates 1gbit,50mbit] [--output drift]
 
-Needs root (an emulated cluster). Shows what ran from which call on, after how many calls they took what they take in the end and one
-algorithm had settled, and the bound of docs/guide/learning.md; writes OUTPUT.json and OUTPUT.svg (times of all calls, coloured by what served them). Beside it, the
-same program with each of the two choices alone tells what settling was worth.
+Needs root (an emulated cluster). It shows what ran from which call on, and the bound of
+docs/guide/learning.md. It shows after how many calls they took what they take in the end, and after how many
+one algorithm had settled. It writes OUTPUT.json and OUTPUT.svg: the times of all calls, coloured by what
+served them. Beside it, the same program runs with each of the two choices alone, which tells what settling
+was worth.
 """
 
 from __future__ import annotations

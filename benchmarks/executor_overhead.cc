@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the executor costs beyond the host's calls: the same steps run as a schedule and written by hand on
-// the host interface. One rank of the fake host sends to itself, so that nothing but the code is measured;
-// pieces go over a host that does nothing at all (instant_host.h), since the fake one's tests take longer the
-// more messages are under way. The column items_per_second counts steps. Compare the column CPU where other
-// programs run.
+// What the executor costs beyond the host's calls. The same steps run as a schedule, and written by hand on
+// the host interface. One rank of the fake host sends to itself, so that nothing but the code is measured.
+// Pieces go over a host that does nothing at all (instant_host.h), since the fake host's tests take longer
+// the more messages are under way. The column items_per_second counts steps. Compare the column CPU where
+// other programs run.
 //
 //   cmake --build build/release --target executor_overhead && build/release/benchmarks/executor_overhead
 #include <benchmark/benchmark.h>

@@ -5,9 +5,16 @@
     make figures                                      everything, into reports/figures.md and figures.json
     .venv/bin/python benchmarks/figures.py --section pair,many --mpi openmpi5 --seconds 0.5
 
-Sections: pair (2 ranks, 8 B), large (2 ranks, 1 and 8 MiB), many (4 to 64 ranks, 8 B), crowd (8 ranks, 1 MiB), first_look (what a
-user's first benchmark shows, by first_look.py; 2 and 4 ranks), cluster (4 nodes of 4 ranks at 1 Gbit/s; needs root). What the figures are compared with (a cache line's round trip, a process switch, the
-wire) is measured beside them, since machines change while they run.
+Sections:
+- pair: 2 ranks, 8 B.
+- large: 2 ranks, 1 and 8 MiB.
+- many: 4 to 64 ranks, 8 B.
+- crowd: 8 ranks, 1 MiB.
+- first_look: what a user's first benchmark shows, by first_look.py; 2 and 4 ranks.
+- cluster: 4 nodes of 4 ranks at 1 Gbit/s; needs root.
+
+What the figures are compared with is measured beside them, since machines change while they run: a cache
+line's round trip, a process switch, and the wire.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One operation as a first benchmark of it is written: sizes upwards, and of each some hundred calls, every
-// one timed by itself with a barrier behind it, on data of MPI_CHAR. Nothing is warmed but by the first calls
-// of each size, which are not counted:
-//   first_look OPERATION FROM TO CALLS
-// doubles sizes from FROM to TO bytes (of a block where each rank has its own), and makes CALLS calls, a
-// tenth of them above 8 KiB. Rank 0 prints a JSON object: by size, mean and median of a call's time, each the
-// mean over the ranks.
+// One operation as a first benchmark of it is written. It takes sizes upwards, and makes some hundred calls
+// of each, on data of MPI_CHAR. Every call is timed by itself, with a barrier behind it. Nothing is warmed
+// but by the first calls of each size, which are not counted:
+//     first_look OPERATION FROM TO CALLS
+// Sizes double from FROM to TO bytes (of a block where each rank has its own). Of each there are CALLS calls,
+// a tenth of them above 8 KiB. Rank 0 prints a JSON object. By size it has the mean and the median of a
+// call's time, each as the mean over the ranks.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

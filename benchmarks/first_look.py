@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a first benchmark shows that somebody runs under Unisono: short jobs that measure one operation each, sizes upwards, one call
-between two barriers, with no table and nothing learned before.
+"""What a first benchmark shows that somebody runs under Unisono. Short jobs measure one operation each, sizes
+upwards, one call between two barriers. There is no table, and nothing was learned before.
 
     .venv/bin/python benchmarks/first_look.py [--mpi openmpi5 ...] [--ranks 2 ...] [--rounds 5] [--json FILE] [--output PAGE]
 

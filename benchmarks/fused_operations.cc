@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a fused operation on the node's shared memory costs, without any MPI: forked processes on a shared
 // mapping.
-//   fused_operations [--ranks 2,4,8,16] [--bytes 8] [--wait auto|spin|pause|yield|futex] [--seconds 1]
-// Ranks are pinned to a core each where there are enough of them. Printed: nanoseconds a call, the median and
-// the best over batches, and switches of rank 0 a call; the operations take turns, so that a disturbance hits
-// all alike.
+//     fused_operations [--ranks 2,4,8,16] [--bytes 8] [--wait auto|spin|pause|yield|futex] [--seconds 1]
+// Ranks are pinned to a core each where there are enough of them. It prints nanoseconds a call, the median
+// and the best over batches, and switches of rank 0 a call. The operations take turns, so that a disturbance
+// hits all alike.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that makes one kind of calls again and again, as the source's figure 4 does, in turns with and
 // without Unisono:
-//   learning OPERATION BYTES CALLS TURNS
-// CALLS calls under Unisono in TURNS turns, each beside as many calls of the MPI's own, which see the same
-// machine at the same time. A barrier begins each turn. Rank 0 prints a JSON object: seconds of each turn on
-// its slowest rank.
+//     learning OPERATION BYTES CALLS TURNS
+// It makes CALLS calls under Unisono in TURNS turns. Beside each turn it makes as many calls of the MPI's
+// own, which see the same machine at the same time. A barrier begins each turn. Rank 0 prints a JSON object:
+// the seconds of each turn on its slowest rank.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

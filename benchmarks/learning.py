@@ -4,12 +4,17 @@
 
     .venv/bin/python benchmarks/learning.py [--mpi openmpi5] [--ranks 2] [--nodes 2x4] [--runs 5] [--modes auto,star]
 
-A program makes the same calls again and again, in turns under Unisono and without it. `all, of native`: all calls under Unisono,
-trials and whatever else learning costs included, against as many of the MPI's own; the median over the runs, and the 95 % interval
-of that (bootstrap over the runs). `slower` marks where the whole interval is above 1.02. `trials`: calls in which candidates were
-measured. `loss`: by how much longer these took than with the best candidate. `bookkeeping` and `monitoring`: agreeing, aligning
-and keeping times, as a share of the time in calls, while candidates were measured and afterwards. The way `left` leaves all calls
-to the MPI, which tells what standing before it costs.
+A program makes the same calls again and again, in turns under Unisono and without it.
+- `all, of native`: all calls under Unisono against as many of the MPI's own. Trials and whatever else
+  learning costs are included. It is the median over the runs, with its 95 % interval (bootstrap over the
+  runs).
+- `slower` marks where the whole interval is above 1.02.
+- `trials`: calls in which candidates were measured.
+- `loss`: by how much longer these took than with the best candidate.
+- `bookkeeping` and `monitoring`: agreeing, aligning and keeping times, as a share of the time in calls, while
+  candidates were measured and afterwards.
+
+The way `left` leaves all calls to the MPI, which tells what standing before it costs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the benchmark's figures are compared with, measured on this machine:
-//   machine    prints {"round_trip_s": ..., "switch_s": ...}
-// round_trip_s: two processes on two cores, each answers the other's cache line, there and back; the median
-// of batches. switch_s: processes on one core that hand it on with sched_yield, one switch.
+//     machine    prints {"round_trip_s": ..., "switch_s": ...}
+// `round_trip_s`: two processes on two cores answer each other's cache line, there and back; the median of
+// batches. `switch_s`: processes on one core hand it on with sched_yield; the time of one switch.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>

@@ -5,9 +5,10 @@
     make overlap                                    into reports/overlap.md and .json; needs root
     .venv/bin/python benchmarks/overlap.py --mpi mpich5 --rate 1gbit --layout 4x1 --layout 2x4
 
-Emulated nodes, 4 of 4 ranks unless --layout says otherwise (the fewer ranks share the cores, the more of a core is left while messages are
-under way); broadcasts and allgathers of 1 to 8 MiB (allgather: of all blocks together), at 5 Gbit/s, where copying takes about as long as the
-wire, and at 1 Gbit/s, where it does not and the wire is the limit.
+There are 4 emulated nodes of 4 ranks unless --layout says otherwise. The fewer ranks share the cores, the
+more of a core is left while messages are under way. Broadcasts and allgathers of 1 to 8 MiB are measured (of
+an allgather that is all blocks together). At 5 Gbit/s copying takes about as long as the wire. At 1 Gbit/s it
+does not, and the wire is the limit.
 """
 
 from __future__ import annotations

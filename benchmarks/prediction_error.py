@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far the models' predictions are from what is measured, with the machine measured just before (A7, A9): the distribution of errors by
-operation, and what it costs to choose by the model.
+"""How far the models' predictions are from what is measured, with the machine measured just before (A7, A9).
+It shows the distribution of errors by operation, and what it costs to choose by the model.
 
     .venv/bin/python benchmarks/prediction_error.py --mpi openmpi5 --ranks 2          into reports/prediction_error_2.md, .json and .svg
     .venv/bin/python benchmarks/prediction_error.py --mpi openmpi5 --cluster          4 emulated nodes of 2 ranks (needs root)
 
-Every algorithm with its standard parameters takes part in an alternation with native, eight at a time; its median counts. Virtual machines
-change while they run: what is measured while a flag or an empty message between two ranks takes 1.5 times as long, or as short, as when the
-machine was described is measured again, five times at most, else left out and counted.
+Every algorithm with its standard parameters takes part in an alternation with native, eight at a time; its
+median counts. Virtual machines change while they run. A flag or an empty message between two ranks tells of
+it: it takes 1.5 times as long as when the machine was described, or as short. What is measured meanwhile is
+measured again, five times at most. After that it is left out and counted.
 """
 
 from __future__ import annotations

@@ -5,13 +5,23 @@
     .venv/bin/python benchmarks/regret.py --mpi openmpi5                       every layout, into reports/regret.md and .json
     .venv/bin/python benchmarks/regret.py --layout 2 --layout 4x4 --operation bcast,allreduce
 
-Layouts: 2 ranks, 8 ranks on this machine's cores, and emulated nodes of 1 Gbit/s (4x2, 4x4, 3+5+8; they need root). In each the machine is
-measured (`unisono machine measure`), then every cell is tuned as `unisono tune` does it and searched exhaustively. In a further
-job, which runs by the tuned table, these take turns: native, what the table decides (as a program gets it, looking it up included), the search's winner, what the
-model predicts to be fastest, and what the rules choose without a table. Losses are against the search's winner in that alternation,
-which may be beaten; `slower` are cells in which the tuned decision takes more than 1.02 times as long as native with the whole 95 %
-interval. What tuning takes is given as a part of what the search takes: of all; of all where the start of a job counts for both; of the
-looks alone, without the last comparisons, which both make. Layouts that are not measured again are kept.
+Layouts: 2 ranks, 8 ranks on this machine's cores, and emulated nodes of 1 Gbit/s (4x2, 4x4, 3+5+8; they need
+root). In each the machine is measured (`unisono machine measure`). Then every cell is tuned as `unisono tune`
+does it, and searched exhaustively. In a further job, which runs by the tuned table, these take turns:
+- native;
+- what the table decides, as a program gets it, looking it up included;
+- the search's winner;
+- what the model predicts to be fastest;
+- what the rules choose without a table.
+
+Losses are against the search's winner in that alternation, which may be beaten. `slower` are cells in which
+the tuned decision takes more than 1.02 times as long as native, with the whole 95 % interval. What tuning
+takes is given as a part of what the search takes, in three ways:
+- of all;
+- of all where the start of a job counts for both;
+- of the looks alone, without the last comparisons, which both make.
+
+Layouts that are not measured again are kept.
 """
 
 from __future__ import annotations

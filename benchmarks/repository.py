@@ -5,9 +5,10 @@
     make repository                                          every layout under one MPI, into reports/repository.md, .json, .svg
     .venv/bin/python benchmarks/repository.py --layout pair --mpi openmpi5
 
-Layouts: pair (2 ranks, a core each), crowd (8 ranks that share the cores), nodes (4 emulated nodes of 4 ranks, 1 Gbit/s; needs
-root). Every algorithm is tried with several values of its parameters; the two fastest take part in the alternation with native and
-Unisono's choice, so that no figure is what it was picked by. Results of layouts that are not measured again are kept.
+Layouts: pair (2 ranks, a core each), crowd (8 ranks that share the cores), nodes (4 emulated nodes of 4
+ranks, 1 Gbit/s; needs root). Every algorithm is tried with several values of its parameters. The two fastest
+take part in the alternation with native and Unisono's choice, so that no figure is what it was picked by.
+Results of layouts that are not measured again are kept.
 """
 
 from __future__ import annotations

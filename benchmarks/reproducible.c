@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reproducible reductions cost: the same calls on two communicators in one run, one of which has the
-// info key unisono_reproducible, and by the host MPI itself; the three alternate (A11, section 2.6).
-// benchmarks/reproducible.py compiles and starts it.
+// What reproducible reductions cost (A11, section 2.6). The same calls are made in three ways that alternate
+// in one run. Two are on communicators under Unisono, one of which has the info key unisono_reproducible. The
+// third is by the host MPI itself. benchmarks/reproducible.py compiles and starts it.
 //
 //   reproducible SAMPLES SECONDS BYTES...
 //

@@ -4,10 +4,11 @@
 
     .venv/bin/python benchmarks/short_programs.py [--mpi openmpi5] [--ranks 2,4] [--runs 5] [--output page.md]
 
-Thirty-two programs (four operations, 2 KiB and 128 KiB, 200 and 2000 calls, 2 and 4 ranks; each makes one kind of calls and no others)
-run in turns with `--learn off` and with `--learn auto`, with an empty cache, each beside as many of the MPI's own calls. `auto` and `off`: the time of all calls of the
-slowest rank, in the best of the runs, against the better of the two others. The last line has the geometric mean of `auto` against
-`off`; what is wanted is at most 1.02 in each and 1.00 in the mean.
+There are thirty-two programs: four operations, 2 KiB and 128 KiB, 200 and 2000 calls, 2 and 4 ranks. Each
+makes one kind of calls and no others. They run in turns with `--learn off` and with `--learn auto`, with an
+empty cache, each beside as many of the MPI's own calls. `auto` and `off`: the time of all calls of the
+slowest rank, in the best of the runs, against the better of the two others. The last line has the geometric
+mean of `auto` against `off`. What is wanted is at most 1.02 in each and 1.00 in the mean.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@
 
     .venv/bin/python benchmarks/two_level_gain.py --mpi openmpi5 --seconds 0.5
 
-Ranks are dealt out over the nodes in turn, so that the flat binomial tree crosses the network in each of its steps; the other one is the
-same tree over the ranks in the order of their nodes. alpha and beta of both levels (G1) are fitted to exchanges between two ranks of one node
-and of two nodes. Gains are predicted by the source's formula, which knows no contention, and by a run in virtual time, where the ranks of a node share
-its card. Measured are medians of the longest rank; both broadcasts alternate in one run.
+Ranks are dealt out over the nodes in turn, so that the flat binomial tree crosses the network in each of its
+steps. The other broadcast is the same tree over the ranks in the order of their nodes. The alpha and beta of
+both levels (G1) are fitted to exchanges between two ranks of one node and of two nodes. Gains are predicted in two
+ways. The source's formula knows no contention. In a run in virtual time the ranks of a node share its card.
+Measured are medians of the longest rank; both broadcasts alternate in one run.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that folders under src/ include only downwards, and that MPI's header stays at the edge.
 
-The layers stand in docs/inside/layers.md, from the ground up. On the core stand two branches that know nothing of each
-other: what a process of a program loads, and what people ask for answers. mpi.h (and mpi_abi.h) may be included in
-folders that meet an MPI only.
+The layers stand in docs/inside/layers.md, from the ground up. On the core stand two branches that know
+nothing of each other. One is what a process of a program loads, the other what people ask for answers. Only
+folders that meet an MPI may include mpi.h (and mpi_abi.h).
 """
 
 from __future__ import annotations

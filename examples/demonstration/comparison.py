@@ -97,8 +97,9 @@ class Times:
 
 @dataclass(frozen=True)
 class TimeComparison:
-    """One time natively and under Unisono; `ratio` of the medians, above 1 where Unisono is faster, with its 95 %
-    bootstrap interval (no number where there is one run each: nothing is known of its spread)."""
+    """One time natively and under Unisono. `ratio` is that of the medians, above 1 where Unisono is faster,
+    with its 95 % bootstrap interval. The interval has no numbers where there is one run each, since nothing
+    is known of its spread."""
 
     name: str
     native: Times

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Implicit heat conduction: finite volumes, Crank-Nicolson, conjugate gradients behind an FFT.
 
-Rows of the grid are divided among the ranks. Each step solves one linear system by conjugate gradients (dot
-products: MPI_Allreduce), preconditioned by the exact inverse for the mean conductivity, which a
-two-dimensional Fourier transform makes diagonal (transposes between ranks: MPI_Alltoall). Neighbouring rows
-come by point-to-point messages.
+Rows of the grid are divided among the ranks. Each step solves one linear system by conjugate gradients, whose
+dot products are MPI_Allreduce. The preconditioner is the exact inverse for the mean conductivity. A
+two-dimensional Fourier transform makes it diagonal; its transposes between ranks are MPI_Alltoall.
+Neighbouring rows come by point-to-point messages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collectives that the simulation uses, each timed by the program itself: the clock is read right before
-// and after the MPI call, so the figure holds whatever MPI runs below, and holds the wait for ranks that
-// arrive later.
+// The collectives that the simulation uses, each timed by the program itself. The clock is read right before
+// and after the MPI call, so the figure holds whatever MPI runs below. It holds the wait for ranks that
+// arrive later too.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1

@@ -34,8 +34,8 @@ void LocalBodies::accelerate(std::span<const double> all_positions, double softe
   std::fill(potential_.begin(), potential_.end(), 0.0);
   const double mass = 1.0 / total_;
   const double softening_squared = softening * softening;
-  // Raw pointers that do not overlap, and the sum over sources outside: the inner loop has no dependency
-  // between bodies and is vectorised without any change in the order of a sum.
+  // These are raw pointers that do not overlap, and the sum over sources is outside. So the inner loop has no
+  // dependency between bodies, and is vectorised without any change in the order of a sum.
   const double* __restrict x = position_[0].data();
   const double* __restrict y = position_[1].data();
   const double* __restrict z = position_[2].data();

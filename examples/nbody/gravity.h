@@ -43,8 +43,8 @@ class LocalBodies {
   // Writes the own positions as x y z one body after the other; what `positions` has beyond them stays.
   void write_positions(std::span<double> positions) const;
 
-  // Every body's sum runs over all bodies in their order, and each operation is rounded by itself: the result
-  // is bit for bit the same however the bodies are divided among ranks.
+  // Every body's sum runs over all bodies in their order, and each operation is rounded by itself. So the
+  // result is bit for bit the same however the bodies are divided among ranks.
   void accelerate(std::span<const double> all_positions, double softening);
   void kick(double time);
   void drift(double time);

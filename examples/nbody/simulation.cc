@@ -36,8 +36,8 @@ std::uint64_t digest(std::span<const double> values) {
   return hash;
 }
 
-// Ranks hold blocks of equal length, so that MPI_Allgather can carry them; the last ones may hold fewer
-// bodies or none, and what they gather beyond the last body is never read.
+// Ranks hold blocks of equal length, so that MPI_Allgather can carry them. The last ranks may hold fewer
+// bodies or none. What they gather beyond the last body is never read.
 class Simulation {
  public:
   Simulation(const Options& options, Collectives& collectives)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run in a mount namespace of its own, in its working directory: makes the folder `kept` read-only, and then runs commands, each
-a line of JSON on standard input; prints what each has said and its status."""
+"""Run in a mount namespace of its own, in its working directory. It makes the folder `kept` read-only, and
+then runs commands, each a line of JSON on standard input. It prints what each command has said, and its
+status."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from conftest import compiled_with_benchmarks
 
-# Prints how many calls were made of each of the servers given behind size, seconds a call, how many more for the first call, and the most
-# that a call may take (0: no limit).
+# Prints how many calls were made of each server. Its arguments are the size, the seconds of a call, how many more the
+# first call takes, the most that a call may take (0: no limit), and the servers.
 PROGRAM = """
 #include <stdio.h>
 #include <stdlib.h>

@@ -79,8 +79,8 @@ class HpccSuite:
 
 
 def thermodynamics(text: str) -> list[str]:
-    """Return the rows of all tables that LAMMPS prints between a header and a loop time, and what it prints of steps in several
-    lines (`thermo_style multi`), without the time that a step took."""
+    """Return the rows of all tables that LAMMPS prints between a header and a loop time. With them comes what
+    it prints of steps in several lines (`thermo_style multi`), without the time that a step took."""
     tables = re.findall(r"^ *Step .*?(?=^Loop time)", text, re.MULTILINE | re.DOTALL)
     steps = re.findall(r"^-+ +(Step +\d+) -.*\n((?:\w+ += .*\n)+)", text, re.MULTILINE)
     rows = [f"{step}: {' '.join(values.split())}" for step, values in steps]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """mpi4py's own test suite, from its source archive as it is, over the wheel of the same version.
 
-A part is a module of tests, a case a test. Each rank writes what its tests report into a file of its own; a test's outcome is the worst of
-its ranks'. Where a job dies or stands still, the tests that were under way then are looked at alone, to find the
-one that did it; the others are run in a further job that leaves it out, so that one crash does not hide the rest.
+A part is a module of tests, a case a test. Each rank writes what its tests report into a file of its own; a
+test's outcome is the worst of its ranks'. Where a job dies or stands still, the tests that were under way
+then are looked at alone, to find the one that did it. The others are run in a further job that leaves it out,
+so that one crash does not hide the rest.
 """
 
 from __future__ import annotations

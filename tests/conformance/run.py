@@ -6,11 +6,12 @@
     make conformance CONFORMANCE="--suite mpi4py --mpi openmpi5 --ranks 2,4"
     make conformance CONFORMANCE="--suite matrix"             every algorithm of the registry, forced
 
-Outcomes are kept in build/conformance, by part (a module of tests, a program): what is there is not run again, so that a
-run that was interrupted goes on where it was. The document's rows are kept in tests/conformance/outcomes.json: the row
-that the outcomes make takes the place of a kept one once it covers at least as many parts, else the kept one stands (to
-forget one, remove its line); a document elsewhere leaves them as they are. What was never run is shown as not run. Ends
-with status 1 where a case that passes natively fails under Unisono, with 2 where a choice names nothing that there is.
+Outcomes are kept in build/conformance, by part (a module of tests, a program). What is there is not run
+again, so that a run that was interrupted goes on where it was. The document's rows are kept in
+tests/conformance/outcomes.json. The row that the outcomes make takes the place of a kept one once it covers
+at least as many parts. Until then the kept one stands; to forget one, remove its line. A document elsewhere
+leaves the kept rows as they are. What was never run is shown as not run. The status at the end is 1 where a
+case that passes natively fails under Unisono. It is 2 where a choice names nothing that there is.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A library to be preloaded before whatever serves collectives: checks results for programs that do not.
 //
-// Behind each collective of the program it makes the same call twice more, with the same counts, datatype,
-// operator, root and communicator but with data of its own that tell ranks, calls and places apart: once as
-// the program does, and once straight from the MPI library. Both must deliver the same, and leave alone the
+// Behind each collective of the program it makes the same call twice more, once as the program does and once
+// straight from the MPI library. Counts, datatype, operator, root and communicator are the same, but the data
+// are its own, and tell ranks, calls and places apart. Both calls must deliver the same, and leave alone the
 // same. The sums are of small whole numbers, which are exact in any order. MPI_Finalize prints, on rank 0,
 // "shadow OPERATION: N calls, M differ" for each operation. For predefined datatypes and one thread.
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An MPI in one process: every rank is a thread. Messages match as MPI says (per source, tag and
-// communicator, in the order in which they were sent); small ones are buffered, large ones move when both
+// An MPI in one process: every rank is a thread. Messages match as MPI says, per source, tag and
+// communicator, in the order in which they were sent. Small messages are buffered. Large ones move when both
 // sides are there and the sender makes progress. Delays drawn from a seed shake the order in which things
-// complete. A deadlock is reported with what every rank waits for, it does not hang.
+// complete. A deadlock does not hang: it is reported with what every rank waits for.
 #pragma once
 
 #include <cstdint>

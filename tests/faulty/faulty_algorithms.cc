@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Algorithms that are wrong, for tests of the self-check: they are linked into tests and into adapters that
-// only tests load, never into the product. "faulty" does what a right one does, then spoils the last rank's
-// result.
+// Algorithms that are wrong, for tests of the self-check. They are linked into tests and into adapters that
+// only tests load, never into the product. The algorithm "faulty" does what a right one does, and then spoils
+// the last rank's result.
 #include "algorithms/building/compose.h"
 
 namespace unisono::algorithms {

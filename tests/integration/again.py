@@ -13,8 +13,8 @@ from mpis import Mpi
 
 
 def is_finalize_lost(mpi: Mpi, result: job.Result) -> bool:
-    """A rank of Open MPI 4 waits two seconds for its daemon to take note of its MPI_Finalize, then exits; the daemon, too late
-    on a busy machine, finds a rank that exited without it."""
+    """A rank of Open MPI 4 waits two seconds for its daemon to take note of its MPI_Finalize, then exits. On
+    a busy machine the daemon is too late, and finds a rank that exited without it."""
     waited = 2.0
     return (
         mpi.family == "openmpi4"

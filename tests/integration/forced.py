@@ -11,8 +11,8 @@ from harness import registry
 def forced_choices(levels: Iterable[int] = (1, 2)) -> list[str]:
     """Return as many values as the richest operation has algorithms of these levels; each forces one of every operation.
 
-    Algorithms with segments are cut into small ones, so that pieces, slots and windows are all in use; where
-    two levels overlap they do so once as they do by themselves, and once in part.
+    Algorithms with segments are cut into small ones, so that pieces, slots and windows are all in use. Where
+    two levels overlap, they do so once as they do by themselves, and once in part.
     """
     by_operation: dict[str, list[str]] = {}
     for entry in registry():

@@ -15,8 +15,8 @@ from mpis import BY_NAME, Mpi
 
 INPUTS = Path(__file__).resolve().parent / "inputs"
 RANKS = 4
-# Ranks have no length in common that could decide, and what there is to gain was not found at these numbers of
-# ranks: the rules may leave them to the MPI.
+# Their ranks have no length in common that could decide. And what there is to gain was not found at these
+# numbers of ranks. So the rules may leave them to the MPI.
 MAY_BE_LEFT = {"gatherv", "scatterv", "alltoallv", "alltoallw"}
 
 Report = dict[str, Any]

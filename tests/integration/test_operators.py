@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reductions whose operator and type only some MPIs take together are served where the MPI takes them, with its bits; and
-what goes to the MPI is counted, with the reason."""
+"""Reductions whose operator and type only some MPIs take together are served where the MPI takes them, with
+its bits. What goes to the MPI is counted, with the reason."""
 
 from __future__ import annotations
 

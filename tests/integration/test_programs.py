@@ -67,8 +67,9 @@ def test_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int):
     assert result.output == "OK\n", str(result)
 
 
-# All that the rules leave to the MPI, since the MPIs' own persistent calls are not all right in this program: Intel MPI
-# matches them by the order of the starts, MPICH 4 mixes up gathers, Open MPI 5 loses them with their communicator.
+# All that the rules leave to the MPI is taken, since the MPIs' own persistent calls are not all right in this
+# program. Intel MPI matches them by the order of the starts. MPICH 4 mixes up gathers. Open MPI 5 loses them
+# with their communicator.
 ALL_TAKEN = "alltoallv:pairwise,alltoallw:pairwise,gatherv:flat,scatterv:flat"
 
 

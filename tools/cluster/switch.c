@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A network switch in user space, with latency and link rate, for kernels that have no netem.
-//   switch LATENCY_US RATE_MBIT PID ADDRESS [PID ADDRESS]...        rate 0: no limit
+//     switch LATENCY_US RATE_MBIT PID ADDRESS [PID ADDRESS]...        rate 0: no limit
 // Gives the network namespace of each PID a device eth0 with that address (/24) and forwards frames between
-// them. Each port has an uplink and a downlink of the given rate: a frame occupies its sender's uplink and
-// then its receiver's downlink (cut through: both at once, when both are free), and arrives one latency
-// later. Prints "ready" when it runs.
+// them. Each port has an uplink and a downlink of the given rate. A frame occupies its sender's uplink and
+// then its receiver's downlink (cut through: both at once, when both are free). It arrives one latency later.
+// Prints "ready" when it runs.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which operations are measured at which sizes, of those that a command line names: what cannot be measured is refused, or left out
-and said to be, before a job is started."""
+"""Which operations are measured at which sizes, of those that a command line names. What cannot be measured
+is refused, or is left out and said to be. That happens before a job is started."""
 
 from __future__ import annotations
 

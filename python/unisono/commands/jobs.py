@@ -72,8 +72,9 @@ def quiet_settings() -> dict[str, str]:
 
 
 def _require_real_layout(settings: Mapping[str, str]) -> None:
-    """Messages between nodes that are only pretended go through one node's memory: what is fastest there is fastest nowhere else,
-    and the rules would be for the layout that the launcher's ranks have."""
+    """Refuses a layout that is only pretended. Messages between its nodes go through one node's memory, so
+    what is fastest there is fastest nowhere else. And the rules would be for the layout that the launcher's
+    ranks have."""
     if settings.get("UNISONO_NODES"):
         raise UsageError(
             f"UNISONO_NODES={settings['UNISONO_NODES']} pretends a layout, which cannot be tuned for: a table's rules are for the "

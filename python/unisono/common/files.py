@@ -63,8 +63,8 @@ def require_writable(file: Path) -> None:
 
 
 def require_outputs(named: Mapping[str, Path | None]) -> None:
-    """Ends the command where one of the files that it is to write, by what names them, could not be written, or is another one
-    of them, whatever it is called."""
+    """Ends the command where one of the files that it is to write could not be written, or is the same as
+    another of them, whatever it is called. `named`: the files by what names them."""
     by_file: dict[Path, str] = {}
     for option, file in named.items():
         if file is None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table that fits the terminal. Numbers are never cut and words never broken: sentences take more lines, columns that find no room
-are named below the table, and where nothing more may be left out each row becomes a list of its values."""
+"""A table that fits the terminal. Numbers are never cut and words never broken: sentences take more lines,
+and columns that find no room are named below the table. Where nothing more may be left out, each row becomes
+a list of its values."""
 
 from __future__ import annotations
 

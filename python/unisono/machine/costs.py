@@ -192,9 +192,9 @@ class ChangedError(Exception):
 
 
 class Marker:
-    """Says whether the machine is as it was at first, by a flag and by an empty message between two ranks: virtual machines move
-    their cores and share them with others, and what was measured before and after that does not go together. `expected`:
-    both in seconds, where they are known from before."""
+    """Says whether the machine is as it was at first, by a flag and by an empty message between two ranks.
+    Virtual machines move their cores and share them with others, and what was measured before and after that
+    does not go together. `expected`: both in seconds, where they are known from before."""
 
     def __init__(self, job: Job, is_there: bool = True, expected: Sequence[float] | None = None) -> None:
         self._job = job
@@ -213,9 +213,9 @@ class Marker:
 def measure(
     job: Job, questions: Sequence[Question], budget_s: float, on_question: Callable[[Question], None]
 ) -> Costs:
-    """Ask each question until its intervals are narrow, at most for its share of the time (A11). Where the machine changes
-    meanwhile all begins anew, as often as there is time for; when there is none, what is known by then stays, and only what was
-    never asked is asked once."""
+    """Ask each question until its intervals are narrow, at most for its share of the time (A11). Where the
+    machine changes meanwhile all begins anew, as often as there is time for. When there is none, what is
+    known by then stays, and only what was never asked is asked once."""
     end = time.monotonic() + budget_s
     known = Costs(is_steady=False)
     for _ in range(_MOST_BEGINNINGS):

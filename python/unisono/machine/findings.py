@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the source asks of a machine beside the models' parameters (sections 5.3.1 to 5.3.3): where bandwidth counts, which
-segments, overlaps and buffers are worth a test, how ranks had better wait."""
+"""What the source asks of a machine beside the models' parameters (sections 5.3.1 to 5.3.3). Where does
+bandwidth count? Which segments, overlaps and buffers are worth a test? How had ranks better wait?"""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def segment_range(of: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def overlap_ranges(machine: Mapping[str, Any]) -> list[Document]:
-    """5.3.3 (2): for each segment in range, the most of it that is copied in the time that its wire leaves (filter 1 looks
-    at shares from a quarter on; what fits not even that is not worth a test)."""
+    """5.3.3 (2): for each segment in range, the most of it that is copied in the time that its wire leaves.
+    Filter 1 looks at shares from a quarter on; a segment where not even that fits is not worth a test."""
     first, last = segment_range(machine["network"])
     found, segment = [], first
     while segment <= last:

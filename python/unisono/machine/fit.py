@@ -154,8 +154,9 @@ def message_switch(
     measured: Mapping[tuple[str, str, int], Estimate],
     predicted: Mapping[float, Mapping[tuple[str, str, int], float]],
 ) -> Document | None:
-    """message_switch_us: of those tried, the one by which MESSAGE_CALLS are predicted best (the least sum of the logarithms' errors,
-    since one call alone may go in step with the turns); the interval is that of the calls' own. `predicted`: microseconds by it."""
+    """message_switch_us: of the values tried, the one by which MESSAGE_CALLS are predicted best. That one has
+    the least sum of the logarithms' errors, since one call alone may go in step with the turns. The interval
+    is that of the calls' own. `predicted`: microseconds by the value tried."""
     if not measured or not predicted:
         return None
 

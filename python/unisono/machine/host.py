@@ -116,8 +116,9 @@ def _check_single_copy() -> Check:
 
 
 def _check_turns() -> Check:
-    """MPICH and Intel MPI start each rank in a session of its own. Where the kernel groups by session, ranks that share cores are
-    not scheduled with each other but group by group, and on some kernels groups of several threads get hardly any turn."""
+    """MPICH and Intel MPI start each rank in a session of its own. Where the kernel groups by session, it
+    schedules ranks that share cores not with each other but group by group. On some kernels groups of several
+    threads then get hardly any turn."""
     name = "turns on shared cores"
     if not are_sessions_grouped():
         return Check(name, True, "the kernel schedules ranks that share cores with each other")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""alpha and beta of a message's time alpha + beta * bytes (Hockney), where samples scatter, and where the protocol changes between
-sizes: eager messages and those that are announced first, buckets that let a burst through at more than the network's rate."""
+"""alpha and beta of a message's time alpha + beta * bytes (Hockney), where samples scatter and the protocol
+changes between sizes. Short messages are eager, and longer ones are announced first. Buckets let a burst
+through at more than the network's rate."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ class Line:
 
 
 def fit(sizes: np.ndarray, times: np.ndarray, break_at: int | None = None) -> Line:
-    """Neither is below 0. Where there is a change of protocol, alpha is of short messages and beta of long ones, by which each is
-    known; `break_at` says where, if it is known from before."""
+    """Neither is below 0. Where there is a change of protocol, alpha is known by short messages and beta by
+    long ones, and each is taken from these. `break_at` says where the change is, if it is known from
+    before."""
     times = np.maximum(np.asarray(times, dtype=float), _LEAST)
     sizes = np.asarray(sizes, dtype=float)
     at = find_break(sizes, times) if break_at is None else break_at

@@ -46,9 +46,10 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm that was tried: the median of a few tries, seconds a call. Those that took part in the alternation
-    also have the median of that, and how many times faster than native they are, both with the 95 % interval; and the lower end of the
-    interval of how many times faster than Unisono's own choice."""
+    """An algorithm that was tried. `tried_s` is the median of a few tries, seconds a call. Those that took
+    part in the alternation also have the median of that, and how many times faster than native they are, both
+    with the 95 % interval. They have the lower end of the interval of how many times faster they are than
+    Unisono's own choice too."""
 
     name: str
     tried_s: float
@@ -63,9 +64,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Cell:
-    """One operation at one size: medians in seconds a call (longest rank) with their 95 % intervals, and how many times faster
-    Unisono is, with the interval of the ratio of medians. `algorithm` is what Unisono chose by itself; `candidates` are sorted, the
-    fastest first."""
+    """One operation at one size. It has medians in seconds a call (longest rank) with their 95 % intervals.
+    It says how many times faster Unisono is, with the interval of the ratio of medians. `algorithm` is what
+    Unisono chose by itself; `candidates` are sorted, the fastest first."""
 
     operation: str
     bytes: int

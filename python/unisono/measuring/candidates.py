@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Algorithms with their parameters, as they are measured, predicted and tuned; and which ones a measurement tries: each of
-the registry, with corner values of its parameters, as texts that option `algorithm` takes ("bcast:chain(segment=65536)")."""
+"""Algorithms with their parameters, as they are measured, predicted and tuned, and which ones a measurement
+tries. It tries each of the registry, with corner values of its parameters. They are texts that option
+`algorithm` takes ("bcast:chain(segment=65536)")."""
 
 from __future__ import annotations
 
@@ -58,8 +59,8 @@ def standard(algorithms: Sequence[dict[str, Any]], operations: Sequence[str]) ->
 
 
 def varied(algorithms: Sequence[dict[str, Any]], operations: Sequence[str]) -> list[str]:
-    """The same, and each once more for every value of a parameter that is worth a look, one parameter at a time; where
-    two levels overlap, with none and half of a segment overlapped (A6)."""
+    """The same, and each once more for every value of a parameter that is worth a look, one parameter at a
+    time. Where two levels overlap, none and half of a segment are overlapped (A6)."""
     return [
         f"{a['operation']}:{a['name']}{values}"
         for a in algorithms

@@ -34,9 +34,9 @@ class _Group:
 def switches_of(latencies: np.ndarray, gap: float = STANDARD_GAP) -> Switch:
     """The tree of switches that a symmetric matrix of latencies tells of, any unit, the diagonal aside.
 
-    The nearest groups are joined first (by the mean latency between their machines). What a join brings together at
-    about the latency that its parts have inside hangs on one switch; where the latency is larger by more than `gap` (a
-    part of the smaller one), there is one switch more on the way.
+    The nearest groups are joined first, by the mean latency between their machines. Where a join's latency is
+    about what its parts have inside, what it brings together hangs on one switch. Where it is larger by more
+    than `gap` (a part of the smaller one), there is one switch more on the way.
     """
     count = len(latencies)
     if latencies.shape != (count, count) or count == 0:

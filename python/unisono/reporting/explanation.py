@@ -52,8 +52,8 @@ def ask(words: Iterable[str]) -> Explanation:
 def of_report(
     report: dict[str, Any], operation: str, size: int | None, region: str | None = None
 ) -> list[Explanation]:
-    """An answer for each kind of calls of a run that are of the operation and hold the size, with what the run's options
-    say of it; one for each region in which it was learned."""
+    """An answer for each kind of calls of a run that are of the operation and hold the size, with what the
+    run's options say of it. There is one for each region in which it was learned."""
     return [
         Explanation(tool.ask("explain", *_question_of(report, kind)), kind)
         for kind in recorded.kinds(report, operation, size, region)

@@ -28,8 +28,9 @@ MOST_TIMES = 8.0  # speed-ups beyond this have one colour
 
 
 def speedup_maps(panels: Mapping[str, Sequence[Cell]], path: Path, title: str) -> None:
-    """Maps of operations by sizes, one for each entry of `panels`: how many times faster than native Unisono's own choice
-    is, and below it, where algorithms were tried, the fastest of them. The suffix of `path` says what is written."""
+    """Maps of operations by sizes, one for each entry of `panels`. They show how many times faster than
+    native Unisono's own choice is. Below it, where algorithms were tried, they show the fastest of them. The
+    suffix of `path` says what is written."""
     has_best = any(c.best for cells in panels.values() for c in cells)
     rows = ("Unisono's own choice", "fastest of all algorithms") if has_best else ("Unisono's own choice",)
     operations = list(dict.fromkeys(c.operation for cells in panels.values() for c in cells))

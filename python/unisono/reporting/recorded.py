@@ -20,8 +20,9 @@ _MOST_CHANGES = 24  # that are printed of a time line; in JSON there are all
 
 @dataclass
 class Kind:
-    """Calls of an operation and a size class on communicators of one layout, in one region of the program where learning
-    told regions apart: the report's entries of `classes` and of `learning` that are about them."""
+    """Calls of an operation and a size class on communicators of one layout, in one region of the program
+    where learning told regions apart. It has the report's entries of `classes` and of `learning` that are
+    about them."""
 
     operation: str
     layout: str

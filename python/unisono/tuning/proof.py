@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tuning loses against an exhaustive search of the same cells, and which part of its time it takes (A8, B2): the decisions of
-both take turns in one job, which runs by the tuned table."""
+"""What tuning loses against an exhaustive search of the same cells, and which part of its time it takes (A8,
+B2). The decisions of both take turns in one job, which runs by the tuned table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from unisono.tuning.results import TIE, Outcome
 
 @dataclass(frozen=True)
 class Compared:
-    """One cell. `choices`: by tuning (and as it was served), by the search, and by others that take part; `times`: seconds a call of
-    each, in turn; None: nothing was chosen, or it did not run."""
+    """One cell. `choices`: by tuning (and as it was served), by the search, and by others that take part.
+    `times`: seconds a call of each, in turn. None: nothing was chosen, or it did not run."""
 
     operation: str
     bytes: int
@@ -44,8 +44,9 @@ def in_turn(
     seconds: float,
     others: Mapping[str, str | None] | None = None,
 ) -> Compared:
-    """One cell, measured within `seconds` in a job that runs by the tuned table: native, what the table decides (as a program gets
-    it, looking it up included), the search's winner, and what `others` have chosen."""
+    """One cell, measured within `seconds` in a job that runs by the tuned table. It has native, the search's
+    winner, and what `others` have chosen. What the table decides is measured as a program gets it, looking it
+    up included."""
     choices = {"tuned": tuned.winner(), "search": searched.winner(), **(others or {})}
     listed = [name for kind, name in choices.items() if kind != "tuned"]
     names = [name for name in dict.fromkeys(listed) if name and name != "native"]

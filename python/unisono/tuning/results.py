@@ -76,8 +76,9 @@ class Outcome:
 
     @property
     def is_decided(self) -> bool:
-        """Whether it is known what serves here. The own choice serves without a rule too, so that one is made of it where it is
-        known to be faster, or slower, than native; what replaces it is surely faster than the own choice."""
+        """Whether it is known what serves here. The own choice serves without a rule too. So a rule is made
+        of it where it is known to be faster, or slower, than native. What replaces the own choice is surely
+        faster than it."""
         winner = self.winner()
         return winner != self.cell.algorithm or self.undecided(winner) is None
 
@@ -171,8 +172,8 @@ def _by_size(of: Sequence[Outcome], limits: Limits, ranks: int) -> list[dict[str
     low = _first_byte(of[0])
     for i, outcome in enumerate(of):
         measured = _measured(outcome)
-        # Between two sizes the border is half the way in powers of two, or where the algorithm may not run any more: what has
-        # won at the next size serves those beyond.
+        # Between two sizes the border is half the way in powers of two, or where the algorithm may not run
+        # any more. What has won at the next size serves the sizes beyond.
         high = _between(outcome.bytes, of[i + 1].bytes) if i + 1 < len(of) else _last_byte(outcome)
         limit = limits(outcome.operation, measured["algorithm"], ranks)
         if limit is not None and (high is None or limit < high):
@@ -185,8 +186,9 @@ def _by_size(of: Sequence[Outcome], limits: Limits, ranks: int) -> list[dict[str
     return found
 
 
-# Outside of the sizes that were measured the first rule and the last one end with their own size class (and serve sizes near to
-# it, as rules do), but where what holds for that class holds for all beyond. The own choice is made anew for each size.
+# Outside of the sizes that were measured the first rule and the last one end with their own size class (and
+# serve sizes near to it, as rules do). An exception is where what holds for that class holds for all beyond.
+# The own choice is made anew for each size.
 
 
 def _first_byte(outcome: Outcome) -> int:

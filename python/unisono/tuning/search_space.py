@@ -13,8 +13,8 @@ from unisono.measuring.candidates import Candidate
 
 @dataclass(frozen=True)
 class Ranges:
-    """What a measured machine says is worth a test (5.3.2 (4), 5.3.3 (2)): segments from `least` to `most` bytes, and of each
-    segment how much may overlap, at most; None: not known."""
+    """What a measured machine says is worth a test (5.3.2 (4), 5.3.3 (2)). Segments from `least` to `most`
+    bytes are, and of each segment `overlaps` says how much may overlap, at most. None: not known."""
 
     least: int = 0
     most: int = 1 << 62

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The search of off-line tuning (A8, A10): which algorithms, with which parameters, are looked at for an operation and a size.
 
-What is looked at shrinks in steps. First come Unisono's own choice and what has won at the size before; then of the algorithms one of
-each group, and the rest of the best groups (S4), as far as they may run. Of the best of them the parameters, one after the other; of
-what overlaps two levels the matrix {segment, overlap} by the filters of section 4.6. What is left is measured in turn with the MPI's
-own collective, and wins only where it is no slower."""
+What is looked at shrinks in steps. First come Unisono's own choice and what has won at the size before. Then
+comes one algorithm of each group, and the rest of the best groups (S4), as far as they may run. Of the best
+of them the parameters follow, one after the other. Of what overlaps two levels it is the matrix {segment,
+overlap} by the filters of section 4.6. What is left is measured in turn with the MPI's own collective, and
+wins only where it is no slower."""
 
 from __future__ import annotations
 
@@ -35,8 +36,9 @@ LOOKING_CALLS = 60  # that looking may take in any case, where single calls take
 
 @dataclass
 class Tuner:
-    """Tunes cells of one job. `expected` says how long a candidate should take, where somebody knows (a model); `ranges`, which
-    segments and overlaps are worth a test; `before`, what has won at each operation's size before."""
+    """Tunes cells of one job. `expected` says how long a candidate should take, where somebody knows (a
+    model). `ranges` says which segments and overlaps are worth a test. `before` has what has won at each
+    operation's size before."""
 
     algorithms: Sequence[Mapping[str, Any]]
     is_exhaustive: bool = False
@@ -252,10 +254,11 @@ def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ran
 
 
 def filter_overlaps(looking: _Looking, best: Candidate, size: int, ranges: Ranges) -> None:
-    """The matrix {segment, overlap} (section 4.6), as far as the machine's ranges go. What is gained without any overlap is the bound that others must beat
-    (filter 2). From the smallest segment on (filter 3): as much overlapped as may be, and only where that is below the bound
-    a half and a quarter of it, less being too little to gain anything (filter 1). Where it becomes slower from one segment to
-    the next, copies and messages are in each other's way, and larger segments are left."""
+    """The matrix {segment, overlap} (section 4.6), as far as the machine's ranges go. What is gained without
+    any overlap is the bound that others must beat (filter 2). From the smallest segment on (filter 3) as much
+    is overlapped as may be. Only where that is below the bound, a half and a quarter of the segment follow;
+    less is too little to gain anything (filter 1). Where it becomes slower from one segment to the next,
+    copies and messages are in each other's way, and larger segments are left."""
     columns = ranges.segments(size)
     looking.at([best.with_(segment=s, overlap=0) for s in columns[:: max(1, len(columns) // 3)]])
     bound = min(

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent collectives in all the ways that MPI allows: each rank starts its requests in an order of its
-// own, with other collectives anywhere between, and frees them when it likes; types, arrays and communicators
+// Persistent collectives in all the ways that MPI allows. Each rank starts its requests in an order of its
+// own, with other collectives anywhere between, and frees them when it likes. Types, arrays and communicators
 // are gone by then. Every element is checked. Prints OK.
 //
 //   any_order SEED REQUESTS [multiple] [free]
 //
-// multiple: with MPI_THREAD_MULTIPLE. free: communicators that all requests are made on with MPI's own
-// operators are freed before the last starts (which some MPIs do not survive where they make the calls).
+// "multiple": with MPI_THREAD_MULTIPLE. "free": some communicators are freed before the last request on them
+// starts. These are the ones on which all requests are made with MPI's own operators. Some MPIs do not
+// survive that where they make the calls.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the functions that complete requests say where some have failed (MPI 4.1, sections 3.7.5 and 9.3): on
-// rank 1 a broadcast whose data are more than it has room for, a sum that is well, and a receive that is too
-// short. Both failures are told with their classes, each once, whichever of them the MPI knows of.
+// What the functions that complete requests say where some have failed (MPI 4.1, sections 3.7.5 and 9.3). On
+// rank 1 a broadcast has more data than there is room for, a sum is well, and a receive is too short. Both
+// failures are told with their classes, each once, whichever of them the MPI knows of.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

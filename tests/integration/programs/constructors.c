@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How communicators are made and go: duplicates that are made aside, copies that fail, groups, more
-// communicators than an MPI has, and messages and collectives under way on one that is freed. Each case asks
-// only what MPI promises, and computes what it expects from the rank numbers. Prints OK.
+// How communicators are made and go. There are duplicates that are made aside, copies that fail, groups, and
+// more communicators than an MPI has. Messages and collectives are under way on one that is freed. Each case
+// asks only what MPI promises, and computes what it expects from the rank numbers. Prints OK.
 //
 //   constructors [case]...     all cases, or those named
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dies, or seems to, as the first word says:
-//   healthy, healthy_start    does not, in a collective that blocks or not
-//   call                      in a collective, in which another thread ends it
-//   start                     in a collective that does not block: what Unisono shares with others is taken
-//   away unmapped, unmapped_start  in a collective, whose result on the last rank has no memory behind it
-//   short, truncated, far     so as well: behind its first part; as the file behind it is shorter; at no
-//   address at all uneven                    as unmapped, in an operation on uneven blocks, the second time
-//   program, abort            by itself, outside of all collectives
-//   operator                  in an operator of its own, inside a collective
-//   before, after             as `call`, with a handler of its own from before MPI_Init, or from after it
-//   derived                   as unmapped, in unpacking a datatype with gaps
-//   answered                  as `unmapped`, in no way: a handler from before MPI_Init gives the result its
-//   memory
+//     healthy, healthy_start    does not, in a collective that blocks or not
+//     call                      in a collective, in which another thread ends it
+//     start                     in a collective that does not block: what Unisono shares with others is
+//                               taken away
+//     unmapped, unmapped_start  in a collective, whose result on the last rank has no memory behind it
+//     short                     so as well: behind the first part of the result
+//     truncated                 so as well: the file behind the result is shorter
+//     far                       so as well: the result is at no address at all
+//     uneven                    as `unmapped`, in an operation on uneven blocks, the second time
+//     program, abort            by itself, outside of all collectives
+//     operator                  in an operator of its own, inside a collective
+//     before, after             as `call`, with a handler of its own from before MPI_Init, or from after it
+//     derived                   as `unmapped`, in unpacking a datatype with gaps
+//     answered                  as `unmapped`, in no way: a handler from before MPI_Init gives the result its
+//                               memory
 // A second word is the number of elements.
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last rank dies; those of its node wait for it in collectives of several kinds, each on a communicator
-// of its own, and hear of it there (MPI 4.1, section 9.3) where nobody ends the job. Prints what each rank
+// The last rank dies. Those of its node wait for it in collectives of several kinds, each on a communicator
+// of its own. Where nobody ends the job, they hear of it there (MPI 4.1, section 9.3). Prints what each rank
 // has heard.
 #include <mpi.h>
 #include <signal.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives with buffers in the memory of a stand-in GPU (fake_gpu.c), on some ranks, which others know
-// nothing of: the same results as with host memory, gaps and inputs as they were. The GPU's library, the
-// first word, is loaded after MPI_Init and some collectives; with 'early' behind it, before; with 'blocking'
-// calls of that form alone are made. With 'repeat' one kind of call is made again and again, so that there is
-// something to learn. With 'native' what the MPI is said to take: the host's calls are
-// counted, and made of no memory.
+// nothing of. The results are the same as with host memory, and gaps and inputs are as they were. The first
+// word is the GPU's library, which is loaded after MPI_Init and some collectives. Behind it may stand:
+// - early: it is loaded before these.
+// - blocking: only calls of that form are made.
+// - repeat: one kind of call is made again and again, so that there is something to learn.
+// - native: it looks at what the MPI is said to take. The host's calls are counted, and made of no memory.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

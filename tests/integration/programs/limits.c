@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that need most of its limited address space. First word:
-//   memory LIMIT NEED   may have so much, MiB, from before MPI_Init on, and needs so much of that for itself
-//   grows               uses many communicators at once
+// Programs that need most of their limited address space. First word:
+//     memory LIMIT NEED   may have so much, MiB, from before MPI_Init on, and needs NEED of that for itself
+//     grows               uses many communicators at once
 // All make collectives and say how much address space the process has.
 #define _GNU_SOURCE
 #include <mpi.h>

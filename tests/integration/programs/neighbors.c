@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent collectives of neighbours, on grids and on graphs, against the blocking ones: each request is
-// started several times with other data, while its derived types and arrays were freed or spoilt before. They
-// are completed together with a persistent collective of all ranks, in every way that MPI has.
+// Persistent collectives of neighbours, on grids and on graphs, against the blocking ones. Each request is
+// started several times with other data, while its derived types and arrays were freed or spoilt before.
+// Requests are completed together with a persistent collective of all ranks, in every way that MPI has.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

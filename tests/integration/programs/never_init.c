@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Linked with MPI; "never" makes no MPI call at all, "early" asks only what may be asked before MPI_Init,
-// "twice" initialises a second time, which the MPI below has to refuse in its own way.
+// A program that is linked with MPI. With "never" it makes no MPI call at all. With "early" it asks only what
+// may be asked before MPI_Init. With "twice" it initialises a second time, which the MPI below has to refuse
+// in its own way.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives that do not block, and persistent ones, in ways that MPI allows: many under way on several
-// communicators, completed in any order by every function that completes requests, beside messages, with
-// types, operators and communicators freed meanwhile. Every result is computed here. Prints OK.
+// Collectives that do not block, and persistent ones, in ways that MPI allows. Many are under way on several
+// communicators, beside messages. They are completed in any order by every function that completes requests.
+// Types, operators and communicators are freed meanwhile. Every result is computed here. Prints OK.
 //
 //   nonblocking [seed]
 #include <mpi.h>
@@ -324,8 +324,8 @@ static void random_steps(MPI_Comm comms[], int comm_count) {
   complete_all();
 }
 
-// Rank 0 is the root and ends in a Recv; the last rank sends only when it has the data, which may go through
-// any rank: so calls must go on while a rank waits for a message.
+// Rank 0 is the root and ends in a Recv. The last rank sends only when it has the data, which may go through
+// any rank. So calls must go on while a rank waits for a message.
 static void go_on_in_blocking_calls(MPI_Comm comm) {
   enum { count = 200000 };
   long* data = malloc(count * sizeof(long));

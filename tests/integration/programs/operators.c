@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on types that the standard does not name together, of which each MPI takes some: every reduction,
-// with Unisono and without, has the same bits or the same error, told to the same handler as often. Then
+// Operators on types that the standard does not name together, of which each MPI takes some. With Unisono and
+// without, every reduction has the same bits or the same error, told to the same handler as often. Then come
 // calls that the MPI has to judge. What a report is to count of them is printed: "SERVED n", "UNDEFINED n",
 // ...
 #include <mpi.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent collectives beside calls that do not block on the same communicator (MPI 4.1, sections 6.12 and
-// 6.13: those match among themselves, so that ranks may start them in either order), and on MPI_COMM_SELF.
-// Prints OK. With an argument gathers of one process are not looked at: some MPIs read their input too soon.
+// Persistent collectives on MPI_COMM_SELF, and beside calls that do not block on the same communicator (MPI
+// 4.1, sections 6.12 and 6.13). Persistent calls match among themselves, so ranks may start both in either
+// order. Prints OK. With an argument gathers of one process are not looked at: some MPIs read their input too
+// soon.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

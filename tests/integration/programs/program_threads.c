@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that do not block, and threads of the program. Its operators take locks that it holds around its
-// calls, or that another thread holds while it starts one; and a call is computed as its thread does that
-// made it. Prints "LEVEL n" where the MPI does not provide MPI_THREAD_MULTIPLE: then the locks are left out.
-// Argument "one": so are those that two threads want, for an MPI that holds a lock of its own around
-// operators.
+// calls, or that another thread holds while it starts one. And a call is computed as the thread that made it
+// computes. Prints "LEVEL n" where the MPI does not provide MPI_THREAD_MULTIPLE: then the locks are left out.
+// With the argument "one" only those locks that two threads want are left out. It is for an MPI that holds a
+// lock of its own around operators.
 #include <fenv.h>
 #include <mpi.h>
 #include <pthread.h>

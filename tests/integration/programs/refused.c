@@ -2,8 +2,8 @@
 // The kernel lets ranks read each other's memory up to a point, and then refuses some of them, or some ranks'
 // memory. Collectives of all forms go on, with right results. Prints OK.
 //
-//   refused calls    a filter of system calls forbids all ranks but the first to read
-//   refused thread   the process's first thread ends on all ranks but the last: nobody reads their memory
+//     refused calls    a filter of system calls forbids all ranks but the first to read
+//     refused thread   the process's first thread ends on all ranks but the last: nobody reads their memory
 //
 // MPI is initialised, called and finalised by one thread, which is not the first one.
 #define _GNU_SOURCE

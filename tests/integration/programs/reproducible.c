@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions of inputs whose exponents lie far apart, so that nearly every order of evaluation gives other
-// bits. Prints "HASH h DIFFERENCES d": a hash of all results of all ranks, and how many elements of float32
-// and float64 sums are not what the documented order gives (docs/guide/reproducible.md), computed here once
-// more. Each argument is a run of its own, with a line of its own (none: "plain"): "hint" asks by the info
-// key ("true", or VALUE of "hint=VALUE") on a duplicate of MPI_COMM_WORLD; "set" by MPI_Comm_set_info on it;
-// "short" leaves out products, complex numbers and the longest vectors;
-// "force=ALGORITHMS" does so with these algorithms from now on;
-// "apart" calls nothing in place (MPICH 4 crashes in its own MPI_Reduce in place at another root than 0).
+// bits. Prints "HASH h DIFFERENCES d". The hash is of all results of all ranks. The differences are how many
+// elements of float32 and float64 sums are not what the documented order gives (docs/guide/reproducible.md),
+// computed here once more. Each argument is a run of its own, with a line of its own (none: "plain"):
+// - "hint" asks by the info key on a duplicate of MPI_COMM_WORLD ("true", or VALUE of "hint=VALUE").
+// - "set" asks by MPI_Comm_set_info on it.
+// - "short" leaves out products, complex numbers and the longest vectors.
+// - "force=ALGORITHMS" asks with these algorithms from now on.
+// - "apart" calls nothing in place: MPICH 4 crashes in its own MPI_Reduce in place at another root than 0.
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>
@@ -37,8 +38,9 @@ static void take(const void* data, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) hash = (hash ^ byte[i]) * 1099511628211u;
 }
 
-// The first `count` ranks' operands of element i, joined as documented: a scan's from the left, all others'
-// in pairs of neighbours as far as they leave a power of two, and then in pairs again and again.
+// The first `count` ranks' operands of element i, joined as documented. Those of a scan are joined from the
+// left. All others are joined in pairs of neighbours as far as they leave a power of two, and then in pairs
+// again and again.
 #define DEFINE_WANTED(T)                                                            \
   static T wanted_##T(int count, int i, int is_scan) {                              \
     T values[64];                                                                   \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators that make none but non-blocking collectives: one call after the other, many ahead of other
-// ranks, between the MPI's own collectives on the same communicator, while a rank waits for a message, and
-// freed at once or never. Every result is computed here. Prints OK.
+// Communicators that make none but non-blocking collectives. Their calls come one after the other, many ahead
+// of other ranks, between the MPI's own collectives on the same communicator, and while a rank waits for a
+// message. The communicators are freed at once or never. Every result is computed here. Prints OK.
 //
 //   set_up_aside [calls]
 #include <mpi.h>

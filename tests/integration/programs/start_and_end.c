@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What may be asked before MPI_Init and after MPI_Finalize, threads of levels below MPI_THREAD_MULTIPLE,
-// attributes of MPI_COMM_SELF at the end, and MPI_Abort: MPI 4.1, sections 11.2.3, 11.2.4, 11.4.2 and 11.6.
-// The argument says the level that is asked for (`funneled`, `serialized`), or where MPI_Abort is called:
-// `inside` a user-defined operator of a reduction, `outside` of calls while others are in a barrier. Prints
-// what the MPI alone should print as well.
+// The beginning and the end of MPI: MPI 4.1, sections 11.2.3, 11.2.4, 11.4.2 and 11.6. It looks at what may
+// be asked before MPI_Init and after MPI_Finalize, and at threads of levels below MPI_THREAD_MULTIPLE. It
+// looks at attributes of MPI_COMM_SELF at the end, and at MPI_Abort. The argument says the level that is
+// asked for, or where MPI_Abort is called:
+// - funneled, serialized: the level.
+// - inside: in a user-defined operator of a reduction.
+// - outside: outside of calls, while others are in a barrier.
+//
+// Prints what the MPI alone should print as well.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

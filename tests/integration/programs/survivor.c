@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank dies, and the others go on with the extensions for user-level failure mitigation: the collective
-// ends with an error, the communicator is revoked and shrunken, and the shrunken one works.
+// One rank dies, and the others go on with the extensions for user-level failure mitigation. The collective
+// ends with an error. The communicator is revoked and shrunken, and the shrunken one works.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

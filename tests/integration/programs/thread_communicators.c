@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_THREAD_MULTIPLE: several threads of each rank make, use and free communicators at the same time, each
-// thread from a communicator of its own, with collectives of all kinds and forms, in an order drawn from a
-// seed (the same on all ranks): thread_communicators SEED [TURNS]. Several calls that do not block are under
-// way on a communicator at once, blocking ones between them; each rank completes them in an order of its own,
-// by waits and tests of several kinds. Prints the seed, and then "LEVEL n" alone when the MPI provides less
-// than MPI_THREAD_MULTIPLE.
+// thread from a communicator of its own. They make collectives of all kinds and forms, in an order drawn from
+// a seed (the same on all ranks):
+//     thread_communicators SEED [TURNS]
+// Several calls that do not block are under way on a communicator at once, blocking ones between them. Each
+// rank completes them in an order of its own, by waits and tests of several kinds. Prints the seed, and then
+// "LEVEL n" alone when the MPI provides less than MPI_THREAD_MULTIPLE.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>

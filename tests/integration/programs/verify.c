@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of every collective, small and large, in place and not, with derived types, absolute addresses and
-// roots whose other arguments mean nothing, checked by the program; prints "RIGHT" where all results are
-// right. With "faults" it calls only the operations that tests spoil.
+// Calls of every collective, checked by the program. They are small and large, in place and not, with derived
+// types, absolute addresses and roots whose other arguments mean nothing. Prints "RIGHT" where all results
+// are right. With "faults" it calls only the operations that tests spoil.
 #include "verify.inc"
 
 #include <mpi.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every collective in a form that does not block, in place and not, with derived types that are freed at
-// once, absolute addresses, uneven blocks and rounded sums, checked by the program; prints "RIGHT" where all
-// results are right. Each call is waited for before the next one.
+// Every collective in a form that does not block, checked by the program. Calls are in place and not, with
+// derived types that are freed at once, absolute addresses, uneven blocks and rounded sums. Prints "RIGHT"
+// where all results are right. Each call is waited for before the next one.
 //
 //   verify_started started|persistent [faults: only the operations that tests spoil]
 #include <mpi.h>

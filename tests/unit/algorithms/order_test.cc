@@ -23,8 +23,8 @@ std::vector<const Descriptor*> reductions() {
   return all;
 }
 
-// What the checker says of the algorithm, asked for one order whatever its descriptor says of that, at these
-// numbers of ranks on all layouts that it could be legal on.
+// What the checker says of the algorithm at these numbers of ranks, on all layouts that it could be legal on.
+// It is asked for one order, whatever the algorithm's descriptor says of that.
 std::vector<std::string> failures_in_one_order(Descriptor descriptor, const std::vector<int>& sizes) {
   descriptor.legality.keeps_one_order = true;
   std::vector<std::string> failures;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contention on the links between switches (S6): what the checker says of algorithms that know the switches
-// and of those that do not, on the source's topology (b), 32 machines on four switches.
+// Contention on the links between switches (S6). The checker judges algorithms that know the switches and
+// algorithms that do not, on the source's topology (b), 32 machines on four switches.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways to run in virtual time agree, for all algorithms of the registry: rounds asked for one after the
-// other against the executor's own dependencies, and one node for all against all nodes.
+// The ways to run in virtual time agree, for all algorithms of the registry. Rounds asked for one after the
+// other agree with the executor's own dependencies, and one node for all agrees with all nodes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -60,8 +60,8 @@ void for_all_algorithms(const std::vector<std::string>& layouts, const std::vect
   }
 }
 
-// Fewer rounds are looked ahead, so what the executor may do early comes later, which other messages may find
-// better or worse: the bound is for all, nearly all are equal.
+// Fewer rounds are looked ahead, so what the executor may do early comes later. Other messages may find that
+// better or worse. The bound is for all; nearly all are equal.
 TEST(Agreement, RoundByRoundAsByTheExecutorsDependencies) {
   const Machine machine = everything_costs();
   int cases = 0, equal = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The literature's closed forms of collectives (A7), on one level, which runs in virtual time must agree
-// with: Unisono itself asks the runs. Every message model comes down to two numbers of a message of m bytes:
-// how long a single one takes, W(m), and how soon the next may follow, I(m):
-//   Hockney              W = I = alpha + beta m                              figure 4.1
-//   LogP, LogGP          W = o + (m - 1) G + L + o, I = max(o, g) + (m - 1) G  figures 4.2, 4.3
-//   parameterized LogP   W = L + g(m), I = g(m)                              figure 4.4
+// The literature's closed forms of collectives (A7), on one level. Runs in virtual time must agree with them;
+// Unisono itself asks the runs. Every message model comes down to two numbers of a message of m bytes. W(m)
+// is how long a single one takes, and I(m) is how soon the next may follow:
+//     Hockney              W = I = alpha + beta m                                figure 4.1
+//     LogP, LogGP          W = o + (m - 1) G + L + o, I = max(o, g) + (m - 1) G  figures 4.2, 4.3
+//     parameterized LogP   W = L + g(m), I = g(m)                                figure 4.4
 // A message in k segments of m bytes is sent as k messages.
 #pragma once
 

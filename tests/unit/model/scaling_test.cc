@@ -99,9 +99,9 @@ bool is_what_rounds_say(double ratio, const Descriptor& algorithm, const std::st
   });
 }
 
-// Eight times the ranks: an algorithm whose rounds become 7 from 4 takes no more than 7/4 of the time, be it
-// that all ranks were run first and one node stands for all then. Of blocks there are eight times as many
-// bytes.
+// Eight times the ranks: an algorithm whose rounds become 7 from 4 takes no more than 7/4 of the time. That
+// holds also where all ranks were run first and one node stands for all then. Of blocks there are eight times
+// as many bytes.
 TEST(Scaling, EightTimesTheRanksCostWhatTheRoundsSay) {
   const Machine machine = *find_built_in("ethernet");
   int number = 0, compared = 0, of_node = 0;

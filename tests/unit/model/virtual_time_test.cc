@@ -152,9 +152,10 @@ Machine of_turns(int cores) {
   return machine;
 }
 
-// Four ranks on one core: the turn comes to each every 6 us. The message to rank 1 is there at 11, its turns
-// are at 1.5, 7.5, 13.5; that to rank 2 at 24.5, turns at 3, 9, 15, 21, 27; that to rank 3 at 38, turn
-// at 40.5.
+// Four ranks on one core: the turn comes to each every 6 us.
+// - The message to rank 1 is there at 11; its turns are at 1.5, 7.5, 13.5.
+// - The message to rank 2 is there at 24.5; its turns are at 3, 9, 15, 21, 27.
+// - The message to rank 3 is there at 38; it has a turn at 40.5.
 TEST(VirtualTime, RanksThatShareACoreTakeTurns) {
   Machine machine = of_turns(1);
   EXPECT_DOUBLE_EQ(run_once(Operation::bcast, "chain", "4", 100, machine).us, 40.5);

@@ -41,7 +41,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-// A node's children stand in its own run, each is its subtree's root, they name their parent, and in reversed
+// A node's children stand in its own run, each is its subtree's root, and they name their parent. In reversed
 // order they grow one run from the rank itself to the whole subtree.
 void expect_node(const Tree& tree, int rank, const TreeNode& node) {
   const int position = tree.position_of(rank);

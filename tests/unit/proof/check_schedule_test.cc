@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checker is only worth something if it finds what is wrong: each right program here passes, each of its
-// broken variants must be caught, with words that say what is wrong.
+// The checker is only worth something if it finds what is wrong. Each right program here passes, and each of
+// its broken variants must be caught, with words that say what is wrong.
 #include "proof/check_schedule.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Does the proof notice when an algorithm is wrong? Every algorithm of the registry is damaged, one step or
-// one derived dependency at a time, and the checker must find each damage: a proof that nothing can fail
+// one derived dependency at a time, and the checker must find each damage. A proof that nothing can fail
 // proves nothing.
 #include <gtest/gtest.h>
 
@@ -240,8 +240,8 @@ TEST(Mutation, ACopyLeftOut) {
   expect_caught(score(16, is_meant, leave_out), 400);
 }
 
-// Some are implied by what other ranks wait for: of five ranks, who reads in the second round of a pairwise
-// exchange is the one whose writing is waited for in the third.
+// Some are implied by what other ranks wait for. An example is a pairwise exchange of five ranks: who reads
+// in its second round is the one whose writing is waited for in the third.
 TEST(Mutation, AnAwaitLeftOut) {
   const auto is_meant = [](const Problem&, const Step& step) {
     return is_kind(step, {StepKind::await, StepKind::await_all, StepKind::expose});
@@ -249,9 +249,9 @@ TEST(Mutation, AnAwaitLeftOut) {
   expect_caught(score(16, is_meant, leave_out), 150, 98);
 }
 
-// A signal is implied by a later one, and the last one of a piece is the compiler's as well; room in the
-// slots is implied where all ranks wait for all. The others must be missed. (alltoallw has the programs of
-// alltoallv. Of neighbours, both signals are implied: who lacks one waits for the next.)
+// A signal may be implied by a later one, and the last one of a piece is the compiler's as well. Room in the
+// slots is implied where all ranks wait for all. The others must be missed. (The programs of alltoallw are
+// those of alltoallv. Of neighbours, both signals are implied: who lacks one waits for the next.)
 TEST(Mutation, ASignalLeftOut) {
   const auto is_meant = [](const Problem& problem, const Step& step) {
     return step.kind == StepKind::signal && problem.operation != Operation::alltoallw &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Uneven blocks of one node, many calls in a row, lengths drawn anew for each: in lines, through streams, by
-// the kernel, as messages, and by several of them in one call. TEST_SEED repeats a run.
+// Uneven blocks of one node, many calls in a row, lengths drawn anew for each. They go in lines, through
+// streams, by the kernel, as messages, and by several of these in one call. TEST_SEED repeats a run.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handler of signals that end a program (B9), each case in a process of its own that dies or goes on:
-// what it says and records, and that all else is as without it.
+// The handler of signals that end a program (B9). Each case is in a process of its own that dies or goes on.
+// The tests look at what the handler says and records, and that all else is as without it.
 #include "runtime/decisions/crash_watch.h"
 
 #include <gtest/gtest.h>

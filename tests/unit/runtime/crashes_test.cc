@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Algorithms that crash (B9), over the fake host: real faults in calls of each kind are recorded with the
-// algorithm, and a job that finds the record leaves it out on all ranks.
+// Algorithms that crash (B9), over the fake host. Real faults in calls of each kind are recorded with the
+// algorithm. A job that finds the record leaves the algorithm out on all ranks.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

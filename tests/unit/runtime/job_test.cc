@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole calls, from MPI-like arguments to results, with every algorithm of the registry: ranks are threads
-// over the fake host, which share the memory of one process as the ranks of a node do.
+// Whole calls, from MPI-like arguments to results, with every algorithm of the registry. Ranks are threads
+// over the fake host. They share the memory of one process as the ranks of a node do.
 #include "runtime/job.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program of several ranks over the fake host, as tests of whole calls write it: its options, a job on each
-// rank, communicators, and calls with what must come of them.
+// A program of several ranks over the fake host, as tests of whole calls write it. It has options, a job on
+// each rank, communicators, and calls with what must come of them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that do not block and the threads of the program: which of them run its operators, what they wait for
-// meanwhile, and how whoever lets a call go on computes.
+// Calls that do not block and the threads of the program. Which threads run its operators, and what do they
+// wait for meanwhile? How does whoever lets a call go on compute?
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls whose arguments are remembered, so that an equal one takes the short way to its schedule: what
+// Calls whose arguments are remembered, so that an equal one takes the short way to its schedule. What
 // follows such a call differs from it in one thing or another, or in nothing.
 #include <gtest/gtest.h>
 

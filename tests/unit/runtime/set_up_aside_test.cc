@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators on which the program makes no call that may block: set up beside it, and served from one call
-// on, the same on all ranks. The host makes the calls before, in the tests as for a program: where ranks
-// differ in who makes a call, a job hangs, or the fake host says that collectives are in another order.
+// Communicators on which the program makes no call that may block. They are set up beside it, and served from
+// one call on, the same on all ranks. The host makes the calls before, in the tests as for a program. Where
+// ranks differ in who makes a call, a job hangs, or the fake host says that collectives are in another order.
 // TEST_SEED repeats a run.
 #include "runtime/communicators/set_up_aside.h"
 
@@ -342,8 +342,8 @@ TEST_F(SetUpAsideTest, ThreadsSetUpBothWaysAtOnce) {
            {.seed = seed(), .max_delay = 2});
 }
 
-// What is started, on which communicator, when something is waited for, whether a communicator ends or a
-// blocking call comes: at random, the same on all ranks but for the order of waiting.
+// Random is what is started, on which communicator, when something is waited for, and whether a communicator
+// ends or a blocking call comes. It is the same on all ranks but for the order of waiting.
 TEST_F(SetUpAsideTest, RandomSequences) {
   constexpr int rounds = 30, steps = 80;
   for (int round = 0; round < rounds; ++round) {
@@ -405,8 +405,8 @@ TEST(SwitchPointTest, AllAgreeOnEachCall) {
   }
 }
 
-// Room that one rank alone can take, and that may come late: all agree on the call from which on it is used,
-// it is taken once, and a look at a pool that is full for now settles nothing.
+// Room that one rank alone can take, and that may come late. All agree on the call from which on it is used.
+// It is taken once. A look at a pool that is full for now settles nothing.
 TEST(StartedPlaceTest, AllAgreeOnEachCallAndTakeRoomOnce) {
   constexpr int threads = 4, calls = 40, rounds = 200;
   for (int round = 0; round < rounds; ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests at the first calls of a kind (A10): made where a table was tuned for something near alone, kept for
-// the next job, and never seen by the program's data.
+// Tests at the first calls of a kind (A10). They are made only where a table was tuned for something near.
+// They are kept for the next job, and the program's data never sees them.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

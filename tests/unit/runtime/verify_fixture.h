@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of the self-check share: jobs that write their report and what was found wrong into a folder of
-// the test's own, and operands with sums that show who was left out.
+// What tests of the self-check share. Their jobs write their report and what was found wrong into a folder of
+// the test's own. Their operands have sums that show who was left out.
 #pragma once
 
 #include <gtest/gtest.h>

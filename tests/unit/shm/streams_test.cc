@@ -133,8 +133,8 @@ TEST(StreamsAlone, many_lengths_one_after_the_other) {
   });
 }
 
-// Rings that begin with a part of themselves, blocks from some lines to several of such parts: in all three
-// lengths of a ring what comes behind the first part is a multiple of it, less, and no multiple.
+// Rings that begin with a part of themselves, and blocks from some lines to several of such parts. In the
+// three lengths of a ring, what comes behind the first part is a multiple of it, less, and no multiple.
 TEST(StreamsAlone, a_ring_grows_under_what_is_on_its_way) {
   constexpr std::size_t first = StreamEnd::first_part_bytes, grown = first * StreamEnd::first_laps;
   for (const std::size_t whole : {2 * first, first + 4096, 3 * first - 8192}) {

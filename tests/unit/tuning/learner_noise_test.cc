@@ -75,8 +75,8 @@ TEST(GuardedTest, WhatIsFastInEverySecondCallAloneDoesNotWin) {
   EXPECT_LE(program.total_s, 1.02 * program.reference_s);
 }
 
-// A root that goes on when its message is on the way, and a leaf that takes messages as they come: seconds of
-// a call on each of both ranks, by what they have done before.
+// A root that goes on when its message is on the way, and a leaf that takes messages as they come. It gives
+// the seconds of a call on either rank, by what the ranks have done before.
 class RunningAhead {
  public:
   struct Costs {

@@ -306,9 +306,9 @@ TEST(GuardedTest, WhatAnEarlierJobLearnedIsUsedAtOnce) {
   EXPECT_EQ(program.learner().policy().chosen(), 0);
 }
 
-// The bound (B2): whatever the candidates' times are, and after however many calls, the program loses against
-// what would be used without learning at most the budget's share of its time in collectives, and by how much
-// the first calls of one trial take longer than was assumed.
+// The bound (B2), whatever the candidates' times are, and after however many calls. Against what would be
+// used without learning, the program loses at most two things together. One is the budget's share of its time
+// in collectives. The other is by how much the first calls of one trial take longer than was assumed.
 TEST(GuardedTest, TheLossIsBoundedByTheBudgetAndOneTrial) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks that hold nothing: their buffer may be anywhere, where the other side's data are as well (languages
-// whose empty arrays all have one address do that), on some ranks and not on others.
+// Blocks that hold nothing. Their buffer may be anywhere, also where the other side's data are, on some ranks
+// and not on others. Languages whose empty arrays all have one address do that.
 #include <stdlib.h>
 #include <string.h>
 

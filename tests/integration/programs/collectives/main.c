@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conformance program for the collectives: calls MPI_X in every way that MPI allows and checks each
-// result.
-//   collectives [--seed N] [--steps N] [--force ALGORITHMS] [section]...        no section: all of them
-// What stands behind --force runs with these algorithms (the syntax of Unisono's option 'algorithm').
-// Prints "OK <checks> checks" on rank 0; otherwise says what was wrong and ends with a status that is not
-// zero.
+// Conformance program for the collectives: calls MPI_X in every way that MPI allows and checks each result.
+//     collectives [--seed N] [--steps N] [--force ALGORITHMS] [section]...        no section: all of them
+// What stands behind --force runs with these algorithms (the syntax of Unisono's option 'algorithm'). Prints
+// "OK <checks> checks" on rank 0. Otherwise it says what was wrong and ends with a status that is not zero.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program for the preloaded library to be put under: does what its arguments say, one after the other. It
-// is linked with no MPI; what it calls it finds as a program that was linked would, in the global scope.
-//   load PATH          opens a library into the global scope (as if linked)
-//   plugin PATH NAME   opens a library for itself alone and calls a function of it with 7
-//   chdir PATH         goes to another directory
-//   hold PATH          opens a library for itself alone
-//   barrier            MPI_Barrier(5); pbarrier: PMPI_Barrier(6)
-//   registers          MPI_Allreduce with a number in each argument register
-//   variadic           MPI_Init with eight doubles
-//   gather COUNT       MPI_Gather_c with this count
-//   threads            eight threads call MPI_Barrier at once
-//   active, enable N   the functions of unisono.h
-//   maps               which libraries of Unisono are mapped
+// is linked with no MPI. What it calls it finds as a program that was linked would, in the global scope.
+//     load PATH          opens a library into the global scope (as if linked)
+//     plugin PATH NAME   opens a library for itself alone and calls a function of it with 7
+//     chdir PATH         goes to another directory
+//     hold PATH          opens a library for itself alone
+//     barrier            MPI_Barrier(5); pbarrier: PMPI_Barrier(6)
+//     registers          MPI_Allreduce with a number in each argument register
+//     variadic           MPI_Init with eight doubles
+//     gather COUNT       MPI_Gather_c with this count
+//     threads            eight threads call MPI_Barrier at once
+//     active, enable N   the functions of unisono.h
+//     maps               which libraries of Unisono are mapped
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that prose is easy to read: lines, sentences and table cells of pages, sentences of comments.
 
-    tools/check_prose.py              what is too long and not in the baseline
-    tools/check_prose.py --all FILE   everything that is too long, baseline or not
-    tools/check_prose.py --update     the baseline as small as files now allow; it never grows
+    tools/check_prose.py           what is too long in any file that git knows
+    tools/check_prose.py FILE...   what is too long in these
 
 Pages: lines of at most 120 columns, sentences of at most 30 words, cells of at most 200 characters. Code blocks are
 left out, and so are lines and cells of pages that a program writes. Comments of C, C++ and Python sources: sentences.
-tools/prose_baseline.json has, by file, how many there still are of what was written before this check.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from __future__ import annotations
 import argparse
 import ast
 import io
-import json
 import re
 import sys
 import tokenize
@@ -29,7 +26,6 @@ from check_sources import ROOT, tracked_files
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-BASELINE = ROOT / "tools/prose_baseline.json"
 COLUMNS, WORDS, CELL = 120, 30, 200
 GENERATED = re.compile(r"<!-- Written by ")
 C_SUFFIXES = {".c", ".cc", ".h"}
@@ -211,39 +207,20 @@ def is_checked(path: Path) -> bool:
     return path.suffix in {".md", ".py", *C_SUFFIXES}
 
 
-def judge(found: dict[str, list[Finding]], allowed: dict[str, int]) -> list[str]:
-    """What to complain of: all that is too long in a file that has more of it than its baseline."""
-    lines = []
-    for name, too_long in found.items():
-        limit = allowed.get(name, 0)
-        if len(too_long) > limit:
-            lines += [f"{name}:{finding.line}: {finding.text}" for finding in too_long]
-            lines.append(f"{name}: {len(too_long)} too long, at most {limit}: shorten or split what is new")
-    return lines
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--all", action="store_true", help="show what the baseline allows as well")
-    parser.add_argument("--update", action="store_true", help="write a smaller baseline")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="only these")
     arguments = parser.parse_args()
     files = [path.resolve() for path in arguments.files] or [
         path for path in tracked_files() if is_checked(path)
     ]
-    found = {
-        path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path): findings(path)
+    lines = [
+        f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}:{finding.line}: {finding.text}"
         for path in files
-    }
-    allowed: dict[str, int] = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
-    if arguments.update:
-        smaller = {name: min(len(found.get(name, [])), count) for name, count in allowed.items()}
-        kept = {name: count for name, count in sorted(smaller.items()) if count}
-        BASELINE.write_text(json.dumps(kept, indent=0) + "\n")
-        return 0
-    lines = judge(found, {} if arguments.all else allowed)
+        for finding in findings(path)
+    ]
     print("\n".join(lines), end="\n" if lines else "")
     return 1 if lines else 0
 

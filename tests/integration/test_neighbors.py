@@ -54,6 +54,27 @@ def test_all_forms_on_all_graphs(mpi: Mpi, runner: Runner, way: tuple[int, str])
     assert served >= {(operation, form) for operation in OPERATIONS for form in forms}
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("operation", ["allgather", "alltoall"])
+def test_self_check(mpi: Mpi, runner: Runner, operation: str):
+    """The MPI makes each call as well, in all forms, where the blocks of neighbours that are not there are nobody's."""
+    report = runner.scratch / "report.json"
+    name = f"neighbor_{operation}"
+    environment = {
+        "UNISONO_PROGRESS": "calls",
+        "UNISONO_VERIFY": "all",
+        "UNISONO_ALGORITHM": f"{name}:shared",
+        "UNISONO_REPORT": str(report),
+    }
+    command = [compile_program(mpi, "neighbor_edges.c"), operation]
+    result = runner.unisono(mpi, 2, command, environment, timeout=120).check()
+    assert result.output == "OK\n", str(result)
+    assert "was wrong" not in result.errors, str(result)
+    rows = [row for row in json.loads(report.read_text())["classes"] if row["operation"] == name]
+    assert {row["form"] for row in rows if row["checks"] > 0} >= {"blocking", "non-blocking"}, rows
+    assert sum(row["mismatches"] for row in rows) == 0, rows
+
+
 def test_what_mpis_do_where_edges_are_double(mpi: Mpi, runner: Runner):
     """What Unisono is not compared with: where an MPI does better than this says, the list above is out of date."""
     command = [compile_program(mpi, "neighbor_edges.c"), "alltoall"]

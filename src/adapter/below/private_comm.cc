@@ -65,17 +65,22 @@ int take_error_handler(MPI_Comm of, MPI_Comm made) {
 
 }  // namespace
 
+int take_topology(MPI_Comm of, MPI_Comm* made) {
+  int kind = MPI_UNDEFINED;
+  int error = pmpi.Topo_test(of, &kind);
+  if (error != MPI_SUCCESS || kind == MPI_UNDEFINED) return error;
+  MPI_Comm flat = *made;
+  error = copy_topology(kind, of, flat, made);
+  pmpi.Comm_free(&flat);
+  return error;
+}
+
 int make_private(MPI_Comm of, bool has_topology, MPI_Comm* made) {
-  int rank = 0, kind = MPI_UNDEFINED;
+  int rank = 0;
   int error = pmpi.Comm_rank(of, &rank);
-  if (error == MPI_SUCCESS && has_topology) error = pmpi.Topo_test(of, &kind);
   // Not MPI_Comm_dup: it would copy the program's attributes.
   if (error == MPI_SUCCESS) error = pmpi.Comm_split(of, 0, rank, made);
-  if (error == MPI_SUCCESS && kind != MPI_UNDEFINED) {
-    MPI_Comm flat = *made;
-    error = copy_topology(kind, of, flat, made);
-    pmpi.Comm_free(&flat);
-  }
+  if (error == MPI_SUCCESS && has_topology) error = take_topology(of, made);
   return error == MPI_SUCCESS ? take_error_handler(of, *made) : error;
 }
 

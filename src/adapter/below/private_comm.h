@@ -10,4 +10,8 @@ namespace unisono::host::mpi {
 // Collective over `of`.
 int make_private(MPI_Comm of, bool has_topology, MPI_Comm* made);
 
+// `made` has the processes of `of` in their order: it becomes one with the topology of `of`, if there is one.
+// Collective over `made`, which is freed where it is replaced.
+int take_topology(MPI_Comm of, MPI_Comm* made);
+
 }  // namespace unisono::host::mpi

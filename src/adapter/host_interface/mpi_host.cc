@@ -15,6 +15,7 @@
 #include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
 #include "adapter/below/place.h"
+#include "adapter/below/private_comm.h"
 #include "adapter/large_counts/large.h"
 #include "base/clock.h"
 #include "runtime/call/crash_site.h"
@@ -125,9 +126,12 @@ bool MpiHost::is_intercommunicator(Comm comm) {
   return pmpi.Comm_test_inter(native(comm), &is_inter) == MPI_SUCCESS && is_inter != 0;
 }
 
+// All ranks once more, in their order, keep the topology: collectives of neighbours are made there.
 int MpiHost::comm_split(Comm parent, int color, int key, Comm* created) {
   MPI_Comm comm = MPI_COMM_NULL;
-  const int error = pmpi.Comm_split(native(parent), color < 0 ? MPI_UNDEFINED : color, key, &comm);
+  int error = pmpi.Comm_split(native(parent), color < 0 ? MPI_UNDEFINED : color, key, &comm);
+  if (error == MPI_SUCCESS && comm != MPI_COMM_NULL && is_copy(parent, widen<Comm>(comm)))
+    error = take_topology(native(parent), &comm);
   return error == MPI_SUCCESS ? adopt(parent, comm, created) : error;
 }
 
@@ -169,6 +173,15 @@ int MpiHost::adopt(Comm parent, MPI_Comm made, Comm* created) {
   if (made == MPI_COMM_NULL) return MPI_SUCCESS;
   if (progress_comm_ == MPI_COMM_NULL && parent == world()) progress_comm_ = made;
   return pmpi.Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+}
+
+bool MpiHost::is_copy(Comm parent, Comm made) {
+  std::vector<int> ranks;
+  if (translate_ranks(parent, made, &ranks) != MPI_SUCCESS) return false;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] != static_cast<int>(i)) return false;
+  }
+  return true;
 }
 
 int MpiHost::comm_free(Comm* comm) {

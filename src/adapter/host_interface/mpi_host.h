@@ -77,6 +77,8 @@ class MpiHost final : public Host {
   int finish(int error, MPI_Request* request) const;
   // Keeps one that was made, if there is one.
   int adopt(Comm parent, MPI_Comm made, Comm* created);
+  // Has it all ranks of `parent` in their order?
+  bool is_copy(Comm parent, Comm made);
   // Copies between datatypes by a message to oneself.
   int copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
                       std::size_t to_count, MPI_Datatype to_type);

@@ -44,7 +44,9 @@ void Verification::read_neighbors(const Call& call, const NeighborhoodState& nei
   output_.read_blocks(host_, call.recv_blocks, neighborhood.ins, false, &error);
   if (error == host::success) input_.read_blocks(host_, call.send_blocks, sent, false, &error);
   keep(error);
-  if (error != host::success || !sends_neighbor_blocks(call.operation)) return;
+  if (error != host::success) return;
+  for (const std::int64_t i : neighborhood.missing_ins) output_.leave_out(i);
+  if (!sends_neighbor_blocks(call.operation)) return;
   const std::vector<patterns::Neighbor>& in = neighborhood.neighbors->of(rank).in;
   std::size_t next = 0;
   for (std::size_t i = 0; i < in.size(); ++i) {

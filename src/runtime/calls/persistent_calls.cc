@@ -26,10 +26,11 @@ std::int64_t total_bytes(const PreparedCall& made, int ranks) {
 struct Needs {
   bool tags = true, memory = true;
 };
-// Of an algorithm, the same on all ranks. Where calls are checked they agree in between.
+// Of an algorithm, the same on all ranks. Where calls are checked they agree in between. Neighbours send long
+// blocks as messages on one node, too.
 Needs needs_of(const algorithms::Descriptor& algorithm, bool is_checked) {
   const bool has_header = algorithm.build_header || algorithm.build_tree_header;
-  return {.tags = is_checked || !algorithm.legality.needs_one_node,
+  return {.tags = is_checked || !algorithm.legality.needs_one_node || is_neighborhood(algorithm.operation),
           .memory = is_checked || has_header || algorithm.legality.needs_shared_memory};
 }
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import COMPILED, PROGRAMS, Runner, compile_program, installed, is_outdated, registry
+from device_calls import PREFERRED, forced
+from harness import COMPILED, PROGRAMS, Runner, compile_program, installed, is_outdated
 from mpis import BY_NAME, Mpi
 
 RANKS = 3
@@ -22,25 +23,6 @@ KINDS = {
     "rocm": ("libamdhip64.so.6", ["-DFAKE_HIP"]),
     "level_zero": ("libze_loader.so.1", ["-DFAKE_LEVEL_ZERO"]),
 }
-PREFERRED = {
-    "fused": ["fused"],
-    "shared": ["shared", "dissemination"],
-    "messages": ["binomial", "ring", "pairwise", "chain"],
-}
-MORE = {"messages": {"UNISONO_NODES": "2,1"}}
-
-
-def forced(way: str) -> dict[str, str]:
-    """Return settings by which Unisono makes every call: what the host makes of such memory these MPIs cannot."""
-    by_operation: dict[str, set[str]] = {}
-    for entry in registry():
-        by_operation.setdefault(entry["operation"], set()).add(entry["name"])
-    choices = [
-        f"{operation}:{next(name for name in PREFERRED[way] if name in names)}"
-        for operation, names in by_operation.items()
-        if not operation.startswith("neighbor_")  # the program makes none of those
-    ]
-    return {"UNISONO_ALGORITHM": ",".join(choices), **MORE.get(way, {})}
 
 
 def fake_gpu(kind: str) -> Path:
@@ -82,7 +64,8 @@ def run(
 @pytest.mark.parametrize("way", PREFERRED)
 def test_a_library_that_is_loaded_later(mpi: Mpi, runner: Runner, way: str):
     # Calls that do not block go otherwise than through lines.
-    words = ["blocking"] if way == "fused" else []
+    # Long blocks of neighbours are messages where others go through slots.
+    words = {"fused": ["blocking"], "shared": ["1048576"]}.get(way, [])
     run(mpi, runner, "cuda", *words, settings=forced(way))
 
 

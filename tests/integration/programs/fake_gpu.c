@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 enum { most_allocations = 4096 };
+enum { device_memory = 1, managed_memory };  // as programs/gpu_memory.inc numbers them
 static struct {
   char* device;  // what the program has
   char* inside;  // the same memory
@@ -22,9 +23,11 @@ static int allocation_count;
 static long copy_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// --- What tests use ---
+// --- What tests use (gpu_memory.inc) ---
 
-void* fake_allocate(size_t bytes, int is_managed) {
+void* gpu_allocate(size_t bytes, int kind) {
+  const int is_managed = kind == managed_memory;
+  if (kind != device_memory && !is_managed) return NULL;
   const int file = memfd_create("fake-gpu", 0);
   if (file < 0 || ftruncate(file, (off_t)bytes) != 0) return NULL;
   // With FAKE_GPU_OPEN the MPI can take this memory, too; whether others touch it is not seen then.
@@ -43,7 +46,7 @@ void* fake_allocate(size_t bytes, int is_managed) {
   return device;
 }
 
-long fake_copies(void) {
+long gpu_copies(void) {
   return copy_count;
 }
 
@@ -65,13 +68,13 @@ static char* inside(const void* address, size_t bytes) {
   return offset + bytes <= allocations[place].bytes ? allocations[place].inside + offset : NULL;
 }
 
-int fake_read(void* host, const void* device, size_t bytes) {
+int gpu_read(void* host, const void* device, size_t bytes) {
   const char* from = inside(device, bytes);
   if (from != NULL) memcpy(host, from, bytes);
   return from == NULL;
 }
 
-int fake_write(void* device, const void* host, size_t bytes) {
+int gpu_write(void* device, const void* host, size_t bytes) {
   char* into = inside(device, bytes);
   if (into != NULL) memcpy(into, host, bytes);
   return into == NULL;
@@ -99,7 +102,7 @@ int hipPointerGetAttributes(struct attributes* found, const void* address) {
 }
 int hipMemcpy(void* to, const void* from, size_t bytes, int kind) {
   ++copy_count;
-  return kind == 1 ? fake_write(to, from, bytes) : kind == 2 ? fake_read(to, from, bytes) : 1;
+  return kind == 1 ? gpu_write(to, from, bytes) : kind == 2 ? gpu_read(to, from, bytes) : 1;
 }
 int hipStreamSynchronize(void* stream) {
   return stream != NULL;
@@ -169,7 +172,7 @@ int zeCommandListAppendMemoryCopy(void* on, void* to, const void* from, size_t b
                                   uint32_t count, void** events) {
   if (on != &list || event != NULL || count != 0 || events != NULL) return 1;
   ++copy_count;
-  return place_of(to) >= 0 ? fake_write(to, from, bytes) : fake_read(to, from, bytes);
+  return place_of(to) >= 0 ? gpu_write(to, from, bytes) : gpu_read(to, from, bytes);
 }
 
 #else
@@ -203,11 +206,11 @@ int cuCtxGetCurrent(void** context) {
 }
 int cuMemcpyDtoH_v2(void* host, unsigned long long device, size_t bytes) {
   ++copy_count;
-  return current[depth] != &a_context ? 201 : fake_read(host, (void*)(uintptr_t)device, bytes);
+  return current[depth] != &a_context ? 201 : gpu_read(host, (void*)(uintptr_t)device, bytes);
 }
 int cuMemcpyHtoD_v2(unsigned long long device, const void* host, size_t bytes) {
   ++copy_count;
-  return current[depth] != &a_context ? 201 : fake_write((void*)(uintptr_t)device, host, bytes);
+  return current[depth] != &a_context ? 201 : gpu_write((void*)(uintptr_t)device, host, bytes);
 }
 int cuStreamSynchronize(void* stream) {
   return stream != NULL || current[depth] != &a_context;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 build-packages check-packages deb rpm wheel wheel-aarch64 conformance docs figures fuzz man repository overlap page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 build-packages check-device check-packages deb rpm wheel wheel-aarch64 conformance docs figures fuzz man repository overlap page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -78,6 +78,10 @@ wheel: build-test ## the wheel and the source archive, into dist/
 check-packages: build-test ## what users install, in an empty home, here and in a Debian 13: jobs on two MPIs
 	@tools/setup.sh packaging
 	@tools/run_tests.sh $(BUILD) packaging $(PYTEST)
+
+# Not a part of .ci/run: it needs a GPU.
+check-device: build-test ## buffers in the memory of a GPU of NVIDIA's, on the MPIs that are there (CUDA_OPENMPI=PREFIX)
+	@tools/run_tests.sh $(BUILD) device $(PYTEST)
 
 deb: build-packages ## the Debian package, into dist/
 	@cd $(BUILD) && cpack -G DEB >/dev/null && mkdir -p ../../dist && cp packages/*.deb ../../dist && ls -1 packages/*.deb

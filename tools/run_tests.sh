@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs test suites on a build that exists; each leaves a JUnit file in BUILD/test-results.
 #   tools/run_tests.sh BUILD SUITE [pytest arguments]     SUITE: unit, cli, integration, or several; fake_host is the part
-#                                                         of unit that sanitized builds have; packaging what users install
+#                                                         of unit that sanitized builds have; packaging what users install;
+#                                                         device what needs a GPU
 # Exit status: 0 when every suite ran and passed. A suite that selects no test fails only when nothing was deselected
 # on purpose, that is, without pytest arguments.
 set -uo pipefail
@@ -12,7 +13,7 @@ shift
 suites=()
 while [ $# -gt 0 ]; do
   case $1 in
-    unit | fake_host | cli | integration | packaging) suites+=("$1"); shift ;;
+    unit | fake_host | cli | integration | packaging | device) suites+=("$1"); shift ;;
     *) break ;;
   esac
 done
@@ -56,6 +57,7 @@ for suite in "${suites[@]}"; do
     fake_host) run_ctest fake_host -L fake_host || status=1 ;;
     cli) run_pytest cli cli --numprocesses 2 "$@" || status=1 ;;
     packaging) run_pytest packaging packaging "$@" || status=1 ;;
+    device) run_pytest device device "$@" || status=1 ;;
     integration) run_integration || status=1 ;;
   esac
 done

@@ -103,7 +103,8 @@ struct Descriptor {
   // which the root has all numbers from the start. Each rank gets the numbers of the blocks that it deals in.
   Build build_tree_header{};
   // Fused algorithms on uneven blocks: what is done with blocks that fit into `block_lines` cache lines,
-  // written as if all were equally long. `build` is for longer ones; short ones count as empty there.
+  // written as if all were equally long. `build` is for longer ones; short ones count as empty there. Of
+  // neighbours, what is done with those that one rank has for another; `ranks`: to so many others, at most.
   Build build_short{};
   std::function<int(int ranks, const Parameters&)> block_lines{};
 };

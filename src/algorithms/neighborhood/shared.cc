@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Neighbours on one node: each block goes into its sender's slot once, and every neighbour copies it from
 // there. A block has a lane of the slot, so that nobody needs to know how long the others are. C4; A2.
+#include "algorithms/neighborhood/shared.h"
+
 #include <algorithm>
 #include <set>
 
@@ -66,7 +68,9 @@ void write_slotted(const Plan& plan, Writer& writer) {
   }
 }
 
-Program build(const Problem& problem, const Parameters& parameters) {
+}  // namespace
+
+Program shared_neighbors(const Problem& problem, std::int64_t share_up_to, int buffers) {
   BlockNumbers numbers(problem);
   auto plan = std::make_shared<Plan>(Plan{.problem = problem, .slotted = {}, .straight = {}});
   plan->slotted.has_one_block = plan->straight.has_one_block = numbers.has_one_block();
@@ -81,14 +85,14 @@ Program build(const Problem& problem, const Parameters& parameters) {
   }
   int lanes = 1;
   for (int rank = 0; rank < problem.size; ++rank) lanes = std::max(lanes, numbers.sent_blocks(rank));
-  numbers.table().limits.share_up_to = parameters.get("share_up_to");
+  numbers.table().limits.share_up_to = share_up_to;
   Stage slots;
   slots.rounds = 1;
   slots.write = [plan](int, Writer& writer) { write_slotted(*plan, writer); };
   slots.extent = 0;  // always one piece: what does not fit is a message
   slots.shared = schedule::SharedMode::own;
   slots.ticks = 2;
-  slots.buffers = static_cast<int>(parameters.get("buffers"));
+  slots.buffers = buffers;
   slots.lanes = lanes;
   Program program;
   program.blocks = numbers.take();
@@ -99,6 +103,13 @@ Program build(const Problem& problem, const Parameters& parameters) {
   }));
   program.stages.push_back(std::move(slots));
   return program;
+}
+
+namespace {
+
+Program build(const Problem& problem, const Parameters& parameters) {
+  return shared_neighbors(problem, parameters.get("share_up_to"),
+                          static_cast<int>(parameters.get("buffers")));
 }
 
 std::vector<Descriptor> make() {

@@ -225,6 +225,10 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
 
 Outcome BlockingCalls::run_neighbors(Communicator& c, const Call& call, int* error) {
   if (!neighborhoods_.is_ready(c)) return gate_.leave(call.operation, c.node.neighborhood->reason);
+  if (call.staging == nullptr && NeighborLines::is_known(c, call)) [[likely]] {
+    engines_.neighbor_lines().run_again(c, call);
+    return Outcome::done;
+  }
   c.work.neighbors.read(world_.host, call, *c.node.neighborhood, error);
   // The host says what is wrong.
   if (*error != host::success) return gate_.leave(call.operation, NativeReason::datatype);
@@ -235,8 +239,11 @@ Outcome BlockingCalls::run_neighbors(Communicator& c, const Call& call, int* err
     return engines_.run(run);
   };
   const Outcome outcome = serve(c, entry, call, 0, run_it, error);
-  if (*error == host::success && entry.kind == CallClass::Kind::native && c.learning.regions.is_constant())
+  if (*error != host::success || !c.learning.regions.is_constant()) return outcome;
+  if (entry.kind == CallClass::Kind::native)
     c.memos.calls[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};
+  if (entry.kind == CallClass::Kind::fused && c.checking.interval == 0 && NeighborLines::has_room(c))
+    engines_.neighbor_lines().remember(c, entry, call);
   return outcome;
 }
 

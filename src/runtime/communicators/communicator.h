@@ -40,6 +40,7 @@ struct Workspace {
   std::vector<char> packed_input, packed_output;  // Of derived datatypes.
   BlockTransfer blocks;                           // Uneven ones.
   NeighborBlocks neighbors;                       // Those of neighbours.
+  std::vector<char> joined;                       // Of those the ones for one rank, side by side.
   std::vector<std::int64_t> told;                 // What ranks tell each other of them.
   std::vector<std::int64_t> refused;              // Numbers of those that the kernel copied not.
 

@@ -7,6 +7,10 @@ namespace unisono::runtime {
 
 const Engine& Engines::of(const Run& run) const {
   if (!run.is_blocking || run.entry->kind != CallClass::Kind::fused) return scheduled_;
+  if (is_neighborhood(run.call.operation)) {
+    return NeighborLines::has_room(*run.communicator) ? static_cast<const Engine&>(neighbor_lines_)
+                                                      : scheduled_;
+  }
   if (!has_uneven_blocks(run.call.operation)) return fused_;
   // Uneven reductions have no lines.
   return is_reduction(run.call.operation) ? static_cast<const Engine&>(scheduled_) : uneven_blocks_;

@@ -107,6 +107,10 @@ void Neighborhoods::set_up(Communicator& c) const {
   state.outs = static_cast<int>(known->of(c.rank).out.size());
   state.missing_ins = missing(known->of(c.rank).in);
   state.missing_outs = missing(known->of(c.rank).out);
+  if (c.layout->nodes() == 1) {
+    state.links = patterns::links_of(*known, c.rank);
+    if (c.node.slice != nullptr) c.node.slice->set_readers(state.links.readers());
+  }
   state.neighbors = std::move(known);
   state.reason = NativeReason::none;
 }

@@ -20,17 +20,6 @@ int lines_of(const Communicator& c, const CallClass& entry) {
   return entry.choice->algorithm->block_lines(c.size, entry.choice->parameters);
 }
 
-// With a core for each rank one reads a piece while the other one writes the next. Ranks that share cores do
-// so in turn: then a long block costs two copies, where the kernel makes one. Measured with 8 ranks on 2
-// cores under Open MPI 5, over native: alltoallvs of 4 KiB 2.8 to 5.9 through streams and 1.1 by the kernel.
-// Those of 64 KiB were at 0.6 to 0.7 and 1.0.
-std::size_t most_streamed(const Communicator& c) {
-  constexpr std::size_t most_on_shared_cores = 32 * 1024;
-  if (!c.node.slice->has_streams()) return 0;
-  return c.is_oversubscribed && c.has_single_copy ? most_on_shared_cores
-                                                  : std::numeric_limits<std::size_t>::max();
-}
-
 Exchange exchange_of(const Communicator& c, const Call& call, bool is_in_place, int lines) {
   const bool has_one_reader = call.operation != Operation::allgatherv;
   return {.operation = call.operation,
@@ -58,6 +47,23 @@ bool is_readable(const BlockArguments& blocks, int size) {
 }
 
 }  // namespace
+
+void say_copy_is_refused() {
+  log::warning_once(
+      "the kernel refuses to copy a block out of another rank's memory, though it did so at the start; such "
+      "blocks go another way (UNISONO_SINGLE_COPY=0 spares the attempts)");
+}
+
+// With a core for each rank one reads a piece while the other one writes the next. Ranks that share cores do
+// so in turn: then a long block costs two copies, where the kernel makes one. Measured with 8 ranks on 2
+// cores under Open MPI 5, over native: alltoallvs of 4 KiB 2.8 to 5.9 through streams and 1.1 by the kernel.
+// Those of 64 KiB were at 0.6 to 0.7 and 1.0.
+std::size_t most_streamed(const Communicator& c) {
+  constexpr std::size_t most_on_shared_cores = 32 * 1024;
+  if (!c.node.slice->has_streams()) return 0;
+  return c.is_oversubscribed && c.has_single_copy ? most_on_shared_cores
+                                                  : std::numeric_limits<std::size_t>::max();
+}
 
 // Of types without gaps, a call of which only the counts and places are new.
 std::optional<std::int64_t> UnevenBlocks::known(const Communicator& c, const Call& call) {
@@ -135,10 +141,7 @@ int UnevenBlocks::run_long(Communicator& c, int lines, const schedule::Compiled&
   if (c.work.refused.empty()) {
     c.work.blocks.leave_out_short(static_cast<std::int64_t>(shm::Slice::most_block_bytes(lines)), data);
   } else {
-    log::warning_once(
-        "the kernel refuses to copy a block out of another rank's memory, though it did so at the start; "
-        "such "
-        "blocks go as messages (UNISONO_SINGLE_COPY=0 spares the attempts)");
+    say_copy_is_refused();
     c.work.blocks.leave_out_all_but(c.work.refused, data);
   }
   return schedules_.execute(c, what, *data);

@@ -11,6 +11,13 @@
 
 namespace unisono::runtime {
 
+// The longest block with one reader that goes through a stream; longer ones are copied by the kernel, where
+// it does. 0: there are no streams.
+std::size_t most_streamed(const Communicator& c);
+
+// Once: blocks that the kernel was to copy go another way.
+void say_copy_is_refused();
+
 class UnevenBlocks final : public Engine {
  public:
   UnevenBlocks(const World& world, const Schedules& schedules) : Engine(world), schedules_(schedules) {}

@@ -19,44 +19,53 @@ void NeighborBlocks::read(host::Host& host, const Call& call, const Neighborhood
   for (const std::int64_t i : neighborhood.missing_outs) input_.leave_out(i);
 }
 
-int NeighborBlocks::prepare(host::Host& host, const schedule::Compiled& compiled, schedule::Data* data,
-                            std::vector<char>* packed_input, std::vector<char>* packed_output,
-                            bool is_apart) {
-  table_ = compiled.blocks.get();
+int NeighborBlocks::find(host::Host& host, std::vector<char>* packed_input, std::vector<char>* packed_output,
+                         bool is_apart) {
   is_apart_ = is_apart;
   const auto is_direct = [&](const BlockSide& side) { return !is_apart && side.is_direct(false); };
   const bool is_input_direct = is_direct(input_);
   is_output_packed_ = !is_direct(output_);
   const auto find_places = [](const BlockSide& side, bool is_in_place, std::vector<std::int64_t>* places) {
     std::int64_t next = 0;
+    places->clear();
     for (std::int64_t i = 0; i < side.blocks(); ++i) {
       places->push_back(is_in_place ? side.place(i) : next);
       next += side.length(i);
     }
   };
-  std::vector<std::int64_t> inputs, outputs;
-  find_places(input_, is_input_direct, &inputs);
-  find_places(output_, !is_output_packed_, &outputs);
+  find_places(input_, is_input_direct, &input_places_);
+  find_places(output_, !is_output_packed_, &output_places_);
+  input_begin_ = static_cast<char*>(const_cast<void*>(input_.address()));
+  output_begin_ = static_cast<char*>(const_cast<void*>(output_.address()));
+  if (!is_input_direct) {
+    const int error = input_.pack(host, packed_input);
+    if (error != host::success) return error;
+    input_begin_ = packed_input->data();
+  }
+  if (is_output_packed_) {
+    output_.make_room(packed_output);
+    output_begin_ = packed_output->data();
+  }
+  return host::success;
+}
+
+int NeighborBlocks::prepare(host::Host& host, const schedule::Compiled& compiled, schedule::Data* data,
+                            std::vector<char>* packed_input, std::vector<char>* packed_output,
+                            bool is_apart) {
+  table_ = compiled.blocks.get();
+  const int error = find(host, packed_input, packed_output, is_apart);
+  if (error != host::success) return error;
   places_.assign(table_->blocks.size(), 0);
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const schedule::NumberedBlock& block = table_->blocks[i];
     if (block.index < 0) continue;
-    places_[i] = (block.is_output ? outputs : inputs)[static_cast<std::size_t>(block.index)];
+    places_[i] = (block.is_output ? output_places_ : input_places_)[static_cast<std::size_t>(block.index)];
   }
   data->element_bytes = 1;
   data->most = schedule::unknown_elements;
   data->input_places = data->output_places = places_.data();
-  data->input = input_.address();
-  data->output = const_cast<void*>(output_.address());
-  if (!is_input_direct) {
-    const int error = input_.pack(host, packed_input);
-    if (error != host::success) return error;
-    data->input = packed_input->data();
-  }
-  if (is_output_packed_) {
-    output_.make_room(packed_output);
-    data->output = packed_output->data();
-  }
+  data->input = input_begin_;
+  data->output = output_begin_;
   return host::success;
 }
 

@@ -12,12 +12,24 @@ namespace unisono::runtime {
 
 struct NeighborhoodState;
 
+struct MemoryBlock {
+  char* at = nullptr;
+  std::size_t bytes = 0;
+};
+
 // A call's blocks on one rank, in bytes. Kept between calls.
 class NeighborBlocks {
  public:
   // Reads what the call says. On an error of the host *error is set, and the call is the host's.
   void read(host::Host& host, const Call& call, const NeighborhoodState& neighborhood, int* error);
 
+  // Packs what is sent, and finds where each block is then. `is_apart`: nothing stays in the program's
+  // memory.
+  int find(host::Host& host, std::vector<char>* packed_input, std::vector<char>* packed_output,
+           bool is_apart = false);
+  // Block `i` of those that are sent, or got.
+  MemoryBlock sent(std::int64_t i) const { return block(input_, input_begin_, input_places_, i); }
+  MemoryBlock got(std::int64_t i) const { return block(output_, output_begin_, output_places_, i); }
   // What a schedule works on, but for the lengths.
   int prepare(host::Host& host, const schedule::Compiled& compiled, schedule::Data* data,
               std::vector<char>* packed_input, std::vector<char>* packed_output, bool is_apart);
@@ -42,7 +54,15 @@ class NeighborBlocks {
   }
 
  private:
+  static MemoryBlock block(const BlockSide& side, char* begin, const std::vector<std::int64_t>& places,
+                           std::int64_t i) {
+    return {begin + places[static_cast<std::size_t>(i)], static_cast<std::size_t>(side.length(i))};
+  }
+
   BlockSide input_, output_;
+  char* input_begin_ = nullptr;
+  char* output_begin_ = nullptr;
+  std::vector<std::int64_t> input_places_, output_places_;
   const schedule::BlockTable* table_ = nullptr;
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> places_;  // by number; those of other ranks' blocks mean nothing

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "patterns/neighbor_links.h"
 #include "patterns/neighborhood.h"
 #include "runtime/call/native_reason.h"
 #include "schedule/block_table.h"
@@ -21,6 +22,9 @@ struct NeighborhoodState {
   int ins = 0, outs = 0;                                    // of this rank
   // Those of them that are not there (MPI_PROC_NULL): nothing is read from or written to their blocks.
   std::vector<std::int64_t> missing_ins, missing_outs;
+
+  // Between ranks of one node, where there is no other.
+  patterns::NeighborLinks links;
 
   // The longest block, bytes, for which all slots of all nodes have room, if one slot takes a rank's whole
   // area. First of operations in which a rank has one block for all, then of the others. Agreed by all ranks.

@@ -52,7 +52,9 @@ SliceLayout::SliceLayout(const SliceShape& shape) {
   areas = rounded_up(blocks + ranks * shape.ring_lines * cache_line_bytes, page_bytes);
   stream_counters = rounded_up(areas + channel_count * ranks * shape.area_bytes, page_bytes);
   const std::size_t pairs = shape.stream_bytes == 0 ? 0 : ranks * (ranks - 1);
-  streams = rounded_up(stream_counters + pairs * 2 * sizeof(Counter), page_bytes);
+  const std::size_t of_readers = shape.stream_bytes == 0 ? 0 : ranks * (ranks + 1);
+  common_stream_counters = stream_counters + pairs * 2 * sizeof(Counter);
+  streams = rounded_up(common_stream_counters + of_readers * sizeof(Counter), page_bytes);
   answers = streams + pairs * shape.stream_bytes;
   end = answers + (ranks == 1 ? 0 : ranks * Slice::most_asked_bytes);
 }
@@ -90,6 +92,9 @@ void Slice::set_wait_config(const WaitConfig& wait) {
   const bool shares_core = gives_core_away(wait.policy);
   state_->quick_polls = shares_core ? 0 : 64;
   state_->is_ringing = wait.policy == WaitPolicy::futex;
+  // Where ranks share cores nothing overlaps, and each piece may cost a switch. In one piece each, alltoalls
+  // of 64 KiB with 3 neighbours took 0.67 of the time (4 ranks on 2 cores).
+  if (shares_core) state_->streams.pieces_of_block = 1;
   for (State::Puts& puts : state_->transfers.puts) puts.mode = shares_core ? plain : streamed;
 }
 
@@ -133,6 +138,8 @@ Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank
   if (shape.stream_bytes != 0) {
     streams.bytes = shape.stream_bytes;
     map_streams(reinterpret_cast<Counter*>(base + layout.stream_counters), base + layout.streams);
+    map_common_streams(reinterpret_cast<Counter*>(base + layout.common_stream_counters),
+                       base + layout.streams);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/reduce_kernels.h"
 #include "shm/slice/wait.h"
@@ -228,12 +229,17 @@ class Slice {
 
   // --- Streams: blocks of any length between two ranks that both know it ---
   //
-  // What is to be sent to and got from each other rank, one block each at most. run_streams moves the blocks.
+  // What is to be sent to and got from each other rank, in this order. run_streams moves the blocks.
   // It comes back when all that this rank gets is there, and all that it sends is on its way. Until then
   // blocks stay where they are. Other ranks need not take part.
   bool has_streams() const { return shape_.stream_bytes != 0; }
   void send_stream(const void* block, std::size_t bytes, int to);
   void get_stream(void* into, std::size_t bytes, int from);
+  // The same of blocks that several ranks read, all of them each: who reads this rank's is said once. Nothing
+  // is sent where nobody does.
+  void set_readers(const std::vector<int>& readers);
+  void send_to_readers(const void* block, std::size_t bytes);
+  void get_from_writer(void* into, std::size_t bytes, int writer);
   void run_streams();
 
  private:

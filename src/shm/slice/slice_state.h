@@ -88,7 +88,7 @@ struct SingleCopy {
 struct SliceLayout {
   explicit SliceLayout(const SliceShape& shape);
   std::size_t doorbell, consumed, hints, flags, exposures, asks, rings, blocks, areas, stream_counters,
-      streams, answers, end;
+      common_stream_counters, streams, answers, end;
 };
 
 struct Channel {
@@ -117,15 +117,40 @@ struct Channel {
 struct StreamEnd {
   int peer = 0;
   bool is_writing = false;
+  bool is_common = false;  // a rank's stream to all its readers
   char* ring = nullptr;
+  std::size_t ring_bytes = 0;
   Counter* own = nullptr;          // bytes that this end has moved, of all blocks so far, each in whole lines
-  const Counter* other = nullptr;  // that the other end has
-  std::uint64_t position = 0;      // what `own` says
-  std::uint64_t seen = 0;          // what `other` said last
+  const Counter* other = nullptr;  // that the other end has; null where there are several
+  std::vector<const Counter*> readers;  // what they are then
+  std::uint64_t position = 0;           // what `own` says
+  std::uint64_t seen = 0;               // what the other end said last, of several the one that is behind
   // Of the block that is under way.
   char* block = nullptr;
   std::size_t left = 0;
   std::size_t piece = 0;
+  // Those that come next.
+  struct Waiting {
+    char* block;
+    std::size_t bytes;
+  };
+  std::vector<Waiting> next;
+  std::size_t begun = 0;  // of `next`
+
+  void look() {
+    if (other != nullptr) {
+      seen = other->value.load(std::memory_order_acquire);
+      return;
+    }
+    seen = position;
+    for (const Counter* reader : readers)
+      seen = std::min(seen, reader->value.load(std::memory_order_acquire));
+  }
+  // Has all been read that was written?
+  bool is_read() {
+    if (seen != position) look();
+    return seen == position;
+  }
 
   // Of a ring of `ring_bytes` a stream goes through the first part `first_laps` times, and then goes on from
   // there into the rest. So programs with few blocks do not touch all of the ring's pages. Both ends know how
@@ -133,12 +158,12 @@ struct StreamEnd {
   // that nothing is waited for.
   static constexpr std::size_t first_part_bytes = std::size_t{256} << 10;
   static constexpr std::uint64_t first_laps = 64;
-  std::size_t part_in_use(std::size_t ring_bytes) const {
+  std::size_t part_in_use() const {
     const std::size_t first = std::min(ring_bytes, first_part_bytes);
     return position < first_laps * first ? first : ring_bytes;
   }
   // Where in the ring `position` is.
-  std::size_t place(std::size_t ring_bytes) const {
+  std::size_t place() const {
     const std::size_t first = std::min(ring_bytes, first_part_bytes);
     const std::uint64_t laps_end = first_laps * first;
     return position < laps_end ? position % first : (position - laps_end + first) % ring_bytes;
@@ -231,10 +256,18 @@ struct Slice::State {
   StreamEnd& stream_end(int peer, bool is_writing) {
     return streams.ends[2 * static_cast<std::size_t>(peer) + (is_writing ? 1 : 0)];
   }
-  void begin_stream(char* block, std::size_t bytes, int peer, bool is_writing);
+  void map_common_streams(Counter* counters, char* rings);
+  void begin_stream(StreamEnd* end, char* block, std::size_t bytes);
+  bool goes_on(StreamEnd* end);
+  bool may_write(const StreamEnd& end);
   struct Streams {
-    std::size_t bytes = 0;              // of a ring
+    std::size_t bytes = 0;  // of a ring
+    // A block goes in some pieces, so that reading one overlaps writing the next.
+    std::size_t pieces_of_block = 4;
     std::vector<StreamEnd> ends;        // by peer and direction
+    StreamEnd to_all;                   // this rank's to its readers
+    std::vector<StreamEnd> from_all;    // by peer: what it gives its readers
+    bool has_common_blocks = false;     // what the own rings hold is of `to_all`
     std::vector<StreamEnd*> under_way;  // with room for all
   };
   Streams streams;

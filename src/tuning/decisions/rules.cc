@@ -87,7 +87,9 @@ std::int64_t piece_of(const Question& question) {
 }
 
 // They go by the length of each block: what is long goes as it does natively.
-void of_neighbors(Candidates* to) {
+void of_neighbors(const Question& question, Candidates* to) {
+  if (question.problem.layout->nodes() == 1 && question.has_streams)
+    to->add("fused", "one node: what one rank has for another travels in cache lines, long blocks in a ring");
   to->add("shared", "one node: each block is written once, and read by whoever wants it");
   to->add("bundles",
           "several nodes: messages to all neighbours on a node are combined, inside nodes there are none");
@@ -95,7 +97,7 @@ void of_neighbors(Candidates* to) {
 }
 
 void on_one_node(const Question& question, Candidates* to) {
-  if (is_neighborhood(question.problem.operation)) return of_neighbors(to);
+  if (is_neighborhood(question.problem.operation)) return of_neighbors(question, to);
   of_uneven_blocks(question, to);
   const Operation operation = question.problem.operation;
   if (!has_uneven_blocks(operation) || is_reduction(operation))
@@ -154,7 +156,7 @@ class BetweenNodes {
       case Operation::neighbor_alltoall:
       case Operation::neighbor_alltoallv:
       case Operation::neighbor_alltoallw:
-        return of_neighbors(to_);
+        return of_neighbors(question_, to_);
     }
   }
 

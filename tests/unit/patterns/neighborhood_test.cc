@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "patterns/graphs.h"
+#include "patterns/neighbor_links.h"
 
 namespace unisono::patterns {
 namespace {
@@ -179,6 +180,51 @@ TEST_P(Bundles, AreTheSameAtBothEnds) {
 
 INSTANTIATE_TEST_SUITE_P(Blocks, Bundles, testing::Bool(),
                          [](const auto& info) { return info.param ? "OfARank" : "OfAnEdge"; });
+
+// Both ends of a link see the same edges in the same order, and the reader finds the sender's place.
+TEST(NeighborLinks, BothEndsSayAlike) {
+  std::mt19937 random(11);
+  for (int times = 0; times < 300; ++times) {
+    const Graph graph = random_graph(&random, 7);
+    const Neighborhood all = graph.neighborhood();
+    std::vector<NeighborLinks> links;
+    for (int rank = 0; rank < graph.size(); ++rank) links.push_back(links_of(all, rank));
+    std::size_t edges = 0, linked = 0, most = 0;
+    for (int rank = 0; rank < graph.size(); ++rank) {
+      const NeighborLinks& own = links[static_cast<std::size_t>(rank)];
+      edges += all.of(rank).in.size();
+      linked += own.own.size();
+      most = std::max(most, own.sent.size());
+      for (const OwnEdge& edge : own.own) {
+        EXPECT_EQ(all.of(rank).out[static_cast<std::size_t>(edge.out)],
+                  all.of(rank).in[static_cast<std::size_t>(edge.in)]);
+      }
+      for (const NeighborLink& got : own.got) {
+        linked += got.blocks.size();
+        const auto& sent = links[static_cast<std::size_t>(got.peer)].sent;
+        const auto& its = sent.at(static_cast<std::size_t>(got.place));
+        ASSERT_EQ(its.peer, rank);
+        ASSERT_EQ(its.blocks.size(), got.blocks.size());
+        for (std::size_t i = 0; i < got.blocks.size(); ++i) {
+          EXPECT_EQ(all.of(rank).in[static_cast<std::size_t>(got.blocks[i])].edge,
+                    all.of(got.peer).out[static_cast<std::size_t>(its.blocks[i])].edge);
+        }
+      }
+    }
+    EXPECT_EQ(linked, edges) << "each edge once";
+    for (const NeighborLinks& own : links) EXPECT_EQ(static_cast<std::size_t>(own.most_sent), most);
+  }
+}
+
+TEST(NeighborLinks, AroundACircleOfTwoBothEdgesAreOneLink) {
+  Neighborhood all(2);
+  for (const int rank : {0, 1}) all.set(rank, cartesian_neighbors({1 - rank, 1 - rank}));
+  const NeighborLinks links = links_of(all, 0);
+  ASSERT_EQ(links.sent.size(), 1U);
+  // What is sent downwards comes from above.
+  EXPECT_EQ(links.sent[0].blocks.size(), 2U);
+  EXPECT_NE(links.sent[0].blocks, links.got[0].blocks);
+}
 
 }  // namespace
 }  // namespace unisono::patterns

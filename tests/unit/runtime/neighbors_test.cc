@@ -97,7 +97,7 @@ class NeighborsTest : public ProgramTest {
     for (std::size_t b = 0; b < sent; ++b) {
       in_counts.push_back(static_cast<int>(length(operation, rank, static_cast<int>(b), longest)));
       in_places.push_back(static_cast<int>(b * stride));
-      for (std::size_t i = 0; i < stride; ++i) in.set(b * stride + i, value(rank, b * 100 + i));
+      for (std::size_t i = 0; i < stride; ++i) in.set(b * stride + i, value(rank, b * 1000 + i));
     }
     // The last blocks come first.
     for (std::size_t b = 0; b < origins.size(); ++b) {
@@ -138,9 +138,9 @@ class NeighborsTest : public ProgramTest {
       const std::size_t at = static_cast<std::size_t>(is_equal ? b : origins.size() - 1 - b) * stride;
       const std::size_t count = from < 0 ? 0 : length(operation, from, has_one_block ? 0 : block, longest);
       for (std::size_t i = 0; i < stride; ++i) {
-        const Pair expected = i < count
-                                  ? value(from, static_cast<std::size_t>(has_one_block ? 0 : block) * 100 + i)
-                                  : Pair{-1, -1};
+        const Pair expected =
+            i < count ? value(from, static_cast<std::size_t>(has_one_block ? 0 : block) * 1000 + i)
+                      : Pair{-1, -1};
         if (out.get(at + i) == expected) continue;
         ADD_FAILURE() << name(operation) << " " << shape.algorithm << " nodes '" << shape.nodes << "' rank "
                       << rank << " block " << b << " of rank " << from << " element " << i << " of " << count
@@ -159,7 +159,8 @@ class NeighborsTest : public ProgramTest {
     run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
       host.set_neighbors(host.world(), graph.ranks[static_cast<std::size_t>(rank)]);
       for (const Operation operation : operations) {
-        for (const std::size_t longest : {3u, 0u, 7u}) {
+        // In lines, in no way, in lines or beyond them, in streams, and again in lines.
+        for (const std::size_t longest : {3u, 0u, 7u, 300u, 3u}) {
           if (!shape.is_blocking)
             run_once(job, host, Shape{shape.size, shape.nodes, shape.algorithm}, graph, operation, longest,
                      rank);
@@ -177,6 +178,8 @@ class NeighborsTest : public ProgramTest {
 
 std::vector<std::string> algorithms_of(const std::string& nodes, int size) {
   std::vector<std::string> all{"all:linear"};
+  if (nodes.empty())
+    for (const char* lines : {"all:fused", "all:fused(lines=2)"}) all.emplace_back(lines);
   if (nodes != std::to_string(size) + "x1")
     for (const char* limits : {"", "(bundle_up_to=24,share_up_to=32)", "(bundle_up_to=0,share_up_to=0)"})
       all.push_back((nodes.empty() ? "all:shared" : "all:bundles") +

@@ -161,23 +161,93 @@ TEST(StreamsAlone, a_ring_grows_under_what_is_on_its_way) {
   }
 }
 
+// Blocks of one rank to some of the others, and now and then of pairs, in the same memory.
+bool reads(int writer, int reader) {
+  return writer != reader && (writer + 2 * reader) % 3 != 0;
+}
+std::vector<int> readers_of(const Slice& slice) {
+  std::vector<int> readers;
+  for (int reader = 0; reader < slice.local_size(); ++reader)
+    if (reads(slice.local_rank(), reader)) readers.push_back(reader);
+  return readers;
+}
+void exchange_with_readers(Slice& slice, std::uint32_t call) {
+  const int rank = slice.local_rank(), ranks = slice.local_size();
+  const auto given = [&](int writer, std::uint32_t number) {
+    return block(call * 2 + number, writer, writer);
+  };
+  const Bytes first = given(rank, 0), second = given(rank, 1);
+  std::vector<Bytes> got, expected;
+  got.reserve(2 * static_cast<std::size_t>(ranks));
+  if (!readers_of(slice).empty()) {
+    slice.send_to_readers(first.data(), first.size());
+    slice.send_to_readers(second.data(), second.size());
+  }
+  for (int writer = 0; writer < ranks; ++writer) {
+    if (!reads(writer, rank)) continue;
+    for (const std::uint32_t number : {0U, 1U}) {
+      expected.push_back(given(writer, number));
+      got.emplace_back(expected.back().size(), 0xEE);
+      slice.get_from_writer(got.back().data(), got.back().size(), writer);
+    }
+  }
+  slice.run_streams();
+  EXPECT_TRUE(got == expected) << "call " << call << " rank " << rank;
+}
+
+TEST_P(Streams, to_all_readers_and_to_single_ranks_in_one_memory) {
+  run_threads(shape_, wait_, [](Slice& slice) {
+    slice.set_readers(readers_of(slice));
+    Delays delays(static_cast<std::uint32_t>(slice.local_rank()) + 1);
+    for (std::uint32_t call = 0; call < 100 && !HasFailure(); ++call) {
+      delays.maybe();
+      if (drawn(call, 0, 0) % 3 == 0) {
+        exchange(slice, call);
+      } else {
+        exchange_with_readers(slice, call);
+      }
+    }
+  });
+}
+
+TEST(StreamsAlone, several_blocks_to_one_rank_come_in_order) {
+  run_threads(shape_of(2), yielding, [](Slice& slice) {
+    const int other = 1 - slice.local_rank();
+    for (std::uint32_t call = 0; call < 50 && !HasFailure(); ++call) {
+      std::vector<Bytes> sent, got, expected;
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        sent.push_back(block(4 * call + i, slice.local_rank(), other));
+        expected.push_back(block(4 * call + i, other, slice.local_rank()));
+        got.emplace_back(expected.back().size());
+      }
+      for (std::size_t i = 0; i < sent.size(); ++i) {
+        slice.send_stream(sent[i].data(), sent[i].size(), other);
+        slice.get_stream(got[i].data(), got[i].size(), other);
+      }
+      slice.run_streams();
+      EXPECT_TRUE(got == expected) << "call " << call;
+    }
+  });
+}
+
 TEST(StreamsAlone, a_ring_begins_with_its_first_part) {
   constexpr std::size_t first = StreamEnd::first_part_bytes, whole = 3 * first;
   constexpr std::uint64_t grown = first * StreamEnd::first_laps;
-  const auto at = [](std::uint64_t position) {
+  const auto at = [](std::uint64_t position, std::size_t bytes_of_ring) {
     StreamEnd end;
+    end.ring_bytes = bytes_of_ring;
     end.position = position;
     return end;
   };
-  EXPECT_EQ(at(0).part_in_use(whole), first);
-  EXPECT_EQ(at(first + 64).place(whole), 64U);
-  EXPECT_EQ(at(grown - 64).part_in_use(whole), first);
-  EXPECT_EQ(at(grown - 64).place(whole), first - 64);
-  EXPECT_EQ(at(grown).part_in_use(whole), whole);
-  EXPECT_EQ(at(grown).place(whole), first) << "behind what may still be unread";
-  EXPECT_EQ(at(grown + 2 * first).place(whole), 0U);
-  EXPECT_EQ(at(5 * ring_bytes + 64).place(ring_bytes), 64U) << "a short ring is used as a whole";
-  EXPECT_EQ(at(first * 100).place(first), 0U);
+  EXPECT_EQ(at(0, whole).part_in_use(), first);
+  EXPECT_EQ(at(first + 64, whole).place(), 64U);
+  EXPECT_EQ(at(grown - 64, whole).part_in_use(), first);
+  EXPECT_EQ(at(grown - 64, whole).place(), first - 64);
+  EXPECT_EQ(at(grown, whole).part_in_use(), whole);
+  EXPECT_EQ(at(grown, whole).place(), first) << "behind what may still be unread";
+  EXPECT_EQ(at(grown + 2 * first, whole).place(), 0U);
+  EXPECT_EQ(at(5 * ring_bytes + 64, ring_bytes).place(), 64U) << "a short ring is used as a whole";
+  EXPECT_EQ(at(first * 100, first).place(), 0U);
 }
 
 TEST(StreamsAlone, who_has_written_all_leaves) {

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/engines/neighbor_lines.h"
+
+#include <limits>
+#include <vector>
+
+#include "base/short_copy.h"
+#include "runtime/call/crash_site.h"
+#include "runtime/engines/call_timing.h"
+#include "runtime/engines/uneven_blocks.h"
+#include "runtime/packing/neighborhood_state.h"
+
+namespace unisono::runtime {
+namespace {
+
+using patterns::NeighborLink;
+
+// In the program's memory, of datatypes without gaps.
+class PlainBlocks {
+ public:
+  PlainBlocks(const BlockArguments& sent, std::size_t sent_bytes, const BlockArguments& got,
+              std::size_t got_bytes)
+      : sent_(sent), got_(got), sent_bytes_(sent_bytes), got_bytes_(got_bytes) {}
+  MemoryBlock sent(int i) const { return block(sent_, sent_bytes_, i); }
+  MemoryBlock got(int i) const { return block(got_, got_bytes_, i); }
+
+ private:
+  static MemoryBlock block(const BlockArguments& of, std::size_t element_bytes, int i) {
+    const std::size_t bytes = of.count_of(i) * element_bytes;
+    const auto offset = of.counts == nullptr
+                            ? i * static_cast<std::ptrdiff_t>(bytes)
+                            : of.displacement_of(i) * static_cast<std::ptrdiff_t>(element_bytes);
+    return {static_cast<char*>(of.buffer) + offset, bytes};
+  }
+
+  const BlockArguments& sent_;
+  const BlockArguments& got_;
+  std::size_t sent_bytes_, got_bytes_;
+};
+
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+
+// One call of one rank.
+template <class Blocks>
+class Exchange {
+ public:
+  Exchange(Communicator& c, Operation operation, int lines, const Blocks& blocks)
+      : slice_(*c.node.slice),
+        links_(c.node.neighborhood->links),
+        blocks_(blocks),
+        rank_(c.rank),
+        has_one_block_(!sends_neighbor_blocks(operation)),
+        lines_(lines),
+        most_bytes_(shm::Slice::most_block_bytes(lines)),
+        most_streamed_(c.has_single_copy && lines > 1 ? most_streamed(c) : no_limit),
+        joined_(c.work.joined) {
+    if (joined_.size() < most_bytes_) joined_.resize(most_bytes_);
+  }
+
+  void run() {
+    slice_.begin_blocks(has_one_block_ ? 1 : links_.most_sent, lines_);
+    if (has_one_block_) {
+      send_one();
+    } else {
+      for (const NeighborLink& link : links_.sent) send(link);
+    }
+    for (const patterns::OwnEdge& edge : links_.own) copy(edge);
+    for (const NeighborLink& link : links_.got) stream(link);
+    slice_.run_streams();
+    for (const NeighborLink& link : links_.got) get(link);
+    if (most_streamed_ != no_limit && !has_one_block_) finish_copies();
+    slice_.end_blocks();
+  }
+
+ private:
+  // Of a link whose blocks this rank sends or gets: as one.
+  std::size_t sent_bytes(const NeighborLink& link) const {
+    std::size_t bytes = 0;
+    for (const int i : link.blocks) bytes += blocks_.sent(i).bytes;
+    return bytes;
+  }
+  std::size_t got_bytes(const NeighborLink& link) const {
+    if (has_one_block_) return blocks_.got(link.blocks.front()).bytes;
+    std::size_t bytes = 0;
+    for (const int i : link.blocks) bytes += blocks_.got(i).bytes;
+    return bytes;
+  }
+
+  // A block that the kernel copies out of the sender's memory: both ends know.
+  bool is_copied(const NeighborLink& link, std::size_t bytes) const {
+    return link.blocks.size() == 1 && bytes > most_bytes_ && bytes > most_streamed_;
+  }
+  // Who reads a block says whether the kernel has copied it; if not, it goes through a stream after all.
+  void finish_copies() {
+    for (const NeighborLink& link : links_.sent) {
+      const std::size_t bytes = sent_bytes(link);
+      if (is_copied(link, bytes) && !slice_.await_taken(link.place, rank_)) send_streams(link);
+    }
+    for (const NeighborLink* link : refused_) get_streams(*link);
+    slice_.run_streams();
+    if (!refused_.empty()) say_copy_is_refused();
+  }
+  void send_streams(const NeighborLink& link) {
+    for (const int i : link.blocks) slice_.send_stream(blocks_.sent(i).at, blocks_.sent(i).bytes, link.peer);
+  }
+  void get_streams(const NeighborLink& link) {
+    for (const int i : link.blocks) slice_.get_stream(blocks_.got(i).at, blocks_.got(i).bytes, link.peer);
+  }
+
+  void send_one() {
+    if (links_.sent.empty()) return;
+    const MemoryBlock block = blocks_.sent(0);
+    if (block.bytes == 0) return;
+    if (block.bytes <= most_bytes_) {
+      slice_.put_block(block.at, block.bytes, 0, rank_);
+    } else {
+      slice_.send_to_readers(block.at, block.bytes);
+    }
+  }
+  void send(const NeighborLink& link) {
+    const std::size_t bytes = sent_bytes(link);
+    if (bytes == 0) return;
+    if (is_copied(link, bytes))
+      return slice_.offer_block(blocks_.sent(link.blocks.front()).at, link.place, rank_);
+    if (bytes > most_bytes_) return send_streams(link);
+    const char* from = blocks_.sent(link.blocks.front()).at;
+    if (link.blocks.size() > 1) {
+      char* next = joined_.data();
+      for (const int i : link.blocks) next = appended(next, blocks_.sent(i));
+      from = joined_.data();
+    }
+    slice_.put_block(from, bytes, link.place, rank_);
+  }
+  static char* appended(char* next, const MemoryBlock& block) {
+    copy_bytes(next, block.at, block.bytes);
+    return next + block.bytes;
+  }
+
+  void stream(const NeighborLink& link) {
+    const std::size_t bytes = got_bytes(link);
+    if (bytes <= most_bytes_) return;
+    if (has_one_block_) {
+      const MemoryBlock block = blocks_.got(link.blocks.front());
+      return slice_.get_from_writer(block.at, block.bytes, link.peer);
+    }
+    if (!is_copied(link, bytes)) get_streams(link);
+  }
+
+  void get(const NeighborLink& link) {
+    const std::size_t bytes = got_bytes(link);
+    if (bytes == 0) return;
+    const MemoryBlock first = blocks_.got(link.blocks.front());
+    if (has_one_block_) {
+      if (bytes <= most_bytes_) slice_.get_block(first.at, bytes, 0, link.peer);
+      for (std::size_t i = 1; i < link.blocks.size(); ++i)
+        copy_bytes(blocks_.got(link.blocks[i]).at, first.at, bytes);
+      return;
+    }
+    if (is_copied(link, bytes)) {
+      if (!slice_.take_block(first.at, bytes, link.peer, link.place, link.peer)) refused_.push_back(&link);
+      return;
+    }
+    if (bytes > most_bytes_) return;
+    if (link.blocks.size() == 1) return slice_.get_block(first.at, bytes, link.place, link.peer);
+    slice_.get_block(joined_.data(), bytes, link.place, link.peer);
+    const char* next = joined_.data();
+    for (const int i : link.blocks) {
+      const MemoryBlock block = blocks_.got(i);
+      copy_bytes(block.at, next, block.bytes);
+      next += block.bytes;
+    }
+  }
+
+  void copy(const patterns::OwnEdge& edge) {
+    const MemoryBlock to = blocks_.got(edge.in);
+    copy_bytes(to.at, blocks_.sent(has_one_block_ ? 0 : edge.out).at, to.bytes);
+  }
+
+  shm::Slice& slice_;
+  const patterns::NeighborLinks& links_;
+  const Blocks& blocks_;
+  int rank_;
+  bool has_one_block_;
+  int lines_;
+  std::size_t most_bytes_, most_streamed_;
+  std::vector<const NeighborLink*> refused_;
+  std::vector<char>& joined_;
+};
+
+int lines_of(const Communicator& c, const CallClass& entry, Operation operation) {
+  const int links = sends_neighbor_blocks(operation) ? c.node.neighborhood->links.most_sent : 1;
+  return entry.choice->algorithm->block_lines(links, entry.choice->parameters);
+}
+
+bool is_readable(const BlockArguments& blocks, int count) {
+  if (blocks.counts == nullptr) return blocks.buffer != nullptr || blocks.count == 0 || count == 0;
+  bool are_valid = blocks.buffer != nullptr || count == 0;
+  for (int i = 0; i < count; ++i) are_valid = are_valid && blocks.is_valid(i);
+  return are_valid;
+}
+
+}  // namespace
+
+int NeighborLines::start(Run& run) const {
+  Workspace& work = *run.work;
+  return work.neighbors.find(world_.host, &work.packed_input, &work.packed_output);
+}
+
+// Between packing and delivering, which the host does.
+bool NeighborLines::poll(Run& run) const {
+  Communicator& c = *run.communicator;
+  Exchange(c, run.call.operation, lines_of(c, *run.entry, run.call.operation), run.work->neighbors).run();
+  return true;
+}
+
+bool NeighborLines::is_known(const Communicator& c, const Call& call) {
+  const BlockMemo& memo = c.block_memo(call.operation);
+  if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return false;
+  const NeighborhoodState& state = *c.node.neighborhood;
+  return memo.send_type == call.send_blocks.type && memo.recv_type == call.recv_blocks.type &&
+         is_readable(call.send_blocks, sends_neighbor_blocks(call.operation) ? state.outs : 1) &&
+         is_readable(call.recv_blocks, state.ins);
+}
+
+void NeighborLines::run_again(Communicator& c, const Call& call) const {
+  const BlockMemo& memo = c.block_memo(call.operation);
+  CallClass& entry = *memo.entry;
+  const CallTiming timing(CallTiming::count(entry, 0));
+  const PlainBlocks blocks(call.send_blocks, memo.send_bytes, call.recv_blocks, memo.recv_bytes);
+  {
+    const UnevenMemory uneven{.send_bytes = memo.send_bytes, .recv_bytes = memo.recv_bytes};
+    const InsideAlgorithm here(&entry, 0, {.call = &call, .ranks = c.size, .uneven = &uneven});
+    Exchange(c, call.operation, memo.lines, blocks).run();
+  }
+  timing.end(entry, true);
+}
+
+void NeighborLines::remember(Communicator& c, CallClass& entry, const Call& call) const {
+  BlockMemo& memo = c.block_memo(call.operation);
+  if (call.operation == Operation::neighbor_alltoallw) return;
+  const auto keep = [&](host::Datatype type, host::Datatype* known, std::size_t* element_bytes) {
+    const host::TypeInfo info = type_info(world_.host, type);
+    *known = type;
+    *element_bytes = info.size_bytes;
+    return info.is_contiguous && info.element != ElementType::derived &&
+           info.extent_bytes == static_cast<std::ptrdiff_t>(info.size_bytes);
+  };
+  BlockMemo next{.entry = &entry, .lines = lines_of(c, entry, call.operation)};
+  const bool are_plain = keep(call.send_blocks.type, &next.send_type, &next.send_bytes) &&
+                         keep(call.recv_blocks.type, &next.recv_type, &next.recv_bytes);
+  memo = are_plain ? next : BlockMemo{};
+}
+
+}  // namespace unisono::runtime

@@ -71,6 +71,8 @@ def test_the_algorithm_of_the_page(stage: Stage, tmp_path: Path) -> None:
     proof = unisono(stage, home, *CHECK)
     assert proof.returncode == 0, proof.stderr
     counts = json.loads(proof.stdout)
+    drawn = unisono(stage, home, "show", "barrier", "--algorithm", "double_ring", "--ranks", "4")
+    assert drawn.returncode == 0, drawn.stderr
     assert counts["algorithms"] == 1 and counts["cases"] > 50 and not counts["failures"]
 
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every command of benchmarks/ runs, briefly: what it measures is for quiet machines and longer times, that it still can is not."""
+"""Every command of benchmarks/ runs, briefly: what it measures is for quiet machines and longer times, that it still can is not.
+
+Where a page shows the command with options it runs with these, but those that make it short take the place of what the page says."""
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import subprocess
 import sys
@@ -14,9 +17,9 @@ from mpis import ROOT
 # A machine that changes meanwhile, as busy ones do.
 UNSTEADY = "nothing could be measured on the machine that was described"
 QUICK = "--seconds 0.02 --samples 2"
-# The command's options, and what its answer or its page has to name.
+# The command as pages show it, without folder and ending; what makes it short, and what its answer or its page has to name.
 ALONE = {
-    "by_hand": (f"{QUICK} --output page.md", "bcast:chain"),
+    "by_hand --mpi openmpi5": (f"{QUICK} --output page.md", "bcast:chain"),
     "figures": (
         "--section first_look --look '--ranks 2 --rounds 1 --calls 20 --largest 8 --operation bcast' --output page.md",
         "| a first look: learning within 5 % of none |",
@@ -25,9 +28,13 @@ ALONE = {
         "--ranks 2 --rounds 1 --calls 20 --largest 16384 --operation bcast --output page.md",
         "| 2 | openmpi5 | all |",
     ),
-    "learning": (
-        "--runs 1 --divide 50 --modes off,auto,star --cells allreduce:8 --json of.json",
+    "learning --modes left,off,auto --runs 3": (
+        "--runs 1 --divide 50 --modes left,off,auto,star --cells allreduce:8 --json of.json",
         "| 2000 allreduce of 8 B | auto |",
+    ),
+    "learning --ranks 8 --divide 10 --runs 2 --modes off,auto --cells allreduce,alltoall": (
+        "--ranks 3 --runs 1 --divide 200 --cells allreduce:8",
+        "| 500 allreduce of 8 B | auto |",
     ),
     "neighbors": (
         f"--layout 2 --graph moore:2,1 --size 8 {QUICK} --output page.md",
@@ -37,23 +44,24 @@ ALONE = {
         "--operation barrier --seconds 0.02 --budget 1 --output page.md",
         "## With the measured machine",
     ),
-    "regret": (
-        "--layout 2 --operation barrier --cell 0.1 --budget 1 --output page.md",
+    "regret --layout 2": (
+        "--operation barrier --cell 0.1 --budget 1 --output page.md",
         "| 2 | Open MPI 5",
     ),
     "repository": (f"--layout pair --operation barrier {QUICK} --output page.md", "barrier"),
-    "short_programs": (
+    "short_programs --mpi openmpi5 --runs 5": (
         "--ranks 2 --runs 1 --operations bcast --calls 200 --output page.md",
         "auto, of off, geometric mean of 2 programs",
     ),
-    "reproducible": (QUICK, "as 2 nodes of 3 | scan"),
+    "reproducible --seconds 0.6 --samples 40": (QUICK, "as 2 nodes of 3 | scan"),
+    "start --ranks 2 --rounds 12": ("--rounds 1", "openmpi5"),
 }
 CLUSTER = {
-    "applications": (
+    "applications --mpi openmpi4 --runs 3 --scale 2 --tune 60s": (
         "--only nbody --nodes 2 --ppn 1 --runs 1 --scale 0.05 --tune 2s --output of",
         "| nbody | again |",
     ),
-    "drift": (
+    "drift --operation bcast --bytes 8192 --rates 1gbit,20mbit --calls 10000 --factor 8": (
         "--nodes 2 --ppn 1 --calls 1600 --rates 1gbit,100mbit --alone 0 --output of",
         "the rate changed at call",
     ),
@@ -61,16 +69,27 @@ CLUSTER = {
         f"--layout nodes --graph cart:2 --size 8 {QUICK} --output page.md",
         "| cart:2 | neighbor_allgather | 8 B | 4.0, 4 | 32 | 8 |",
     ),
-    "overlap": (
+    "overlap --layout 2x8 --layout 4x4 --seconds 2 --samples 40": (
         f"--layout 2x2 --rate 1gbit {QUICK} --output page.md",
         "| allgather, two_level_ring",
     ),
     "two_level_gain": ("--seconds 0.02 --rate 10gbit --output page.md", "network: alpha"),
 }
+# More commands of pages that are there already with other options, or take half a minute.
+IN_TURNS = {
+    "learning --modes auto --runs 3": (
+        "--runs 1 --divide 50 --cells allreduce:8",
+        "| 2000 allreduce of 8 B | auto |",
+    ),
+    "repository --layout nodes": (f"--operation barrier {QUICK} --output page.md", "barrier"),
+}
 
 
-def told(name: str, options: str, folder: Path) -> str:
-    words = [sys.executable, str(ROOT / f"benchmarks/{name}.py"), "--mpi", "openmpi5", *shlex.split(options)]
+def told(command: str, options: str, folder: Path) -> str:
+    name, *shown = command.split()
+    short = ["--mpi", "openmpi5", *shlex.split(options)]
+    pairs = [pair for pair in zip(shown[::2], shown[1::2], strict=True) if pair[0] not in short]
+    words = [sys.executable, str(ROOT / f"benchmarks/{name}.py"), *itertools.chain(*pairs), *short]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     if UNSTEADY in done.stderr:
         pytest.skip(UNSTEADY)
@@ -79,14 +98,22 @@ def told(name: str, options: str, folder: Path) -> str:
     return done.stdout + (page.read_text() if page.exists() else "")
 
 
-@pytest.mark.parametrize("name", ALONE)
-def test_on_this_machine(name: str, tmp_path: Path):
-    options, named = ALONE[name]
-    assert named in told(name, options, tmp_path)
+@pytest.mark.parametrize("command", ALONE)
+def test_on_this_machine(command: str, tmp_path: Path):
+    options, named = ALONE[command]
+    assert named in told(command, options, tmp_path)
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("name", CLUSTER)
-def test_between_nodes(name: str, tmp_path: Path):
-    options, named = CLUSTER[name]
-    assert named in told(name, options, tmp_path)
+@pytest.mark.parametrize("command", CLUSTER)
+def test_between_nodes(command: str, tmp_path: Path):
+    options, named = CLUSTER[command]
+    assert named in told(command, options, tmp_path)
+
+
+@pytest.mark.cluster
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("command", IN_TURNS)
+def test_others_in_turns(command: str, tmp_path: Path):
+    options, named = IN_TURNS[command]
+    assert named in told(command, options, tmp_path)

@@ -75,7 +75,7 @@ OF_OTHERS = {
     "src/algorithms/messages/barrier_double_ring.cc",
     "messages/barrier_double_ring.cc",
 }
-FOLDERS = ("src", "include", "tests", "benchmarks", "examples", "python", "tools")
+FOLDERS = ("cmake", "src", "include", "tests", "benchmarks", "examples", "python", "tools")
 
 
 def pages() -> list[Path]:

@@ -85,11 +85,13 @@ def run_forced(request: pytest.FixtureRequest, runner: Runner, place: Place, cho
     run_sections(request, runner, place, sections, {})
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(("place", "choices"), spread(PLACES), ids=id_of)
 def test_forced(request: pytest.FixtureRequest, runner: Runner, place: Place, choices: list[str]):
     run_forced(request, runner, place, choices)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(("place", "choices"), spread(OTHER_RANKS), ids=id_of)
 def test_forced_with_other_ranks(
     request: pytest.FixtureRequest, runner: Runner, place: Place, choices: list[str]

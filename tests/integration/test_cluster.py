@@ -45,6 +45,7 @@ def test_many_uneven_ranks(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     assert result.check().output.startswith("OK "), str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("single_copy", ["on", "off"])
 def test_progress(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, single_copy: str):
     """A large send is under way between the nodes while its sender waits in a collective."""
@@ -64,6 +65,7 @@ BY_MESSAGES = (
 )
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("layout", [Layout((1, 1)), Layout((2, 2))], ids=str)
 def test_persistent_calls(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
     """Each rank starts its requests in an order of its own; those of a node share memory, the others have tags."""

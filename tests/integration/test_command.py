@@ -126,6 +126,7 @@ def test_measuring_wants_no_program(tmp_path: Path) -> None:
     assert "leave it out: " in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
 @BOTH_WAYS
 def test_exit_status_is_the_launchers(mpi: Mpi, tmp_path: Path, options: list[str]) -> None:
     line = mpi.launch(2, ["sh", "-c", "exit 3"])
@@ -134,6 +135,7 @@ def test_exit_status_is_the_launchers(mpi: Mpi, tmp_path: Path, options: list[st
     assert native.status == under.status != 0
 
 
+@pytest.mark.in_turns(2)
 @BOTH_WAYS
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_job(mpi: Mpi, tmp_path: Path, options: list[str], number: signal.Signals) -> None:

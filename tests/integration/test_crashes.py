@@ -127,6 +127,7 @@ def test_a_rank_on_another_node(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     assert "RIGHT" in result.output and "is quarantined: a job of" in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("mode", ["program", "operator", "abort", "derived"])
 def test_what_is_no_algorithms_fault(crashing: Crashing, mode: str):
     """Silent, and no record."""
@@ -157,6 +158,7 @@ def test_a_bad_buffer_is_the_programs_fault(crashing: Crashing, way: str, mode: 
     assert "later runs" not in result.errors and not crashing.cache.exists()
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("mode", ["program", "abort"])
 def test_a_job_ends_as_it_does_natively(crashing: Crashing, mode: str):
     """One rank: of several, launchers name now one and now another."""
@@ -165,6 +167,7 @@ def test_a_job_ends_as_it_does_natively(crashing: Crashing, mode: str):
     assert result.status == native.status != 0, f"{native}\n{result}"
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("mode", ["before", "after"])
 def test_the_programs_handler_is_called(crashing: Crashing, mode: str):
     """One from before MPI_Init besides ours; one that replaced ours alone."""

@@ -19,11 +19,13 @@ def program(mpi: Mpi) -> Path:
     return compile_program(mpi, "entry.c", flags=[HEADER, "-ldl"])
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("mode", ["switch", "large"])
 def test_program_that_knows_unisono(mpi: Mpi, runner: Runner, program: Path, mode: str):
     assert runner.unisono(mpi, 3, [program, mode]).check().output == "OK\n"
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("mode", ["unseen", "at_exit", "errors"])
 def test_program_sees_no_difference(mpi: Mpi, runner: Runner, program: Path, mode: str):
     native = runner.run(mpi, 2, [program, mode]).check()

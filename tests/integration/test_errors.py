@@ -44,6 +44,7 @@ def test_error_handlers_of_the_program(mpi: Mpi, runner: Runner):
     assert lines_of(result.check().output) == ["OK"], str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("set_up_after", ["0", "8"])
 def test_ends_of_communicators(mpi: Mpi, runner: Runner, set_up_after: str):
     # Open MPI hangs natively where a delete callback uses its datatype, or frees another communicator.

@@ -48,6 +48,7 @@ def as_on_a_quiet_day(table: Path) -> None:
     table.write_text(json.dumps(content))
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("mode", ["star", "auto"])
 def test_programs_learn(mpi: Mpi, runner: Runner, mode: str):
     report = runner.scratch / "report.json"

@@ -80,6 +80,7 @@ def profile_of(
     return profile
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("enable", ["0", "1"], ids=["native", "unisono"])
 def test_known_calls(mpi: Mpi, runner: Runner, enable: str):
     """Natively and under Unisono, whose own messages are not the program's."""
@@ -115,6 +116,7 @@ def test_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
         assert found[name] == KNOWN[name]
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("name", "binding"), [(mpi.name, binding) for mpi in ALL for binding in mpi.fortran_bindings]
 )

@@ -14,6 +14,7 @@ from job import run
 from mpis import ALL, BY_NAME, Mpi
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("single_copy", ["on", "off"])
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_progress(mpi: Mpi, runner: Runner, ranks: int, single_copy: str):
@@ -41,6 +42,7 @@ def test_operators_and_threads_of_the_program(mpi: Mpi, runner: Runner, ranks: i
     assert result.output.splitlines()[-1] == "OK", str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(("ranks", "turns"), [(2, 700), (4, 120)])
 def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int, turns: int):
     """Thousands of random steps: communicators made, freed and used by three threads in every collective and form."""
@@ -121,6 +123,7 @@ def test_persistent_calls_beside_others_and_of_one_process(mpi: Mpi, runner: Run
     assert both <= served, classes
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("threads", [[], ["multiple"]])
 def test_persistent_calls_and_objects_of_the_program(mpi: Mpi, runner: Runner, threads: list[str]):
     command = [compile_program(mpi, "persistent_objects.c"), *threads]
@@ -155,6 +158,7 @@ def test_none_but_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int, 
     assert "non-blocking calls while their communicator was being set up" in reasons, written
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_persistent_collectives_of_neighbors(mpi: Mpi, runner: Runner, ranks: int):
     command = [compile_program(mpi, "neighbors.c")]
@@ -182,6 +186,7 @@ def test_fortran(request: pytest.FixtureRequest, runner: Runner, name: str, bind
     assert all(line.startswith("right MPI_") for line in lines[:-1]), str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_mpi4py(mpi: Mpi, runner: Runner, python: str, ranks: int):
     if not mpi.has_mpi4py:
@@ -191,6 +196,7 @@ def test_mpi4py(mpi: Mpi, runner: Runner, python: str, ranks: int):
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=lambda number: number.name)
 def test_a_rank_dies_in_a_collective(mpi: Mpi, runner: Runner, number: signal.Signals):
     """The launcher ends the job; no process and no name in /dev/shm of ours stays behind."""
@@ -272,6 +278,7 @@ def test_more_than_an_int_counts_gathered(request: pytest.FixtureRequest, runner
     run_large(request, runner, "openmpi5", ["gather_c", "native", "gather_c"])
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("is_child_under_unisono", [False, True], ids=["child-alone", "child-with"])
 def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: bool):
     """A communicator with processes of two MPI_COMM_WORLDs is left to the MPI, which the others may have alone."""

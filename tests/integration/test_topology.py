@@ -37,6 +37,7 @@ def ran(report: dict[str, Any]) -> set[tuple[str, str]]:
     return {(entry["operation"], entry["algorithm"]) for entry in report["classes"]}
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(("nodes", "topology", "choices"), CASES, ids=[case[2][0] for case in CASES])
 @pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
 def test_forced(

@@ -38,6 +38,7 @@ def test_right_algorithms_pass(mpi: Mpi, runner: Runner, setting: str):
     assert "RIGHT" in result.output and "was wrong" not in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("how", ["all", "sample"])
 def test_wrong_algorithms_are_quarantined(mpi: Mpi, runner: Runner, how: str):
     environment = {

@@ -106,7 +106,7 @@ NOT_RUN = {
         "python3 -c 'from pyamg.gallery import load_example; from scipy.io import mmwrite\n"
         'mmwrite("airfoil.mtx", load_example("airfoil")["A"])\'',
     ),
-    "no run writes its graphs into the report yet; tests/cli/test_graph.py asks about a report that was written by hand": (
+    "its report is one of a program with neighbours; test_neighbors.py asks about that": (
         "unisono graph report.json",
     ),
     "files that a page makes in another block; test_pages.py runs that with others": (

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
 
+import job
 import pytest
-from harness import Runner, compile_program
+from harness import ROOT, Runner, compile_program
 from mpis import Mpi
 
 OPERATIONS = [
@@ -30,7 +33,9 @@ WRONG = {
 
 @pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
-    "way", [(2, "linear"), (2, "shared"), (4, "shared"), (4, "bundles")], ids=lambda way: f"{way[0]}-{way[1]}"
+    "way",
+    [(2, "linear"), (2, "shared"), (4, "shared"), (4, "bundles"), (2, "fused"), (4, "fused")],
+    ids=lambda way: f"{way[0]}-{way[1]}",
 )
 def test_all_forms_on_all_graphs(mpi: Mpi, runner: Runner, way: tuple[int, str]):
     report = runner.scratch / "report.json"
@@ -50,8 +55,31 @@ def test_all_forms_on_all_graphs(mpi: Mpi, runner: Runner, way: tuple[int, str])
         for entry in json.loads(report.read_text())["classes"]
         if entry["algorithm"].partition("(")[0] == algorithm
     }
-    forms = ("blocking", "non-blocking", "persistent")
+    # Calls that do not block are the slots' or messages' there.
+    forms = ("blocking",) if algorithm == "fused" else ("blocking", "non-blocking", "persistent")
     assert served >= {(operation, form) for operation in OPERATIONS for form in forms}
+
+
+@pytest.mark.in_turns(5)
+def test_the_report_has_the_graphs(mpi: Mpi, runner: Runner):
+    """Of each communicator that Unisono has served; `unisono graph` answers about them."""
+    report = runner.scratch / "report.json"
+    environment = {"UNISONO_SET_UP_AFTER": "0", "UNISONO_REPORT": str(report)}
+    runner.unisono(mpi, 4, [compile_program(mpi, "neighbor_edges.c")], environment, timeout=120).check()
+    graphs = json.loads(report.read_text())["graphs"]
+    assert len(graphs) > 3
+    for graph in graphs:
+        edges, ranks = graph["edges"], graph["ranks"]
+        assert len(edges) == graph["edge_count"]
+        for degrees, end in ((graph["out_degrees"], 0), (graph["in_degrees"], 1)):
+            of_ranks = Counter(sum(edge[end] == rank for edge in edges) for rank in range(ranks))
+            assert degrees == [list(pair) for pair in sorted(of_ranks.items())]
+    most = max(graphs, key=lambda graph: graph["edge_count"])
+    command = [ROOT / ".venv/bin/unisono", "graph", report, "--comm", str(most["communicator"]), "--json"]
+    answer = json.loads(job.run(command, dict(os.environ), timeout=60).check().output)
+    linear = next(one for one in answer["methods"] if one["method"] == "linear")
+    assert answer["ranks"] == most["ranks"]
+    assert linear["messages"]["mean"] * most["ranks"] == sum(a != b for a, b in most["edges"])
 
 
 @pytest.mark.in_turns(2)

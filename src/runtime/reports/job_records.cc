@@ -70,6 +70,7 @@ void RecordsOfRanks::add(const RankRecords& records) {
   communicators_.insert(records.communicators.begin(), records.communicators.end());
   learned_.insert(learned_.end(), records.learned.kinds.begin(), records.learned.kinds.end());
   for (const tuning::Lean& lean : records.learned.leans) leans_.add(lean);
+  graphs_.add(records.graphs);
   if (records.profile) profile_.add(*records.profile);
 }
 
@@ -83,6 +84,7 @@ JobRecords RecordsOfRanks::joined() const {
   for (const CommunicatorRecord& record : communicators_) {
     if (joined.communicators.size() < most_communicators) joined.communicators.push_back(record);
   }
+  joined.graphs = graphs_.joined();
   joined.learned = {.kinds = learned_, .leans = leans_.list()};
   keep_most_important(&joined.learned.kinds);
   joined.blocking = blocking_.of(ranks_);

@@ -29,6 +29,7 @@ struct JobRecords {
   std::vector<JobClass> classes;  // the longest first
   std::vector<NativeRecord> native;
   std::vector<CommunicatorRecord> communicators;
+  std::vector<JobGraph> graphs;
   Learned learned;  // the kinds of calls that took most time first
   TimeOfRanks blocking, under_way;
   std::optional<JobProfile> profile;
@@ -72,6 +73,7 @@ class RecordsOfRanks {
   std::set<CommunicatorRecord, CommunicatorOrder> communicators_;
   std::vector<LearnedKind> learned_;
   tuning::Leans leans_;
+  GraphsOfRanks graphs_;
   ProfileOfRanks profile_;
   std::vector<int> unread_;
 };

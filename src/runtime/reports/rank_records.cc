@@ -9,7 +9,7 @@
 namespace unisono::runtime {
 namespace {
 
-constexpr WireKind records_kind{.tag = 0x736472'6f636572 /* "records" */, .version = 2};
+constexpr WireKind records_kind{.tag = 0x736472'6f636572 /* "records" */, .version = 3};
 
 void write(WireWriter* writer, const ClassRecord& record) {
   writer->text(record.key.shape);
@@ -83,7 +83,7 @@ CommunicatorRecord read_communicator(WireReader* reader) {
 bool is_empty(const RankRecords& records) {
   return records.blocking_s == 0 && records.blocking_error_s == 0 && records.under_way_s == 0 &&
          records.classes.empty() && records.native.empty() && records.communicators.empty() &&
-         records.learned.is_empty() && !records.profile;
+         records.graphs.empty() && records.learned.is_empty() && !records.profile;
 }
 
 }  // namespace
@@ -95,6 +95,7 @@ std::string RankRecords::message() const {
   writer.list(classes, [](WireWriter* to, const ClassRecord& of) { write(to, of); });
   writer.list(native, [](WireWriter* to, const NativeRecord& of) { write(to, of); });
   writer.list(communicators, [](WireWriter* to, const CommunicatorRecord& of) { write(to, of); });
+  writer.list(graphs, [](WireWriter* to, const GraphRecord& of) { write(to, of); });
   write(&writer, learned);
   writer.flag(profile.has_value());
   if (profile) write(&writer, *profile);
@@ -112,6 +113,7 @@ std::optional<RankRecords> RankRecords::from_message(std::string_view message) {
   records.classes = reader.list<ClassRecord>(read_class);
   records.native = reader.list<NativeRecord>(read_native);
   records.communicators = reader.list<CommunicatorRecord>(read_communicator);
+  records.graphs = reader.list<GraphRecord>(read_graph);
   records.learned = read_learned(&reader);
   if (reader.flag()) records.profile = read_profile(&reader);
   if (!reader.is_whole()) return std::nullopt;

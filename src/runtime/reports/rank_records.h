@@ -10,6 +10,7 @@
 
 #include "base/operations.h"
 #include "runtime/communicators/communicator.h"
+#include "runtime/reports/graph_records.h"
 #include "runtime/reports/learned.h"
 #include "runtime/reports/profile.h"
 
@@ -61,6 +62,7 @@ struct RankRecords {
   std::vector<ClassRecord> classes;
   std::vector<NativeRecord> native;
   std::vector<CommunicatorRecord> communicators;
+  std::vector<GraphRecord> graphs;
   Learned learned;
   std::optional<RankProfile> profile;  // nothing: option profile is off on this rank
 

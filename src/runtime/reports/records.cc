@@ -107,6 +107,9 @@ void Records::absorb_class(const Communicator& c, const ClassKey& key, const Cal
 }
 
 void Records::absorb(const Communicator& c) {
+  if (graphs_.size() < GraphRecord::most) {
+    if (auto graph = graph_record(c)) graphs_.push_back(*std::move(graph));
+  }
   std::uint64_t calls = c.persistent.starts == nullptr ? 0 : c.persistent.starts->load();
   const auto absorb_tables = [&](const OperationTables& tables, Operation operation, CallForm form) {
     const auto& table = tables[static_cast<std::size_t>(operation)];
@@ -172,6 +175,7 @@ RankRecords Records::all(const RankTime& rank_time) const {
   }
   for (const auto& [key, calls] : native_) records.native.push_back({key.first, key.second, calls});
   records.communicators = communicators_;
+  records.graphs = graphs_;
   records.profile = profile_;
   return records;
 }

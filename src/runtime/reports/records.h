@@ -70,6 +70,7 @@ class Records {
   std::map<std::pair<Operation, NativeReason>, std::shared_ptr<HostStarts>> left_for_;
   std::map<std::pair<Operation, std::string>, std::uint64_t> native_;  // with the reason
   std::vector<CommunicatorRecord> communicators_;
+  std::vector<GraphRecord> graphs_;
   std::optional<RankProfile> profile_;
 };
 

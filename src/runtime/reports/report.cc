@@ -142,6 +142,28 @@ Json native_json(const NativeRecord& record) {
       {"operation", std::string(name(record.operation))}, {"calls", record.calls}, {"reason", record.reason}};
 }
 
+// [[degree, how many ranks have it], ...]
+Json degrees_json(const std::map<std::uint64_t, std::uint64_t>& degrees) {
+  Json list = Json::array();
+  for (const auto& [degree, ranks] : degrees) list.push_back({degree, ranks});
+  return list;
+}
+
+Json graph_json(const JobGraph& graph) {
+  Json edges;
+  if (graph.is_listed()) {
+    edges = Json::array();
+    for (const auto& [from, to] : graph.listed) edges.push_back({from, to});
+  }
+  return {{"communicator", graph.communicator},
+          {"ranks", graph.ranks},
+          {"layout", graph.layout},
+          {"edge_count", graph.edges},
+          {"edges", edges},
+          {"out_degrees", degrees_json(graph.out_degrees)},
+          {"in_degrees", degrees_json(graph.in_degrees)}};
+}
+
 template <class T>
 Json list_json(const std::vector<T>& of, Json (*one)(const T&)) {
   Json list = Json::array();
@@ -175,6 +197,7 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
   report["usable_cores"] = facts.node_cores;
   report["options"] = non_default_options(facts.options);
   report["communicators"] = list_json(records.communicators, communicator_json);
+  if (!records.graphs.empty()) report["graphs"] = list_json(records.graphs, graph_json);
   report["classes"] = list_json(records.classes, class_json);
   report["native"] = list_json(records.native, native_json);
   report["learning"] = list_json(records.learned.kinds, learning_json);

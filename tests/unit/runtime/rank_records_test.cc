@@ -55,6 +55,59 @@ TEST(RankRecords, TheSummarySaysWhatWasGained) {
             std::string::npos);
 }
 
+// Ranks of two communicators of one split, one that has the number of a freed one, and one that not all have
+// told of.
+TEST(RankRecords, GraphsOfAllRanksAreOne) {
+  RecordsOfRanks all;
+  RankRecords records;
+  const auto tell = [&](int communicator, int first, int rank, std::vector<int> to) {
+    records.graphs.push_back({.communicator = communicator,
+                              .first = first,
+                              .layout = "2",
+                              .size = 2,
+                              .rank = rank,
+                              .ins = 1,
+                              .outs = to.size(),
+                              .destinations = std::move(to)});
+  };
+  const auto end_rank = [&] {
+    all.add(records);
+    records.graphs.clear();
+  };
+  tell(4, 0, 0, {1});
+  tell(4, 0, 0, {1, 0, 1});
+  end_rank();
+  tell(4, 0, 1, {1});
+  tell(4, 0, 1, {});
+  tell(5, 0, 1, {0});
+  end_rank();
+  tell(4, 2, 0, {1, 1});
+  end_rank();
+  tell(4, 2, 1, {});
+  end_rank();
+  const JobRecords joined = all.joined();
+  ASSERT_EQ(joined.graphs.size(), 3U);
+  EXPECT_EQ(joined.graphs[1].communicator, 6);
+  EXPECT_EQ(joined.graphs[1].edges, 3U);
+  EXPECT_EQ(joined.graphs[2].communicator, 7);
+  const auto graph = report_json({}, joined)["graphs"][0];
+  EXPECT_EQ(graph["communicator"], 4);
+  EXPECT_EQ(graph["edge_count"], 2);
+  EXPECT_EQ(graph["edges"], (nlohmann::ordered_json{{0, 1}, {1, 1}}));
+  EXPECT_EQ(graph["out_degrees"], (nlohmann::ordered_json::array({{1, 2}})));
+}
+
+TEST(RankRecords, OfALargeGraphThereAreTheDegrees) {
+  GraphsOfRanks graphs;
+  constexpr std::uint64_t many = GraphRecord::most_listed + 1;
+  graphs.add({{.layout = "1", .size = 2, .rank = 0, .outs = many, .destinations = {}}});
+  graphs.add({{.layout = "1", .size = 2, .rank = 1, .ins = many, .destinations = {}}});
+  const std::vector<JobGraph> joined = graphs.joined();
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_FALSE(joined[0].is_listed());
+  EXPECT_EQ(joined[0].out_degrees.size(), 2U);
+}
+
 TEST(RankRecords, AMessageBringsAllOfThem) {
   const RankRecords sent = some_records();
   const auto read = RankRecords::from_message(sent.message());

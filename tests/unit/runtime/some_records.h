@@ -48,6 +48,13 @@ inline RankRecords some_records() {
        .parameters = {{"segment", 4096}},
        .reason = "is fastest",
        .source = "learned"});
+  records.graphs.push_back({.communicator = 3,
+                            .layout = "2x4",
+                            .size = 8,
+                            .rank = 2,
+                            .ins = 1,
+                            .outs = 3,
+                            .destinations = {1, 3, 3}});
   records.profile = RankProfile{
       .run_s = 10,
       .threads = 1,

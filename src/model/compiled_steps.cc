@@ -16,9 +16,10 @@ using schedule::StepKind;
 LiveSteps LiveSteps::compiled(const schedule::Problem& problem, const schedule::Program& program,
                               const CallSize& size, int local_size) {
   LiveSteps all(problem, size, local_size);
-  all.find_blocks(program);
-  all.plan(program.stages);
-  const std::shared_ptr<const Compiled> compiled = schedule::compile(problem, program);
+  schedule::Program own = program;
+  all.find_blocks(&own);
+  all.plan(own.stages);
+  const std::shared_ptr<const Compiled> compiled = schedule::compile(problem, own);
   std::map<std::tuple<int, StepKind, int>, int> ordinals;
   for (const CompiledStep& step : compiled->steps) {
     LiveStep& live = all.append();

@@ -51,19 +51,24 @@ LiveSteps::LiveSteps(const Problem& problem, Program program, const CallSize& si
   index_of_ = index_of;
   program_ = std::move(program);
   most_waiting_ = most_waiting;
-  find_blocks(program_);
+  find_blocks(&program_);
   plan(program_.stages);
 }
 
-// All blocks of neighbours are equally long.
-void LiveSteps::find_blocks(const Program& program) {
-  if (program.blocks == nullptr) return;
-  const schedule::BlockTable& table = *program.blocks;
+// All blocks of neighbours are equally long. Stages for longer ones go.
+void LiveSteps::find_blocks(Program* program) {
+  if (program->blocks == nullptr) return;
+  const schedule::BlockTable& table = *program->blocks;
   const std::vector<std::int64_t> told(
       static_cast<std::size_t>(table.told_by_rank) * static_cast<std::size_t>(local_size_), size_.elements);
-  find_starts(table, limits_within(table, program.stages, size_.room.bundled, size_.room.own), told.data(),
-              size_.element_bytes, &starts_);
-  units_ = {size_.elements, {starts_.data(), std::ssize(table.blocks)}, schedule::unknown_elements};
+  const schedule::BlockLimits limits =
+      limits_within(table, program->stages, size_.room.bundled, size_.room.own);
+  const schedule::Longest longest = find_starts(table, limits, told, size_.element_bytes, &starts_);
+  if (program->stages_of_short >= 0 && limits.is_short(longest.block * size_.element_bytes)) {
+    program->stages.resize(static_cast<std::size_t>(program->stages_of_short));
+    program->stages_of_short = -1;
+  }
+  units_ = {longest.piece, {starts_.data(), std::ssize(table.blocks)}, schedule::unknown_elements};
 }
 
 void LiveSteps::plan(const std::vector<Stage>& stages) {

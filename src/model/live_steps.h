@@ -139,7 +139,7 @@ class LiveSteps {
  private:
   LiveSteps(const schedule::Problem& problem, const CallSize& size, int local_size)
       : problem_(problem), size_(size), local_size_(local_size), units_(size.elements) {}
-  void find_blocks(const schedule::Program& program);
+  void find_blocks(schedule::Program* program);
   void plan(const std::vector<schedule::Stage>& stages);
   std::int32_t piece_count(const schedule::Stage& stage, std::int64_t lane) const;
   bool has_node_steps(const schedule::Stage& stage) const;

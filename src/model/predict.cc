@@ -2,6 +2,7 @@
 #include "model/predict.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -69,8 +70,9 @@ std::int64_t estimated_steps_of_node(const Problem& problem, const BuildProgram&
     std::int64_t steps = 0;
     const Program program = build(own);
     const LiveSteps planned(own, program, size, static_cast<int>(count), 1);
-    for (std::size_t i = 0; i < program.stages.size(); ++i) {
-      steps += estimated_steps(program.stages[i]) * planned.use(static_cast<int>(i)).pieces;
+    // Those for long blocks may have gone.
+    for (std::size_t i = 0; i < planned.uses().size(); ++i) {
+      steps += estimated_steps(program.stages[i]) * planned.uses()[i].pieces;
     }
     (local == 0 ? leader : others) = std::max(local == 0 ? leader : others, steps);
   }
@@ -268,6 +270,30 @@ Prediction predict_native(const Problem& problem, std::int64_t bytes, const Mach
   return native_from({}, problem, bytes, machine, options);
 }
 
+namespace {
+
+// Neighbours' blocks that are passed on: meshes of more dimensions, and cells that are as long as the block.
+void add_meshes(std::int64_t bytes, std::vector<Candidate>* all) {
+  Candidate other = all->back();
+  if (other.parameters.get_or("cell", 0) == 0) return;
+  constexpr std::int64_t longest_cell = 4 << 10;
+  if (bytes <= longest_cell) {
+    const std::int64_t cell = std::max<std::int64_t>(16, std::bit_ceil(static_cast<std::uint64_t>(bytes)));
+    if (cell != other.parameters.get("cell")) {
+      other.parameters.set("cell", cell);
+      all->push_back(other);
+    }
+  }
+  if (other.parameters.get_or("dimensions", 0) == 0) return;
+  constexpr std::int64_t most_dimensions = 16;  // all of length 2
+  for (const std::int64_t dimensions : {std::int64_t{3}, most_dimensions}) {
+    other.parameters.set("dimensions", dimensions);
+    all->push_back(other);
+  }
+}
+
+}  // namespace
+
 std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
   std::vector<Candidate> all;
   for (const Descriptor& algorithm : algorithms::registry()) {
@@ -281,6 +307,7 @@ std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
       other.parameters.set("bundle_up_to", bytes <= together->standard ? 0 : together->high);
       all.push_back(std::move(other));
     }
+    add_meshes(bytes, &all);
     if (standard.get_or("segment", -1) < 0) continue;
     for (std::int64_t segment = 8 << 10; segment <= 1 << 20 && segment < bytes; segment *= 4) {
       if (segment == standard.get("segment")) continue;

@@ -76,6 +76,7 @@ Neighbors cartesian_neighbors(const std::vector<int>& ranks) {
 
 void Neighborhood::set(int rank, Neighbors neighbors) {
   of_[static_cast<std::size_t>(rank)] = std::move(neighbors);
+  if (!knows(rank)) ++known_;
   is_known_[static_cast<std::size_t>(rank)] = true;
 }
 

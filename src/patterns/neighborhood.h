@@ -44,6 +44,7 @@ class Neighborhood {
   int size() const { return static_cast<int>(of_.size()); }
   void set(int rank, Neighbors neighbors);
   bool knows(int rank) const { return is_known_[static_cast<std::size_t>(rank)]; }
+  bool is_whole() const { return known_ == size(); }
   // Throws std::logic_error for a rank that nothing is known of: an algorithm must not ask.
   const Neighbors& of(int rank) const;
 
@@ -54,6 +55,7 @@ class Neighborhood {
  private:
   std::vector<Neighbors> of_;
   std::vector<bool> is_known_;
+  int known_ = 0;
 };
 
 // What each node knows of a graph: the neighbours of its own ranks.

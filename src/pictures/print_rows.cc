@@ -80,7 +80,7 @@ class CountedUnits {
     if (table == nullptr) return;
     const auto told = static_cast<std::size_t>(table->told_by_rank) *
                       static_cast<std::size_t>(picture.layout->local_size(static_cast<int>(rank)));
-    find_starts(*table, table->limits, std::vector<std::int64_t>(told, units_.elements).data(), 1, &starts_);
+    find_starts(*table, table->limits, std::vector<std::int64_t>(told, units_.elements), 1, &starts_);
     units_ = {units_.elements, {starts_.data(), std::ssize(table->blocks)}, unknown_elements};
   }
   std::int64_t length(const Ref& ref) const { return element_range(ref, units_).length(); }

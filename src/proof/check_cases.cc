@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <random>
 
 #include "schedule/ranges.h"
@@ -19,6 +20,8 @@ using schedule::Stage;
 
 // A segment that cuts only where load_for() wants it.
 constexpr std::int64_t wide_segment = std::int64_t{1} << 30;
+// Of neighbours: all blocks of a check fit into it.
+constexpr std::int64_t wide_cell = 64;
 
 std::string joined(const std::vector<int>& numbers) {
   std::string text;
@@ -43,6 +46,8 @@ std::vector<std::int64_t> values_of(const ParameterSpec& spec) {
   // Up to which length blocks of neighbours travel together: loads have blocks below and above.
   if (spec.name == "bundle_up_to") return {wide_segment, 0, 16};
   if (spec.name == "share_up_to") return {wide_segment, 24, 0};
+  if (spec.name == "cell") return {24, wide_cell, 0};
+  if (spec.name == "piece_of_block") return {24, wide_segment, 8};
   if (spec.unit == "bytes") return {wide_segment, 0};
   std::vector<std::int64_t> values{spec.standard, spec.low, spec.high};
   if (spec.low + 1 < spec.high) values.push_back(spec.low + 1);
@@ -242,6 +247,20 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
   return shapes;
 }
 
+namespace {
+
+// What a node knows of a graph that is told to all: of other nodes' ranks, whom they send to.
+std::shared_ptr<const patterns::Neighborhood> told_to_all(const patterns::Neighborhood& graph,
+                                                          const patterns::Neighborhood& known) {
+  auto told = std::make_shared<patterns::Neighborhood>(known);
+  for (int rank = 0; rank < graph.size(); ++rank) {
+    if (!known.knows(rank)) told->set(rank, {{}, graph.of(rank).out});
+  }
+  return told;
+}
+
+}  // namespace
+
 std::vector<CheckShape> shapes_without_graph(const Descriptor& descriptor, int size) {
   std::vector<CheckShape> shapes;
   for (const Parameters& parameters : parameter_sets(descriptor)) {
@@ -256,7 +275,15 @@ std::vector<CheckShape> shapes_without_graph(const Descriptor& descriptor, int s
 CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
                        std::vector<std::string>* failures, schedule::KnownPrograms* known) {
   const std::string title = std::string(name(descriptor.operation)) + "/" + descriptor.name;
-  const auto build = [&](const Problem& problem) { return descriptor.build(problem, shape.parameters); };
+  std::map<const patterns::Neighborhood*, std::shared_ptr<const patterns::Neighborhood>> told;
+  const auto build = [&](Problem problem) {
+    if (descriptor.legality.needs_whole_graph) {
+      auto& of_node = told[problem.neighborhood.get()];
+      if (of_node == nullptr) of_node = told_to_all(*shape.graph.graph, *problem.neighborhood);
+      problem.neighborhood = of_node;
+    }
+    return descriptor.build(problem, shape.parameters);
+  };
   return schedule::spread_out(title, shape.problem(descriptor), shape.is_in_place, build, failures, known);
 }
 

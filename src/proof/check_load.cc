@@ -74,6 +74,8 @@ void fit_slots(const CheckedCall& call, CheckLoad* load) {
     const LoadedProgram program(call, ranks.front(), *load);
     for (const Stage& stage : program.program().stages) {
       if (stage.shared == SharedMode::none) continue;
+      load->area_elements =
+          std::max<std::int64_t>(load->area_elements, std::int64_t{stage.buffers} * stage.lanes);
       if (program.program().blocks->slots.empty())
         load->area_elements = std::max(load->area_elements, load->elements * stage.buffers * stage.lanes);
       for (const BlockTable::Run& slot : program.program().blocks->slots) {
@@ -100,8 +102,10 @@ LoadedProgram::LoadedProgram(const CheckedCall& call, int rank, const CheckLoad&
   }
   for (const Stage& stage : program_->stages) {
     geometries_.push_back(slot_geometry(stage, load.area_elements, local_size_));
-    pieces_.push_back(
-        piece_count(program_->stages, pieces_.size(), load, units(), geometries_.back().lane_elements));
+    const bool is_left_out = is_short_ && std::ssize(pieces_) >= program_->stages_of_short;
+    pieces_.push_back(is_left_out ? 0
+                                  : piece_count(program_->stages, pieces_.size(), load, units(),
+                                                geometries_.back().lane_elements));
   }
   first_instance_.reserve(program_->steps.size() + 1);
   int next = 0;
@@ -118,7 +122,10 @@ void LoadedProgram::find_blocks(const CheckedGraph& graph) {
   const BlockTable& table = *program_->blocks;
   const std::int64_t longest = load_.elements;
   const std::vector<std::int64_t> told = graph.told(table, rank_, longest, load_.pattern);
-  find_starts(table, load_.limits.value_or(table.limits), told.data(), load_.element_bytes, &starts_);
+  limits_ = load_.limits.value_or(table.limits);
+  const Longest found = find_starts(table, limits_, told, load_.element_bytes, &starts_);
+  is_short_ = program_->stages_of_short >= 0 && limits_.is_short(found.block * load_.element_bytes);
+  load_.elements = found.piece;
   most_ = unknown_elements;
   inputs_ = outputs_ = {0};
   for (int i = 0; i < graph.sent_blocks(rank_); ++i)
@@ -128,16 +135,19 @@ void LoadedProgram::find_blocks(const CheckedGraph& graph) {
 }
 
 ElementRange LoadedProgram::range(int instance, const Ref& ref) const {
-  if (program_->blocks != nullptr && (ref.place == Place::input || ref.place == Place::output)) {
-    const std::int64_t length = starts_[ref.last] - starts_[ref.first];
-    if (length == 0) return {};
-    const auto index = static_cast<std::size_t>(program_->blocks->blocks[ref.first].index);
-    const std::int64_t first = (ref.place == Place::input ? inputs_ : outputs_)[index];
-    return {first, first + length};
-  }
   const int step = step_of_[instance];
   const ElementRange range =
       piece_range(ref, units(), instance - first_instance_[step], pieces_[program_->steps[step].stage]);
+  if (program_->blocks != nullptr && (ref.place == Place::input || ref.place == Place::output)) {
+    if (range.length() == 0) return {};
+    const NumberedBlock& number = program_->blocks->blocks[ref.first];
+    const auto index = static_cast<std::size_t>(number.index);
+    const std::vector<std::int64_t>& own = ref.place == Place::input ? inputs_ : outputs_;
+    const std::int64_t in_block =
+        range_in_block(number, limits_, own[index + 1] - own[index], load_.element_bytes).first;
+    const std::int64_t moved = own[index] + in_block - starts_[ref.first];
+    return {range.first + moved, range.last + moved};
+  }
   if (starts_.empty() || (ref.place != Place::input && ref.place != Place::output)) return range;
   const std::int64_t origin = starts_[first_block(problem_, ref.place)];
   return {range.first - origin, range.last - origin};
@@ -153,6 +163,14 @@ bool LoadedProgram::goes_another_way(int instance) const {
   const Step& step = program_->steps[step_of_[instance]].step;
   return program_->blocks != nullptr && step.kind == StepKind::copy &&
          range(instance, step.into).length() == 0;
+}
+
+bool LoadedProgram::is_cell(const Ref& ref) const {
+  if (program_->blocks == nullptr) return false;
+  const auto& blocks = program_->blocks->blocks;
+  return std::any_of(blocks.begin() + ref.first, blocks.begin() + ref.last, [](const NumberedBlock& number) {
+    return number.kept == Kept::cell || number.kept == Kept::behind_block;
+  });
 }
 
 AccessList LoadedProgram::accesses(int instance) const {

@@ -91,6 +91,8 @@ class LoadedProgram {
   AccessList accesses(int instance) const;
   // Of neighbours: a copy of a block that is too long, or too short, for this way.
   bool goes_another_way(int instance) const;
+  // Of neighbours: is it a cell, which may be filled in part?
+  bool is_cell(const Ref& ref) const;
   // Is the message really sent? The same on both sides when their lengths are equal.
   bool is_sent(int instance) const;
 
@@ -114,6 +116,9 @@ class LoadedProgram {
   std::vector<std::int64_t> starts_;  // of uneven blocks
   std::vector<std::int64_t> inputs_, outputs_;
   std::int64_t most_ = 0;
+  // Of neighbours:
+  BlockLimits limits_;
+  bool is_short_ = false;  // the node has short blocks alone
   int rank_, size_, local_rank_, local_size_;
   std::vector<std::int64_t> pieces_;
   std::vector<SlotGeometry> geometries_;

@@ -76,6 +76,7 @@ CheckedProgram compiled_program(const Problem& problem, const Program& program,
   result.scratch = program.scratch;
   result.scratch_parts = program.scratch_parts;
   result.blocks = program.blocks;
+  result.stages_of_short = program.stages_of_short;
   const std::string who = "rank " + std::to_string(problem.rank);
   std::shared_ptr<const Compiled> compiled;
   try {
@@ -146,7 +147,7 @@ struct Source {
                                     ? program.blocks == other.blocks
                                     : *program.blocks == *other.blocks;
     return have_one_table && program.scratch == other.scratch &&
-           program.scratch_parts == other.scratch_parts &&
+           program.stages_of_short == other.stages_of_short && program.scratch_parts == other.scratch_parts &&
            std::equal(steps.begin(), steps.end(), other_steps.begin(), other_steps.end(),
                       [](const Written& a, const Written& b) {
                         return a.stage == b.stage && a.round == b.round && is_same(a.step, b.step);

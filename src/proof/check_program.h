@@ -37,6 +37,7 @@ struct CheckedProgram {
   std::int64_t scratch = 0;
   std::int32_t scratch_parts = 1;
   std::shared_ptr<const BlockTable> blocks;  // of neighbours
+  int stages_of_short = -1;                  // as the program's
 };
 
 // One collective call on all ranks, count-free.

@@ -213,7 +213,9 @@ void CheckRun::complete_message(int instance) {
   const int send = is_send ? instance : plan_.partner_of(instance);
   if (payload_first_[send] < 0) {
     const Span from = operand(send, plan_.step_of(send).step.left, false);
-    if (check_defined(send, from)) {
+    const bool is_cell =
+        from.data != nullptr && plan_.program_of(send).is_cell(plan_.step_of(send).step.left);
+    if (is_cell || check_defined(send, from)) {
       payload_first_[send] = static_cast<std::int64_t>(payload_.size());
       payload_.insert(payload_.end(), from.data, from.data + from.length);
     }

@@ -195,7 +195,8 @@ void CheckRun::copy(int instance) {
   if (plan_.program_of(instance).goes_another_way(plan_.local(instance))) return;
   const Span from = operand(instance, step.left, false);
   const Span into = operand(instance, step.into, true);
-  if (!check_defined(instance, from) || into.data == nullptr) return;
+  const bool is_cell = plan_.program_of(instance).is_cell(step.left);
+  if ((!is_cell && !check_defined(instance, from)) || into.data == nullptr) return;
   if (from.length != into.length) {
     fail(instance, "copies " + std::to_string(from.length) + " elements into " + std::to_string(into.length));
     return;

@@ -109,7 +109,9 @@ class SizeCheck {
     }
     for (const NamedGraph& graph : named_graphs(size_)) check(graph);
     constexpr int most_ranks_of_many = 33, many_to_few = 8;
-    const bool is_looked_at_closely = descriptor_.legality.needs_shared_memory && size_ <= most_ranks_of_many;
+    const algorithms::Legality& legality = descriptor_.legality;
+    const bool is_looked_at_closely =
+        (legality.needs_shared_memory || legality.needs_whole_graph) && size_ <= most_ranks_of_many;
     const int graphs = options_.random_graphs / (is_looked_at_closely ? 1 : many_to_few);
     for (int i = 0; i < graphs; ++i)
       check(random_multigraph(size_, options_.seed * 1000 + static_cast<std::uint32_t>(i)));

@@ -97,8 +97,8 @@ class TableInspector {
       if (ref.last != ref.first + 1 || block.index < 0 || block.is_output != (ref.place == Place::output))
         complain("a reference names a block that does not stand there");
     }
-    // Without slots in the table each block has a lane of its own.
-    if (ref.place != Place::shared || (table.slots.empty() && ref.lane_first < 0)) return;
+    // It may also stand alone in a lane.
+    if (ref.place != Place::shared || ref.lane_first < 0) return;
     const bool has_slot = ref.owner < std::ssize(table.slots);
     if (!has_slot || ref.lane_first != table.slots[ref.owner].first || ref.first < ref.lane_first ||
         ref.last > table.slots[ref.owner].last)

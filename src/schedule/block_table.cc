@@ -20,14 +20,18 @@ bool is_kept(Kept kept, std::int64_t bytes, const BlockLimits& limits) {
       return bytes <= limits.share_up_to;
     case Kept::beyond_node:
       return bytes > limits.share_up_to;
+    case Kept::cell:
+    case Kept::behind_block:
+      return true;
     case Kept::in_either:
       return bytes <= std::max(limits.bundle_up_to, limits.share_up_to);
   }
   return false;
 }
 
-// Slots, and their lanes, are cut at cache lines.
+// Slots, and their lanes, are cut at cache lines. Without slots (0 buffers) there is always room.
 BlockLimits limited(BlockLimits limits, std::int64_t buffers, std::int64_t bundled, std::int64_t own) {
+  if (buffers == 0) return limits;
   const auto of_slot = [=](std::int64_t bytes) {
     constexpr std::int64_t two_lines_bytes = 128;
     return std::max<std::int64_t>(0, bytes / buffers - two_lines_bytes);
@@ -62,7 +66,7 @@ SlotRoom slot_room(const patterns::Neighborhood& neighborhood, const patterns::L
 }
 
 BlockLimits limits_within(const Compiled& compiled, std::int64_t bundled, std::int64_t own) {
-  std::int64_t buffers = 1;
+  std::int64_t buffers = 0;
   for (const CompiledStage& stage : compiled.stages) {
     if (stage.channel >= 0) buffers = stage.shape.buffers;
   }
@@ -71,23 +75,55 @@ BlockLimits limits_within(const Compiled& compiled, std::int64_t bundled, std::i
 
 BlockLimits limits_within(const BlockTable& table, const std::vector<Stage>& stages, std::int64_t bundled,
                           std::int64_t own) {
-  std::int64_t buffers = 1;
+  std::int64_t buffers = 0;
   for (const Stage& stage : stages) {
     if (stage.shared != SharedMode::none) buffers = stage.buffers;
   }
   return limited(table.limits, buffers, bundled, own);
 }
 
-std::int64_t find_starts(const BlockTable& table, const BlockLimits& limits, const std::int64_t* told,
-                         std::int64_t element_bytes, std::vector<std::int64_t>* starts) {
+namespace {
+
+// Into how many pieces the block is cut that a number is of.
+std::int64_t pieces_of(const NumberedBlock& number, const BlockLimits& limits, std::int64_t bytes) {
+  const bool is_cut = number.kept == Kept::beyond_bundle || number.kept == Kept::beyond_node;
+  return is_cut ? limits.pieces_of(bytes) : 1;
+}
+
+}  // namespace
+
+std::int64_t first_in_block(const NumberedBlock& number, const BlockLimits& limits, std::int64_t length,
+                            std::int64_t element_bytes) {
+  return scaled(number.piece, pieces_of(number, limits, length * element_bytes), length);
+}
+
+ElementRange range_in_block(const NumberedBlock& number, const BlockLimits& limits, std::int64_t length,
+                            std::int64_t element_bytes) {
+  const std::int64_t bytes = length * element_bytes;
+  const std::int64_t cell =
+      std::max<std::int64_t>(0, limits.bundle_up_to) / std::max<std::int64_t>(1, element_bytes);
+  if (number.kept == Kept::cell) return {0, cell};
+  if (number.kept == Kept::behind_block) return {0, cell - (length <= cell ? length : 0)};
+  const std::int64_t pieces = pieces_of(number, limits, bytes);
+  if (!is_kept(number.kept, bytes, limits) || number.piece >= pieces) return {};
+  return cut({0, length}, number.piece, number.piece + 1, pieces);
+}
+
+Longest find_starts(const BlockTable& table, const BlockLimits& limits, std::span<const std::int64_t> told,
+                    std::int64_t element_bytes, std::vector<std::int64_t>* starts) {
+  Longest longest;
+  for (const std::int64_t length : told) {
+    const std::int64_t pieces = limits.pieces_of(length * element_bytes);
+    longest.block = std::max(longest.block, length);
+    longest.piece =
+        std::max(longest.piece, limits.is_short(length * element_bytes) ? length : (length - 1) / pieces + 1);
+  }
   starts->clear();
   starts->reserve(table.blocks.size() + 1);
-  std::int64_t next = 0, longest = 0;
+  std::int64_t next = 0;
   starts->push_back(next);
   for (const NumberedBlock& block : table.blocks) {
-    const std::int64_t length = told[block.told];
-    longest = std::max(longest, length);
-    if (is_kept(block.kept, length * element_bytes, limits)) next += length;
+    next += range_in_block(block, limits, told[static_cast<std::size_t>(block.told)], element_bytes).length();
     starts->push_back(next);
   }
   return longest;

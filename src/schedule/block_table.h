@@ -8,12 +8,15 @@
 // call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "schedule/program.h"
+#include "schedule/ranges.h"
 
 namespace unisono::schedule {
 
@@ -25,6 +28,10 @@ enum class Kept : std::uint8_t {
   in_node,        // up to `share_up_to`
   beyond_node,    // longer than that
   in_either,      // up to the larger one of both
+  // Whoever passes a block on without knowing its length deals in a cell, as long as the longest block that
+  // goes into a bundle.
+  cell,
+  behind_block,  // what is left of a cell behind its block, or all of it
 };
 
 struct NumberedBlock {
@@ -33,6 +40,7 @@ struct NumberedBlock {
   // Which block of the rank's input, or output, it is; -1: none of them.
   std::int32_t index = -1;
   bool is_output = false;
+  std::uint8_t piece = 0;  // which one of its block's pieces it is; blocks that are not cut have one
   bool operator==(const NumberedBlock&) const = default;
 };
 
@@ -40,6 +48,16 @@ struct NumberedBlock {
 struct BlockLimits {
   std::int64_t bundle_up_to = -1;  // between nodes
   std::int64_t share_up_to = -1;   // inside the node
+  // Blocks that are longer than both are cut into as many near-equal pieces of at most so many bytes as they
+  // take, or into `most_pieces` longer ones.
+  std::int64_t piece = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most_pieces = 1;
+
+  bool is_short(std::int64_t bytes) const { return bytes <= std::min(bundle_up_to, share_up_to); }
+  // Of a block of this length.
+  std::int64_t pieces_of(std::int64_t bytes) const {
+    return std::clamp<std::int64_t>(piece <= 0 ? most_pieces : (bytes - 1) / piece + 1, 1, most_pieces);
+  }
   bool operator==(const BlockLimits&) const = default;
 };
 
@@ -86,9 +104,20 @@ BlockLimits limits_within(const Compiled& compiled, std::int64_t bundled, std::i
 BlockLimits limits_within(const BlockTable& table, const std::vector<Stage>& stages, std::int64_t bundled,
                           std::int64_t own);
 
+// Where the piece of its block begins that a number stands for, whichever way blocks of this length go.
+std::int64_t first_in_block(const NumberedBlock& number, const BlockLimits& limits, std::int64_t length,
+                            std::int64_t element_bytes);
+// What a number stands for in a block of so many elements.
+ElementRange range_in_block(const NumberedBlock& number, const BlockLimits& limits, std::int64_t length,
+                            std::int64_t element_bytes);
+
 // Where each block begins, in the order of the numbers (one more entry at the end), of `told` numbers of
-// elements of `element_bytes`. The longest block is what is returned.
-std::int64_t find_starts(const BlockTable& table, const BlockLimits& limits, const std::int64_t* told,
-                         std::int64_t element_bytes, std::vector<std::int64_t>* starts);
+// elements of `element_bytes`.
+struct Longest {
+  std::int64_t block = 0,
+               piece = 0;  // elements, of all that the node's ranks have told: the same on all of them
+};
+Longest find_starts(const BlockTable& table, const BlockLimits& limits, std::span<const std::int64_t> told,
+                    std::int64_t element_bytes, std::vector<std::int64_t>* starts);
 
 }  // namespace unisono::schedule

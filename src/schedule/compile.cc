@@ -61,6 +61,12 @@ class Compiler {
     made_->is_whole = std::all_of(made_->stages.begin(), made_->stages.end(), is_whole_stage);
     made_->is_fused_only =
         made_->is_whole && std::all_of(made_->steps.begin(), made_->steps.end(), is_fused_step);
+    if (program_.stages_of_short >= 0) {
+      Program of_short = program_;
+      of_short.stages.resize(static_cast<std::size_t>(program_.stages_of_short));
+      of_short.stages_of_short = -1;
+      made_->of_short = schedule::compile(problem_, of_short);
+    }
     return made_;
   }
 
@@ -333,7 +339,10 @@ bool has_messages(const Compiled& compiled) {
 
 std::size_t size_bytes(const Compiled& compiled) {
   const std::size_t blocks = compiled.blocks == nullptr ? 0 : size_bytes(*compiled.blocks);
-  return sizeof(Compiled) + blocks + held_bytes(compiled.stages) + held_bytes(compiled.steps) +
+  const std::size_t of_short = compiled.of_short == nullptr
+                                   ? 0
+                                   : size_bytes(*compiled.of_short) - size_bytes(*compiled.of_short->blocks);
+  return sizeof(Compiled) + blocks + of_short + held_bytes(compiled.stages) + held_bytes(compiled.steps) +
          held_bytes(compiled.refs) + held_bytes(compiled.predecessors) + held_bytes(compiled.successors) +
          held_bytes(compiled.waits) + held_bytes(compiled.roots);
 }

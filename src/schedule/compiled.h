@@ -106,6 +106,7 @@ class Compiled {
   std::int32_t output_parts = 1;
 
   std::shared_ptr<const BlockTable> blocks;  // of neighbours; null elsewhere
+  std::shared_ptr<const Compiled> of_short;  // what runs where all blocks are short; null: the same
 
   bool has_input_runs = false, has_output_runs = false;  // of several uneven blocks
 

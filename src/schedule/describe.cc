@@ -168,8 +168,18 @@ std::string_view when(Kept kept) {
       return ", if too long for a slot";
     case Kept::in_either:
       return ", if short enough for a bundle or a slot";
+    case Kept::cell:
+      return ", a cell";
+    case Kept::behind_block:
+      return ", the rest of its cell";
   }
   return "";
+}
+
+std::string which_piece(const NumberedBlock& number, const BlockLimits& limits) {
+  const bool is_cut = number.kept == Kept::beyond_node || number.kept == Kept::beyond_bundle;
+  if (!is_cut || limits.most_pieces == 1) return "";
+  return ", piece " + std::to_string(number.piece);
 }
 
 // The same reference with numbers that mean something to who reads them.
@@ -193,8 +203,10 @@ std::string describe(const Step& step, const BlockTable* table) {
   const Operands named = operands(step);
   const Ref* moved = named.write != nullptr ? named.write : named.reads[0];
   std::string text = describe(shown);
-  if (moved != nullptr && moved->first < moved->last)
-    text += when(table->blocks[static_cast<std::size_t>(moved->first)].kept);
+  if (moved != nullptr && moved->first < moved->last) {
+    const NumberedBlock& number = table->blocks[static_cast<std::size_t>(moved->first)];
+    text += which_piece(number, table->limits).append(when(number.kept));
+  }
   return text;
 }
 

@@ -286,6 +286,10 @@ struct Program {
   std::int64_t scratch = 0;  // extent of scratch, `scratch` of `scratch_parts` units
   std::int32_t scratch_parts = 1;
   std::shared_ptr<const BlockTable> blocks;  // operations of neighbours; null elsewhere
+  // Of neighbours: where no block of the node is longer than both limits of its table, so many stages do all
+  // there is to do, and others are left out. The node's ranks alone need to say so alike: for a long block
+  // both ends of its edge are on nodes where there is one.
+  int stages_of_short = -1;  // -1: all
 };
 
 }  // namespace unisono::schedule

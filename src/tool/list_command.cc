@@ -35,6 +35,7 @@ std::vector<std::string> clauses(const Legality& legality) {
       "a commutative operator, or consecutive ranks on every node");
   add(legality.needs_shared_memory && !legality.needs_one_node, "shared memory");
   add(legality.needs_single_copy, "single copy");
+  add(legality.needs_whole_graph, "a graph that is small enough to be told to all ranks");
   add(legality.needs_topology, "no topology, or one of this job");
   add(legality.max_ranks > 0, "at most " + std::to_string(legality.max_ranks) + " ranks");
   add(legality.max_phases > 0, "at most " + std::to_string(legality.max_phases) + " phases on its switches");

@@ -77,6 +77,30 @@ def test_persistent_calls(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, la
     assert result.check().output == "OK\n", str(result)
 
 
+# Bundles, and what passes blocks on: short blocks and long ones, which go different ways.
+NEIGHBOR_WAYS = [
+    (Layout((2, 2, 2, 2)), "bundles"),
+    (Layout((2, 2, 2, 2)), "once"),
+    (Layout((3, 1, 4)), "once(pieces=16,piece_of_block=4096)"),
+    (Layout((2, 2, 2, 2), cyclic=True), "friends(scope=1)"),
+    (Layout((2, 2, 2, 2)), "mesh(cell=4096)"),
+]
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize(("layout", "algorithm"), NEIGHBOR_WAYS, ids=str)
+def test_neighbors(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout, algorithm: str):
+    command = [compile_program(cluster_mpi, "neighbor_lengths.c")]
+    environment = {
+        "UNISONO_ALGORITHM": f"neighbor_allgather:{algorithm},neighbor_allgatherv:{algorithm}",
+        "UNISONO_SET_UP_AFTER": "0",
+    }
+    result = runner.unisono(
+        cluster_mpi, layout.ranks, command, environment, timeout=TIMEOUT, cluster=cluster, layout=layout
+    )
+    assert result.check().output == "OK\n", str(result)
+
+
 def test_a_node_fails(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """One rank is killed inside a collective: the launcher ends the job on all nodes."""
     layout = Layout((2, 2))

@@ -31,19 +31,35 @@ WRONG = {
 }
 
 
+# In the second way of `once` all blocks go the way of those that are too long for a bundle, in pieces.
+WAYS = [
+    (2, "linear"),
+    (2, "shared"),
+    (4, "shared"),
+    (4, "bundles"),
+    (2, "fused"),
+    (4, "fused"),
+    (4, "once"),
+    (4, "once(bundle_up_to=0,share_up_to=0,piece_of_block=16)"),
+    (4, "mesh"),
+    (4, "mesh(cell=0)"),
+    (4, "friends(scope=1)"),
+]
+# What only those have in which all neighbours get the same.
+OF_ONE_BLOCK = ("once", "mesh", "friends")
+
+
 @pytest.mark.in_turns(3)
-@pytest.mark.parametrize(
-    "way",
-    [(2, "linear"), (2, "shared"), (4, "shared"), (4, "bundles"), (2, "fused"), (4, "fused")],
-    ids=lambda way: f"{way[0]}-{way[1]}",
-)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way[0]}-{way[1]}")
 def test_all_forms_on_all_graphs(mpi: Mpi, runner: Runner, way: tuple[int, str]):
     report = runner.scratch / "report.json"
     ranks, algorithm = way
-    nodes = {"UNISONO_NODES": "2x2"} if algorithm == "bundles" else {}
+    name = algorithm.partition("(")[0]
+    operations = OPERATIONS[:2] if name in OF_ONE_BLOCK else OPERATIONS
+    nodes = {"UNISONO_NODES": "2x2"} if name in ("bundles", *OF_ONE_BLOCK) else {}
     environment = nodes | {
         "UNISONO_PROGRESS": "calls",
-        "UNISONO_ALGORITHM": ",".join(f"{operation}:{algorithm}" for operation in OPERATIONS),
+        "UNISONO_ALGORITHM": ",".join(f"{operation}:{algorithm}" for operation in operations),
         "UNISONO_SET_UP_AFTER": "0",
         "UNISONO_REPORT": str(report),
     }
@@ -53,11 +69,44 @@ def test_all_forms_on_all_graphs(mpi: Mpi, runner: Runner, way: tuple[int, str])
     served = {
         (entry["operation"], entry["form"])
         for entry in json.loads(report.read_text())["classes"]
-        if entry["algorithm"].partition("(")[0] == algorithm
+        if entry["algorithm"].partition("(")[0] == name
     }
     # Calls that do not block are the slots' or messages' there.
-    forms = ("blocking",) if algorithm == "fused" else ("blocking", "non-blocking", "persistent")
-    assert served >= {(operation, form) for operation in OPERATIONS for form in forms}
+    forms = ("blocking",) if name == "fused" else ("blocking", "non-blocking", "persistent")
+    assert served >= {(operation, form) for operation in operations for form in forms}
+
+
+# Blocks of all lengths, on layouts in which nodes have several ranks, and one.
+BY_LENGTH = [
+    ("2x4", "bundles"),
+    ("2x4", "once"),
+    ("3,1,4", "once(pieces=16,piece_of_block=4096,buffers=3)"),
+    ("2x4", "friends(k=2)"),
+    ("4x2", "friends(k=4,scope=1,cell=4096)"),
+    ("4x2", "friends(cumulative=1)"),
+    ("8x1", "mesh"),
+    ("8x1", "mesh(dimensions=16,cell=4096)"),
+]
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize(("nodes", "algorithm"), BY_LENGTH)
+def test_blocks_of_all_lengths(mpi: Mpi, runner: Runner, nodes: str, algorithm: str):
+    report = runner.scratch / "report.json"
+    environment = {
+        "UNISONO_NODES": nodes,
+        "UNISONO_ALGORITHM": ",".join(f"{operation}:{algorithm}" for operation in OPERATIONS[:2]),
+        "UNISONO_SET_UP_AFTER": "0",
+        "UNISONO_REPORT": str(report),
+    }
+    command = [compile_program(mpi, "neighbor_lengths.c")]
+    assert runner.unisono(mpi, 8, command, environment, timeout=120).check().output == "OK\n"
+    served = {
+        entry["operation"]
+        for entry in json.loads(report.read_text())["classes"]
+        if entry["algorithm"].startswith(algorithm.partition("(")[0])
+    }
+    assert served >= set(OPERATIONS[:2])
 
 
 @pytest.mark.in_turns(5)

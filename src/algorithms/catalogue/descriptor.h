@@ -47,6 +47,8 @@ struct Legality {
   bool needs_consecutive_unless_commutative = false;
   bool needs_shared_memory = false;
   bool needs_single_copy = false;
+  // Of neighbours: Problem::neighborhood has those of all ranks. Small graphs are told to all at the set-up.
+  bool needs_whole_graph = false;
   bool waits_inside = false;  // some step is fused: not for calls that do not block
   // Goes by the tree of switches. Where none is described all nodes hang on one switch; where one is, but not
   // of this job, it is not legal.

@@ -96,6 +96,8 @@ std::string why_layout_forbids(const Legality& legality, const Problem& problem)
            std::to_string(problem.size);
   if (legality.needs_even && count % 2 != 0) return "needs an even number of " + there_are;
   if (legality.needs_consecutive && !layout.is_consecutive()) return "needs consecutive ranks on every node";
+  if (legality.needs_whole_graph && problem.neighborhood != nullptr && !problem.neighborhood->is_whole())
+    return "needs the neighbours of all ranks, which are told where they are few";
   return why_topology_forbids(legality, layout);
 }
 

@@ -3,282 +3,72 @@
 // One message for each ordered pair of nodes with an edge carries what goes there. All ranks copy what they
 // want out of the memory of the node. C4, C7, C8.
 //
-// Which messages there are follows from the neighbours of the node's own ranks alone, on both sides alike.
 // Blocks longer than a bundle takes, or a slot, go by themselves: both ends of an edge know how long it is.
-#include <algorithm>
-#include <map>
-#include <tuple>
-
 #include "algorithms/building/compose.h"
 #include "algorithms/catalogue/parameters.h"
-#include "algorithms/neighborhood/numbers.h"
+#include "algorithms/neighborhood/combined.h"
 #include "algorithms/shared_memory/fused.h"
 #include "algorithms/shared_memory/shared.h"
 
 namespace unisono::algorithms {
 namespace {
 
-using patterns::BlockOnWay;
-using patterns::Bundle;
-using patterns::no_neighbor;
 using schedule::Kept;
 using schedule::Place;
 using schedule::Problem;
 using schedule::Program;
-using schedule::Ref;
-using schedule::Stage;
 using schedule::Writer;
 
-// Where a rank finds what it waits for.
-struct Slotted {
-  int owner = 0;            // local rank
-  std::int64_t number = 0;  // of the block in that rank's slot
-};
-
-// Everything that is known before a call, shared by the rounds of the program.
-struct Plan {
-  Plan(const Problem& problem, const schedule::BlockLimits& limits);
-
-  bool is_near(int rank) const { return problem.layout->node_of[static_cast<std::size_t>(rank)] == node; }
-  int local(int rank) const { return problem.layout->local_rank_of[static_cast<std::size_t>(rank)]; }
-  Ref in_slot(const Slotted& at, std::int64_t last) const {
-    Ref ref = blocks(Place::shared, at.number, last);
-    ref.owner = at.owner;
-    ref.lane_first = slot_first[static_cast<std::size_t>(at.owner)];
-    return ref;
+// Messages of their own, for blocks that are too long.
+struct Straight {
+  Straight(const Combined& combined, BlockNumbers* numbers) : has_one_block(combined.has_one_block) {
+    const int count = numbers->sent_blocks(combined.problem.rank);
+    for (int i = 0; i < count; ++i) {
+      to_near.push_back(numbers->add_input(i, Kept::beyond_node));
+      to_far.push_back(numbers->add_input(i, Kept::beyond_bundle));
+    }
+    const std::vector<patterns::Neighbor>& in = numbers->own().in;
+    for (int i = 0; i < std::ssize(in); ++i) {
+      const int from = in[static_cast<std::size_t>(i)].rank;
+      const bool is_local = from == patterns::no_neighbor || combined.is_near(from);
+      output.push_back(numbers->add_output(i, is_local ? Kept::beyond_node : Kept::beyond_bundle));
+    }
   }
-  Ref in_slot(const Slotted& at) const { return in_slot(at, at.number + 1); }
 
-  Problem problem;
-  int node;
   bool has_one_block;
-  patterns::NodeBundles bundles;
-  std::vector<const Bundle*> sent, received;  // by this rank
-  std::vector<std::int64_t> sent_first;       // number of each bundle's first block in scratch space
-  std::vector<std::int64_t> in_slots;         // own block -> number for the slot
-  std::vector<std::int64_t> straight_to_near, straight_to_far;  // own block -> number for a message
-  std::vector<std::int64_t> combined, straight;                 // incoming block -> number
-  std::vector<std::int64_t> slot_first;                         // local rank -> its slot's first number
-  std::vector<std::int64_t> own_first;                          // local rank -> its own blocks' first number
-  std::map<const Bundle*, std::int64_t> received_first;
-  std::shared_ptr<const schedule::BlockTable> table;
-  std::int64_t scratch = 0;
-
- private:
-  void number_sent(BlockNumbers* numbers);
-  void number_own(BlockNumbers* numbers);
-  void number_slots(BlockNumbers* numbers);
-  Kept kept_in_slot(int rank, int index) const;
+  std::vector<std::int64_t> to_near, to_far;  // own block -> number
+  std::vector<std::int64_t> output;           // incoming block -> number
 };
 
-Plan::Plan(const Problem& of, const schedule::BlockLimits& limits)
-    : problem(of), node(of.layout->node_of[static_cast<std::size_t>(of.rank)]) {
-  BlockNumbers numbers(problem);
-  has_one_block = numbers.has_one_block();
-  bundles = node_bundles(*problem.neighborhood, *problem.layout, node, has_one_block);
-  for (const Bundle& bundle : bundles.sent) {
-    if (bundle.sender == problem.rank) sent.push_back(&bundle);
-  }
-  for (const Bundle& bundle : bundles.received) {
-    if (bundle.receiver == problem.rank) received.push_back(&bundle);
-  }
-  number_sent(&numbers);
-  number_own(&numbers);
-  number_slots(&numbers);
-  numbers.table().limits = limits;
-  table = numbers.take();
+void write_straight(const Combined& combined, const Straight& straight, Writer& writer) {
+  const Problem& problem = combined.problem;
+  const patterns::Neighbors& own = problem.neighborhood->of(problem.rank);
+  const EdgeBlocks edges{
+      .input =
+          [&](int i) {
+            const auto neighbor = static_cast<std::size_t>(i);
+            const std::vector<std::int64_t>& numbers =
+                combined.is_near(own.out[neighbor].rank) ? straight.to_near : straight.to_far;
+            return block(Place::input, numbers[straight.has_one_block ? 0 : neighbor]);
+          },
+      .output = [&](int i) { return block(Place::output, straight.output[static_cast<std::size_t>(i)]); }};
+  write_messages(problem, edges, writer);
+  write_copies(problem, edges, writer);
 }
-
-void Plan::number_sent(BlockNumbers* numbers) {
-  for (const Bundle* bundle : sent) {
-    sent_first.push_back(numbers->next());
-    for (const BlockOnWay& block : bundle->blocks)
-      numbers->add_sent(block.owner, has_one_block ? 0 : block.index, Kept::in_bundle);
-  }
-  scratch = numbers->next();
-}
-
-// What goes both to the node and beyond is in the slot for whichever wants it.
-Kept Plan::kept_in_slot(int rank, int index) const {
-  if (has_one_block) return Kept::in_either;
-  const int to = problem.neighborhood->of(rank).out[static_cast<std::size_t>(index)].rank;
-  return to == no_neighbor || is_near(to) ? Kept::in_node : Kept::in_bundle;
-}
-
-void Plan::number_own(BlockNumbers* numbers) {
-  const int count = numbers->sent_blocks(problem.rank);
-  for (int i = 0; i < count; ++i) {
-    in_slots.push_back(numbers->add_input(i, kept_in_slot(problem.rank, i)));
-    straight_to_near.push_back(numbers->add_input(i, Kept::beyond_node));
-    straight_to_far.push_back(numbers->add_input(i, Kept::beyond_bundle));
-  }
-  const std::vector<patterns::Neighbor>& in = numbers->own().in;
-  for (int i = 0; i < std::ssize(in); ++i) {
-    const int from = in[static_cast<std::size_t>(i)].rank;
-    const bool is_local = from == no_neighbor || is_near(from);
-    combined.push_back(numbers->add_output(i, is_local ? Kept::in_node : Kept::in_bundle));
-    straight.push_back(numbers->add_output(i, is_local ? Kept::beyond_node : Kept::beyond_bundle));
-  }
-}
-
-void Plan::number_slots(BlockNumbers* numbers) {
-  schedule::BlockTable& made = numbers->table();
-  for (const int rank : problem.layout->ranks_of[static_cast<std::size_t>(node)]) {
-    slot_first.push_back(numbers->next());
-    own_first.push_back(numbers->next());
-    const int count = numbers->sent_blocks(rank);
-    for (int i = 0; i < count; ++i) numbers->add_sent(rank, i, kept_in_slot(rank, i));
-    for (const Bundle& bundle : bundles.received) {
-      if (bundle.receiver != rank) continue;
-      received_first[&bundle] = numbers->next();
-      for (const BlockOnWay& block : bundle.blocks)
-        numbers->add_received(block.owner, block.index, Kept::in_bundle);
-    }
-    made.slots.push_back({slot_first.back(), numbers->next()});
-  }
-}
-
-// The steps of one rank, in the order of the program.
-class Steps {
- public:
-  Steps(const Plan& plan, Writer& writer) : plan_(plan), problem_(plan.problem), writer_(writer) {}
-
-  void write_combined() {
-    writer_.await_space();
-    put_own();
-    writer_.signal(written);
-    // A signal waits for what was to be received before it.
-    for (const Bundle* bundle : plan_.received) {
-      const std::int64_t first = plan_.received_first.at(bundle);
-      writer_.recv(plan_.in_slot({plan_.local(problem_.rank), first}, first + std::ssize(bundle->blocks)),
-                   bundle->sender);
-    }
-    for (std::size_t i = 0; i < plan_.sent.size(); ++i) send(*plan_.sent[i], plan_.sent_first[i]);
-    get_from_node();
-    if (plan_.bundles.received.empty()) return;
-    writer_.signal(arrived);
-    get_from_bundles();
-  }
-
-  // Messages of their own, for blocks that are too long.
-  void write_straight() {
-    const EdgeBlocks straight{.input =
-                                  [this](int i) {
-                                    const bool is_near =
-                                        plan_.is_near(neighbors().out[static_cast<std::size_t>(i)].rank);
-                                    return input(is_near ? plan_.straight_to_near : plan_.straight_to_far, i);
-                                  },
-                              .output = [this](int i) { return output(plan_.straight, i); }};
-    write_messages(problem_, straight, writer_);
-    write_copies(problem_, straight, writer_);
-    write_copies(problem_,
-                 {.input = [this](int i) { return input(plan_.in_slots, i); },
-                  .output = [this](int i) { return output(plan_.combined, i); }},
-                 writer_);
-  }
-
-  // The ticks of a piece: the own blocks stand in the slot, what comes from other nodes does, all is read.
-  static constexpr int written = 1, arrived = 2;
-
- private:
-  const patterns::Neighbors& neighbors() const { return problem_.neighborhood->of(problem_.rank); }
-  Ref input(const std::vector<std::int64_t>& numbers, int neighbor) const {
-    return block(Place::input, numbers[plan_.has_one_block ? 0 : static_cast<std::size_t>(neighbor)]);
-  }
-  static Ref output(const std::vector<std::int64_t>& numbers, int neighbor) {
-    return block(Place::output, numbers[static_cast<std::size_t>(neighbor)]);
-  }
-  Slotted of_rank(int rank, int index) const {
-    const int local = plan_.local(rank);
-    return {local, plan_.own_first[static_cast<std::size_t>(local)] + (plan_.has_one_block ? 0 : index)};
-  }
-  void await(int local, int tick) {
-    if (local == plan_.local(problem_.rank) && tick == written) return;
-    const auto [known, is_new] = awaited_.insert({{local, tick}, true});
-    if (is_new) writer_.await(local, tick);
-  }
-
-  // Nobody else reads what only goes to this rank itself, or what a rank without neighbours gives.
-  void put_own() {
-    const patterns::Neighbors& own = neighbors();
-    for (int i = 0; i < std::ssize(plan_.in_slots); ++i) {
-      const bool is_wanted =
-          plan_.has_one_block
-              ? std::ranges::any_of(own.out, [&](const auto& to) { return is_for_others(to.rank); })
-              : is_for_others(own.out[static_cast<std::size_t>(i)].rank);
-      if (is_wanted)
-        writer_.copy(plan_.in_slot(of_rank(problem_.rank, i)),
-                     block(Place::input, plan_.in_slots[static_cast<std::size_t>(i)]));
-    }
-  }
-  bool is_for_others(int to) const { return to != no_neighbor && to != problem_.rank; }
-
-  void send(const Bundle& bundle, std::int64_t first) {
-    std::int64_t number = first;
-    for (const BlockOnWay& way : bundle.blocks) {
-      await(plan_.local(way.owner), written);
-      writer_.copy(block(Place::scratch, number++), plan_.in_slot(of_rank(way.owner, way.index)));
-    }
-    writer_.send(blocks(Place::scratch, first, number), bundle.receiver);
-  }
-
-  void get_from_node() {
-    const patterns::Neighbors& own = neighbors();
-    for (const int i : in_receiving_order(problem_)) {
-      const patterns::Neighbor& from = own.in[static_cast<std::size_t>(i)];
-      if (from.rank == problem_.rank || !plan_.is_near(from.rank)) continue;
-      await(plan_.local(from.rank), written);
-      writer_.copy(output(plan_.combined, i), plan_.in_slot(of_rank(from.rank, sent_index(problem_, from))));
-    }
-  }
-
-  void get_from_bundles() {
-    using Key = std::tuple<int, int, int>;
-    const patterns::Neighbors& own = neighbors();
-    std::multimap<Key, int> edges;  // a block -> its incoming edges
-    for (int i = 0; i < std::ssize(own.in); ++i) {
-      const auto& [from, edge] = own.in[static_cast<std::size_t>(i)];
-      if (from == no_neighbor || plan_.is_near(from)) continue;
-      edges.insert({plan_.has_one_block ? Key{from, no_neighbor, 0} : Key{from, problem_.rank, edge}, i});
-    }
-    for (const Bundle& bundle : plan_.bundles.received) {
-      std::int64_t number = plan_.received_first.at(&bundle);
-      const int owner = plan_.local(bundle.receiver);
-      for (const BlockOnWay& way : bundle.blocks) {
-        const auto [first, last] = edges.equal_range(Key{way.source, way.destination, way.edge});
-        for (auto edge = first; edge != last; ++edge) {
-          if (owner != plan_.local(problem_.rank)) await(owner, arrived);
-          writer_.copy(output(plan_.combined, edge->second), plan_.in_slot({owner, number}));
-        }
-        ++number;
-      }
-    }
-  }
-
-  const Plan& plan_;
-  const Problem& problem_;
-  Writer& writer_;
-  std::map<std::pair<int, int>, bool> awaited_;
-};
 
 Program build(const Problem& problem, const Parameters& parameters) {
-  const schedule::BlockLimits limits{.bundle_up_to = parameters.get("bundle_up_to"),
-                                     .share_up_to = parameters.get("share_up_to")};
-  const auto plan = std::make_shared<const Plan>(problem, limits);
+  BlockNumbers numbers(problem);
+  const auto combined = std::make_shared<const Combined>(problem, &numbers);
+  const auto straight = std::make_shared<const Straight>(*combined, &numbers);
+  numbers.table().limits = {.bundle_up_to = parameters.get("bundle_up_to"),
+                            .share_up_to = parameters.get("share_up_to")};
   Program program;
-  program.blocks = plan->table;
-  program.scratch = plan->scratch;
-  Stage combined;
-  combined.rounds = 1;
-  combined.write = [plan](int, Writer& writer) { Steps(*plan, writer).write_combined(); };
-  combined.extent = 0;  // always one piece: the limits see to it that it fits
-  combined.shared = schedule::SharedMode::own;
-  combined.ticks = plan->bundles.received.empty() ? Steps::arrived : Steps::arrived + 1;
-  combined.buffers = static_cast<int>(parameters.get("buffers"));
-  Stage straight;
-  straight.rounds = 1;
-  straight.write = [plan](int, Writer& writer) { Steps(*plan, writer).write_straight(); };
-  program.stages = {std::move(straight), std::move(combined)};
+  program.blocks = numbers.take();
+  program.scratch = combined->scratch;
+  program.stages.push_back(combined_stage(combined, static_cast<int>(parameters.get("buffers"))));
+  program.stages_of_short = 1;
+  program.stages.push_back(message_stage(
+      {}, 1, [combined, straight](int, Writer& writer) { write_straight(*combined, *straight, writer); }));
   return program;
 }
 

@@ -32,12 +32,15 @@ std::int64_t BlockNumbers::add(std::int32_t told, Kept kept, std::int32_t index)
   return std::ssize(table_.blocks) - 1;
 }
 
-std::int64_t BlockNumbers::add_input(int index, Kept kept) {
-  return add(table_.told_out(local(problem_.rank), index), kept, index);
+std::int64_t BlockNumbers::add_input(int index, Kept kept, int piece) {
+  const std::int64_t number = add(table_.told_out(local(problem_.rank), index), kept, index);
+  table_.blocks.back().piece = static_cast<std::uint8_t>(piece);
+  return number;
 }
-std::int64_t BlockNumbers::add_output(int index, Kept kept) {
+std::int64_t BlockNumbers::add_output(int index, Kept kept, int piece) {
   const std::int64_t number = add(table_.told_in(local(problem_.rank), index), kept, index);
   table_.blocks.back().is_output = true;
+  table_.blocks.back().piece = static_cast<std::uint8_t>(piece);
   return number;
 }
 std::int64_t BlockNumbers::add_sent(int rank, int index, Kept kept) {

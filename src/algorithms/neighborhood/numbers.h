@@ -18,9 +18,9 @@ class BlockNumbers {
  public:
   explicit BlockNumbers(const schedule::Problem& problem);
 
-  // The next number, for the rank's own block `index` of those that it sends or gets.
-  std::int64_t add_input(int index, schedule::Kept kept);
-  std::int64_t add_output(int index, schedule::Kept kept);
+  // The next number, for the rank's own block `index` of those that it sends or gets, or a piece of it.
+  std::int64_t add_input(int index, schedule::Kept kept, int piece = 0);
+  std::int64_t add_output(int index, schedule::Kept kept, int piece = 0);
   // The next number, for block `index` of those that a rank of this node sends or gets.
   std::int64_t add_sent(int rank, int index, schedule::Kept kept);
   std::int64_t add_received(int rank, int index, schedule::Kept kept);

@@ -7,6 +7,7 @@
 
 #include "algorithms/shared_memory/shared.h"
 #include "base/log.h"
+#include "runtime/engines/whole_graph.h"
 #include "schedule/block_table.h"
 
 namespace unisono::runtime {
@@ -79,27 +80,29 @@ void Neighborhoods::set_up(Communicator& c) const {
   NeighborhoodState& state = *c.node.neighborhood;
   state.reason = NativeReason::set_up_failed;
   auto known = std::make_shared<patterns::Neighborhood>(c.size);
-  std::uint64_t checksum = 0;
+  std::uint64_t sums[2] = {};  // of the checksum, and of edges
   std::array<NeighborhoodState::Room, 2> room;
   const bool is_read = read_node(c, known.get());
   if (is_read) {
-    checksum = known->checksum(c.rank);
+    sums[0] = known->checksum(c.rank);
+    sums[1] = known->of(c.rank).out.size();
     find_room(c, *known, &room);
   }
-  if (world_.host.agree(&checksum, 1, host::AgreeOp::sum, c.handle) != host::success) return;
+  if (world_.host.agree(sums, 2, host::AgreeOp::sum, c.handle) != host::success) return;
   std::uint64_t words[5] = {is_read ? 1u : 0u};
   for (std::size_t i = 0; i < room.size(); ++i) {
     words[1 + 2 * i] = static_cast<std::uint64_t>(room[i].bundled);
     words[2 + 2 * i] = static_cast<std::uint64_t>(room[i].own);
   }
   if (world_.host.agree(words, 5, host::AgreeOp::min, c.handle) != host::success || words[0] == 0) return;
-  if (checksum != 0) {
+  if (sums[0] != 0) {
     state.reason = NativeReason::inconsistent_graph;
     if (c.rank == 0)
       log::warning_once("collectives of neighbours on a communicator are left to the MPI: " +
                         std::string(describe(state.reason)));
     return;
   }
+  if (is_told_to_all(c, world_.options, sums[1]) && !tell_to_all(c, schedules_, known.get())) return;
   for (std::size_t i = 0; i < room.size(); ++i)
     state.room[i] = {static_cast<std::int64_t>(words[1 + 2 * i]),
                      static_cast<std::int64_t>(words[2 + 2 * i])};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/engines/schedule_engine.h"
 
+#include "schedule/compiled.h"
+
 namespace unisono::runtime {
 
 // The program's input is read now (it must not change it, but may free its datatype). What comes later calls
@@ -41,8 +43,9 @@ void ScheduleEngine::learn_blocks(Run& run) const {
   if (!has_uneven_blocks(run.call.operation)) return;
   if (is_neighborhood(run.call.operation)) {
     Communicator& c = *run.communicator;
-    run.work->neighbors.learn(c.node.neighborhood->limits(*run.compiled, run.call.operation), run.work->told,
-                              &run.data);
+    const bool is_short = run.work->neighbors.learn(
+        c.node.neighborhood->limits(*run.compiled, run.call.operation), run.work->told, &run.data);
+    if (is_short && run.compiled->of_short != nullptr) run.compiled = run.compiled->of_short;
     return;
   }
   Schedules::learn_blocks(*run.communicator, *run.algorithm, run.call, run.work);

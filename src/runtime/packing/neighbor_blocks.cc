@@ -60,6 +60,9 @@ int NeighborBlocks::prepare(host::Host& host, const schedule::Compiled& compiled
     const schedule::NumberedBlock& block = table_->blocks[i];
     if (block.index < 0) continue;
     places_[i] = (block.is_output ? output_places_ : input_places_)[static_cast<std::size_t>(block.index)];
+    if (block.piece == 0) continue;
+    const std::int64_t length = (block.is_output ? output_ : input_).length(block.index);
+    places_[i] += first_in_block(block, table_->limits, length, 1);
   }
   data->element_bytes = 1;
   data->most = schedule::unknown_elements;
@@ -83,10 +86,12 @@ std::int64_t NeighborBlocks::tell(const schedule::Compiled& compiled, int local_
   return table.told_by_rank;
 }
 
-void NeighborBlocks::learn(const schedule::BlockLimits& limits, const std::vector<std::int64_t>& told,
+bool NeighborBlocks::learn(const schedule::BlockLimits& limits, const std::vector<std::int64_t>& told,
                            schedule::Data* data) {
-  data->elements = find_starts(*table_, limits, told.data(), 1, &starts_);
+  const schedule::Longest longest = find_starts(*table_, limits, told, 1, &starts_);
+  data->elements = longest.piece;
   data->lengths = {starts_.data(), std::ssize(table_->blocks)};
+  return limits.is_short(longest.block);
 }
 
 int NeighborBlocks::deliver(host::Host& host, const std::vector<char>& packed_output) const {

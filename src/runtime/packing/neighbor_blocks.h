@@ -36,8 +36,8 @@ class NeighborBlocks {
   // The row of this rank among what the ranks of its node tell each other; how many numbers a row has.
   std::int64_t tell(const schedule::Compiled& compiled, int local_rank, int local_size,
                     std::vector<std::int64_t>* told) const;
-  // What follows from all rows.
-  void learn(const schedule::BlockLimits& limits, const std::vector<std::int64_t>& told,
+  // What follows from all rows. True: no block of the node is longer than both limits.
+  bool learn(const schedule::BlockLimits& limits, const std::vector<std::int64_t>& told,
              schedule::Data* data);
   int deliver(host::Host& host, const std::vector<char>& packed_output) const;
 

@@ -48,6 +48,7 @@ struct Rank {
   std::array<Values, 3> memory;       // input, output, scratch
   std::vector<std::int64_t> starts;   // of uneven blocks
   std::int64_t slot_elements = 1;     // of neighbours: the longest of the node's slots
+  std::int64_t longest = 0;           // of neighbours: the longest piece that goes through a slot by itself
   std::int64_t space_for = -1;        // piece that await_space was last asked for
   int fused = 0;                      // fused operations so far
 };

@@ -71,13 +71,18 @@ class Interpreter {
                     .is_in_place = promise_.is_in_place(number),
                     .layout = layout};
     if (case_.graph != nullptr) rank.problem.neighborhood = case_.graph->known_on(layout->node_of[number]);
+    if (case_.descriptor->legality.needs_whole_graph)
+      rank.problem.neighborhood = std::make_shared<const patterns::Neighborhood>(case_.graph->all());
     rank.program = case_.descriptor->build(rank.problem, case_.parameters);
     if (case_.graph != nullptr) {
       const schedule::BlockTable& table = *rank.program.blocks;
       const auto told = case_.graph->told(table, number, case_.elements, case_.pattern);
-      find_starts(table, table.limits, told.data(), element_bytes, &rank.starts);
+      const schedule::Longest found = find_starts(table, table.limits, told, element_bytes, &rank.starts);
+      rank.longest = found.piece;
+      if (rank.program.stages_of_short >= 0 && table.limits.is_short(found.block * element_bytes))
+        rank.program.stages.resize(static_cast<std::size_t>(rank.program.stages_of_short));
       // The limits see to it that slots, or lanes, hold what stands there.
-      rank.slot_elements = table.slots.empty() ? std::max<std::int64_t>(1, case_.elements) : 1;
+      rank.slot_elements = std::max<std::int64_t>(1, case_.elements);
       for (const auto& [first, last] : table.slots)
         rank.slot_elements = std::max(rank.slot_elements, rank.starts[last] - rank.starts[first]);
     } else if (has_uneven_blocks(operation())) {
@@ -97,7 +102,8 @@ class Interpreter {
   schedule::Units units(const Rank& rank) const {
     if (rank.starts.empty()) return case_.elements;
     const std::int64_t most = has_known_blocks(operation()) ? rank.starts.back() : schedule::unknown_elements;
-    return {case_.elements, {rank.starts.data(), std::ssize(rank.starts) - 1}, most};
+    const std::int64_t longest = case_.graph != nullptr ? rank.longest : case_.elements;
+    return {longest, {rank.starts.data(), std::ssize(rank.starts) - 1}, most};
   }
 
   std::int64_t lane_bytes(const Stage& stage, int rank) const {
@@ -166,9 +172,12 @@ class Interpreter {
     const Ref there = is_remote(ref) ? schedule::in_place(owner.problem, ref.in(own_place(ref.place))) : ref;
     ElementRange range = piece_range(there, units(rank), action.piece, action.pieces);
     if (case_.graph != nullptr && (there.place == Place::input || there.place == Place::output)) {
-      const std::int64_t first = promise_.block_of_neighbor(
-          rank.problem.rank, rank.program.blocks->blocks[static_cast<std::size_t>(there.first)]);
-      range = {first, first + range.length()};
+      const schedule::BlockTable& table = *rank.program.blocks;
+      const std::int64_t first =
+          promise_.block_of_neighbor(rank.problem.rank, table.blocks[static_cast<std::size_t>(there.first)],
+                                     table.limits) -
+          rank.starts[static_cast<std::size_t>(there.first)];
+      range = {range.first + first, range.last + first};
     } else if (!rank.starts.empty() && (there.place == Place::input || there.place == Place::output)) {
       const std::int64_t origin = rank.starts[schedule::first_block(rank.problem, there.place)];
       range = {range.first - origin, range.last - origin};
@@ -246,6 +255,15 @@ class Interpreter {
   }
 
   // --- Steps ---
+  bool reads_what_is_under_way(const Rank& rank, const Action& action) {
+    if (action.step.kind != StepKind::copy && action.step.kind != StepKind::send) return false;
+    const Location read = location(rank, action.step.left, action);
+    return std::ranges::any_of(rank.posted, [&](const Action* posted) {
+      const Location at = location(rank, posted->step.into, *posted);
+      return at.place == read.place && at.place != Place::shared && at.range.first < read.range.last &&
+             read.range.first < at.range.last;
+    });
+  }
   bool try_next(int number) {
     Rank& rank = ranks_[number];
     const std::size_t arrived =
@@ -254,7 +272,7 @@ class Interpreter {
     const Action& action = rank.actions[rank.next];
     // A rank of neighbours posts all its receives before it sends; a signal waits for those before it.
     const bool is_waited_for = action.ends_piece || action.step.kind == StepKind::signal;
-    if (is_waited_for && !rank.posted.empty()) return arrived > 0;
+    if ((is_waited_for && !rank.posted.empty()) || reads_what_is_under_way(rank, action)) return arrived > 0;
     if (!try_step(rank, action)) {
       if (case_.graph == nullptr || action.step.kind != StepKind::recv || action.ends_piece)
         return arrived > 0;

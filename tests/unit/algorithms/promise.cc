@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "interpreted_rank.h"
 #include "proof/check_load.h"
 
 namespace unisono::algorithms::testing {
@@ -150,12 +151,14 @@ Values Promise::neighbors_after(int rank) const {
   return output;
 }
 
-std::int64_t Promise::block_of_neighbor(int rank, const schedule::NumberedBlock& block) const {
-  std::int64_t first = 0;
-  for (int i = 0; i < block.index; ++i) {
-    first += block.is_output ? case_.graph->received(rank, i, case_.elements, case_.pattern)
-                             : case_.graph->sent(rank, i, case_.elements, case_.pattern);
-  }
+std::int64_t Promise::block_of_neighbor(int rank, const schedule::NumberedBlock& block,
+                                        const schedule::BlockLimits& limits) const {
+  const auto length = [&](int i) {
+    return block.is_output ? case_.graph->received(rank, i, case_.elements, case_.pattern)
+                           : case_.graph->sent(rank, i, case_.elements, case_.pattern);
+  };
+  std::int64_t first = range_in_block(block, limits, length(block.index), element_bytes).first;
+  for (int i = 0; i < block.index; ++i) first += length(i);
   return first;
 }
 

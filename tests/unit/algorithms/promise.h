@@ -37,7 +37,8 @@ class Promise {
   // Output after it, where it is significant.
   std::optional<Values> after(int rank) const;
   // Of neighbours: where a block of the rank's own begins in its input, or output.
-  std::int64_t block_of_neighbor(int rank, const schedule::NumberedBlock& block) const;
+  std::int64_t block_of_neighbor(int rank, const schedule::NumberedBlock& block,
+                                 const schedule::BlockLimits& limits) const;
 
  private:
   Operation operation() const { return case_.descriptor->operation; }

@@ -201,6 +201,10 @@ TEST(Registry, SaysWhatWaitsInsideAndWhatSendsNothing) {
         const Parameters standards = with_standards(descriptor);
         std::vector<schedule::Stage> stages = descriptor.build(problem, standards).stages;
         // Long blocks that the kernel copies for nobody may go as messages.
+        // Neighbours' lines and streams are no schedule.
+        const bool is_beside_schedules =
+            descriptor.engine == Engine::fused && is_neighborhood(descriptor.operation);
+        waits = waits || is_beside_schedules;
         if (descriptor.build_short) stages = descriptor.build_short(problem, standards).stages;
         for (const schedule::Stage& stage : stages) {
           std::vector<schedule::Step> steps;

@@ -91,6 +91,31 @@ TEST(CheckNeighbors, AHeaderThatTellsNothingIsCaught) {
   EXPECT_TRUE(is_caught(silent, "the header: rank"));
 }
 
+TEST(CheckNeighbors, APieceThatNobodyPassesOnIsCaught) {
+  const Descriptor lazy = changed(Operation::neighbor_allgather, "once", [](const Problem&, Program* p) {
+    constexpr std::size_t stages_without_waves = 2;
+    if (p->stages.size() > stages_without_waves) p->stages.pop_back();
+  });
+  EXPECT_TRUE(is_caught(lazy, ", wanted element "));
+}
+
+TEST(CheckNeighbors, ABlockThatIsLeftInItsCellIsCaught) {
+  for (const char* name : {"mesh", "friends"}) {
+    const Descriptor forgetful = changed(Operation::neighbor_allgather, name,
+                                         [](const Problem&, Program* p) { --p->stages[0].rounds; });
+    EXPECT_TRUE(is_caught(forgetful, ", wanted element ")) << name;
+  }
+}
+
+// Nodes with short blocks alone.
+TEST(CheckNeighbors, AStageThatIsLeftOutButNeededIsCaught) {
+  for (const char* name : {"bundles", "once", "mesh"}) {
+    const Descriptor short_of_all = changed(Operation::neighbor_allgather, name,
+                                            [](const Problem&, Program* p) { p->stages_of_short = 0; });
+    EXPECT_TRUE(is_caught(short_of_all, ", wanted element ")) << name;
+  }
+}
+
 // The k-th edge of a pair for the last but k: nobody waits, and every length is right.
 TEST(CheckNeighbors, BlocksOfDoubleEdgesInTheWrongOrderAreCaught) {
   for (const char* name : {"linear", "bundles", "shared"}) {

@@ -98,7 +98,7 @@ class Subject {
   }
 
   // Blocks that all travel together, or all go alone, or some of them each way.
-  static Texts prove_neighbors(const CheckedCall& call) {
+  Texts prove_neighbors(const CheckedCall& call) const {
     constexpr std::int64_t elements = 6;
     constexpr int equal = 0, different = 1;
     struct Way {
@@ -109,6 +109,8 @@ class Subject {
     for (const auto& [pattern, limits] :
          {Way{equal, {1 << 20, 1 << 20}}, {equal, {0, 0}}, {different, {24, 40}}, {different, {40, 24}}}) {
       CheckLoad load{.elements = elements, .pattern = pattern, .element_bytes = 8, .limits = limits};
+      load.limits->piece = 24;  // of blocks that are cut, half of the longest one
+      load.limits->most_pieces = shape_.parameters.get_or("pieces", 1);
       fit_slots(call, &load);
       if (failures.empty())
         failures = schedule::check({&call, &call, &call}, {elements, elements, elements}, load);

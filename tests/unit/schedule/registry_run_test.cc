@@ -59,6 +59,13 @@ class Case {
     }
     if (is_neighborhood(descriptor.operation)) {
       add_graph(layout, descriptor.name);
+      if (descriptor.legality.needs_whole_graph) {
+        const auto graph = std::make_shared<const patterns::Neighborhood>(call_.graph->all());
+        call_.build = [&descriptor, parameters, graph](Problem problem) {
+          problem.neighborhood = graph;
+          return descriptor.build(problem, parameters);
+        };
+      }
       return;
     }
     call_.fill = [own = *this](int rank, Values* input, Values* output) { own.fill(rank, input, output); };

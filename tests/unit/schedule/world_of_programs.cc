@@ -13,10 +13,12 @@ namespace {
 
 // Where each numbered block begins among all, and where the rank's own ones lie, one behind the other.
 // Limits are those for which all nodes have room.
-void find_blocks_of_neighbors(const Call& call, const Ranks& ranks, const Compiled& compiled, int rank,
-                              std::vector<std::int64_t>* starts, std::vector<std::int64_t>* places) {
+Longest find_blocks_of_neighbors(const Call& call, const Ranks& ranks, const Compiled& compiled, int rank,
+                                 BlockLimits* of_all, std::vector<std::int64_t>* starts,
+                                 std::vector<std::int64_t>* places) {
   const BlockTable& table = *compiled.blocks;
-  BlockLimits limits = table.limits;
+  BlockLimits& limits = *of_all;
+  limits = table.limits;
   for (int node = 0; node < compiled.problem.layout->nodes(); ++node) {
     const SlotRoom room =
         slot_room(*call.graph->known_on(node), *compiled.problem.layout, node,
@@ -26,15 +28,19 @@ void find_blocks_of_neighbors(const Call& call, const Ranks& ranks, const Compil
     limits.share_up_to = std::min(limits.share_up_to, of_node.share_up_to);
   }
   const auto told = call.graph->told(table, rank, call.elements, call.pattern);
-  find_starts(table, limits, told.data(), sizeof(std::int64_t), starts);
+  const Longest longest = find_starts(table, limits, told, sizeof(std::int64_t), starts);
   for (const NumberedBlock& block : table.blocks) {
     std::int64_t place = 0;
-    for (int i = 0; i < block.index; ++i) {
-      place += block.is_output ? call.graph->received(rank, i, call.elements, call.pattern)
-                               : call.graph->sent(rank, i, call.elements, call.pattern);
-    }
+    const auto length = [&](int i) {
+      return block.is_output ? call.graph->received(rank, i, call.elements, call.pattern)
+                             : call.graph->sent(rank, i, call.elements, call.pattern);
+    };
+    for (int i = 0; i < block.index; ++i) place += length(i);
+    if (block.index >= 0)
+      place += range_in_block(block, limits, length(block.index), sizeof(std::int64_t)).first;
     places->push_back(place);
   }
+  return longest;
 }
 
 }  // namespace
@@ -71,19 +77,25 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
                       .layout = layout,
                       .blocks = {}};
       if (call.graph != nullptr) problem.neighborhood = call.graph->known_on(layout->node_of[rank]);
-      const auto compiled = compile(problem, call.build(problem));
+      auto compiled = compile(problem, call.build(problem));
       Values input, output;
       if (call.fill) call.fill(rank, &input, &output);
       std::vector<std::int64_t> starts;
       std::vector<std::int64_t> places;
+      std::int64_t elements = call.elements;
       if (call.graph != nullptr) {
-        find_blocks_of_neighbors(call, ranks, *compiled, rank, &starts, &places);
+        BlockLimits limits;
+        const Longest longest =
+            find_blocks_of_neighbors(call, ranks, *compiled, rank, &limits, &starts, &places);
+        elements = longest.piece;
+        const auto bytes = static_cast<std::int64_t>(sizeof(std::int64_t)) * longest.block;
+        if (compiled->of_short != nullptr && limits.is_short(bytes)) compiled = compiled->of_short;
       } else if (has_uneven_blocks(call.operation)) {
         starts = block_starts(problem, call.elements, call.pattern);
       }
       Data data{.input = input.empty() ? nullptr : input.data(),
                 .output = output.empty() ? nullptr : output.data(),
-                .elements = call.elements,
+                .elements = elements,
                 .element_bytes = sizeof(std::int64_t),
                 .combine = call.combine};
       if (!starts.empty()) {

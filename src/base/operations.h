@@ -177,9 +177,11 @@ constexpr bool has_uneven_blocks(Operation operation) {
 constexpr bool has_known_blocks(Operation operation) {
   return traits(operation).lengths == Lengths::known_to_all;
 }
-// Have all ranks a length in common that may decide? Elsewhere all calls are of size class 0.
+// Have all ranks a length in common that may decide? Elsewhere all calls are of size class 0. Of neighbours
+// it is a block's in the call that sets up, of which ranks tell each other then.
 constexpr bool is_decided_by_bytes(Operation operation) {
-  return moves_data(operation) && traits(operation).lengths != Lengths::known_to_partners;
+  return moves_data(operation) &&
+         (traits(operation).lengths != Lengths::known_to_partners || is_neighborhood(operation));
 }
 constexpr bool is_alltoall(Operation operation) {
   return sends_all_blocks(operation) && gets_all_blocks(operation);

@@ -224,7 +224,7 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
 }
 
 Outcome BlockingCalls::run_neighbors(Communicator& c, const Call& call, int* error) {
-  if (!neighborhoods_.is_ready(c)) return gate_.leave(call.operation, c.node.neighborhood->reason);
+  if (!neighborhoods_.is_ready(c, call)) return gate_.leave(call.operation, c.node.neighborhood->reason);
   if (call.staging == nullptr && NeighborLines::is_known(c, call)) [[likely]] {
     engines_.neighbor_lines().run_again(c, call);
     return Outcome::done;
@@ -232,13 +232,14 @@ Outcome BlockingCalls::run_neighbors(Communicator& c, const Call& call, int* err
   c.work.neighbors.read(world_.host, call, *c.node.neighborhood, error);
   // The host says what is wrong.
   if (*error != host::success) return gate_.leave(call.operation, NativeReason::datatype);
-  CallClass& entry = learning_.class_of(c, call, true, 0);
+  const std::int64_t bytes = c.node.neighborhood->bytes;
+  CallClass& entry = learning_.class_of(c, call, true, bytes);
   const auto run_it = [&] {
     Run run;
-    describe(&run, c, entry, call, true, 0);
+    describe(&run, c, entry, call, true, bytes);
     return engines_.run(run);
   };
-  const Outcome outcome = serve(c, entry, call, 0, run_it, error);
+  const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
   if (*error != host::success || !c.learning.regions.is_constant()) return outcome;
   if (entry.kind == CallClass::Kind::native)
     c.memos.calls[static_cast<int>(call.operation)].quick = {.entry = &entry, .is_of_all = true};

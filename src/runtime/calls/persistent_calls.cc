@@ -19,6 +19,8 @@ namespace {
 
 // All that goes through the memory of a node; 0: not known to all.
 std::int64_t total_bytes(const PreparedCall& made, int ranks) {
+  // How long blocks may be in slots was agreed for whole slices; what decided is another call's length.
+  if (is_neighborhood(made.call.operation)) return 0;
   if (!moves_data(made.call.operation)) return 1;
   return is_block_operation(made.call.operation) ? made.bytes * ranks : made.bytes;
 }
@@ -70,7 +72,7 @@ Prepared PersistentCalls::prepare(const Call& call) {
   NativeReason reason{};
   Communicator* c = come_to(call.comm, &reason);
   if (c == nullptr) return left_for(reason);
-  if (is_neighborhood(call.operation) && !neighborhoods_.is_ready_now(*c))
+  if (is_neighborhood(call.operation) && !neighborhoods_.is_ready_now(*c, call))
     return left_for(c->node.neighborhood->reason);
   auto made = std::make_shared<PreparedCall>();
   Prepared prepared;

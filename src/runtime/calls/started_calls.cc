@@ -166,7 +166,7 @@ std::optional<std::int64_t> StartedCalls::read(StartedCall* started, int* error)
   std::int64_t bytes = 0;
   if (is_neighborhood(call.operation)) {
     started->work->neighbors.read(world_.host, call, *c.node.neighborhood, error);
-    return 0;
+    return c.node.neighborhood->bytes;
   }
   if (has_uneven_blocks(call.operation)) {
     BlockTransfer& blocks = started->work->blocks;

@@ -225,11 +225,12 @@ bool NeighborLines::is_known(const Communicator& c, const Call& call) {
 void NeighborLines::run_again(Communicator& c, const Call& call) const {
   const BlockMemo& memo = c.block_memo(call.operation);
   CallClass& entry = *memo.entry;
-  const CallTiming timing(CallTiming::count(entry, 0));
+  const std::int64_t bytes = c.node.neighborhood->bytes;
+  const CallTiming timing(CallTiming::count(entry, static_cast<std::uint64_t>(bytes)));
   const PlainBlocks blocks(call.send_blocks, memo.send_bytes, call.recv_blocks, memo.recv_bytes);
   {
     const UnevenMemory uneven{.send_bytes = memo.send_bytes, .recv_bytes = memo.recv_bytes};
-    const InsideAlgorithm here(&entry, 0, {.call = &call, .ranks = c.size, .uneven = &uneven});
+    const InsideAlgorithm here(&entry, bytes, {.call = &call, .ranks = c.size, .uneven = &uneven});
     Exchange(c, call.operation, memo.lines, blocks).run();
   }
   timing.end(entry, true);

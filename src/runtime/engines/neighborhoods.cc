@@ -52,6 +52,14 @@ std::vector<std::int64_t> missing(const std::vector<patterns::Neighbor>& neighbo
   return places;
 }
 
+void find_own(const Communicator& c, const patterns::Neighborhood& known, NeighborhoodState* state) {
+  const patterns::Neighbors& own = known.of(c.rank);
+  state->ins = static_cast<int>(own.in.size());
+  state->outs = static_cast<int>(own.out.size());
+  state->missing_ins = missing(own.in);
+  state->missing_outs = missing(own.out);
+}
+
 }  // namespace
 
 std::uint64_t Neighborhoods::calls_before() const {
@@ -60,23 +68,31 @@ std::uint64_t Neighborhoods::calls_before() const {
   return is_at_once ? 0 : calls_before_set_up;
 }
 
-bool Neighborhoods::look_at(Communicator& c) const {
+bool Neighborhoods::look_at(Communicator& c, const Call& call) const {
   if (c.node.neighborhood == nullptr) c.node.neighborhood = std::make_unique<NeighborhoodState>();
   NeighborhoodState& state = *c.node.neighborhood;
   if (state.reason != NativeReason::few_neighbor_calls) return false;
   if (state.calls++ < calls_before()) return false;
-  set_up(c);
+  set_up(c, call);
   return state.reason == NativeReason::none;
 }
 
-bool Neighborhoods::is_ready_now(Communicator& c) const {
+bool Neighborhoods::is_ready_now(Communicator& c, const Call& call) const {
   if (c.node.neighborhood == nullptr) c.node.neighborhood = std::make_unique<NeighborhoodState>();
-  if (c.node.neighborhood->reason == NativeReason::few_neighbor_calls) set_up(c);
+  if (c.node.neighborhood->reason == NativeReason::few_neighbor_calls) set_up(c, call);
   return c.node.neighborhood->reason == NativeReason::none;
 }
 
+// Of what the call says; 0 where the MPI finds something wrong with it.
+std::int64_t Neighborhoods::longest_block(const NeighborhoodState& state, const Call& call) const {
+  NeighborBlocks blocks;
+  int error = host::success;
+  blocks.read(world_.host, call, state, &error);
+  return error == host::success ? blocks.longest() : 0;
+}
+
 // All ranks say alike what comes of it.
-void Neighborhoods::set_up(Communicator& c) const {
+void Neighborhoods::set_up(Communicator& c, const Call& call) const {
   NeighborhoodState& state = *c.node.neighborhood;
   state.reason = NativeReason::set_up_failed;
   auto known = std::make_shared<patterns::Neighborhood>(c.size);
@@ -89,12 +105,15 @@ void Neighborhoods::set_up(Communicator& c) const {
     find_room(c, *known, &room);
   }
   if (world_.host.agree(sums, 2, host::AgreeOp::sum, c.handle) != host::success) return;
-  std::uint64_t words[5] = {is_read ? 1u : 0u};
+  if (is_read) find_own(c, *known, &state);
+  // The longest block of all ranks is what is least short of all that there could be.
+  const auto bytes = static_cast<std::uint64_t>(is_read ? longest_block(state, call) : 0);
+  std::uint64_t words[6] = {is_read ? 1u : 0u, 0, 0, 0, 0, ~bytes};
   for (std::size_t i = 0; i < room.size(); ++i) {
     words[1 + 2 * i] = static_cast<std::uint64_t>(room[i].bundled);
     words[2 + 2 * i] = static_cast<std::uint64_t>(room[i].own);
   }
-  if (world_.host.agree(words, 5, host::AgreeOp::min, c.handle) != host::success || words[0] == 0) return;
+  if (world_.host.agree(words, 6, host::AgreeOp::min, c.handle) != host::success || words[0] == 0) return;
   if (sums[0] != 0) {
     state.reason = NativeReason::inconsistent_graph;
     if (c.rank == 0)
@@ -106,10 +125,7 @@ void Neighborhoods::set_up(Communicator& c) const {
   for (std::size_t i = 0; i < room.size(); ++i)
     state.room[i] = {static_cast<std::int64_t>(words[1 + 2 * i]),
                      static_cast<std::int64_t>(words[2 + 2 * i])};
-  state.ins = static_cast<int>(known->of(c.rank).in.size());
-  state.outs = static_cast<int>(known->of(c.rank).out.size());
-  state.missing_ins = missing(known->of(c.rank).in);
-  state.missing_outs = missing(known->of(c.rank).out);
+  state.bytes = static_cast<std::int64_t>(~words[5]);
   if (c.layout->nodes() == 1) {
     state.links = patterns::links_of(*known, c.rank);
     if (c.node.slice != nullptr) c.node.slice->set_readers(state.links.readers());

@@ -16,17 +16,18 @@ class Neighborhoods {
 
   // Is the communicator ready for Unisono's algorithms? Asked by each blocking call of neighbours: one of the
   // first ones sets up, collectively. Otherwise c.node.neighborhood says why not.
-  bool is_ready(Communicator& c) const { return is_set_up(c) || look_at(c); }
+  bool is_ready(Communicator& c, const Call& call) const { return is_set_up(c) || look_at(c, call); }
   // The same for a call that is made to be repeated: it sets up at once.
-  bool is_ready_now(Communicator& c) const;
+  bool is_ready_now(Communicator& c, const Call& call) const;
   // Calls that do not block ask no more: a set-up waits for others.
   static bool is_set_up(const Communicator& c) {
     return c.node.neighborhood != nullptr && c.node.neighborhood->reason == NativeReason::none;
   }
 
  private:
-  bool look_at(Communicator& c) const;
-  void set_up(Communicator& c) const;
+  bool look_at(Communicator& c, const Call& call) const;
+  void set_up(Communicator& c, const Call& call) const;
+  std::int64_t longest_block(const NeighborhoodState& state, const Call& call) const;
   bool read_node(const Communicator& c, patterns::Neighborhood* known) const;
   // Every local rank's numbers, `count` each, in place: this rank's are there.
   int tell_node(const Communicator& c, std::vector<std::int64_t>* numbers, std::int64_t count) const;

@@ -19,6 +19,14 @@ void NeighborBlocks::read(host::Host& host, const Call& call, const Neighborhood
   for (const std::int64_t i : neighborhood.missing_outs) input_.leave_out(i);
 }
 
+std::int64_t NeighborBlocks::longest() const {
+  std::int64_t longest = 0;
+  for (const BlockSide* side : {&input_, &output_}) {
+    for (std::int64_t i = 0; i < side->blocks(); ++i) longest = std::max(longest, side->length(i));
+  }
+  return longest;
+}
+
 int NeighborBlocks::find(host::Host& host, std::vector<char>* packed_input, std::vector<char>* packed_output,
                          bool is_apart) {
   is_apart_ = is_apart;

@@ -23,6 +23,8 @@ class NeighborBlocks {
   // Reads what the call says. On an error of the host *error is set, and the call is the host's.
   void read(host::Host& host, const Call& call, const NeighborhoodState& neighborhood, int* error);
 
+  std::int64_t longest() const;
+
   // Packs what is sent, and finds where each block is then. `is_apart`: nothing stays in the program's
   // memory.
   int find(host::Host& host, std::vector<char>* packed_input, std::vector<char>* packed_output,

@@ -19,7 +19,10 @@ struct NeighborhoodState {
   // none: set up, and calls are Unisono's.
   NativeReason reason = NativeReason::few_neighbor_calls;
   std::shared_ptr<const patterns::Neighborhood> neighbors;  // of all ranks of the node; null: not set up
-  int ins = 0, outs = 0;                                    // of this rank
+  // The longest block of any rank in the call that has set up. Decisions go by that: no length is common to
+  // all ranks of a later call.
+  std::int64_t bytes = 0;
+  int ins = 0, outs = 0;  // of this rank
   // Those of them that are not there (MPI_PROC_NULL): nothing is read from or written to their blocks.
   std::vector<std::int64_t> missing_ins, missing_outs;
 

@@ -145,8 +145,10 @@ def served_by(report: Path) -> list[str]:
 def command_line(arguments: argparse.Namespace, layout: str, mpi: Mpi, report: Path) -> list[str]:
     is_emulated = layout in TITLES
     ranks = NODES.ranks if is_emulated else int(layout)
-    settings = {"UNISONO_LOG": "quiet", "UNISONO_LEARN": "off", "UNISONO_SET_UP_AFTER": "0"}
+    settings = {"UNISONO_LOG": "quiet", "UNISONO_LEARN": arguments.learn, "UNISONO_SET_UP_AFTER": "0"}
     settings["UNISONO_REPORT"] = str(report)
+    if arguments.algorithm:
+        settings["UNISONO_ALGORITHM"] = arguments.algorithm
     if not mpi.is_yielding and ranks > usable_cores():
         settings["LD_PRELOAD"] = str(build_yield_preload())
     options = ["--samples", str(arguments.samples), "--seconds", str(arguments.seconds)]
@@ -278,6 +280,13 @@ def main() -> int:
     )
     parser.add_argument("--samples", type=int, default=40, help="most samples of each (default 40)")
     parser.add_argument("--seconds", type=float, default=1.0, help="most time for a cell (default 1)")
+    parser.add_argument("--algorithm", help="Unisono's, instead of its own choice: neighbor_allgather:once")
+    parser.add_argument(
+        "--learn",
+        choices=["off", "auto"],
+        default="off",
+        help="off: built-in rules alone; auto: what users have (default off)",
+    )
     parser.add_argument("--timeout", type=float, default=600, help="most seconds for a job (default 600)")
     parser.add_argument(
         "--realtime",

@@ -59,6 +59,7 @@ def test_uneven_blocks(mpi: Mpi, runner: Runner):
     assert result.output.startswith("OK "), str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_collectives_from_cxx(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "collectives", language="c++")
     command = [program, "barrier", "counts", "in_place", "user_operators"]

@@ -94,6 +94,7 @@ def test_address_sanitizer_with_and_without_a_profiler(mpi: Mpi, runner: Runner,
     assert "tool: 6 calls of MPI_Allreduce\n" in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.each_library
 def test_a_rank_without_unisono_ends_the_job(mpi: Mpi, runner: Runner, program: Path):
     """The ranks that have it would wait in MPI_Init for ever: they say for whom, and end the job."""

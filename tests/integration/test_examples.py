@@ -83,6 +83,7 @@ def heat_reference(heat: Callable[..., Result], reference_mpi: Mpi) -> Result:
     return REFERENCES["heat"]
 
 
+@pytest.mark.in_turns(2)
 def test_nbody_gives_the_same_for_all_ranks(
     mpi: Mpi, nbody: Callable[..., Result], nbody_reference: Result
 ) -> None:

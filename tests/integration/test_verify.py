@@ -107,6 +107,7 @@ def test_wrong_algorithms_are_replaced_without_blocking(mpi: Mpi, runner: Runner
     assert sum("is quarantined" in warning for warning in report["warnings"]) >= len(SPOILED)
 
 
+@pytest.mark.in_turns(2)
 def test_random_calls_that_do_not_block(mpi: Mpi, runner: Runner):
     """Many under way, with types, operators and communicators freed; each checked, by algorithms right and wrong."""
     command = [compile_program(mpi, "nonblocking.c"), seed_of_this_run()]

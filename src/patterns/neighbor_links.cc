@@ -5,12 +5,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "patterns/exchange.h"
+
 namespace unisono::patterns {
 namespace {
-
-int distance(int from, int to, int size) {
-  return to >= from ? to - from : to - from + size;
-}
 
 // Links to all ranks at the other ends of `neighbors` but this one, the nearest first.
 std::vector<NeighborLink> linked(const std::vector<Neighbor>& neighbors, int rank, int size) {
@@ -20,8 +18,7 @@ std::vector<NeighborLink> linked(const std::vector<Neighbor>& neighbors, int ran
     if (peer != no_neighbor && peer != rank) order.push_back(i);
   }
   const auto at = [&](int i) -> const Neighbor& { return neighbors[static_cast<std::size_t>(i)]; };
-  std::ranges::sort(order, {},
-                    [&](int i) { return std::pair(distance(rank, at(i).rank, size), at(i).edge); });
+  std::ranges::sort(order, {}, [&](int i) { return std::pair(wrap(at(i).rank - rank, size), at(i).edge); });
   std::vector<NeighborLink> links;
   for (const int i : order) {
     if (links.empty() || links.back().peer != at(i).rank)
@@ -43,11 +40,14 @@ NeighborLinks links_of(const Neighborhood& neighborhood, int rank) {
   const int size = neighborhood.size();
   const Neighbors& own = neighborhood.of(rank);
   NeighborLinks links{.sent = linked(own.out, rank, size), .got = linked(own.in, rank, size), .own = {}};
-  // The sender has put the link at a place of its own.
-  for (NeighborLink& link : links.got) {
-    for (const NeighborLink& its : linked(neighborhood.of(link.peer).out, link.peer, size)) {
-      if (its.peer == rank) link.place = its.place;
-    }
+  for (int other = 0; other < size; ++other) {
+    if (!neighborhood.knows(other)) continue;
+    const std::vector<NeighborLink> its = linked(neighborhood.of(other).out, other, size);
+    links.most_sent = std::max(links.most_sent, static_cast<int>(its.size()));
+    // The sender has put the link at a place of its own.
+    const auto there = std::ranges::find(its, rank, &NeighborLink::peer);
+    const auto here = std::ranges::find(links.got, other, &NeighborLink::peer);
+    if (there != its.end() && here != links.got.end()) here->place = there->place;
   }
   for (int i = 0; i < std::ssize(own.out); ++i) {
     const Neighbor& out = own.out[static_cast<std::size_t>(i)];
@@ -55,11 +55,6 @@ NeighborLinks links_of(const Neighborhood& neighborhood, int rank) {
     const auto in = std::ranges::find(own.in, out);
     if (in == own.in.end()) throw std::logic_error("an edge that is known at one end alone");
     links.own.push_back({i, static_cast<int>(in - own.in.begin())});
-  }
-  for (int other = 0; other < size; ++other) {
-    if (!neighborhood.knows(other)) continue;
-    const auto sent = static_cast<int>(linked(neighborhood.of(other).out, other, size).size());
-    links.most_sent = std::max(links.most_sent, sent);
   }
   return links;
 }

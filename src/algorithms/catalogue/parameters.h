@@ -34,6 +34,10 @@ inline ParameterSpec degree_parameter(std::int64_t standard = 4) {
 inline ParameterSpec buffers_parameter() {
   return {"buffers", "", 2, 16, 4, "slots of shared memory that a node's pieces go through in turn"};
 }
+// Where a call is one piece.
+inline ParameterSpec call_buffers_parameter() {
+  return {"buffers", "", 2, 16, 2, "slots of shared memory that calls go through in turn"};
+}
 inline ParameterSpec piece_parameter() {
   return {"piece", "bytes", 0, 1 << 30, 0, "size of the pieces that go through shared memory; 0: a slot"};
 }

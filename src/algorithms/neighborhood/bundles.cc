@@ -90,7 +90,7 @@ std::vector<Descriptor> make() {
               {"share_up_to", "bytes", 0, 1 << 30, 1 << 30,
                "longest block that goes through shared memory inside the node, as far as slots hold "
                "it; longer ones are messages"},
-              {"buffers", "", 2, 16, 2, "slots of shared memory that calls go through in turn"}},
+              call_buffers_parameter()},
          .build = build,
          .build_header = fused_allgather,
          .build_header_aside = standard_shared_allgather});

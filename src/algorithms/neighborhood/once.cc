@@ -7,12 +7,14 @@
 // the lists of neighbours, at the sender and on the node alike.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "algorithms/building/compose.h"
 #include "algorithms/catalogue/parameters.h"
 #include "algorithms/neighborhood/combined.h"
 #include "algorithms/shared_memory/fused.h"
 #include "algorithms/shared_memory/shared.h"
+#include "patterns/exchange.h"
 
 namespace unisono::algorithms {
 namespace {
@@ -30,8 +32,8 @@ using schedule::Writer;
 // Where long blocks go, by what the node knows.
 class LongBlocks {
  public:
-  LongBlocks(const Combined& combined, BlockNumbers* numbers, int pieces)
-      : problem_(combined.problem), node_(combined.node), pieces_(pieces) {
+  LongBlocks(std::shared_ptr<const Combined> combined, BlockNumbers* numbers, int pieces)
+      : combined_(std::move(combined)), problem_(combined_->problem), pieces_(pieces) {
     find_receivers();
     find_wanted();
     find_held();
@@ -96,7 +98,7 @@ class LongBlocks {
       writer.copy(held.in_slot_of(local(problem_.rank)), held);
     }
     writer.signal(1);
-    const std::vector<int>& ranks = problem_.layout->ranks_of[static_cast<std::size_t>(node_)];
+    const std::vector<int>& ranks = ranks_of_node();
     for (std::size_t k = 1; k < ranks.size(); ++k) {
       const int owner = ranks[(static_cast<std::size_t>(local(problem_.rank)) + k) % ranks.size()];
       const auto edges = wanted_.find(source_held(owner, index));
@@ -111,8 +113,11 @@ class LongBlocks {
 
  private:
   const patterns::Neighbors& own() const { return problem_.neighborhood->of(problem_.rank); }
-  bool is_near(int rank) const { return problem_.layout->node_of[static_cast<std::size_t>(rank)] == node_; }
-  int local(int rank) const { return problem_.layout->local_rank_of[static_cast<std::size_t>(rank)]; }
+  bool is_near(int rank) const { return combined_->is_near(rank); }
+  int local(int rank) const { return combined_->local(rank); }
+  const std::vector<int>& ranks_of_node() const {
+    return problem_.layout->ranks_of[static_cast<std::size_t>(combined_->node)];
+  }
   Ref near_input(int piece) const {
     return block(Place::input, near_input_[static_cast<std::size_t>(piece)]);
   }
@@ -149,7 +154,7 @@ class LongBlocks {
       const int from = own().in[static_cast<std::size_t>(i)].rank;
       if (from != no_neighbor) wanted_[from].push_back(i);
     }
-    for (const int rank : problem_.layout->ranks_of[static_cast<std::size_t>(node_)]) {
+    for (const int rank : ranks_of_node()) {
       for (const Neighbor& from : problem_.neighborhood->of(rank).in) {
         if (from.rank != no_neighbor) readers_[from.rank].push_back(rank);
       }
@@ -163,8 +168,7 @@ class LongBlocks {
     for (const auto& [source, ranks] : readers_) {
       const int holder = is_near(source) ? source : chosen(ranks, source);
       const bool is_for_others = std::ranges::any_of(ranks, [&](int rank) { return rank != holder; });
-      if (is_for_others)
-        sorted[holder].emplace_back((holder - source + problem_.size) % problem_.size, source);
+      if (is_for_others) sorted[holder].emplace_back(patterns::wrap(holder - source, problem_.size), source);
     }
     for (auto& [holder, blocks] : sorted) {
       std::ranges::sort(blocks);
@@ -179,12 +183,12 @@ class LongBlocks {
 
   static void sort_distinct(std::vector<int>* ranks) {
     std::ranges::sort(*ranks);
-    const auto rest = std::ranges::unique(*ranks);
-    ranks->erase(rest.begin(), rest.end());
+    ranks->erase(std::ranges::unique(*ranks).begin(), ranks->end());
   }
 
-  const Problem problem_;
-  int node_, pieces_;
+  const std::shared_ptr<const Combined> combined_;
+  const Problem& problem_;
+  int pieces_;
   std::map<int, int> receiver_on_;                    // other node -> who there receives this rank's block
   std::map<int, std::vector<int>> wanted_;            // source -> this rank's incoming edges from there
   std::map<int, std::vector<int>> readers_;           // source -> ranks of the node that want its block
@@ -198,7 +202,7 @@ Program build(const Problem& problem, const Parameters& parameters) {
   const auto buffers = static_cast<int>(parameters.get("buffers"));
   BlockNumbers numbers(problem);
   const auto combined = std::make_shared<const Combined>(problem, &numbers);
-  const auto apart = std::make_shared<const LongBlocks>(*combined, &numbers, pieces);
+  const auto apart = std::make_shared<const LongBlocks>(combined, &numbers, pieces);
   numbers.table().limits = {.bundle_up_to = parameters.get("bundle_up_to"),
                             .share_up_to = parameters.get("share_up_to"),
                             .piece = parameters.get("piece_of_block"),
@@ -247,7 +251,7 @@ std::vector<Descriptor> make() {
                "size of the pieces that a longer block is cut into, as far as it makes no more than "
                "`pieces`"},
               {"pieces", "", 1, 16, 4, "the most pieces that a block is cut into"},
-              {"buffers", "", 2, 16, 2, "slots of shared memory that calls go through in turn"}},
+              call_buffers_parameter()},
          .build = build,
          .build_header = fused_allgather,
          .build_header_aside = standard_shared_allgather});

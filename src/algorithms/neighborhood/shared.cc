@@ -125,7 +125,7 @@ std::vector<Descriptor> make() {
          .parameters = {{"share_up_to", "bytes", 0, 1 << 30, 1 << 30,
                          "longest block that goes through a slot, as far as slots hold it; longer ones are "
                          "messages"},
-                        {"buffers", "", 2, 16, 2, "slots of shared memory that calls go through in turn"}},
+                        call_buffers_parameter()},
          .build = build});
   }
   return all;

@@ -19,9 +19,9 @@ namespace {
 
 // All that goes through the memory of a node; 0: not known to all.
 std::int64_t total_bytes(const PreparedCall& made, int ranks) {
-  // How long blocks may be in slots was agreed for whole slices; what decided is another call's length.
-  if (is_neighborhood(made.call.operation)) return 0;
   if (!moves_data(made.call.operation)) return 1;
+  // What decides is no length of this call then.
+  if (has_uneven_blocks(made.call.operation) && !has_known_blocks(made.call.operation)) return 0;
   return is_block_operation(made.call.operation) ? made.bytes * ranks : made.bytes;
 }
 

@@ -192,13 +192,6 @@ int lines_of(const Communicator& c, const CallClass& entry, Operation operation)
   return entry.choice->algorithm->block_lines(links, entry.choice->parameters);
 }
 
-bool is_readable(const BlockArguments& blocks, int count) {
-  if (blocks.counts == nullptr) return blocks.buffer != nullptr || blocks.count == 0 || count == 0;
-  bool are_valid = blocks.buffer != nullptr || count == 0;
-  for (int i = 0; i < count; ++i) are_valid = are_valid && blocks.is_valid(i);
-  return are_valid;
-}
-
 }  // namespace
 
 int NeighborLines::start(Run& run) const {
@@ -239,17 +232,16 @@ void NeighborLines::run_again(Communicator& c, const Call& call) const {
 void NeighborLines::remember(Communicator& c, CallClass& entry, const Call& call) const {
   BlockMemo& memo = c.block_memo(call.operation);
   if (call.operation == Operation::neighbor_alltoallw) return;
-  const auto keep = [&](host::Datatype type, host::Datatype* known, std::size_t* element_bytes) {
-    const host::TypeInfo info = type_info(world_.host, type);
-    *known = type;
-    *element_bytes = info.size_bytes;
-    return info.is_contiguous && info.element != ElementType::derived &&
-           info.extent_bytes == static_cast<std::ptrdiff_t>(info.size_bytes);
-  };
-  BlockMemo next{.entry = &entry, .lines = lines_of(c, entry, call.operation)};
-  const bool are_plain = keep(call.send_blocks.type, &next.send_type, &next.send_bytes) &&
-                         keep(call.recv_blocks.type, &next.recv_type, &next.recv_bytes);
-  memo = are_plain ? next : BlockMemo{};
+  const auto sent = bytes_without_gaps(world_.host, call.send_blocks.type);
+  const auto got = bytes_without_gaps(world_.host, call.recv_blocks.type);
+  memo = {};
+  if (!sent || !got) return;
+  memo = {.entry = &entry,
+          .send_type = call.send_blocks.type,
+          .recv_type = call.recv_blocks.type,
+          .send_bytes = *sent,
+          .recv_bytes = *got,
+          .lines = lines_of(c, entry, call.operation)};
 }
 
 }  // namespace unisono::runtime

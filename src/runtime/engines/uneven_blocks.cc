@@ -38,15 +38,22 @@ bool run_in_lines(Communicator& c, const Exchange& exchange, const Blocks& sent,
   return LineBlocks<Blocks>(*c.node.slice, exchange, sent, got, &c.work.refused).run();
 }
 
-// All counts that MPI says are significant here are valid, and the memory is somewhere.
-bool is_readable(const BlockArguments& blocks, int size) {
+}  // namespace
+
+bool is_readable(const BlockArguments& blocks, int count) {
+  if (count == 0) return true;
   if (blocks.counts == nullptr) return blocks.buffer != nullptr || blocks.count == 0;
   bool are_valid = blocks.buffer != nullptr;
-  for (int i = 0; i < size; ++i) are_valid = are_valid && blocks.is_valid(i);
+  for (int i = 0; i < count; ++i) are_valid = are_valid && blocks.is_valid(i);
   return are_valid;
 }
 
-}  // namespace
+std::optional<std::size_t> bytes_without_gaps(host::Host& host, host::Datatype type) {
+  const host::TypeInfo info = type_info(host, type);
+  const bool is_plain = info.is_contiguous && info.element != ElementType::derived &&
+                        info.extent_bytes == static_cast<std::ptrdiff_t>(info.size_bytes);
+  return is_plain ? std::optional(info.size_bytes) : std::nullopt;
+}
 
 void say_copy_is_refused() {
   log::warning_once(
@@ -119,11 +126,10 @@ void UnevenBlocks::remember(Communicator& c, CallClass& entry, const Call& call,
   if (is_reduction(call.operation) || call.operation == Operation::alltoallw) return;
   const auto keep = [&](host::Datatype type, host::Datatype* known, std::size_t* element_bytes) {
     if (type == host::Datatype{}) return true;
-    const host::TypeInfo info = type_info(world_.host, type);
+    const auto bytes = bytes_without_gaps(world_.host, type);
     *known = type;
-    *element_bytes = info.size_bytes;
-    return info.is_contiguous && info.element != ElementType::derived &&
-           info.extent_bytes == static_cast<std::ptrdiff_t>(info.size_bytes);
+    *element_bytes = bytes.value_or(0);
+    return bytes.has_value();
   };
   BlockMemo next = memo;
   next.entry = &entry;

@@ -15,6 +15,11 @@ namespace unisono::runtime {
 // it does. 0: there are no streams.
 std::size_t most_streamed(const Communicator& c);
 
+// All counts that MPI says are significant here are valid, and the memory is somewhere: `count` blocks.
+bool is_readable(const BlockArguments& blocks, int count);
+// Of an element; nothing where the datatype is derived, or has gaps.
+std::optional<std::size_t> bytes_without_gaps(host::Host& host, host::Datatype type);
+
 // Once: blocks that the kernel was to copy go another way.
 void say_copy_is_refused();
 

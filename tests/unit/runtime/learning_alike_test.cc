@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators of one job that are alike: what one has learned the next begins with, on all of its ranks.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <set>
@@ -109,35 +110,44 @@ TEST_F(LearningAlikeTest, RowsWithoutARankInCommonTellEachOther) {
 }
 
 // Calls on both alternate, and both would begin to learn at the same call: the second one waits for what the
-// first one finds.
+// first one finds. It does not wait for long: where a busy machine holds the first one up it begins by
+// itself, and the job is run once more.
 TEST_F(LearningAlikeTest, OfCommunicatorsThatTakeTurnsOneLearnsFirst) {
   options_.learn_budget = 99;
-  constexpr int size = 2, calls = 600;
-  FakeWorld world(size, {.seed = seed()});
-  std::vector<std::vector<Outcome>> outcomes(size);
-  run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
-    std::vector<host::Comm> parts(3);
-    std::vector<LearningRank> of_part;
-    for (host::Comm& part : parts) {
-      host.comm_split(host.world(), 0, rank, &part);
-      of_part.push_back({job, host, rank, size, part});
-    }
-    for (int i = 0; i < calls; ++i) {
-      for (LearningRank& me : of_part) me.call(Operation::allreduce, 20000, true, 5e-4);
-    }
-    for (const LearningRank& me : of_part) {
-      auto& own = outcomes[static_cast<std::size_t>(rank)];
-      own.insert(own.end(), me.outcomes.begin(), me.outcomes.end());
-    }
-    job.finish();
-    for (host::Comm& part : parts) host.comm_free(&part);
-  });
-  EXPECT_EQ(outcomes[0], outcomes[1]);
-  std::multiset<std::string> begins;
-  const Json all = report();
-  for (const Json& learned : all["learning"]) begins.insert(learned["timeline"][0]["why"]);
-  EXPECT_EQ(begins.size(), 3u);
-  EXPECT_EQ(begins.count(of_another), 2u) << all["learning"].dump(1);
+  constexpr int size = 2, calls = 600, most_jobs = 4;
+  const auto begins_of_job = [&] {
+    FakeWorld world(size, {.seed = seed()});
+    std::vector<std::vector<Outcome>> outcomes(size);
+    run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
+      std::vector<host::Comm> parts(3);
+      std::vector<LearningRank> of_part;
+      for (host::Comm& part : parts) {
+        host.comm_split(host.world(), 0, rank, &part);
+        of_part.push_back({job, host, rank, size, part});
+      }
+      for (int i = 0; i < calls; ++i) {
+        for (LearningRank& me : of_part) me.call(Operation::allreduce, 20000, true, 5e-4);
+      }
+      for (const LearningRank& me : of_part) {
+        auto& own = outcomes[static_cast<std::size_t>(rank)];
+        own.insert(own.end(), me.outcomes.begin(), me.outcomes.end());
+      }
+      job.finish();
+      for (host::Comm& part : parts) host.comm_free(&part);
+    });
+    EXPECT_EQ(outcomes[0], outcomes[1]);
+    std::multiset<std::string> begins;
+    const Json all = report();
+    for (const Json& learned : all["learning"]) begins.insert(learned["timeline"][0]["why"]);
+    EXPECT_EQ(begins.size(), 3u);
+    return begins;
+  };
+  std::size_t after_another = 0;
+  for (int job = 0; job < most_jobs && after_another != 2; ++job) {
+    std::filesystem::remove_all(folder_ + "/cache");  // what the last job has learned
+    after_another = begins_of_job().count(of_another);
+  }
+  EXPECT_EQ(after_another, 2u);
 }
 
 // In a grid a rank's row has learned one thing, and another rank's row another. A column's lowest rank that

@@ -39,6 +39,7 @@ Traffic::Traffic(const Layout& layout, int most_cells)
       cells_(std::min(layout.nodes(), most_cells)),
       messages_now_(at(layout.size())),
       copies_now_(at(layout.size())),
+      blocks_copied_now_(at(layout.size())),
       inside_now_(at(layout.size())),
       into_now_(at(layout.nodes())),
       out_of_now_(at(layout.nodes())),
@@ -62,10 +63,12 @@ void Traffic::end_phase() {
   is_open_ = false;
   phase_.messages = most(messages_now_);
   phase_.copies = most(copies_now_);
+  phase_.blocks_copied = most(blocks_copied_now_);
   phase_.blocks_inside = most(inside_now_);
   phase_.blocks_between = std::max(most(into_now_), most(out_of_now_));
   phases_.push_back(phase_);
-  for (auto* counts : {&messages_now_, &copies_now_, &inside_now_, &into_now_, &out_of_now_})
+  for (auto* counts :
+       {&messages_now_, &copies_now_, &blocks_copied_now_, &inside_now_, &into_now_, &out_of_now_})
     std::ranges::fill(*counts, 0);
 }
 
@@ -87,8 +90,9 @@ void Traffic::send(int from, int to, std::int64_t blocks) {
   ++matrix_[at(cell_of(from_node)) * at(cells_) + at(cell_of(to_node))];
 }
 
-void Traffic::copy(int rank, std::int64_t blocks) {
-  copies_now_[at(rank)] += blocks;
+void Traffic::copy(int rank, std::int64_t blocks, std::int64_t runs) {
+  copies_now_[at(rank)] += runs;
+  blocks_copied_now_[at(rank)] += blocks;
 }
 
 Traffic linear_traffic(const Neighborhood& neighborhood, const Layout& layout) {
@@ -111,7 +115,11 @@ Traffic bundle_traffic(const Neighborhood& neighborhood, const Layout& layout, b
   traffic.begin_phase(1);
   for (int node = 0; node < layout.nodes(); ++node) {
     for (const Bundle& bundle : node_bundles(neighborhood, layout, node, has_one_block).sent) {
-      traffic.copy(bundle.sender, std::ssize(bundle.blocks));
+      // What one rank has for a node is one run in its slot.
+      std::int64_t runs = 0;
+      for (std::size_t i = 0; i < bundle.blocks.size(); ++i)
+        runs += i == 0 || bundle.blocks[i - 1].owner != bundle.blocks[i].owner;
+      traffic.copy(bundle.sender, std::ssize(bundle.blocks), runs);
       traffic.send(bundle.sender, bundle.receiver, std::ssize(bundle.blocks));
     }
     if (progress) progress(static_cast<double>(node + 1) / layout.nodes());

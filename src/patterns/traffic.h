@@ -16,8 +16,9 @@ namespace unisono::patterns {
 // Messages that need not wait for each other, and what comes before them: always the most that one rank, or
 // one node, has.
 struct Phase {
-  int barriers = 0;                 // of each node's ranks
-  std::int64_t copies = 0;          // blocks
+  int barriers = 0;         // of each node's ranks
+  std::int64_t copies = 0;  // of runs of blocks that are neighbours in memory
+  std::int64_t blocks_copied = 0;
   std::int64_t messages = 0;        // sent and received by a rank
   std::int64_t blocks_inside = 0;   // sent and received by a rank, inside its node
   std::int64_t blocks_between = 0;  // into or out of a node, whichever is more
@@ -30,7 +31,9 @@ class Traffic {
 
   void begin_phase(int barriers = 0);
   void send(int from, int to, std::int64_t blocks);
-  void copy(int rank, std::int64_t blocks);
+  // In so many runs; by default each block by itself.
+  void copy(int rank, std::int64_t blocks) { copy(rank, blocks, blocks); }
+  void copy(int rank, std::int64_t blocks, std::int64_t runs);
   // No more follows.
   void finish() { end_phase(); }
 
@@ -54,8 +57,8 @@ class Traffic {
   bool is_open_ = false;
   Phase phase_;
   std::vector<Phase> phases_;
-  std::vector<std::int64_t> messages_now_, copies_now_, inside_now_;  // of each rank
-  std::vector<std::int64_t> into_now_, out_of_now_;                   // of each node
+  std::vector<std::int64_t> messages_now_, copies_now_, blocks_copied_now_, inside_now_;  // of each rank
+  std::vector<std::int64_t> into_now_, out_of_now_;                                       // of each node
   std::vector<std::int64_t> sent_, sent_away_, blocks_into_, matrix_;
   std::int64_t blocks_ = 0;
 };

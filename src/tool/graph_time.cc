@@ -11,7 +11,7 @@ double time_us(const patterns::Traffic& traffic, const GraphCosts& costs, std::i
   for (const patterns::Phase& phase : traffic.phases()) {
     const auto times = [](std::int64_t count, double cost) { return static_cast<double>(count) * cost; };
     us += phase.barriers * costs.barrier_us;
-    us += times(phase.copies, costs.copy_us + bytes * costs.copy_us_per_byte);
+    us += times(phase.copies, costs.copy_us) + times(phase.blocks_copied, bytes * costs.copy_us_per_byte);
     // A core deals with one message after the other, while earlier ones are on their way.
     const double ends = phase.messages > 0 ? 2 * costs.message_us : 0;
     double messages = times(phase.messages, costs.message_us);

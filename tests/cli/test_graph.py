@@ -162,3 +162,23 @@ def test_refuses(stage: Stage, built: dict[str, str], words: list[str], problem:
     answer = stage.unisono("graph", *words, environment=built)
     assert answer.returncode == 2, answer.stdout
     assert problem in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "operation", "least"),
+    [
+        ("--moore 2,4 --ranks 4096 --ppn 40", "neighbor_allgather", 6.5),
+        ("--random 1024,0.2 --ppn 32", "neighbor_allgather", 12),
+        ("--moore 2,4 --ranks 4096 --ppn 40", "neighbor_alltoall", 4.5),
+        ("--random 1024,0.2 --ppn 32", "neighbor_alltoall", 6.5),
+    ],
+)
+def test_combined_messages_are_few_and_fast(
+    stage: Stage, built: dict[str, str], words: str, operation: str, least: float
+) -> None:
+    answer = _answer(
+        stage, built, *words.split(), "--methods", "linear,bundles", "--size", "8", "--operation", operation
+    )
+    linear, bundles = answer["methods"]
+    assert bundles["all_messages_between"] == answer["bounds"]["node_pairs"]
+    assert linear["us"][0] / bundles["us"][0] >= least

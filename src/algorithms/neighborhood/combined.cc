@@ -66,13 +66,26 @@ void Combined::number_own(BlockNumbers* numbers) {
   }
 }
 
+// What a rank has for another node is one run there, which its sender copies as a whole.
+void Combined::number_own_in_slot(int rank, BlockNumbers* numbers) {
+  std::vector<std::int64_t>& own = own_in_slot.emplace_back(numbers->sent_blocks(rank), -1);
+  const auto add = [&](int index) {
+    std::int64_t& number = own[static_cast<std::size_t>(index)];
+    if (number < 0) number = numbers->add_sent(rank, index, kept_in_slot(rank, index));
+  };
+  for (const Bundle& bundle : bundles.sent) {
+    for (const BlockOnWay& block : bundle.blocks) {
+      if (block.owner == rank) add(has_one_block ? 0 : block.index);
+    }
+  }
+  for (int i = 0; i < std::ssize(own); ++i) add(i);
+}
+
 void Combined::number_slots(BlockNumbers* numbers) {
   schedule::BlockTable& made = numbers->table();
   for (const int rank : problem.layout->ranks_of[static_cast<std::size_t>(node)]) {
     slot_first.push_back(numbers->next());
-    own_first.push_back(numbers->next());
-    const int count = numbers->sent_blocks(rank);
-    for (int i = 0; i < count; ++i) numbers->add_sent(rank, i, kept_in_slot(rank, i));
+    number_own_in_slot(rank, numbers);
     for (const Bundle& bundle : bundles.received) {
       if (bundle.receiver != rank) continue;
       received_first[&bundle] = numbers->next();
@@ -124,7 +137,8 @@ class Steps {
   }
   Slotted of_rank(int rank, int index) const {
     const int local = plan_.local(rank);
-    return {local, plan_.own_first[static_cast<std::size_t>(local)] + (plan_.has_one_block ? 0 : index)};
+    const auto block = static_cast<std::size_t>(plan_.has_one_block ? 0 : index);
+    return {local, plan_.own_in_slot[static_cast<std::size_t>(local)][block]};
   }
   void await(int local, int tick) {
     if (local == plan_.local(problem_.rank) && tick == written) return;
@@ -149,9 +163,17 @@ class Steps {
 
   void send(const Bundle& bundle, std::int64_t first) {
     std::int64_t number = first;
-    for (const BlockOnWay& way : bundle.blocks) {
-      await(plan_.local(way.owner), written);
-      writer_.copy(block(Place::scratch, number++), plan_.in_slot(of_rank(way.owner, way.index)));
+    const auto slotted = [&](std::size_t i) {
+      return of_rank(bundle.blocks[i].owner, bundle.blocks[i].index);
+    };
+    for (std::size_t i = 0, last = 0; i < bundle.blocks.size(); i = last) {
+      const Slotted run = slotted(i);
+      std::int64_t end = run.number;
+      while (last < bundle.blocks.size() && slotted(last) == Slotted{run.owner, end}) ++last, ++end;
+      await(run.owner, written);
+      const std::int64_t count = end - run.number;
+      writer_.copy(blocks(Place::scratch, number, number + count), plan_.in_slot(run, end));
+      number += count;
     }
     writer_.send(blocks(Place::scratch, first, number), bundle.receiver);
   }

@@ -20,6 +20,8 @@ namespace unisono::algorithms {
 struct Slotted {
   int owner = 0;            // local rank
   std::int64_t number = 0;  // of the block in that rank's slot
+
+  bool operator==(const Slotted&) const = default;
 };
 
 // Everything that is known before a call, shared by the rounds of the program. The numbers of its blocks are
@@ -41,7 +43,9 @@ struct Combined {
   std::vector<std::int64_t> in_slots;    // own block -> number for the slot
   std::vector<std::int64_t> combined;    // incoming block -> number
   std::vector<std::int64_t> slot_first;  // local rank -> its slot's first number
-  std::vector<std::int64_t> own_first;   // local rank -> its own blocks' first number
+  // Local rank -> its own blocks -> numbers in its slot. What goes to one node stands in the order of the
+  // bundle.
+  std::vector<std::vector<std::int64_t>> own_in_slot;
   std::map<const patterns::Bundle*, std::int64_t> received_first;
   std::int64_t scratch = 0;
 
@@ -49,6 +53,7 @@ struct Combined {
   void number_sent(BlockNumbers* numbers);
   void number_own(BlockNumbers* numbers);
   void number_slots(BlockNumbers* numbers);
+  void number_own_in_slot(int rank, BlockNumbers* numbers);
   schedule::Kept kept_in_slot(int rank, int index) const;
 };
 

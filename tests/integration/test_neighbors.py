@@ -109,6 +109,29 @@ def test_blocks_of_all_lengths(mpi: Mpi, runner: Runner, nodes: str, algorithm: 
     assert served >= set(OPERATIONS[:2])
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("single_copy", ["0", "1"])
+def test_lines_without_streams(mpi: Mpi, runner: Runner, single_copy: str):
+    """A node's memory may have no room for streams: long blocks are copied by the kernel then, or are messages."""
+    report = runner.scratch / "report.json"
+    environment = {
+        "UNISONO_ALGORITHM": ",".join(f"{operation}:fused" for operation in OPERATIONS),
+        "UNISONO_CHANNEL_BYTES": "64K",
+        "UNISONO_SINGLE_COPY": single_copy,
+        "UNISONO_SET_UP_AFTER": "0",
+        "UNISONO_REPORT": str(report),
+    }
+    for program in ("neighbor_lengths.c", "neighbor_edges.c"):
+        done = runner.unisono(mpi, 8, [compile_program(mpi, program)], environment, timeout=120).check()
+        assert done.output.endswith("OK\n")
+        blocking = [
+            entry
+            for entry in json.loads(report.read_text())["classes"]
+            if entry["operation"] in OPERATIONS and entry["form"] == "blocking"
+        ]
+        assert blocking and {entry["algorithm"] for entry in blocking} == {"fused"}
+
+
 @pytest.mark.in_turns(5)
 def test_the_report_has_the_graphs(mpi: Mpi, runner: Runner):
     """Of each communicator that Unisono has served; `unisono graph` answers about them."""

@@ -30,7 +30,7 @@ std::vector<Descriptor> make() {
                    .group = "shared",
                    .sentence =
                        "What a rank has for another one travels in cache lines that carry data and flag, "
-                       "longer blocks in a stream.",
+                       "longer blocks in a stream, if there is room for streams.",
                    .source = "C4; A1, A2, table 2.2",
                    .legality = {.needs_one_node = true, .needs_shared_memory = true, .waits_inside = true},
                    .parameters = {lines_parameter()},

@@ -226,7 +226,7 @@ Outcome BlockingCalls::run_blocks(Communicator& c, const Call& call, int* error)
 Outcome BlockingCalls::run_neighbors(Communicator& c, const Call& call, int* error) {
   if (!neighborhoods_.is_ready(c, call)) return gate_.leave(call.operation, c.node.neighborhood->reason);
   if (call.staging == nullptr && NeighborLines::is_known(c, call)) [[likely]] {
-    engines_.neighbor_lines().run_again(c, call);
+    *error = engines_.neighbor_lines().run_again(c, call);
     return Outcome::done;
   }
   c.work.neighbors.read(world_.host, call, *c.node.neighborhood, error);

@@ -92,7 +92,9 @@ std::int64_t piece_of(const Question& question) {
 void of_neighbors(const Question& question, Candidates* to) {
   const Operation operation = question.problem.operation;
   if (question.problem.layout->nodes() == 1) {
-    if (question.has_streams)
+    // Without streams long blocks are copied by the kernel, or messages.
+    constexpr std::int64_t most_in_lines = kib;
+    if (question.has_streams || question.bytes() <= most_in_lines)
       to->add("fused",
               "one node: what one rank has for another travels in cache lines, long blocks in a ring");
     to->add("shared", "one node: each block is written once, and read by whoever wants it");

@@ -8,6 +8,7 @@
 
 #include "job_cases.h"
 #include "program.h"
+#include "shm/slice/slice.h"
 
 namespace unisono::runtime {
 namespace {
@@ -196,6 +197,27 @@ TEST_F(NeighborsTest, RandomGraphs) {
       for (const std::string& algorithm : algorithms_of(nodes, size)) {
         run({size, nodes, algorithm, seed % 3 == 0, seed % 2 == 0}, random_graph(size, seed));
         ++seed;
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// A pool may have no room for streams. Long blocks are copied by the kernel then, or go as messages.
+TEST_F(NeighborsTest, WithoutStreams) {
+  std::uint32_t seed = 1;
+  for (const bool has_single_copy : {true, false}) {
+    options_.use_single_copy = has_single_copy;
+    for (const int size : {5, 8}) {
+      ASSERT_EQ(shm::SliceShape::stream_bytes_of(size, static_cast<std::size_t>(options_.channel_bytes)), 0u);
+      for (const char* algorithm : {"all:fused", "all:fused(lines=2)", "all:fused(lines=64)"}) {
+        for (const bool is_blocking : {true, false}) {
+          run({size, "", algorithm, seed % 3 == 0, is_blocking}, random_graph(size, seed));
+          ++seed;
+          if (HasFailure()) return;
+        }
+        run({size, "", algorithm}, line(size, true));
+        run({size, "", algorithm}, line(size, false));
         if (HasFailure()) return;
       }
     }

@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CORE = (
     "base",
+    "matching",
     "host",
     "shm/pool",
     "shm/slice",

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "matching/catalogue.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace unisono::matching {
+namespace {
+
+using Make = Descriptor (*)();
+
+std::vector<Make>& makers() {
+  static std::vector<Make> all;
+  return all;
+}
+
+std::vector<Descriptor> collect() {
+  std::vector<Descriptor> all;
+  for (const Make make : makers()) all.push_back(make());
+  std::ranges::sort(all, {}, &Descriptor::name);
+  return all;
+}
+
+const std::int64_t* given(const Setup& setup, std::string_view name) {
+  for (const auto& [known, value] : setup.values)
+    if (known == name) return &value;
+  return nullptr;
+}
+
+}  // namespace
+
+Registration::Registration(Make make) {
+  makers().push_back(make);
+}
+
+const std::vector<Descriptor>& registry() {
+  static const std::vector<Descriptor> all = collect();
+  return all;
+}
+
+const Descriptor* find(std::string_view name) {
+  const auto found = std::ranges::find(registry(), name, &Descriptor::name);
+  return found == registry().end() ? nullptr : &*found;
+}
+
+std::int64_t Setup::value(std::string_view name) const {
+  if (const std::int64_t* value = given(*this, name)) return *value;
+  std::fprintf(stderr, "unisono: a matching structure asks for '%.*s', which it does not declare\n",
+               static_cast<int>(name.size()), name.data());
+  std::abort();
+}
+
+std::unique_ptr<Queues> make_queues(const Descriptor& descriptor, Setup setup) {
+  std::vector<std::pair<std::string_view, std::int64_t>> values;
+  for (const Parameter& parameter : descriptor.parameters) {
+    const std::int64_t* value = given(setup, parameter.name);
+    values.emplace_back(parameter.name, std::clamp(value != nullptr ? *value : parameter.standard,
+                                                   parameter.low, parameter.high));
+  }
+  setup.values = std::move(values);
+  return descriptor.make(setup);
+}
+
+}  // namespace unisono::matching

@@ -300,13 +300,8 @@ std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
     if (algorithm.operation != operation) continue;
     const Parameters standard = with_standards(algorithm);
     all.push_back({&algorithm, standard});
-    // Neighbours' blocks travel together, or each by itself.
-    const auto together = std::ranges::find(algorithm.parameters, "bundle_up_to", &ParameterSpec::name);
-    if (together != algorithm.parameters.end() && bytes <= together->high) {
-      Candidate other = all.back();
-      other.parameters.set("bundle_up_to", bytes <= together->standard ? 0 : together->high);
-      all.push_back(std::move(other));
-    }
+    if (const auto other = algorithms::with_other_limit(algorithm, standard, bytes))
+      all.push_back({&algorithm, *other});
     add_meshes(bytes, &all);
     if (standard.get_or("segment", -1) < 0) continue;
     for (std::int64_t segment = 8 << 10; segment <= 1 << 20 && segment < bytes; segment *= 4) {

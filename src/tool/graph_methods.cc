@@ -9,6 +9,7 @@
 
 #include "base/near_names.h"
 #include "patterns/grown_groups.h"
+#include "patterns/numbers.h"
 
 namespace unisono::entry {
 namespace {
@@ -47,6 +48,19 @@ double setup_of_nodes(const GraphQuestion& question, double before) {
   return (core_us() - before) / question.graph.layout.nodes() + question.costs.agreement_us;
 }
 
+// All ranks are told of all edges, in two allgathers by Bruck's algorithm (runtime/engines/whole_graph.h):
+// how many each has, and which. A node's network card brings them to each of its ranks.
+double whole_graph_us(const GraphQuestion& question) {
+  const auto& [neighborhood, layout, text, extents] = question.graph;
+  if (layout.nodes() == 1) return 0;
+  const double round = question.costs.between_latency_us + 2 * question.costs.message_us;
+  const double bytes = sizeof(std::int64_t) * (edges_of(question) + layout.size());
+  std::size_t most_ranks = 0;
+  for (const std::vector<int>& ranks : layout.ranks_of) most_ranks = std::max(most_ranks, ranks.size());
+  return 2 * patterns::ceil_log2(layout.size()) * round +
+         bytes * static_cast<double>(most_ranks) * question.costs.between_us_per_byte;
+}
+
 Measured linear(const GraphQuestion& question) {
   return Measured(patterns::linear_traffic(question.graph.neighborhood, question.graph.layout));
 }
@@ -77,11 +91,11 @@ Measured over_mesh(const GraphQuestion& question, const VirtualMesh& mesh, MeshO
   const double before = core_us();
   Measured measured(patterns::mesh_traffic(question.destinations, question.graph.neighborhood,
                                            question.graph.layout, mesh, of));
-  // Who passes a block on has to be told, phase by phase, as the blocks go.
-  measured.setup_us =
-      setup_of_nodes(question, before) + time_us(measured.traffic, question.costs, smallest_block);
+  // Who passes a block on finds out by himself, as soon as he knows the graph.
+  measured.setup_us = setup_of_nodes(question, before) + whole_graph_us(question);
   measured.setup_bytes =
-      per_rank(question, 2.0 * sizeof(patterns::Hop) * static_cast<double>(measured.traffic.blocks()));
+      per_rank(question, 2.0 * sizeof(patterns::Hop) * static_cast<double>(measured.traffic.blocks())) +
+      sizeof(patterns::Neighbor) * edges_of(question);
   return measured;
 }
 
@@ -91,7 +105,8 @@ double setup_of_groups(const GraphQuestion& question, const patterns::Grouping& 
   const double notices = linear_us(question);
   const double round = question.costs.between_latency_us + 2 * question.costs.message_us;
   const auto steps = static_cast<double>(grouping.steps.size());
-  return core + 2 * notices + steps * (notices + round * std::max(grouping.request_rounds, 1));
+  return core + whole_graph_us(question) + 2 * notices +
+         steps * (notices + round * std::max(grouping.request_rounds, 1));
 }
 
 double bytes_of(const patterns::Grouping& grouping) {

@@ -30,7 +30,9 @@ PLACE = Place("Test MPI 1.0", 16, 4, (4, 4), True)
 
 
 def entry(operation: str, name: str, group: str, **standards: int) -> dict:
-    parameters = [{"name": key, "default": value} for key, value in standards.items()]
+    parameters = [
+        {"name": key, "low": 0, "high": 1 << 30, "default": value} for key, value in standards.items()
+    ]
     return {"operation": operation, "name": name, "group": group, "parameters": parameters}
 
 

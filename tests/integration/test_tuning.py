@@ -26,10 +26,17 @@ BUDGET_OF_THREE = ["--budget", "16s"]  # communicators
 BUDGET_OF_ALL = ["--budget", "20s"]  # cells, which are all to be decided
 
 
-def tune(mpi: Mpi, runner: Runner, launcher: list[str], cluster: Cluster | None = None, *more: str) -> Path:
+def tune(
+    mpi: Mpi,
+    runner: Runner,
+    launcher: list[str],
+    cluster: Cluster | None = None,
+    *more: str,
+    operations: str = OPERATIONS,
+) -> Path:
     table = Path(runner.scratch) / "table.json"
     environment = {**mpis.launcher_environment(mpi), "XDG_CACHE_HOME": str(runner.scratch / "cache")}
-    words = [sys.executable, "-m", "unisono", "tune", *BUDGET, "--operation", OPERATIONS]
+    words = [sys.executable, "-m", "unisono", "tune", *BUDGET, "--operation", operations]
     words += ["--size", "8,16K", "-o", str(table), "--mpicc", str(mpi.compilers["c"])]
     words += [*more, "--", *launcher]
     words = cluster.on_head(words) if cluster else words
@@ -80,6 +87,30 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layou
     rules = json.loads(table.read_text())["rules"]
     counts = [min(layout.ranks_per_node), max(layout.ranks_per_node)]
     assert rules and all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == counts for rule in rules)
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.cluster
+def test_collectives_of_neighbours(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
+    """Bundles of several lengths among others; a program's graph goes by the table that a grid's calls have made."""
+    layout = Layout((2, 2))
+    operation = "neighbor_allgather"
+    settings = runner.environment_for_ranks(cluster_mpi, 4, None)
+    launcher = cluster_mpi.launch(4, [], settings, layout)
+    table = tune(cluster_mpi, runner, launcher, cluster, *BUDGET_OF_THREE, operations=operation)
+    rules = json.loads(table.read_text())["rules"]
+    assert rules and {rule["operation"] for rule in rules} == {operation}
+    report = Path(runner.scratch) / "report.json"
+    environment = {
+        "UNISONO_TABLE": str(table),
+        "UNISONO_SET_UP_AFTER": "0",
+        "UNISONO_REPORT": str(report),
+    }
+    command = [compile_program(cluster_mpi, "neighbor_lengths.c")]
+    result = runner.unisono(cluster_mpi, 4, command, environment, timeout=120, cluster=cluster, layout=layout)
+    assert result.check().output == "OK\n", str(result)
+    served = [e for e in json.loads(report.read_text())["classes"] if e["operation"] == operation]
+    assert any(e["source"] == "application table" for e in served), served
 
 
 @pytest.mark.in_turns(3)

@@ -228,6 +228,7 @@ def _total_bytes(job: Measurer, operation: str, size: int) -> int:
 def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ranges: Ranges) -> None:
     """One parameter after the other, each with the best values found so far; without those that change nothing."""
     standards = {p["name"]: p["default"] for p in algorithm["parameters"]}
+    highest = {p["name"]: p["high"] for p in algorithm["parameters"]}
     size = looking.size
     values: dict[str, list[int]] = {
         "degree": [2, 4, 8, 16],
@@ -236,9 +237,12 @@ def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ran
         "buffers": [2, 4, 8, 16] if size else [],
         "window": [1, 2, 4],
         "rounds": [1, 2, 8, 0],
+        "bundle_up_to": [0, size],
+        "cell": [size],
     }
     for name in [name for name in values if name in standards]:
-        tried = [best.with_(**{name: value}).without(standards) for value in values[name]]
+        within = [value for value in values[name] if value <= highest[name]]
+        tried = [best.with_(**{name: value}).without(standards) for value in within]
         if name in ("segment", "piece"):
             looking.along(tried)
         else:

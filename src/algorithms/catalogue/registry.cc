@@ -167,6 +167,21 @@ Parameters with_standards(const Descriptor& descriptor, const Parameters& chosen
   return parameters;
 }
 
+std::optional<Parameters> with_other_limit(const Descriptor& descriptor, const Parameters& chosen,
+                                           std::int64_t bytes) {
+  for (const ParameterSpec& spec : descriptor.parameters) {
+    const bool is_of_bundles = spec.name == "bundle_up_to";
+    if (!is_of_bundles && spec.name != "cell") continue;
+    const bool goes_together = bytes <= chosen.get_or(spec.name, spec.standard);
+    // Over a mesh nothing at all would go: that is another algorithm.
+    if (goes_together ? !is_of_bundles : bytes > spec.high) return std::nullopt;
+    Parameters other = chosen;
+    other.set(spec.name, goes_together ? 0 : bytes);
+    return other;
+  }
+  return std::nullopt;
+}
+
 std::string why_illegal(const Descriptor& descriptor, const Problem& problem, std::int64_t bytes,
                         bool has_shared_memory, bool has_single_copy) {
   const Legality& legality = descriptor.legality;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
+
+#include "tuning/decisions/size_class.h"
 
 namespace unisono::tuning {
 namespace {
@@ -48,6 +51,11 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     list.candidates.push_back(std::move(candidate));
     list.choices.push_back(std::move(choice));
   };
+  const auto add_legal = [&](const algorithms::Descriptor& descriptor, algorithms::Parameters parameters) {
+    Choice choice{.algorithm = &descriptor, .parameters = std::move(parameters)};
+    if (why_not_taken(choice, question).empty() && is_modest(question, choice)) add(std::move(choice));
+  };
+  const std::int64_t longest = class_high(question.size_class);
   const Choice native{
       .reason = "the MPI's own: run to compare times, and kept where it is faster (option 'learn')",
       .source = "native"};
@@ -55,9 +63,13 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
   add(decided);
   list.candidates.back().is_usual = true;
   for (const algorithms::Descriptor& descriptor : algorithms::registry()) {
-    if (descriptor.operation != question.problem.operation || &descriptor == decided.algorithm) continue;
-    Choice choice{.algorithm = &descriptor, .parameters = algorithms::with_standards(descriptor)};
-    if (why_not_taken(choice, question).empty() && is_modest(question, choice)) add(std::move(choice));
+    if (descriptor.operation != question.problem.operation) continue;
+    const bool is_decided = &descriptor == decided.algorithm;
+    const algorithms::Parameters standard =
+        is_decided ? decided.parameters : algorithms::with_standards(descriptor);
+    if (!is_decided) add_legal(descriptor, standard);
+    if (const auto other = algorithms::with_other_limit(descriptor, standard, longest))
+      add_legal(descriptor, *other);
   }
   return list;
 }

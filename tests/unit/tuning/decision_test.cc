@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "questions.h"
+#include "tuning/decisions/candidates.h"
 
 namespace unisono::tuning {
 namespace {
@@ -238,6 +241,23 @@ TEST(DecisionTest, MiddleSizesGoThroughSlots) {
   for (const bool has_single_copy : {false, true}) {
     q.has_single_copy = has_single_copy;
     EXPECT_EQ(decider.decide(q).name(), "shared") << "the kernel is not asked to copy";
+  }
+}
+
+// Short blocks of neighbours on a node go together, and long ones by themselves: up to which length is found
+// out for the length that a program has.
+TEST(DecisionTest, LearningTriesOtherLengthsOfBundles) {
+  for (const std::int64_t bytes : {std::int64_t{8}, std::int64_t{4096}, std::int64_t{64} << 10}) {
+    Question q = question(Operation::neighbor_alltoall, "4x4", bytes);
+    Decider decider;
+    decider.add(make_rules());
+    const CandidateList list = candidates_of(q, decider.decide(q), {});
+    std::set<bool> go_together;
+    for (const Choice& choice : list.choices) {
+      if (choice.algorithm == nullptr || choice.algorithm->name != "bundles") continue;
+      go_together.insert(bytes <= choice.parameters.get("bundle_up_to"));
+    }
+    EXPECT_EQ(go_together, (std::set<bool>{false, true})) << bytes;
   }
 }
 

@@ -273,8 +273,8 @@ Prediction predict_native(const Problem& problem, std::int64_t bytes, const Mach
 namespace {
 
 // Neighbours' blocks that are passed on: meshes of more dimensions, and cells that are as long as the block.
-void add_meshes(std::int64_t bytes, std::vector<Candidate>* all) {
-  Candidate other = all->back();
+void add_meshes(const Parameters& standard, std::int64_t bytes, std::vector<Candidate>* all) {
+  Candidate other{all->back().algorithm, standard};
   if (other.parameters.get_or("cell", 0) == 0) return;
   constexpr std::int64_t longest_cell = 4 << 10;
   if (bytes <= longest_cell) {
@@ -300,9 +300,9 @@ std::vector<Candidate> candidates_for(Operation operation, std::int64_t bytes) {
     if (algorithm.operation != operation) continue;
     const Parameters standard = with_standards(algorithm);
     all.push_back({&algorithm, standard});
-    if (const auto other = algorithms::with_other_limit(algorithm, standard, bytes))
-      all.push_back({&algorithm, *other});
-    add_meshes(bytes, &all);
+    for (const Parameters& other : algorithms::other_ways(algorithm, standard, bytes))
+      all.push_back({&algorithm, other});
+    add_meshes(standard, bytes, &all);
     if (standard.get_or("segment", -1) < 0) continue;
     for (std::int64_t segment = 8 << 10; segment <= 1 << 20 && segment < bytes; segment *= 4) {
       if (segment == standard.get("segment")) continue;

@@ -84,6 +84,7 @@ NEIGHBOR_WAYS = [
     (Layout((3, 1, 4)), "once(pieces=16,piece_of_block=4096)"),
     (Layout((2, 2, 2, 2), cyclic=True), "friends(scope=1)"),
     (Layout((2, 2, 2, 2)), "mesh(cell=4096)"),
+    (Layout((2, 2, 2, 2)), "mesh(of_nodes=1,cell=4096)"),
 ]
 
 

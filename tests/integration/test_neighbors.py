@@ -86,6 +86,8 @@ BY_LENGTH = [
     ("4x2", "friends(cumulative=1)"),
     ("8x1", "mesh"),
     ("8x1", "mesh(dimensions=16,cell=4096)"),
+    ("4x2", "mesh(of_nodes=1,cell=4096)"),
+    ("3,1,4", "mesh(of_nodes=1,dimensions=16)"),
 ]
 
 

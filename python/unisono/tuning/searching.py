@@ -238,6 +238,7 @@ def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ran
         "window": [1, 2, 4],
         "rounds": [1, 2, 8, 0],
         "bundle_up_to": [0, size],
+        "of_nodes": [0, 1],
         "cell": [size],
     }
     for name in [name for name in values if name in standards]:

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,11 +118,11 @@ const Descriptor* find(Operation operation, std::string_view name);
 const std::vector<const Descriptor*>& agreements();
 // The standard values of a descriptor, overridden by `chosen` (clamped to the ranges).
 Parameters with_standards(const Descriptor& descriptor, const Parameters& chosen = {});
-// Blocks up to a length that is a parameter go together ("bundle_up_to", "cell"): the values with which those
-// of `bytes` go the other way than with `chosen`. Nothing where the algorithm has no such parameter, or its
-// range is at its end.
-std::optional<Parameters> with_other_limit(const Descriptor& descriptor, const Parameters& chosen,
-                                           std::int64_t bytes);
+// What else is worth a comparison for blocks of `bytes` than the algorithm with `chosen`. Where blocks up to
+// a length go together ("bundle_up_to", "cell") they go the other way; where ranks or nodes may be the points
+// ("of_nodes") they are the others.
+std::vector<Parameters> other_ways(const Descriptor& descriptor, const Parameters& chosen,
+                                   std::int64_t bytes);
 // Empty where the algorithm may run on this problem with messages of `bytes`; otherwise why not, as a clause
 // ("needs a power of two ranks, there are 6").
 std::string why_illegal(const Descriptor& descriptor, const schedule::Problem& problem, std::int64_t bytes,

@@ -167,19 +167,21 @@ Parameters with_standards(const Descriptor& descriptor, const Parameters& chosen
   return parameters;
 }
 
-std::optional<Parameters> with_other_limit(const Descriptor& descriptor, const Parameters& chosen,
-                                           std::int64_t bytes) {
+std::vector<Parameters> other_ways(const Descriptor& descriptor, const Parameters& chosen,
+                                   std::int64_t bytes) {
+  std::vector<Parameters> all;
+  const auto add = [&](std::string_view name, std::int64_t value) {
+    all.push_back(chosen);
+    all.back().set(name, value);
+  };
   for (const ParameterSpec& spec : descriptor.parameters) {
-    const bool is_of_bundles = spec.name == "bundle_up_to";
-    if (!is_of_bundles && spec.name != "cell") continue;
-    const bool goes_together = bytes <= chosen.get_or(spec.name, spec.standard);
-    // Over a mesh nothing at all would go: that is another algorithm.
-    if (goes_together ? !is_of_bundles : bytes > spec.high) return std::nullopt;
-    Parameters other = chosen;
-    other.set(spec.name, goes_together ? 0 : bytes);
-    return other;
+    const std::int64_t now = chosen.get_or(spec.name, spec.standard);
+    if (spec.name == "of_nodes") add(spec.name, 1 - now);
+    if (spec.name == "bundle_up_to" && bytes <= spec.high) add(spec.name, bytes <= now ? 0 : bytes);
+    // Without anything that goes over a mesh it would be another algorithm.
+    if (spec.name == "cell" && bytes > now && bytes <= spec.high) add(spec.name, bytes);
   }
-  return std::nullopt;
+  return all;
 }
 
 std::string why_illegal(const Descriptor& descriptor, const Problem& problem, std::int64_t bytes,

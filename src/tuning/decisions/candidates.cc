@@ -68,8 +68,8 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     const algorithms::Parameters standard =
         is_decided ? decided.parameters : algorithms::with_standards(descriptor);
     if (!is_decided) add_legal(descriptor, standard);
-    if (const auto other = algorithms::with_other_limit(descriptor, standard, longest))
-      add_legal(descriptor, *other);
+    for (const algorithms::Parameters& other : algorithms::other_ways(descriptor, standard, longest))
+      add_legal(descriptor, other);
   }
   return list;
 }

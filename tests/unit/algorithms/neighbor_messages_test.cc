@@ -32,9 +32,10 @@ struct Graph {
   patterns::Destinations destinations;
 };
 
-// Of each rank: the messages that a stage of its program sends, those of one pair in one round as one.
-std::vector<std::int64_t> sent(const Graph& graph, const char* name, Parameters parameters,
-                               std::size_t stage) {
+// Of each rank: the messages that a stage of its program sends, or those to other nodes alone, those of one
+// pair in one round as one.
+std::vector<std::int64_t> sent(const Graph& graph, const char* name, Parameters parameters, std::size_t stage,
+                               bool is_away = false) {
   const Descriptor& descriptor = *find(Operation::neighbor_allgather, name);
   parameters = with_standards(descriptor, parameters);
   std::vector<std::int64_t> counts;
@@ -52,7 +53,11 @@ std::vector<std::int64_t> sent(const Graph& graph, const char* name, Parameters 
       program.stages[stage].write(round, writer);
       std::set<int> peers;
       for (const Step& step : steps) {
-        if (step.kind == StepKind::send) peers.insert(step.peer);
+        const auto node_of = [&](int other) {
+          return graph.layout->node_of[static_cast<std::size_t>(other)];
+        };
+        if (step.kind == StepKind::send && !(is_away && node_of(step.peer) == node_of(rank)))
+          peers.insert(step.peer);
       }
       messages += std::ssize(peers);
     }
@@ -92,6 +97,24 @@ TEST(NeighborMessages, a_mesh_sends_along_one_dimension_after_the_other) {
     EXPECT_EQ(sent(graph, "mesh", parameters({{"dimensions", 6}}), short_stage),
               counted(patterns::VirtualMesh::of_twos(36)))
         << text;
+  }
+}
+
+TEST(NeighborMessages, a_mesh_of_nodes_sends_one_message_to_each_node_on_its_way) {
+  for (const char* text : {"moore:2,1", "random:0.3", "complete"}) {
+    const Graph graph(text, "16x3");
+    const auto counted = [&](const patterns::VirtualMesh& mesh) {
+      return mesh_traffic(graph.destinations, *graph.all, *graph.layout, mesh, patterns::MeshOf::nodes)
+          .sent_away();
+    };
+    for (const int dimensions : {2, 4}) {
+      const patterns::VirtualMesh mesh =
+          dimensions == 2 ? patterns::VirtualMesh({4, 4}, 16) : patterns::VirtualMesh::of_twos(16);
+      EXPECT_EQ(
+          sent(graph, "mesh", parameters({{"dimensions", dimensions}, {"of_nodes", 1}}), short_stage, true),
+          counted(mesh))
+          << text;
+    }
   }
 }
 

@@ -18,6 +18,12 @@ inline Element element_of(const Envelope& envelope, Item item, std::uint64_t seq
   return {key_of(envelope), item, sequence, envelope.context};
 }
 
+// What lists are made with. Linked lists need nothing.
+struct ListSettings {
+  int block = 2;  // elements in a block of lists of arrays and of vectors, at most `largest_block`
+};
+inline constexpr int largest_block = 4095;
+
 // What is looked for. A message has no wildcards, an entry of a receive's may have some: both masks count.
 struct Pattern {
   std::uint64_t key;

@@ -15,11 +15,12 @@ inline constexpr std::int32_t any_source = -1;
 inline constexpr std::int32_t any_tag = -1;
 
 // Which communication an entry comes from. Entries that may match have the same operation: it follows from
-// the context and the tag. The classes may differ.
+// the context and the tag. The rest may differ.
 struct Kind {
   std::uint8_t operation = 0;    // 0: point-to-point; otherwise a number for each collective
   std::uint8_t bytes_class = 0;  // of a collective: its message's size, as a power of two
   std::uint8_t ranks_class = 0;  // the same of the communicator's size
+  std::uint8_t call = 0;         // the last bits of the call's number: is it another call than before?
 
   bool is_collective() const { return operation != 0; }
   bool operator==(const Kind&) const = default;
@@ -35,7 +36,7 @@ struct Envelope {
 
   bool operator==(const Envelope&) const = default;
 };
-inline constexpr std::uint32_t most_contexts = 1U << 30;
+inline constexpr std::uint32_t most_contexts = (1U << 30) - 1;
 
 // Source and tag in one word. A wildcard is the value that has all bits set.
 inline std::uint64_t key_of(const Envelope& envelope) {

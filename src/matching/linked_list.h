@@ -2,6 +2,8 @@
 // M1, section 2.2.5, figure 2.5: entries one behind the other, in the order in which they came.
 #pragma once
 
+#include <new>
+
 #include "matching/element.h"
 #include "matching/pool.h"
 
@@ -19,7 +21,8 @@ class LinkedList {
   };
   // Of all lists of one queue.
   struct Memory {
-    Pool<Node> nodes;
+    explicit Memory(ListSettings) {}
+    Pool nodes{sizeof(Node)};
     std::size_t bytes() const { return nodes.bytes(); }
   };
   // Where an element stands, as long as nothing changes.
@@ -34,8 +37,8 @@ class LinkedList {
   explicit LinkedList(Memory* memory) : memory_(memory) {}
 
   void append(const Element& element) {
-    Node* node = memory_->nodes.make();
-    *node = {element.key, mask_of(element.key), nullptr, element.item, element.sequence, element.context};
+    auto* node = new (memory_->nodes.make())
+        Node{element.key, mask_of(element.key), nullptr, element.item, element.sequence, element.context};
     (last_ == nullptr ? first_ : last_->next) = node;
     last_ = node;
     ++length_;

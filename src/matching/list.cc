@@ -13,7 +13,7 @@ const Registration registration([] {
       .source = "M1, section 2.2.5",
       .sentence = "Each queue is one linked list, searched from its begin.",
       .make = [](const Setup&) -> std::unique_ptr<Queues> {
-        return std::make_unique<SingleQueues<LinkedList>>();
+        return std::make_unique<SingleQueues<LinkedList>>(ListSettings());
       },
   };
 });

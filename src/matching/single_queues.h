@@ -12,9 +12,7 @@ namespace unisono::matching {
 template <class List>
 class SingleQueues final : public Queues {
  public:
-  // What a list's memory is made with, such as how many elements a block has.
-  template <class... Settings>
-  explicit SingleQueues(Settings... settings) : of_receives_{settings...}, of_messages_{settings...} {}
+  explicit SingleQueues(ListSettings settings) : of_receives_(settings), of_messages_(settings) {}
 
   Item post(const Envelope& receive, Item item) override {
     if (const Item message = take(receive)) return message;

@@ -6,6 +6,7 @@
 #include "../case_stride.h"
 #include "../seed.h"
 #include "matching/catalogue.h"
+#include "matching/profile.h"
 #include "traces.h"
 
 namespace unisono::matching {
@@ -81,6 +82,20 @@ std::string text_of(const Values& values) {
   return text;
 }
 
+// Of an earlier run, in which sources differed.
+Profile some_profile(const Traffic& traffic) {
+  Profile profile{.ranks = traffic.sources};
+  std::mt19937 random(seed());
+  for (int context = 0; context < traffic.contexts; ++context) {
+    for (int source = 0; source < traffic.sources; ++source) {
+      const std::pair place{static_cast<std::uint32_t>(context), source};
+      if (random() % 4 != 0) profile.posted[place] = 1U << random() % 16;
+      if (random() % 4 != 0) profile.unexpected[place] = 1U << random() % 16;
+    }
+  }
+  return profile;
+}
+
 class Order : public testing::TestWithParam<std::string> {};
 
 TEST_P(Order, IsThatOfTheReference) {
@@ -88,7 +103,9 @@ TEST_P(Order, IsThatOfTheReference) {
   for (const Values& values : values_of(descriptor)) {
     for (const Trace& trace : all_traces()) {
       SCOPED_TRACE(trace.traffic.name + text_of(values));
-      const auto queues = make_queues(descriptor, {.ranks = trace.traffic.sources, .values = values});
+      const Profile profile = some_profile(trace.traffic);
+      const auto queues =
+          make_queues(descriptor, {.ranks = trace.traffic.sources, .profile = &profile, .values = values});
       ASSERT_EQ(first_wrong_step(queues.get(), trace), trace.steps.size());
       EXPECT_EQ(queues->posted().depth, trace.posted);
       EXPECT_EQ(queues->unexpected().depth, trace.unexpected);

@@ -80,6 +80,7 @@ class TraceWriter {
     envelope->kind.operation = static_cast<std::uint8_t>(1 + envelope->context / 2 % 3);
     envelope->kind.bytes_class = static_cast<std::uint8_t>(random_() % 3);
     envelope->kind.ranks_class = 3;
+    envelope->kind.call = static_cast<std::uint8_t>(trace_.steps.size() / 100);
   }
   Envelope with_wildcards(Envelope envelope) {
     if (happens(of().any_source)) envelope.source = any_source;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Entries in lists that are linked in both directions, several at a time: what transports of today have.
+#pragma once
+
+#include <cstdint>
+
+#include "matching/element.h"
+
+namespace unisono::matching {
+
+template <int Links>
+struct HashedNode {
+  std::uint64_t key;
+  std::uint64_t mask;
+  Item item;
+  std::uint64_t sequence;
+  std::uint32_t context;
+  bool is_linked[Links];
+  HashedNode* next[Links];
+  HashedNode* before[Links];
+
+  bool fits(const Pattern& pattern) const {
+    return ((key ^ pattern.key) & mask & pattern.mask) == 0 && context == pattern.context;
+  }
+};
+
+// One of the lists, by link `at`.
+template <int Links>
+struct HashedList {
+  using Node = HashedNode<Links>;
+
+  Node* first = nullptr;
+  Node* last = nullptr;
+
+  void append(Node* node, int at) {
+    node->next[at] = nullptr;
+    node->before[at] = last;
+    node->is_linked[at] = true;
+    (last == nullptr ? first : last->next[at]) = node;
+    last = node;
+  }
+  void erase(Node* node, int at) {
+    (node->before[at] == nullptr ? first : node->before[at]->next[at]) = node->next[at];
+    (node->next[at] == nullptr ? last : node->next[at]->before[at]) = node->before[at];
+    node->is_linked[at] = false;
+  }
+  // The first node that fits and is older than `limit`.
+  Node* find(const Pattern& pattern, int at, std::uint64_t limit, std::uint64_t* looked_at) const {
+    for (Node* node = first; node != nullptr && node->sequence < limit; node = node->next[at]) {
+      ++*looked_at;
+      if (node->fits(pattern)) return node;
+    }
+    return nullptr;
+  }
+  Node* find_item(Item item, int at) const {
+    Node* node = first;
+    while (node != nullptr && node->item != item) node = node->next[at];
+    return node;
+  }
+};
+
+}  // namespace unisono::matching

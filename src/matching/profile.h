@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an earlier run of a program has put into a rank's queues, by peer: rows of the source's matrices
+// (figure 3.3; figure 4.1 with contexts). Receives from any source are not in it.
+//
+// As text, a line for each rank and each of its counts, and comments behind #:
+//
+//     unisono-matching-profile 1
+//     ranks 64
+//     rank 3
+//     posted CONTEXT SOURCE ELEMENTS
+//     unexpected CONTEXT SOURCE ELEMENTS
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "matching/envelope.h"
+
+namespace unisono::matching {
+
+// Elements of one queue, by context and source.
+using ElementCounts = std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t>;
+
+struct Profile {
+  int ranks = 1;
+  ElementCounts posted;
+  ElementCounts unexpected;
+
+  bool operator==(const Profile&) const = default;
+};
+
+// How many elements each source has put into a queue, in all contexts together.
+std::vector<double> elements_of_sources(const ElementCounts& counts, int ranks);
+
+inline constexpr int most_profile_ranks = 1 << 22;
+
+struct ReadProfile {
+  std::map<int, Profile> of_ranks;
+  std::string problem;  // empty where the text could be read
+};
+ReadProfile read_profiles(std::string_view text);
+std::string to_text(const std::map<int, Profile>& of_ranks);
+
+}  // namespace unisono::matching

@@ -20,6 +20,7 @@ CORE = (
     "host",
     "shm/pool",
     "shm/slice",
+    "shm/pairs",
     "patterns",
     "schedule",
     "algorithms/catalogue",

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shm/pairs/mailbox.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace unisono::shm {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t most_arena_bytes = std::size_t{4} << 20, least_arena_bytes = std::size_t{256} << 10;
+constexpr std::size_t most_arenas_bytes = std::size_t{64} << 20;  // all together
+
+constexpr std::size_t to_pages(std::size_t bytes) {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+}  // namespace
+
+std::size_t MailboxShape::arena_bytes_of(int ranks) {
+  const std::size_t share = most_arenas_bytes / static_cast<std::size_t>(std::max(ranks, 1));
+  return std::clamp(std::bit_floor(share), least_arena_bytes, most_arena_bytes);
+}
+
+// A rank's own does not exist: it sends itself nothing by a ring.
+std::size_t Mailbox::ring_bytes(int ranks) {
+  return to_pages(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * sizeof(RingMemory));
+}
+
+std::size_t MailboxShape::bytes() const {
+  const auto count = static_cast<std::size_t>(ranks);
+  return count * to_pages(sizeof(Mailbox::Place)) + Mailbox::ring_bytes(ranks) + count * arena_bytes;
+}
+
+Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy policy)
+    : memory_(static_cast<std::byte*>(memory)),
+      shape_(shape),
+      rank_(rank),
+      wakes_readers_(policy == WaitPolicy::futex),
+      arena_(arena_of(rank), shape.arena_bytes),
+      has_begun_(index(shape.ranks)) {
+  for (int peer = 0; peer < shape.ranks; ++peer) {
+    writers_.emplace_back(ring_of(rank, peer));
+    readers_.emplace_back(ring_of(peer, rank));
+  }
+}
+
+Mailbox::Place* Mailbox::place_of(int rank) const {
+  return reinterpret_cast<Place*>(memory_ + index(rank) * to_pages(sizeof(Place)));
+}
+
+// What one rank writes lies together, so that a page has one rank's rings.
+RingMemory* Mailbox::ring_of(int from, int to) const {
+  std::byte* rings = memory_ + index(shape_.ranks) * to_pages(sizeof(Place));
+  return reinterpret_cast<RingMemory*>(rings) + index(from) * index(shape_.ranks) + to;
+}
+
+void* Mailbox::arena_of(int rank) const {
+  return memory_ + index(shape_.ranks) * to_pages(sizeof(Place)) + ring_bytes(shape_.ranks) +
+         index(rank) * shape_.arena_bytes;
+}
+
+void Mailbox::write(int to, const RingItem& item, const void* data, std::size_t bytes) {
+  writers_[index(to)].write(item, data, bytes);
+  Place* place = place_of(to);
+  if (!has_begun_[index(to)]) {
+    has_begun_[index(to)] = true;
+    place->has_sent[rank_ / 64].fetch_or(std::uint64_t{1} << (rank_ % 64), std::memory_order_relaxed);
+    place->news.fetch_add(1, std::memory_order_release);
+  }
+  if (wakes_readers_) ring(&place->doorbell);
+}
+
+void Mailbox::add_senders() {
+  Place* own = place_of(rank_);
+  known_news_ = own->news.load(std::memory_order_acquire);
+  senders_.clear();
+  for (int from = 0; from < shape_.ranks; ++from) {
+    if ((own->has_sent[from / 64].load(std::memory_order_relaxed) >> (from % 64) & 1) != 0)
+      senders_.push_back(from);
+  }
+}
+
+}  // namespace unisono::shm

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shm/pairs/ring.h"
+
+#include <algorithm>
+
+namespace unisono::shm {
+namespace {
+
+// Calls `use(first byte, bytes)` for what lies in each line behind the item.
+template <class Line, class Use>
+void for_each_line(std::size_t bytes, std::uint64_t number, Line line, Use use) {
+  const std::size_t first = std::min(bytes, bytes_of_first_line);
+  use(line(number).rest + sizeof(RingItem), 0, first);
+  for (std::size_t done = first; done < bytes;) {
+    const std::size_t now = std::min(bytes - done, bytes_of_further_line);
+    use(line(++number).rest, done, now);
+    done += now;
+  }
+}
+
+}  // namespace
+
+void RingWriter::write(const RingItem& item, const void* data, std::size_t bytes) {
+  const auto line = [this](std::uint64_t number) -> RingLine& {
+    return memory_->line[number % RingMemory::lines];
+  };
+  RingLine& first = line(written_);
+  std::memcpy(first.rest, &item, sizeof item);
+  if (bytes != 0) {
+    for_each_line(bytes, written_, line, [&](std::byte* into, std::size_t at, std::size_t count) {
+      std::memcpy(into, static_cast<const std::byte*>(data) + at, count);
+    });
+  }
+  first.stamp.store(written_ + 1, std::memory_order_release);
+  written_ += static_cast<std::uint64_t>(ring_lines_of(bytes));
+}
+
+void RingReader::copy(void* into, std::size_t bytes) const {
+  if (bytes == 0) return;
+  const auto line = [this](std::uint64_t number) -> RingLine& {
+    return memory_->line[number % RingMemory::lines];
+  };
+  for_each_line(bytes, read_, line, [&](const std::byte* from, std::size_t at, std::size_t count) {
+    std::memcpy(static_cast<std::byte*>(into) + at, from, count);
+  });
+}
+
+}  // namespace unisono::shm

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes from one rank to another of its node in order: a ring of lines that the one writes and the other
+// reads. M10.
+//
+// An item takes one to five lines. Its first line is stamped last, so that who sees the stamp may read all of
+// it. Lines lie side by side, and those that are polled of several rings fall into different cache sets.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace unisono::shm {
+
+struct alignas(64) RingLine {
+  // Of an item's first line: its number among all lines that were written, counted from 1.
+  std::atomic<std::uint64_t> stamp;
+  std::byte rest[56];
+};
+
+// One direction of a pair, in memory that both share. Zero-filled is its initial state.
+struct RingMemory {
+  static constexpr int lines = 64;
+  RingLine line[lines];
+  alignas(64) std::atomic<std::uint64_t> read;  // lines; told now and then
+};
+
+// Two words that mean something to those who use the ring, and some bytes with them.
+struct RingItem {
+  std::uint64_t words[2];
+};
+
+// The first line has the item and bytes, further lines have bytes. None of them reach into a stamp: what is
+// left there of an earlier lap must never look like that of a later one.
+inline constexpr std::size_t bytes_of_first_line = sizeof(RingLine::rest) - sizeof(RingItem);
+inline constexpr std::size_t bytes_of_further_line = sizeof(RingLine::rest);
+inline constexpr int most_lines_of_item = 5;
+inline constexpr std::size_t most_bytes_of_item =
+    bytes_of_first_line + (most_lines_of_item - 1) * bytes_of_further_line;
+
+constexpr int ring_lines_of(std::size_t bytes) {
+  return bytes <= bytes_of_first_line
+             ? 1
+             : 1 + static_cast<int>((bytes - bytes_of_first_line + bytes_of_further_line - 1) /
+                                    bytes_of_further_line);
+}
+
+// The end that writes. One thread at a time.
+class RingWriter {
+ public:
+  explicit RingWriter(RingMemory* memory) : memory_(memory) {}
+
+  // May `bytes` (at most most_bytes_of_item) be written now?
+  bool has_room(std::size_t bytes) { return is_free(ring_lines_of(bytes)); }
+  // Only where there is room.
+  void write(const RingItem& item, const void* data, std::size_t bytes);
+  // Has all been read, as far as the reader has told?
+  bool is_read() const { return memory_->read.load(std::memory_order_acquire) == written_; }
+
+ private:
+  bool is_free(int count) {
+    if (written_ + static_cast<std::uint64_t>(count) - read_ <= RingMemory::lines) return true;
+    read_ = memory_->read.load(std::memory_order_acquire);
+    return written_ + static_cast<std::uint64_t>(count) - read_ <= RingMemory::lines;
+  }
+
+  RingMemory* memory_;
+  std::uint64_t written_ = 0;  // lines
+  std::uint64_t read_ = 0;     // as it was last seen
+};
+
+// The end that reads. One thread at a time.
+class RingReader {
+ public:
+  explicit RingReader(RingMemory* memory) : memory_(memory) {}
+
+  // The next item, or null where none has come yet. It stays until drop().
+  const RingItem* peek() const {
+    const RingLine& line = at(read_);
+    if (line.stamp.load(std::memory_order_acquire) != read_ + 1) return nullptr;
+    return reinterpret_cast<const RingItem*>(line.rest);
+  }
+  // What the next item brought along: its first `bytes`.
+  void copy(void* into, std::size_t bytes) const;
+  // Goes on behind the next item, which brought so many bytes along.
+  void drop(std::size_t bytes) {
+    read_ += static_cast<std::uint64_t>(ring_lines_of(bytes));
+    // The writer looks only where the ring seems full. To tell it each time would take the line back and
+    // forth.
+    if (read_ - told_ >= RingMemory::lines / 4) tell();
+  }
+  // Tells the writer all that was read.
+  void tell() {
+    told_ = read_;
+    memory_->read.store(read_, std::memory_order_release);
+  }
+  bool has_to_tell() const { return told_ != read_; }
+
+ private:
+  const RingLine& at(std::uint64_t number) const { return memory_->line[number % RingMemory::lines]; }
+
+  RingMemory* memory_;
+  std::uint64_t read_ = 0, told_ = 0;  // lines
+};
+
+}  // namespace unisono::shm

@@ -34,6 +34,7 @@ CORE = (
     "tuning/decisions",
     "tuning/tables",
     "tuning/learning",
+    "runtime/messages",
     "runtime/call",
     "runtime/packing",
     "runtime/world",

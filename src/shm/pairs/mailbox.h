@@ -44,6 +44,10 @@ class Mailbox {
   // Only where there is room. Wakes the reader where it sleeps.
   void write(int to, const RingItem& item, const void* data, std::size_t bytes);
   Arena& arena() { return arena_; }
+  // Does `to` ask for headers alone, since it has more than it can keep?
+  bool wants_headers_only(int to) const {
+    return place_of(to)->wants_headers_only.load(std::memory_order_relaxed) != 0;
+  }
   // Has `to` read all, as far as it has told?
   bool is_read(int to) const { return writers_[index(to)].is_read(); }
 
@@ -61,6 +65,10 @@ class Mailbox {
   const void* in_arena(int from, std::uint64_t offset) const { return arena_address(arena_of(from), offset); }
   void free_in_arena(int from, std::uint64_t offset) { shm::free_in_arena(arena_of(from), offset); }
 
+  void want_headers_only(bool wants) {
+    place_of(rank_)->wants_headers_only.store(wants ? 1 : 0, std::memory_order_relaxed);
+  }
+
   // Where this rank sleeps that waits for others (policy futex).
   Doorbell* doorbell() { return &place_of(rank_)->doorbell; }
 
@@ -70,6 +78,7 @@ class Mailbox {
   struct Place {
     Doorbell doorbell;
     alignas(64) std::atomic<std::uint64_t> news;  // how many ranks have begun to send to this one
+    std::atomic<std::uint32_t> wants_headers_only;
     std::atomic<std::uint64_t> has_sent[MailboxShape::most_ranks / 64];  // a bit each
   };
   static std::size_t ring_bytes(int ranks);

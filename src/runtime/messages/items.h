@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks of a node write into each other's rings.
+#pragma once
+
+#include <cstdint>
+
+#include "shm/pairs/ring.h"
+
+namespace unisono::runtime {
+
+// What an item of a ring is: its first word has this, the communicator and the tag; the second one has bytes.
+enum class ItemKind : std::uint8_t {
+  short_message,  // with its data
+  arena_message,  // with the place of its data
+  long_message,   // with the sender's request
+  clear_to_send,  // with both requests
+  piece,          // with the receiver's request and the place of its data
+};
+inline constexpr int kind_bits = 4, tag_shift = 32;
+
+inline shm::RingItem item_of(ItemKind kind, std::uint32_t context, std::int32_t tag, std::uint64_t bytes) {
+  return {{static_cast<std::uint64_t>(kind) | std::uint64_t{context} << kind_bits |
+               std::uint64_t{static_cast<std::uint32_t>(tag)} << tag_shift,
+           bytes}};
+}
+inline ItemKind kind_of(const shm::RingItem& item) {
+  return static_cast<ItemKind>(item.words[0] & ((1U << kind_bits) - 1));
+}
+inline std::uint32_t context_of(const shm::RingItem& item) {
+  return static_cast<std::uint32_t>(item.words[0]) >> kind_bits;
+}
+inline std::int32_t tag_of(const shm::RingItem& item) {
+  return static_cast<std::int32_t>(item.words[0] >> tag_shift);
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages between two ranks of a node, as their sender, their receiver and the queues know them. M10.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "matching/envelope.h"
+
+namespace unisono::runtime {
+
+// What a program starts and waits for.
+struct MessageRequest {
+  enum class Kind : std::uint8_t { send, receive };
+  Kind kind = Kind::send;
+  bool is_done = false;
+  bool is_cancelled = false;
+  matching::Envelope envelope{};    // as it was asked for; of a receive that has matched: the message's
+  void* buffer = nullptr;           // a send's is only read
+  std::uint64_t bytes = 0;          // a send's; of a receive the room
+  std::uint64_t message_bytes = 0;  // of a receive that has matched: what was sent
+  std::uint64_t moved = 0;          // of a long message, so far
+  int peer = -1;                    // rank of the node
+  std::uint64_t peer_request = 0;   // of a long message: what its other end calls it
+
+  bool is_truncated() const { return message_bytes > bytes; }
+};
+
+// A message that no receive has asked for yet, or that a probe has taken out of the queue.
+struct WaitingMessage {
+  matching::Envelope envelope{};
+  std::uint64_t bytes = 0;
+  int peer = -1;
+  // The data, or who has it: of a long message the sender's request.
+  std::unique_ptr<std::byte[]> data;
+  std::uint64_t sender_request = 0;
+  bool is_long = false;
+  bool is_in_queue = true;
+};
+
+}  // namespace unisono::runtime

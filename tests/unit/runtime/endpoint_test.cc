@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages inside a node: what MPI promises of order, matching, truncation, probes and cancelled receives,
+// with ranks as threads.
+#include "runtime/messages/endpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "../seed.h"
+#include "../shm/ranks.h"
+#include "matching/catalogue.h"
+
+namespace unisono::runtime {
+namespace {
+
+using matching::any_source;
+using matching::any_tag;
+
+EndpointOptions options_of(int ranks, const char* structure = "own") {
+  EndpointOptions options;
+  options.make_queues = [=] {
+    return matching::make_queues(*matching::find(structure), {.ranks = ranks, .values = {}});
+  };
+  return options;
+}
+
+std::vector<int> all_of(int ranks) {
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) all[static_cast<std::size_t>(rank)] = rank;
+  return all;
+}
+
+// Endpoints of a node's ranks in one thread: they progress when the test says so.
+class Node {
+ public:
+  explicit Node(int ranks, EndpointOptions options, std::size_t arena_bytes = 256 << 10)
+      : shape_{.ranks = ranks, .arena_bytes = arena_bytes}, memory_(shape_.bytes()) {
+    mails_.reserve(static_cast<std::size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) {
+      mails_.emplace_back(memory_.get(), shape_, rank, shm::WaitPolicy::yield);
+      ends_.push_back(std::make_unique<Endpoint>(&mails_.back(), options));
+    }
+  }
+  Endpoint& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
+  void open(std::uint32_t context) {
+    for (auto& end : ends_) end->open(context, all_of(shape_.ranks));
+  }
+  void progress(int rounds = 3) {
+    for (int i = 0; i < rounds; ++i) {
+      for (auto& end : ends_) end->progress();
+    }
+  }
+
+ private:
+  shm::MailboxShape shape_;
+  shm::SharedMemory memory_;
+  std::vector<shm::Mailbox> mails_;
+  std::vector<std::unique_ptr<Endpoint>> ends_;
+};
+
+std::vector<std::uint8_t> pattern(std::size_t bytes, std::uint32_t of) {
+  std::vector<std::uint8_t> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::uint8_t>(of * 37 + i + i / 253);
+  return data;
+}
+
+// In lines, at their ends, in the arena, and in pieces.
+constexpr std::size_t lengths[] = {0, 1, 40, 41, 264, 265, 4000, 65536, 65537, 1'000'000};
+
+TEST(Endpoint, MessagesOfAllLengthsArriveBeforeAndAfterTheirReceive) {
+  Node node(2, options_of(2));
+  node.open(5);
+  std::uint32_t number = 0;
+  for (const std::size_t bytes : lengths) {
+    for (const bool is_posted_first : {true, false}) {
+      for (const bool waits : {false, true}) {
+        for (const int to : {1, 0}) {
+          const auto sent = pattern(bytes, ++number);
+          std::vector<std::uint8_t> got(bytes);
+          MessageRequest *receive = nullptr, *send = nullptr;
+          if (is_posted_first) receive = node[to].receive(5, got.data(), bytes, 0, 7);
+          send = node[0].send(5, sent.data(), bytes, to, 7, waits);
+          node.progress(20);
+          EXPECT_EQ(send->is_done, is_posted_first || (!waits && bytes <= 65536)) << bytes << ' ' << waits;
+          if (!is_posted_first) receive = node[to].receive(5, got.data(), bytes, any_source, any_tag);
+          for (int i = 0; i < 100 && !(send->is_done && receive->is_done); ++i) node.progress();
+          ASSERT_TRUE(send->is_done && receive->is_done) << bytes;
+          EXPECT_EQ(got, sent) << bytes;
+          EXPECT_EQ(receive->envelope.source, 0);
+          EXPECT_EQ(receive->envelope.tag, 7);
+          EXPECT_EQ(receive->message_bytes, bytes);
+          EXPECT_FALSE(receive->is_truncated());
+          node[to].release(receive);
+          node[0].release(send);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(node[0].live_requests() + node[1].live_requests(), 0u);
+  EXPECT_EQ(node[1].unexpected_bytes(), 0u);
+  EXPECT_TRUE(node[0].is_idle());
+}
+
+TEST(Endpoint, AMessageThatIsTooLongFillsTheBufferAndNoMore) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{5000}, std::size_t{300'000}}) {
+    for (const int to : {0, 1}) {
+      Node node(2, options_of(2));
+      node.open(1);
+      const auto sent = pattern(bytes, 3);
+      std::vector<std::uint8_t> got(bytes, 0xEE);
+      MessageRequest* receive = node[to].receive(1, got.data(), bytes / 2, 0, 0);
+      MessageRequest* send = node[0].send(1, sent.data(), bytes, to, 0);
+      for (int i = 0; i < 100; ++i) node.progress();
+      ASSERT_TRUE(receive->is_done && send->is_done);
+      EXPECT_TRUE(receive->is_truncated());
+      EXPECT_EQ(receive->message_bytes, bytes);
+      EXPECT_TRUE(
+          std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(bytes / 2), sent.begin()));
+      EXPECT_TRUE(std::all_of(got.begin() + static_cast<std::ptrdiff_t>(bytes / 2), got.end(),
+                              [](std::uint8_t byte) { return byte == 0xEE; }));
+    }
+  }
+}
+
+TEST(Endpoint, ProbedMessagesStayAndTakenOnesAreNobodyElses) {
+  Node node(2, options_of(2));
+  node.open(1);
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{200'000}}) {
+    EXPECT_EQ(node[1].probe(1, any_source, any_tag), nullptr);
+    const auto first = pattern(bytes, 1), second = pattern(bytes, 2);
+    MessageRequest* sends[] = {node[0].send(1, first.data(), bytes, 1, 4),
+                               node[0].send(1, second.data(), bytes, 1, 4)};
+    node.progress();
+    const WaitingMessage* seen = node[1].probe(1, 0, any_tag);
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen->bytes, bytes);
+    EXPECT_EQ(seen->envelope.tag, 4);
+    WaitingMessage* taken = node[1].take(1, any_source, 4);
+    EXPECT_EQ(taken, seen);
+    std::vector<std::uint8_t> got_second(bytes), got_first(bytes);
+    MessageRequest* receives[] = {node[1].receive(1, got_second.data(), bytes, 0, 4),
+                                  node[1].receive_taken(taken, got_first.data(), bytes)};
+    for (int i = 0; i < 100; ++i) node.progress();
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(sends[i]->is_done && receives[i]->is_done);
+    EXPECT_EQ(got_first, first);
+    EXPECT_EQ(got_second, second);
+  }
+  EXPECT_EQ(node[1].unexpected_bytes(), 0u);
+}
+
+TEST(Endpoint, AReceiveIsCancelledWhereNothingHasCome) {
+  Node node(2, options_of(2));
+  node.open(1);
+  int got[2] = {-1, -1};
+  MessageRequest* receives[] = {node[1].receive(1, &got[0], sizeof(int), 0, 3),
+                                node[1].receive(1, &got[1], sizeof(int), 0, any_tag)};
+  EXPECT_TRUE(node[1].cancel(receives[0]));
+  EXPECT_TRUE(receives[0]->is_done && receives[0]->is_cancelled);
+  const int value = 42;
+  node[0].send(1, &value, sizeof value, 1, 3);
+  node.progress();
+  EXPECT_TRUE(receives[1]->is_done);
+  EXPECT_FALSE(node[1].cancel(receives[1]));
+  EXPECT_FALSE(receives[1]->is_cancelled);
+  EXPECT_EQ(got[0], -1);
+  EXPECT_EQ(got[1], 42);
+}
+
+TEST(Endpoint, CommunicatorsAreApartAndMayComeLateAndGoEarly) {
+  Node node(3, options_of(3));
+  // The second rank is the first one of this communicator, and has opened it before the other.
+  node[1].open(8, {1, 0});
+  const int value = 7;
+  node[1].send(8, &value, sizeof value, 1, 2);
+  node.progress();
+  node[0].open(8, {1, 0});
+  node.open(9);
+  int of_8 = 0, of_9 = 0;
+  MessageRequest* other = node[0].receive(9, &of_9, sizeof of_9, any_source, any_tag);
+  MessageRequest* receive = node[0].receive(8, &of_8, sizeof of_8, any_source, any_tag);
+  EXPECT_TRUE(receive->is_done);
+  EXPECT_EQ(receive->envelope.source, 0);
+  EXPECT_EQ(of_8, 7);
+  EXPECT_FALSE(other->is_done);
+  // Freed with a receive that waits: it gets its message all the same (MPI 4.1, section 7.4.3).
+  node[0].close(9);
+  const int last = 11;
+  node[2].send(9, &last, sizeof last, 0, 0);
+  node.progress();
+  EXPECT_TRUE(other->is_done);
+  EXPECT_EQ(of_9, 11);
+}
+
+TEST(Endpoint, AFloodIsBoundedAndComesInOrder) {
+  EndpointOptions options = options_of(2);
+  options.most_unexpected_bytes = 64 << 10;
+  Node node(2, options);
+  node.open(1);
+  constexpr int messages = 4000;
+  constexpr std::size_t bytes = 1000;
+  std::vector<std::vector<std::uint8_t>> sent;
+  std::vector<MessageRequest*> sends;
+  for (int i = 0; i < messages; ++i) {
+    sent.push_back(pattern(bytes, static_cast<std::uint32_t>(i)));
+    sends.push_back(node[0].send(1, sent.back().data(), bytes, 1, i % 5));
+    node.progress(1);
+    // What was under way when it asked for headers alone may still come: a ring and an arena.
+    ASSERT_LE(node[1].unexpected_bytes(), (64u << 10) + (320u << 10));
+  }
+  const auto done = std::ranges::count_if(sends, [](MessageRequest* send) { return send->is_done; });
+  EXPECT_LT(done, messages / 2);
+  for (int i = 0; i < messages; ++i) {
+    std::vector<std::uint8_t> got(bytes);
+    MessageRequest* receive = node[1].receive(1, got.data(), bytes, 0, any_tag);
+    for (int turn = 0; turn < 100 && !receive->is_done; ++turn) node.progress();
+    ASSERT_TRUE(receive->is_done);
+    ASSERT_EQ(got, sent[static_cast<std::size_t>(i)]) << i;
+    ASSERT_EQ(receive->envelope.tag, i % 5);
+  }
+  node.progress();
+  EXPECT_TRUE(std::ranges::all_of(sends, [](MessageRequest* send) { return send->is_done; }));
+  EXPECT_EQ(node[1].unexpected_bytes(), 0u);
+}
+
+// Everybody sends to everybody, with few tags, in two communicators. A message says which one of its source
+// and tag it is. In the first communicator each receive names both; in the second one none does.
+struct Traffic {
+  int ranks = 4, messages = 400;  // to each rank, of each communicator
+  const char* structure = "own";
+};
+
+void exchange(const Traffic& traffic, Endpoint* end, int rank) {
+  constexpr int tags = 3;
+  const int ranks = traffic.ranks;
+  const auto peers = static_cast<std::size_t>(ranks);
+  struct Post {
+    MessageRequest* request;
+    std::vector<std::uint8_t> data;
+    int from, tag;
+  };
+  std::mt19937 random(seed() + static_cast<std::uint32_t>(rank));
+  const auto length_of = [&](int from, int to, int number) {
+    std::minstd_rand own(static_cast<std::uint32_t>(from * 7919 + to * 104729 + number * 31 + 1));
+    own.discard(3);
+    const std::uint32_t kind = own() % 16;
+    return 12 + (kind == 0 ? own() % 200'000 : kind < 5 ? own() % 9000 : own() % 300);
+  };
+  constexpr std::size_t longest = 200'100;
+  std::vector<std::vector<std::uint8_t>> sent;
+  std::vector<MessageRequest*> sends;
+  std::array<std::vector<Post>, 2> posts;
+  // What there is to do, in an order of this rank's own; numbers of one pair and tag stay in order.
+  std::vector<std::function<void()>> work;
+  std::vector<int> next_sent(2 * peers * tags), next_of_pair(2 * peers);
+  for (const std::uint32_t context : {0u, 1u}) {
+    for (int other = 0; other < ranks; ++other) {
+      for (int i = 0; i < traffic.messages; ++i) {
+        work.push_back([&, context, other] {
+          const std::size_t pair = context * peers + static_cast<std::size_t>(other);
+          const int number = next_of_pair[pair]++, tag = number % tags;
+          auto data = pattern(length_of(rank, other, number), static_cast<std::uint32_t>(number));
+          const std::int32_t head[] = {rank, tag, number / tags};
+          std::memcpy(data.data(), head, sizeof head);
+          sent.push_back(std::move(data));
+          sends.push_back(
+              end->send(context, sent.back().data(), sent.back().size(), other, tag, number % 11 == 0));
+        });
+        work.push_back([&, context, other, i] {
+          std::vector<std::uint8_t> room(longest);
+          const int from = context == 0 ? other : any_source, tag = context == 0 ? i % tags : any_tag;
+          MessageRequest* request = end->receive(context, room.data(), room.size(), from, tag);
+          posts[context].push_back({request, std::move(room), from, tag});
+        });
+      }
+    }
+  }
+  std::ranges::shuffle(work, random);
+  sent.reserve(work.size());
+  // Not all at once: rooms are large.
+  std::map<std::array<int, 3>, int> seen;
+  std::array<std::size_t, 2> checked{};
+  const auto check = [&] {
+    for (const std::size_t context : {0, 1}) {
+      for (; checked[context] < posts[context].size(); ++checked[context]) {
+        Post& post = posts[context][checked[context]];
+        if (!post.request->is_done) break;
+        std::int32_t head[3];
+        std::memcpy(head, post.data.data(), sizeof head);
+        const auto [from, tag, number] = head;
+        EXPECT_EQ(post.request->envelope.source, from);
+        EXPECT_EQ(post.request->envelope.tag, tag);
+        if (context == 0) {
+          EXPECT_EQ(from, post.from);
+          EXPECT_EQ(tag, post.tag);
+        }
+        // Posted in this order, so matched in this order.
+        EXPECT_EQ(number, (seen[{static_cast<int>(context), from, tag}]++))
+            << "of " << from << ", tag " << tag;
+        const int of_pair = number * tags + tag;
+        EXPECT_EQ(post.request->message_bytes, length_of(from, rank, of_pair));
+        auto expected = pattern(post.request->message_bytes, static_cast<std::uint32_t>(of_pair));
+        std::memcpy(expected.data(), head, sizeof head);
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), post.data.begin()));
+        end->release(post.request);
+        post.data = {};
+      }
+    }
+  };
+  for (const auto& one : work) {
+    one();
+    if (random() % 3 == 0) end->progress();
+    check();
+  }
+  const auto is_over = [&] {
+    return checked[0] == posts[0].size() && checked[1] == posts[1].size() &&
+           std::ranges::all_of(sends, [](MessageRequest* send) { return send->is_done; });
+  };
+  while (!is_over()) {
+    end->progress();
+    check();
+    std::this_thread::yield();
+  }
+  // Others may still wait for what this rank has to pass on.
+  while (!end->is_idle()) end->progress();
+}
+
+TEST(Endpoint, RandomTrafficOfThreads) {
+  for (const Traffic& traffic : {Traffic{2, 600, "own"}, Traffic{4, 150, "own"}, Traffic{3, 150, "list"}}) {
+    const shm::MailboxShape shape{.ranks = traffic.ranks, .arena_bytes = 256 << 10};
+    const shm::SharedMemory memory(shape.bytes());
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < traffic.ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        shm::Mailbox mail(memory.get(), shape, rank, shm::WaitPolicy::yield);
+        Endpoint end(&mail, options_of(traffic.ranks, traffic.structure));
+        for (const std::uint32_t context : {0u, 1u}) end.open(context, all_of(traffic.ranks));
+        exchange(traffic, &end, rank);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+}  // namespace
+}  // namespace unisono::runtime

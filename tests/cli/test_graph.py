@@ -182,3 +182,14 @@ def test_combined_messages_are_few_and_fast(
     linear, bundles = answer["methods"]
     assert bundles["all_messages_between"] == answer["bounds"]["node_pairs"]
     assert linear["us"][0] / bundles["us"][0] >= least
+
+
+def test_a_mesh_pays_for_telling_all_ranks_the_graph(stage: Stage, built: dict[str, str]) -> None:
+    """Two allgathers by Bruck's algorithm of 1024 ranks, a round of 2.1 us each, and 8 bytes for each edge and rank."""
+    words = ("--random", "1024,0.2", "--ppn", "4", "--methods", "linear,mesh(of=ranks,lengths=32x32),bundles")
+    mesh, bundles = _answer(stage, built, *words)["methods"][1:]
+    edges = 0.2 * 1024 * 1023
+    told_us = 2 * 10 * 2.1 + 8 * edges * 4 / 12e3
+    assert mesh["setup_us"] > 50 + told_us * 0.98 and bundles["setup_us"] > 50
+    gained = _answer(stage, built, *words)["methods"][0]["us"][0] - mesh["us"][0]
+    assert mesh["break_even_calls"][0] >= (50 + told_us * 0.98) / gained

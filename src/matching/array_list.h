@@ -15,7 +15,6 @@ class ArrayLayout {
     return sizeof(BlockHead) + static_cast<std::size_t>(capacity_) * sizeof(Entry);
   }
 
-  void begin(BlockHead*) const {}
   void put(BlockHead* block, int index, const Element& element) const {
     entries(block)[index] = {element.key, element.item,
                              element.context | static_cast<std::uint32_t>(shape_of(element.key))

@@ -94,7 +94,6 @@ class BlockList {
 
   void add_block(std::uint64_t sequence) {
     auto* block = new (memory_->blocks.make()) BlockHead{nullptr, sequence >> BlockHead::base_shift, 0, 0};
-    layout().begin(block);
     if (last_ == nullptr)
       first_ = block;
     else

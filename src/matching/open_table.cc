@@ -2,6 +2,7 @@
 #include "matching/open_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace unisono::matching {
 namespace {

@@ -2,6 +2,8 @@
 // M3, section 4.2.2, figure 4.2: a list for each partner, and one for all others. Partners are those who had
 // put many elements into the queue in an earlier run (algorithm 4.1); a perfect hash knows them (algorithm
 // 4.2). What P in the key is the source does not say: here the ranks of the job.
+#include <algorithm>
+
 #include "matching/context_numbers.h"
 #include "matching/edge_point.h"
 #include "matching/list_choice.h"

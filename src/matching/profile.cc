@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matching/profile.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 

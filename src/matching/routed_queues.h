@@ -39,7 +39,7 @@ class RoutedQueues final : public Queues {
   Item arrive(const Envelope& message, Item item) override {
     if (const Found found = receives_.find(message, &posted_)) {
       posted_.removed();
-      return found.erase();
+      return receives_.erase(found);
     }
     messages_.append(message, element_of(message, item, sequence_++));
     unexpected_.added();
@@ -55,13 +55,13 @@ class RoutedQueues final : public Queues {
     const Found found = messages_.find(receive, &unexpected_);
     if (!found) return nullptr;
     unexpected_.removed();
-    return found.erase();
+    return messages_.erase(found);
   }
 
   bool cancel(const Envelope& receive, Item item) override {
     const Found found = receives_.find_item(receive, item);
     if (!found) return false;
-    found.erase();
+    receives_.erase(found);
     posted_.removed();
     return true;
   }
@@ -74,7 +74,6 @@ class RoutedQueues final : public Queues {
     std::uint32_t number = 0;
     typename List::Place place;
     explicit operator bool() const { return lists != nullptr; }
-    Item erase() const { return (*lists)[number].erase(place); }
   };
 
   class Side {
@@ -83,9 +82,8 @@ class RoutedQueues final : public Queues {
 
     void append(const Envelope& envelope, const Element& element) {
       if (envelope.source == any_source) {
-        const std::uint32_t number = router_.any(envelope);
-        grow();
-        any_[number].append(element);
+        any_[any_list_of(envelope)].append(element);
+        ++in_any_;
         return;
       }
       const std::uint32_t number = router_.target(envelope);
@@ -96,20 +94,9 @@ class RoutedQueues final : public Queues {
     }
 
     Found find(const Envelope& envelope, QueueCounters* counters) {
-      const Pattern pattern = pattern_of(envelope);
       std::uint64_t looked_at = 0;
       Found found;
-      const auto look = [&](std::vector<List>* lists, std::uint32_t number) {
-        const auto place = (*lists)[number].find(pattern, &looked_at);
-        if (place && (!found || place.sequence() < found.place.sequence())) found = {lists, number, place};
-        return static_cast<bool>(found);
-      };
-      if (envelope.source == any_source) {
-        router_.every(envelope, [&](std::uint32_t number) { look(&lists_, number); });
-      } else {
-        router_.route(envelope, [&](std::uint32_t number) { return look(&lists_, number); });
-        if (const std::uint32_t number = router_.any(envelope); number < any_.size()) look(&any_, number);
-      }
+      if (counters->depth != 0) look_for(envelope, &found, &looked_at);
       counters->searched(looked_at);
       router_.searched(envelope, looked_at);
       grow();
@@ -124,10 +111,14 @@ class RoutedQueues final : public Queues {
       };
       if (receive.source != any_source)
         router_.route(receive, [&](std::uint32_t number) { return look(&lists_, number); });
-      else if (const std::uint32_t number = router_.any(receive); number < any_.size())
-        look(&any_, number);
-      grow();
+      else if (in_any_ != 0)
+        look(&any_, any_list_of(receive));
       return found;
+    }
+
+    Item erase(const Found& found) {
+      if (found.lists == &any_) --in_any_;
+      return (*found.lists)[found.number].erase(found.place);
     }
 
     std::size_t bytes() const {
@@ -135,16 +126,43 @@ class RoutedQueues final : public Queues {
     }
 
    private:
+    void look_for(const Envelope& envelope, Found* found, std::uint64_t* looked_at) {
+      const Pattern pattern = pattern_of(envelope);
+      const auto look = [&](std::vector<List>* lists, std::uint32_t number) {
+        const auto place = (*lists)[number].find(pattern, looked_at);
+        if (place && (!*found || place.sequence() < found->place.sequence())) *found = {lists, number, place};
+        return static_cast<bool>(*found);
+      };
+      if (envelope.source == any_source) {
+        router_.every(envelope, [&](std::uint32_t number) { look(&lists_, number); });
+      } else {
+        router_.route(envelope, [&](std::uint32_t number) { return look(&lists_, number); });
+        if (in_any_ != 0) look(&any_, any_list_of(envelope));
+      }
+    }
+    std::uint32_t any_list_of(const Envelope& envelope) {
+      const std::uint32_t number = router_.any(envelope);
+      grow();
+      return number;
+    }
     // Lists that the router has made.
     void grow() {
-      while (lists_.size() < router_.lists()) lists_.emplace_back(&memory_);
-      while (any_.size() < router_.any_lists()) any_.emplace_back(&memory_);
+      if (router_.lists() != lists_count_ || router_.any_lists() != any_count_) add_lists();
+    }
+    void add_lists() {
+      lists_count_ = router_.lists();
+      any_count_ = router_.any_lists();
+      while (lists_.size() < lists_count_) lists_.emplace_back(&memory_);
+      while (any_.size() < any_count_) any_.emplace_back(&memory_);
     }
 
     typename List::Memory memory_;
     Router router_;
     std::vector<List> lists_;
     std::vector<List> any_;
+    std::uint32_t lists_count_ = 0;
+    std::uint32_t any_count_ = 0;
+    std::uint64_t in_any_ = 0;  // receives from any source
   };
 
   Side receives_;

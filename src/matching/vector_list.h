@@ -24,13 +24,8 @@ class VectorLayout {
   int capacity() const { return capacity_; }
   std::size_t block_bytes() const { return line + static_cast<std::size_t>(capacity_) * 32; }
 
-  // All places are compared, also those that nothing was put into.
-  void begin(BlockHead* block) const {
-    std::fill_n(keys(block), capacity_, 0);
-    std::fill_n(masks(block), capacity_, ~0ULL);
-    std::fill_n(contexts(block), capacity_, hole);
-  }
   void put(BlockHead* block, int index, const Element& element) const {
+    if (index % vector_keys == 0) begin_vector(block, index);
     keys(block)[index] = element.key;
     masks(block)[index] = mask_of(element.key);
     items(block)[index] = element.item;
@@ -59,6 +54,13 @@ class VectorLayout {
 
  private:
   static constexpr std::size_t line = 64;
+
+  // Whole vectors are compared, with places that nothing was put into yet.
+  void begin_vector(BlockHead* block, int index) const {
+    std::fill_n(keys(block) + index, vector_keys, 0);
+    std::fill_n(masks(block) + index, vector_keys, ~0ULL);
+    std::fill_n(contexts(block) + index, vector_keys, hole);
+  }
 
   static std::byte* bytes(BlockHead* block) { return reinterpret_cast<std::byte*>(block) + line; }
   std::uint64_t* keys(BlockHead* block) const { return reinterpret_cast<std::uint64_t*>(bytes(block)); }

@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "base/options.h"
 #include "base/shown.h"
+#include "matching_targets.h"
 #include "model/machine.h"
 #include "patterns/layout.h"
 #include "patterns/network.h"
@@ -148,7 +149,8 @@ std::string crash_seed() {
 std::vector<Target> make_targets() {
   const std::string report =
       R"({"schema":"unisono-report","classes":[{"shape":"4 ranks","time_s":1e-3}],"x":null})";
-  return {
+  std::vector<Target> all = matching_targets();
+  const std::vector<Target> of_files = {
       {"table", run_table, {table_seed()}},
       {"machine", run_machine, {model::to_json(model::built_in_machines().front())}},
       {"records", run_records, {runtime::some_records().message()}},
@@ -164,6 +166,8 @@ std::vector<Target> make_targets() {
       {"crashes", run_crashes, {crash_seed()}},
       {"shown", run_shown, {"caf\xc3\xa9 \x1b[31m \xe2\x80\xae \xc2\x9b \xf0\x9f\x98\x80"}},
   };
+  all.insert(all.end(), of_files.begin(), of_files.end());
+  return all;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is fuzzed: each reader of files with valid inputs to begin with. A target gets any bytes; it must come
-// back, and what it accepts must survive being written and read again.
+// What is fuzzed: each reader of files, and queues of messages, with valid inputs to begin with. A target
+// gets any bytes; it must come back, and what it accepts must survive being written and read again.
 #pragma once
 
 #include <string>

@@ -2,6 +2,9 @@
 // M5: the source's figures 6.3 and 6.4, step by step; keys compared by every kind of vectors that there is.
 #include <gtest/gtest.h>
 
+#include <random>
+#include <vector>
+
 #include "../seed.h"
 #include "matching/array_list.h"
 #include "matching/vector_list.h"

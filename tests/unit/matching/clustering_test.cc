@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
 #include "../seed.h"
 #include "matching/edge_point.h"
 #include "matching/perfect_hash.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "matching/catalogue.h"
 #include "matching/collective_lists.h"

@@ -3,6 +3,10 @@
 // random calls of all kinds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <set>
+
 #include "../case_stride.h"
 #include "../seed.h"
 #include "matching/catalogue.h"

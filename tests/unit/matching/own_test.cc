@@ -2,6 +2,10 @@
 // Unisono's own structure: its memory, its table as it grows and shrinks, numbers that begin anew.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <random>
+
 #include "../seed.h"
 #include "matching/catalogue.h"
 #include "traces.h"

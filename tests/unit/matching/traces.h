@@ -2,6 +2,8 @@
 // Random calls with what must come of them.
 #pragma once
 
+#include <array>
+#include <deque>
 #include <random>
 #include <string>
 #include <vector>

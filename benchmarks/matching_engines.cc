@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a match costs in each structure of src/matching: nanoseconds of a match and of the entry that takes
+// its place, in CPU time of one thread. Of several short batches the fastest one counts.
+//
+//   cmake --build build/release --target matching_engines && build/release/benchmarks/matching_engines
+//   matching_engines [--structure NAME]... [--depth N]... [--ms 2] [--batches 3]
+//
+// It prints tables as Markdown, a row for each structure and a column for each depth:
+// - Standing: so many receives (messages) wait. A message (receive) comes for one of them, chosen at random,
+// and
+//   what was matched is posted (arrives) again. Source is number mod 64, tag the number times `apart`. A
+//   share of the receives has wildcards.
+// - Fill and drain: so many entries come, then their counterparts in an order.
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "matching/catalogue.h"
+#include "matching/profile.h"
+
+namespace unisono::matching {
+namespace {
+
+constexpr int ranks = 64;
+
+struct Options {
+  std::vector<std::string> structures;
+  std::vector<int> depths;
+  double ms = 2;
+  int batches = 3;
+};
+
+struct Mix {
+  const char* name;
+  int any_source = 0;  // percent of receives
+  int any_tag = 0;
+  int apart = 1;  // tags
+};
+
+double cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+Item item_of(int number) {
+  return reinterpret_cast<Item>(static_cast<std::intptr_t>(number) + 1);
+}
+std::size_t number_of(Item item) {
+  return static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(item) - 1);
+}
+
+// Receives and the messages that they are for.
+struct Traffic {
+  Traffic(int depth, const Mix& mix) {
+    std::mt19937 random(7);
+    const auto happens = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
+    for (int i = 0; i < depth; ++i) {
+      Envelope envelope{.source = i % ranks, .tag = i * mix.apart};
+      messages.push_back(envelope);
+      if (happens(mix.any_source)) envelope.source = any_source;
+      if (happens(mix.any_tag)) envelope.tag = any_tag;
+      receives.push_back(envelope);
+    }
+  }
+  std::vector<Envelope> receives, messages;
+};
+
+const Profile& profile() {
+  static const Profile even = [] {
+    Profile profile{.ranks = ranks};
+    for (int source = 0; source < ranks; ++source)
+      profile.posted[{0, source}] = profile.unexpected[{0, source}] = source % 8 == 0 ? 1000 : 100;
+    return profile;
+  }();
+  return even;
+}
+
+std::unique_ptr<Queues> made(const Descriptor& descriptor) {
+  return make_queues(descriptor, {.ranks = ranks, .profile = &profile()});
+}
+
+// The fewest nanoseconds that one of `count` operations took, in a batch of `run`. The clock is read once in
+// some thousand operations, as it takes as long as many of them.
+template <class Run>
+double fastest(const Options& options, int count, Run run) {
+  double best = 1e300;
+  for (int batch = 0; batch < options.batches; ++batch) {
+    const double begin = cpu_ns();
+    double end = begin;
+    double operations = 0;
+    while (end - begin < options.ms * 1e6) {
+      const double next_look = operations + 4096;
+      for (; operations < next_look; operations += count) run();
+      end = cpu_ns();
+    }
+    best = std::min(best, (end - begin) / operations);
+  }
+  return best;
+}
+
+void complain(std::string_view structure) {
+  std::fprintf(stderr, "matching_engines: %s matched nothing where it must\n",
+               std::string(structure).c_str());
+  std::exit(1);
+}
+
+double standing(const Options& options, const Descriptor& descriptor, int depth, const Mix& mix,
+                bool are_messages) {
+  const Traffic traffic(depth, mix);
+  const auto queues = made(descriptor);
+  const auto& waiting = are_messages ? traffic.messages : traffic.receives;
+  const auto& coming = are_messages ? traffic.receives : traffic.messages;
+  const auto add = [&](const Envelope& envelope, Item item) {
+    return are_messages ? queues->arrive(envelope, item) : queues->post(envelope, item);
+  };
+  const auto match = [&](const Envelope& envelope) {
+    return are_messages ? queues->post(envelope, item_of(-2)) : queues->arrive(envelope, item_of(-2));
+  };
+  for (int i = 0; i < depth; ++i) add(waiting[static_cast<std::size_t>(i)], item_of(i));
+  constexpr int rounds = 64;
+  std::mt19937 random(3);
+  std::array<std::uint32_t, 4096> targets;
+  for (std::uint32_t& target : targets) target = random() % static_cast<unsigned>(depth);
+  std::size_t next = 0;
+  return fastest(options, rounds, [&] {
+    for (int i = 0; i < rounds; ++i, ++next) {
+      const Item found = match(coming[targets[next % targets.size()]]);
+      if (found == nullptr) complain(descriptor.name);
+      add(waiting[number_of(found)], found);
+    }
+  });
+}
+
+std::vector<int> in_order(const std::string& order, int depth) {
+  std::vector<int> numbers(static_cast<std::size_t>(depth));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (order == "reverse") std::ranges::reverse(numbers);
+  if (order == "middle") std::ranges::rotate(numbers, numbers.begin() + depth / 2);
+  if (order == "random") std::ranges::shuffle(numbers, std::mt19937(5));
+  return numbers;
+}
+
+double fill_and_drain(const Options& options, const Descriptor& descriptor, int depth, const Mix& mix,
+                      const std::string& order, bool are_messages) {
+  const Traffic traffic(depth, mix);
+  const std::vector<int> numbers = in_order(order, depth);
+  const auto queues = made(descriptor);
+  return fastest(options, depth, [&] {
+    for (int i = 0; i < depth; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      are_messages ? queues->arrive(traffic.messages[at], item_of(i))
+                   : queues->post(traffic.receives[at], item_of(i));
+    }
+    for (const int number : numbers) {
+      const auto at = static_cast<std::size_t>(number);
+      const Item found = are_messages ? queues->post(traffic.receives[at], item_of(-2))
+                                      : queues->arrive(traffic.messages[at], item_of(-2));
+      if (found == nullptr) complain(descriptor.name);
+    }
+  });
+}
+
+template <class Measure>
+void print_table(const Options& options, const std::string& title, const std::vector<int>& depths,
+                 Measure measure) {
+  std::printf("\n%s\n\n| structure |", title.c_str());
+  for (const int depth : depths) std::printf(" %d |", depth);
+  std::printf("\n| --- |");
+  for (std::size_t i = 0; i < depths.size(); ++i) std::printf(" ---: |");
+  std::printf("\n");
+  for (const Descriptor& descriptor : registry()) {
+    if (!options.structures.empty() &&
+        std::ranges::find(options.structures, descriptor.name) == options.structures.end())
+      continue;
+    std::printf("| `%s` |", std::string(descriptor.name).c_str());
+    for (const int depth : depths) {
+      const double ns = measure(descriptor, depth);
+      std::printf(ns < 99.5 ? " %.1f |" : " %.0f |", ns);
+      std::fflush(stdout);
+    }
+    std::printf("\n");
+  }
+}
+
+Options options_from(int count, char** words) {
+  Options options;
+  for (int i = 1; i < count; i += 2) {
+    const std::string word = words[i];
+    const char* value = i + 1 < count ? words[i + 1] : "";
+    if (word == "--structure" && find(value) != nullptr) {
+      options.structures.emplace_back(value);
+    } else if (word == "--depth" && std::atoi(value) > 0) {
+      options.depths.push_back(std::atoi(value));
+    } else if (word == "--ms" && std::atof(value) > 0) {
+      options.ms = std::atof(value);
+    } else if (word == "--batches" && std::atoi(value) > 0) {
+      options.batches = std::atoi(value);
+    } else {
+      std::fprintf(stderr,
+                   "usage: matching_engines [--structure NAME] [--depth N] [--ms MS] [--batches N]\n");
+      std::exit(2);
+    }
+  }
+  return options;
+}
+
+void run(const Options& options) {
+  const auto or_given = [&](std::vector<int> depths) {
+    return options.depths.empty() ? depths : options.depths;
+  };
+  const std::vector<Mix> mixes = {{"exact"},
+                                  {"30 % from any source", 30},
+                                  {"all from any source", 100},
+                                  {"30 % of any tag", 0, 30},
+                                  {"30 % from any source, 30 % of any tag", 30, 30},
+                                  {"exact, tags 1021 apart", 0, 0, 1021}};
+  for (const Mix& mix : mixes)
+    print_table(options, std::string("Standing receives, ") + mix.name,
+                or_given({1, 2, 4, 8, 16, 64, 256, 1024, 4096}),
+                [&](const Descriptor& d, int depth) { return standing(options, d, depth, mix, false); });
+  for (const Mix& mix : {mixes[0], mixes[1]})
+    print_table(options, std::string("Standing messages, ") + mix.name, or_given({1, 8, 16, 64, 1024, 4096}),
+                [&](const Descriptor& d, int depth) { return standing(options, d, depth, mix, true); });
+  for (const bool are_messages : {false, true})
+    for (const std::string order : {"forward", "middle", "reverse", "random"})
+      print_table(options,
+                  "Fill and drain, " + order + (are_messages ? ", messages" : ", receives") + ", exact",
+                  or_given({8, 16, 256, 2048}), [&](const Descriptor& d, int depth) {
+                    return fill_and_drain(options, d, depth, mixes[0], order, are_messages);
+                  });
+}
+
+}  // namespace
+}  // namespace unisono::matching
+
+int main(int count, char** words) {
+  unisono::matching::run(unisono::matching::options_from(count, words));
+}

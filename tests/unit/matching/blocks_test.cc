@@ -109,6 +109,25 @@ void expect_numbers_beyond_32_bits() {
   EXPECT_EQ(found, numbers);
 }
 
+template <class List>
+void expect_empty_blocks_leave() {
+  constexpr int many = 10'000;
+  Example<List> example(8);
+  example.add(1, many);
+  const std::size_t large = example.memory.bytes();
+  example.remove(2, many);
+  example.add(many + 1, 2 * many - 1);
+  EXPECT_EQ(example.memory.bytes(), large);
+  example.remove(1, 1);
+  example.remove(many + 1, 2 * many - 1);
+  EXPECT_LT(example.memory.bytes(), large / 10);
+}
+
+TEST(Blocks, WithoutElementsLeave) {
+  expect_empty_blocks_leave<ArrayList>();
+  expect_empty_blocks_leave<VectorList>();
+}
+
 TEST(Blocks, NumbersGoBeyond32Bits) {
   expect_numbers_beyond_32_bits<ArrayList>();
   expect_numbers_beyond_32_bits<VectorList>();

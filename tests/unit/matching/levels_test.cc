@@ -90,6 +90,14 @@ TEST(Partners, AreAtMostCTimesTheRootOfTheRanks) {
   EXPECT_EQ(unbounded.partners.partners(), 400U);
 }
 
+// The hash table has sqrt(N) entries of c places.
+TEST(Partners, OfOneEntryAreAtMostC) {
+  Arrivals arrivals({.ranks = 400, .longest_list = 25, .places = 2});
+  for (int i = 0; i < 40; ++i)
+    for (int source = 0; source < 400; source += 20) arrivals.arrive(source);
+  EXPECT_EQ(arrivals.partners.partners(), 2U);
+}
+
 // A search of a collective's call that looked at so many elements.
 Envelope of_call(int call, int bytes_class = 0) {
   return {.kind = {.operation = 1,

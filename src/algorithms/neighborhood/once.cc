@@ -250,7 +250,7 @@ std::vector<Descriptor> make() {
               {"piece_of_block", "bytes", 0, 1 << 30, 64 << 10,
                "size of the pieces that a longer block is cut into, as far as it makes no more than "
                "`pieces`"},
-              {"pieces", "", 1, 16, 4, "the most pieces that a block is cut into"},
+              {"pieces", "", 1, 16, 1, "the most pieces that a block is cut into"},
               call_buffers_parameter()},
          .build = build,
          .build_header = fused_allgather,

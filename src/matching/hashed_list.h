@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 
 #include "matching/element.h"
+#include "matching/pool.h"
 
 namespace unisono::matching {
 
@@ -57,6 +59,29 @@ struct HashedList {
     while (node != nullptr && node->item != item) node = node->next[at];
     return node;
   }
+};
+
+// The nodes of a pair of queues, numbered as they come.
+template <int Links>
+class HashedNodes {
+ public:
+  using Node = HashedNode<Links>;
+
+  Node* make(const Envelope& envelope, Item item) {
+    const std::uint64_t key = key_of(envelope);
+    return new (pool_.make()) Node{key, mask_of(key), item, sequence_++, envelope.context, {}, {}, {}};
+  }
+  // What the node was of.
+  Item free(Node* node) {
+    const Item item = node->item;
+    pool_.free(node);
+    return item;
+  }
+  std::size_t bytes() const { return pool_.bytes(); }
+
+ private:
+  Pool pool_{sizeof(Node)};
+  std::uint64_t sequence_ = 0;
 };
 
 }  // namespace unisono::matching

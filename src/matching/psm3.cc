@@ -5,12 +5,10 @@
 // tables and in the list. When all that stood in the tables has left they are not used any more, until a list
 // is long again.
 #include <array>
-#include <new>
 #include <vector>
 
 #include "matching/catalogue.h"
 #include "matching/hashed_list.h"
-#include "matching/pool.h"
 
 namespace unisono::matching {
 namespace {
@@ -32,7 +30,7 @@ class Psm3Queues final : public Queues {
  public:
   Item post(const Envelope& receive, Item item) override {
     if (const Item message = take(receive)) return message;
-    Node* node = made(receive, item);
+    Node* node = nodes_.make(receive, item);
     const int shape = shape_of(node->key);
     if (has_tables_ && shape != in_list)
       into_table(&receives_, node, shape);
@@ -48,7 +46,7 @@ class Psm3Queues final : public Queues {
       posted_.removed();
       return removed(&receives_, node);
     }
-    Node* node = made(message, item);
+    Node* node = nodes_.make(message, item);
     messages_.list.append(node, in_list);
     if (has_tables_) into_tables(node);
     unexpected_.added();
@@ -150,23 +148,16 @@ class Psm3Queues final : public Queues {
       was_in_table = true;
     }
     if (node->is_linked[in_list]) queue->list.erase(node, in_list);
-    const Item item = node->item;
-    nodes_.free(node);
+    const Item item = nodes_.free(node);
     if (was_in_table && --queue->in_tables == 0 && receives_.in_tables + messages_.in_tables == 0)
       has_tables_ = false;
     return item;
   }
 
-  Node* made(const Envelope& envelope, Item item) {
-    const std::uint64_t key = key_of(envelope);
-    return new (nodes_.make()) Node{key, mask_of(key), item, sequence_++, envelope.context, {}, {}, {}};
-  }
-
-  Pool nodes_{sizeof(Node)};
+  HashedNodes<shapes> nodes_;
   Queue receives_;
   Queue messages_;
   bool has_tables_ = false;
-  std::uint64_t sequence_ = 0;
 };
 
 const Registration registration([] {

@@ -4,12 +4,10 @@
 // receives with wildcards go through. Other than there, context and source are no part of a 64-bit tag, so
 // that tags may have 31 bits.
 #include <array>
-#include <new>
 #include <vector>
 
 #include "matching/catalogue.h"
 #include "matching/hashed_list.h"
-#include "matching/pool.h"
 
 namespace unisono::matching {
 namespace {
@@ -24,7 +22,7 @@ class UcxQueues final : public Queues {
  public:
   Item post(const Envelope& receive, Item item) override {
     if (const Item message = take(receive)) return message;
-    Node* node = made(receive, item);
+    Node* node = nodes_.make(receive, item);
     of(receives_, receive).append(node, in_bucket);
     posted_.added();
     return nullptr;
@@ -44,9 +42,9 @@ class UcxQueues final : public Queues {
     if (node != nullptr) {
       list->erase(node, in_bucket);
       posted_.removed();
-      return freed(node);
+      return nodes_.free(node);
     }
-    node = made(message, item);
+    node = nodes_.make(message, item);
     messages_[bucket_of(message)].append(node, in_bucket);
     all_messages_.append(node, in_all);
     unexpected_.added();
@@ -64,7 +62,7 @@ class UcxQueues final : public Queues {
     messages_[bucket_of(envelope_of(*node))].erase(node, in_bucket);
     all_messages_.erase(node, in_all);
     unexpected_.removed();
-    return freed(node);
+    return nodes_.free(node);
   }
 
   bool cancel(const Envelope& receive, Item item) override {
@@ -72,7 +70,7 @@ class UcxQueues final : public Queues {
     Node* node = list.find_item(item, in_bucket);
     if (node == nullptr) return false;
     list.erase(node, in_bucket);
-    freed(node);
+    nodes_.free(node);
     posted_.removed();
     return true;
   }
@@ -106,22 +104,11 @@ class UcxQueues final : public Queues {
     return node;
   }
 
-  Node* made(const Envelope& envelope, Item item) {
-    const std::uint64_t key = key_of(envelope);
-    return new (nodes_.make()) Node{key, mask_of(key), item, sequence_++, envelope.context, {}, {}, {}};
-  }
-  Item freed(Node* node) {
-    const Item item = node->item;
-    nodes_.free(node);
-    return item;
-  }
-
-  Pool nodes_{sizeof(Node)};
+  HashedNodes<2> nodes_;
   std::vector<List> receives_ = std::vector<List>(buckets);
   std::vector<List> messages_ = std::vector<List>(buckets);
   List wild_;  // receives with wildcards
   List all_messages_;
-  std::uint64_t sequence_ = 0;
 };
 
 const Registration registration([] {

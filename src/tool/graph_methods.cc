@@ -48,16 +48,20 @@ double setup_of_nodes(const GraphQuestion& question, double before) {
   return (core_us() - before) / question.graph.layout.nodes() + question.costs.agreement_us;
 }
 
+// Until a message between nodes is there that somebody waits for.
+double round_us(const GraphQuestion& question) {
+  return question.costs.between_latency_us + 2 * question.costs.message_us;
+}
+
 // All ranks are told of all edges, in two allgathers by Bruck's algorithm (runtime/engines/whole_graph.h):
 // how many each has, and which. A node's network card brings them to each of its ranks.
 double whole_graph_us(const GraphQuestion& question) {
   const auto& [neighborhood, layout, text, extents] = question.graph;
   if (layout.nodes() == 1) return 0;
-  const double round = question.costs.between_latency_us + 2 * question.costs.message_us;
   const double bytes = sizeof(std::int64_t) * (edges_of(question) + layout.size());
   std::size_t most_ranks = 0;
   for (const std::vector<int>& ranks : layout.ranks_of) most_ranks = std::max(most_ranks, ranks.size());
-  return 2 * patterns::ceil_log2(layout.size()) * round +
+  return 2 * patterns::ceil_log2(layout.size()) * round_us(question) +
          bytes * static_cast<double>(most_ranks) * question.costs.between_us_per_byte;
 }
 
@@ -103,10 +107,9 @@ Measured over_mesh(const GraphQuestion& question, const VirtualMesh& mesh, MeshO
 // who get blocks are told, after the rounds of requests (algorithm 7.1, lines 21 and 30).
 double setup_of_groups(const GraphQuestion& question, const patterns::Grouping& grouping, double core) {
   const double notices = linear_us(question);
-  const double round = question.costs.between_latency_us + 2 * question.costs.message_us;
   const auto steps = static_cast<double>(grouping.steps.size());
   return core + whole_graph_us(question) + 2 * notices +
-         steps * (notices + round * std::max(grouping.request_rounds, 1));
+         steps * (notices + round_us(question) * std::max(grouping.request_rounds, 1));
 }
 
 double bytes_of(const patterns::Grouping& grouping) {

@@ -67,25 +67,26 @@ void Combined::number_own(BlockNumbers* numbers) {
 }
 
 // What a rank has for another node is one run there, which its sender copies as a whole.
-void Combined::number_own_in_slot(int rank, BlockNumbers* numbers) {
+void Combined::number_own_in_slot(int rank, const std::vector<int>& in_bundles, BlockNumbers* numbers) {
   std::vector<std::int64_t>& own = own_in_slot.emplace_back(numbers->sent_blocks(rank), -1);
   const auto add = [&](int index) {
     std::int64_t& number = own[static_cast<std::size_t>(index)];
     if (number < 0) number = numbers->add_sent(rank, index, kept_in_slot(rank, index));
   };
-  for (const Bundle& bundle : bundles.sent) {
-    for (const BlockOnWay& block : bundle.blocks) {
-      if (block.owner == rank) add(has_one_block ? 0 : block.index);
-    }
-  }
+  for (const int index : in_bundles) add(index);
   for (int i = 0; i < std::ssize(own); ++i) add(i);
 }
 
 void Combined::number_slots(BlockNumbers* numbers) {
   schedule::BlockTable& made = numbers->table();
+  std::vector<std::vector<int>> in_bundles(problem.layout->ranks_of[static_cast<std::size_t>(node)].size());
+  for (const Bundle& bundle : bundles.sent) {
+    for (const BlockOnWay& block : bundle.blocks)
+      in_bundles[static_cast<std::size_t>(local(block.owner))].push_back(has_one_block ? 0 : block.index);
+  }
   for (const int rank : problem.layout->ranks_of[static_cast<std::size_t>(node)]) {
     slot_first.push_back(numbers->next());
-    number_own_in_slot(rank, numbers);
+    number_own_in_slot(rank, in_bundles[static_cast<std::size_t>(local(rank))], numbers);
     for (const Bundle& bundle : bundles.received) {
       if (bundle.receiver != rank) continue;
       received_first[&bundle] = numbers->next();

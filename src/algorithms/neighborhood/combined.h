@@ -53,7 +53,8 @@ struct Combined {
   void number_sent(BlockNumbers* numbers);
   void number_own(BlockNumbers* numbers);
   void number_slots(BlockNumbers* numbers);
-  void number_own_in_slot(int rank, BlockNumbers* numbers);
+  // `in_bundles`: which of its blocks go to other nodes, bundle by bundle.
+  void number_own_in_slot(int rank, const std::vector<int>& in_bundles, BlockNumbers* numbers);
   schedule::Kept kept_in_slot(int rank, int index) const;
 };
 

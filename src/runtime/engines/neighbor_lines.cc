@@ -52,6 +52,7 @@ class Messages {
 
   // Waits for all of them.
   void finish() {
+    if (requests_.empty()) return;
     std::vector<int> completed(requests_.size());
     shm::Backoff backoff(c_.node.wait);
     while (!requests_.empty() && error_ == host::success) {

@@ -48,8 +48,6 @@ class Mailbox {
   bool wants_headers_only(int to) const {
     return place_of(to)->wants_headers_only.load(std::memory_order_relaxed) != 0;
   }
-  // Has `to` read all, as far as it has told?
-  bool is_read(int to) const { return writers_[index(to)].is_read(); }
 
   // --- Reading ---
   // Calls `take(from, reader)` for each rank that something has come from, once for each of its items, as

@@ -7,13 +7,13 @@ namespace unisono::shm {
 namespace {
 
 // Calls `use(first byte, bytes)` for what lies in each line behind the item.
-template <class Line, class Use>
-void for_each_line(std::size_t bytes, std::uint64_t number, Line line, Use use) {
+template <class Use>
+void for_each_line(RingMemory* memory, std::size_t bytes, std::uint64_t number, Use use) {
   const std::size_t first = std::min(bytes, bytes_of_first_line);
-  use(line(number).rest + sizeof(RingItem), 0, first);
+  use(memory->at(number).rest + sizeof(RingItem), 0, first);
   for (std::size_t done = first; done < bytes;) {
     const std::size_t now = std::min(bytes - done, bytes_of_further_line);
-    use(line(++number).rest, done, now);
+    use(memory->at(++number).rest, done, now);
     done += now;
   }
 }
@@ -21,13 +21,10 @@ void for_each_line(std::size_t bytes, std::uint64_t number, Line line, Use use) 
 }  // namespace
 
 void RingWriter::write(const RingItem& item, const void* data, std::size_t bytes) {
-  const auto line = [this](std::uint64_t number) -> RingLine& {
-    return memory_->line[number % RingMemory::lines];
-  };
-  RingLine& first = line(written_);
+  RingLine& first = memory_->at(written_);
   std::memcpy(first.rest, &item, sizeof item);
   if (bytes != 0) {
-    for_each_line(bytes, written_, line, [&](std::byte* into, std::size_t at, std::size_t count) {
+    for_each_line(memory_, bytes, written_, [&](std::byte* into, std::size_t at, std::size_t count) {
       std::memcpy(into, static_cast<const std::byte*>(data) + at, count);
     });
   }
@@ -37,10 +34,7 @@ void RingWriter::write(const RingItem& item, const void* data, std::size_t bytes
 
 void RingReader::copy(void* into, std::size_t bytes) const {
   if (bytes == 0) return;
-  const auto line = [this](std::uint64_t number) -> RingLine& {
-    return memory_->line[number % RingMemory::lines];
-  };
-  for_each_line(bytes, read_, line, [&](const std::byte* from, std::size_t at, std::size_t count) {
+  for_each_line(memory_, bytes, read_, [&](const std::byte* from, std::size_t at, std::size_t count) {
     std::memcpy(static_cast<std::byte*>(into) + at, from, count);
   });
 }

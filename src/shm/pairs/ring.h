@@ -23,6 +23,7 @@ struct alignas(64) RingLine {
 struct RingMemory {
   static constexpr int lines = 64;
   RingLine line[lines];
+  RingLine& at(std::uint64_t number) { return line[number % lines]; }
   alignas(64) std::atomic<std::uint64_t> read;  // lines; told now and then
 };
 
@@ -77,7 +78,7 @@ class RingReader {
 
   // The next item, or null where none has come yet. It stays until drop().
   const RingItem* peek() const {
-    const RingLine& line = at(read_);
+    const RingLine& line = memory_->at(read_);
     if (line.stamp.load(std::memory_order_acquire) != read_ + 1) return nullptr;
     return reinterpret_cast<const RingItem*>(line.rest);
   }
@@ -98,8 +99,6 @@ class RingReader {
   bool has_to_tell() const { return told_ != read_; }
 
  private:
-  const RingLine& at(std::uint64_t number) const { return memory_->line[number % RingMemory::lines]; }
-
   RingMemory* memory_;
   std::uint64_t read_ = 0, told_ = 0;  // lines
 };

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "tuning/decisions/size_class.h"
-
 namespace unisono::tuning {
 namespace {
 
@@ -55,7 +53,6 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     Choice choice{.algorithm = &descriptor, .parameters = std::move(parameters)};
     if (why_not_taken(choice, question).empty() && is_modest(question, choice)) add(std::move(choice));
   };
-  const std::int64_t longest = class_high(question.size_class);
   const Choice native{
       .reason = "the MPI's own: run to compare times, and kept where it is faster (option 'learn')",
       .source = "native"};
@@ -68,7 +65,7 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     const algorithms::Parameters standard =
         is_decided ? decided.parameters : algorithms::with_standards(descriptor);
     if (!is_decided) add_legal(descriptor, standard);
-    for (const algorithms::Parameters& other : algorithms::other_ways(descriptor, standard, longest))
+    for (const algorithms::Parameters& other : algorithms::other_ways(descriptor, standard, question.bytes()))
       add_legal(descriptor, other);
   }
   return list;

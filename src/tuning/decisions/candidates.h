@@ -20,7 +20,8 @@ struct CandidateList {
 };
 
 // The reference comes first (the host's own, where it is legal), then `decided`, which would be used without
-// learning. All others follow that are legal and need no more memory than is usual. One alone: there is
+// learning. All others follow that are legal and need no more memory than is usual, each
+// with its other ways (algorithms::other_ways). One alone: there is
 // nothing to be learned. `predict` may be empty.
 CandidateList candidates_of(const Question& question, const Choice& decided, const Predict& predict);
 

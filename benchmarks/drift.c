@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that makes one kind of calls again and again, and says when each began and how long it took:
 //     drift OPERATION BYTES CALLS
-// Rank 0 prints "half" when half of the calls are made. At the end it prints a JSON object. `begin_s` is by
-// the machine's steady clock, and `seconds` are those of the slowest rank.
+// When half of the calls are made rank 0 prints "half" and all wait until it has read a character: who
+// started the program changes the network meanwhile. At the end it prints a JSON object, whose `seconds` are
+// those of the slowest rank.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -21,6 +22,15 @@ static void print(const char* key, const char* format, const double* values, int
   printf("]");
 }
 
+static void wait_for_change(void) {
+  if (rank == 0) {
+    puts("half");
+    fflush(stdout);
+    getchar();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const int bytes = atoi(argv[2]), calls = atoi(argv[3]);
@@ -32,29 +42,22 @@ int main(int argc, char** argv) {
   const size_t room = ((size_t)bytes * 3 / 2 + 8) * (size_t)size;
   input = calloc(room, 1);
   output = calloc(room, 1);
-  double* begins = calloc((size_t)calls, sizeof *begins);
   double* seconds = calloc((size_t)calls, sizeof *seconds);
   double* slowest = calloc((size_t)calls, sizeof *slowest);
   for (int i = 0; i < calls; ++i) {
-    if (rank == 0 && i == calls / 2) {
-      puts("half");
-      fflush(stdout);
-    }
-    begins[i] = now_s();
+    if (i == calls / 2) wait_for_change();
+    const double begin_s = now_s();
     op->run(bytes);
-    seconds[i] = now_s() - begins[i];
+    seconds[i] = now_s() - begin_s;
   }
   MPI_Reduce(seconds, slowest, calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) {
     printf("{");
-    print("begin_s", "%.6f", begins, calls);
-    printf(", ");
     print("seconds", "%.4g", slowest, calls);
     printf("}\n");
   }
   free(input);
   free(output);
-  free(begins);
   free(seconds);
   free(slowest);
   MPI_Finalize();

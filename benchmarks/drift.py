@@ -22,7 +22,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,11 +92,14 @@ def run(
         limited = ["timeout", "-k", "5", str(arguments.timeout), *line]
         environ = mpis.launcher_environment(mpi)
         made: dict[str, Any] = {}
-        with subprocess.Popen(limited, stdout=subprocess.PIPE, text=True, env=environ) as process:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(limited, stdin=pipe, stdout=pipe, text=True, env=environ) as process:
             for text in process.stdout or []:
-                if text.strip() == "half" and len(rates) > 1:
-                    cluster.set_rate(rates[1])
-                    made["changed_s"] = time.monotonic()
+                if text.strip() == "half" and process.stdin:
+                    if len(rates) > 1:
+                        cluster.set_rate(rates[1])
+                    process.stdin.write("\n")
+                    process.stdin.close()
                 elif text.startswith("{"):
                     made |= json.loads(text)
         if process.returncode != 0 or "seconds" not in made:
@@ -180,7 +182,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--ppn", type=int, default=2, help="ranks on each node")
     parser.add_argument("--operation", default="allreduce")
     parser.add_argument("--bytes", type=int, default=65536)
-    parser.add_argument("--calls", type=int, default=4000)
+    parser.add_argument("--calls", type=int, default=4000, help=f"{2 * WINDOW} at least")
     parser.add_argument(
         "--rates", action=AddUp, default="1gbit,50mbit", help="before and after half of the calls"
     )
@@ -189,7 +191,10 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--alone", type=int, default=200, help="calls of each choice alone; 0: none")
     parser.add_argument("--output", type=Path, default=Path("drift"), help="of files .json and .svg")
     parser.add_argument("--timeout", type=float, default=110)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.calls < 2 * WINDOW:
+        parser.error(f"--calls {arguments.calls}: {2 * WINDOW} at least")
+    return arguments
 
 
 def main() -> None:
@@ -203,11 +208,7 @@ def main() -> None:
     }
     with cluster_of(arguments.nodes, rates[0]) as cluster:
         made = run(cluster, arguments, rates, settings)
-        changed = bisect.bisect_left(made["begin_s"], made["changed_s"])
-        if len(made["seconds"]) - changed < WINDOW:
-            raise SystemExit(
-                f"the rate changed when {changed} of {len(made['seconds'])} calls were over: make more (--calls)"
-            )
+        changed = arguments.calls // 2
         at, after = settled(made["learned"], changed)
         before = chosen_at(made["learned"], changed)
         alone: dict[str, dict[str, float]] = {}

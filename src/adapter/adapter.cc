@@ -11,6 +11,7 @@
 #include "adapter/communicators.h"
 #include "adapter/control.h"
 #include "adapter/life.h"
+#include "adapter/messages/messages.h"
 #include "adapter/profile/profile.h"
 #include "adapter/requests/requests.h"
 #include "adapter/windows.h"
@@ -102,6 +103,7 @@ UnisonoAdapter make_adapter() {
   functions[unisono_slot_Comm_set_info] = erase(comm_set_info);
   functions[unisono_slot_Comm_dup_with_info] = erase(comm_dup_with_info);
   functions[unisono_slot_Pcontrol] = erase(pcontrol);
+  functions[unisono_slot_Comm_dup] = erase(comm_dup);
   add_makers(functions);
   return adapter;
 }
@@ -119,6 +121,7 @@ extern "C" __attribute__((visibility("default"))) const UnisonoAdapter* unisono_
   if (!is_loaded) {
     if (!load_functions(mpi_library, problem, problem_bytes)) return nullptr;
     load_predefined();
+    messages::add_wrappers(adapter.functions);
     if (unisono::runtime::is_profile_wanted()) profile::begin(adapter.functions);
     is_loaded = true;
   }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/communicators.h"
 
+#include <memory>
+#include <utility>
+
 #include "adapter/below/functions.h"
 #include "adapter/below/hints.h"
 #include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
 #include "adapter/below/place.h"
 #include "adapter/host_interface/mpi_host.h"
+#include "adapter/messages/layer.h"
 #include "adapter/requests/failures.h"
 #include "runtime/freeing.h"
 
@@ -15,8 +19,13 @@ namespace {
 
 // What is made of a session's communicator is the session's too. (A duplicate inherits the attribute.)
 int made(int result, MPI_Comm of, const MPI_Comm* created) {
-  if (result != MPI_SUCCESS || nesting != 0 || !has_session_communicators()) return result;
-  if (*created != MPI_COMM_NULL && is_of_session(of)) mark_of_session(*created);
+  if (result != MPI_SUCCESS || nesting != 0 || *created == MPI_COMM_NULL) return result;
+  if (has_session_communicators() && is_of_session(of)) {
+    mark_of_session(*created);
+  } else if (messages::is_on()) {
+    const Nested nested;
+    messages::open(*created);
+  }
   return result;
 }
 
@@ -65,9 +74,12 @@ int free_by(Free host_free, MPI_Comm* comm) {
     detach_place(freed);
     detach_free_callbacks(freed);
   }
+  // Its handle may come again as soon as the host has freed it.
+  std::unique_ptr<messages::OwnComm> own = messages::forget(freed);
   const int result = host_free(comm);
   const bool is_freed = result == MPI_SUCCESS;
   if (is_freed) forget_handler_of(freed);
+  messages::end_forgotten(std::move(own), is_freed);
   const Nested nested;
   freed_communicators.fetch_add(1, std::memory_order_relaxed);
   runtime::end_freeing(widen<Comm>(freed), is_freed);
@@ -83,6 +95,15 @@ int comm_free(MPI_Comm* comm) {
 
 int comm_disconnect(MPI_Comm* comm) {
   return free_by(pmpi.Comm_disconnect, comm);
+}
+
+int comm_dup(MPI_Comm comm, MPI_Comm* created) {
+  return made(pmpi.Comm_dup(comm, created), comm, created);
+}
+
+int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created) {
+  const int result = made(pmpi.Comm_dup_with_info(comm, info, created), comm, created);
+  return give_hints(result, info, created, true);
 }
 
 int comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* created) {

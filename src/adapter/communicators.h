@@ -11,6 +11,8 @@ int comm_free(MPI_Comm* comm);
 int comm_disconnect(MPI_Comm* comm);
 
 // ... and of those that make one of a communicator or of groups.
+int comm_dup(MPI_Comm comm, MPI_Comm* created);
+int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created);
 int comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* created);
 int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* created);
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* created);

@@ -8,6 +8,7 @@
 #include "adapter/below/operators.h"
 #include "adapter/below/place.h"
 #include "adapter/host_interface/mpi_host.h"
+#include "adapter/messages/layer.h"
 #include "adapter/profile/profile.h"
 #include "adapter/requests/requests.h"
 #include "runtime/profile.h"
@@ -35,6 +36,7 @@ void end() {
     profile::end_run();
     runtime::keep_profile(profile::counted());
   }
+  messages::end();
   runtime::finish();
   end_requests();
   end_operators();
@@ -68,6 +70,7 @@ void begin() {
   watch_self();
   runtime::start(host_below);
   if (!is_enabled_by_program) runtime::set_enabled(false);
+  messages::begin(host_below);
   update_open();
   is_profiled = profile::is_on.load();
   if (is_profiled) profile::begin_run(runtime::node_labels());

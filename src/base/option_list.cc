@@ -257,6 +257,10 @@ std::vector<OptionSpec> options_of_the_process() {
           "with any thread level, and a program hangs where one rank waits for such a call while another is "
           "blocked elsewhere in MPI.",
           &Options::progress),
+      choice("messages", "UNISONO_MESSAGES", "off|node", "general",
+             "Which of the program's messages (MPI_Send, MPI_Irecv and the like) Unisono carries. off: none. "
+             "node: those on communicators whose ranks share a node (docs/guide/messages.md).",
+             &Options::messages),
   };
 }
 

@@ -130,7 +130,7 @@ class Host {
 
   // --- Data ---
   virtual int type_info(Datatype type, TypeInfo* info) = 0;
-  // `packed` holds exactly count * size_bytes bytes.
+  // `packed` holds exactly count * size_bytes bytes; unpack may be given fewer.
   virtual int pack(const void* data, std::size_t count, Datatype type, void* packed,
                    std::size_t packed_bytes) = 0;
   virtual int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,

@@ -17,7 +17,7 @@ struct UnisonoAdapter {
   // Version and number of slots of the build: the preloaded library takes only an adapter of its own build.
   const char* version;
   int slot_count;
-  // One typed wrapper per name, none empty.
+  // One typed wrapper per name. Null: the MPI has no such function, and Unisono does without it.
   UnisonoFunction functions[unisono_slot_count];
   // As in include/unisono/unisono.h.
   int (*set_enabled)(int is_enabled);

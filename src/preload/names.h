@@ -4,6 +4,70 @@
 // only.
 #pragma once
 
+// Of messages, of the buffers that they are sent from, and of their handles in Fortran. Where Unisono carries
+// none (option `messages`) they lead to the MPI's own functions, or nowhere where it has none.
+#define UNISONO_MESSAGE_NAMES(X) \
+  X(Send)                        \
+  X(Bsend)                       \
+  X(Ssend)                       \
+  X(Rsend)                       \
+  X(Recv)                        \
+  X(Isend)                       \
+  X(Ibsend)                      \
+  X(Issend)                      \
+  X(Irsend)                      \
+  X(Irecv)                       \
+  X(Send_init)                   \
+  X(Bsend_init)                  \
+  X(Ssend_init)                  \
+  X(Rsend_init)                  \
+  X(Recv_init)                   \
+  X(Sendrecv)                    \
+  X(Sendrecv_replace)            \
+  X(Isendrecv)                   \
+  X(Isendrecv_replace)           \
+  X(Mrecv)                       \
+  X(Imrecv)                      \
+  X(Send_c)                      \
+  X(Bsend_c)                     \
+  X(Ssend_c)                     \
+  X(Rsend_c)                     \
+  X(Recv_c)                      \
+  X(Isend_c)                     \
+  X(Ibsend_c)                    \
+  X(Issend_c)                    \
+  X(Irsend_c)                    \
+  X(Irecv_c)                     \
+  X(Send_init_c)                 \
+  X(Bsend_init_c)                \
+  X(Ssend_init_c)                \
+  X(Rsend_init_c)                \
+  X(Recv_init_c)                 \
+  X(Sendrecv_c)                  \
+  X(Sendrecv_replace_c)          \
+  X(Isendrecv_c)                 \
+  X(Isendrecv_replace_c)         \
+  X(Mrecv_c)                     \
+  X(Imrecv_c)                    \
+  X(Probe)                       \
+  X(Iprobe)                      \
+  X(Mprobe)                      \
+  X(Improbe)                     \
+  X(Buffer_attach)               \
+  X(Buffer_detach)               \
+  X(Buffer_attach_c)             \
+  X(Buffer_detach_c)             \
+  X(Buffer_flush)                \
+  X(Comm_attach_buffer)          \
+  X(Comm_detach_buffer)          \
+  X(Comm_attach_buffer_c)        \
+  X(Comm_detach_buffer_c)        \
+  X(Comm_flush_buffer)           \
+  X(Request_c2f)                 \
+  X(Request_f2c)                 \
+  X(Message_c2f)                 \
+  X(Message_f2c)
+
 // Order matters to nobody but must be the same everywhere: an index into this list is a slot number.
 #define UNISONO_NAMES(X)          \
   X(Init)                         \
@@ -175,4 +239,6 @@
   X(Comm_create_from_group)       \
   X(Intercomm_create_from_groups) \
   X(Win_test)                     \
-  X(Pcontrol)
+  X(Comm_dup)                     \
+  X(Pcontrol)                     \
+  UNISONO_MESSAGE_NAMES(X)

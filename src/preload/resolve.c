@@ -205,7 +205,10 @@ static void store(int place, UnisonoFunction function) {
   __atomic_store_n(&unisono_slots[place], function, __ATOMIC_RELEASE);
 }
 
+// Slots of functions that the process's MPI lacks stay as they are: calling one is the error, not being
+// without it.
 static void fill(int slot, UnisonoFunction function) {
+  if (function == NULL) return;
   UnisonoFunction tool = tool_function(slot);
   store(slot, function);
   store(unisono_slot_count + slot, tool != NULL ? tool : function);
@@ -219,12 +222,10 @@ static void use_adapter(const struct UnisonoAdapter* adapter) {
   atomic_store(&mode, through_adapter);
 }
 
-// Slots of functions that the host lacks stay unresolved: calling one is the error, not being without it.
 static void use_host_alone(void* mpi) {
   atomic_store(&host_handle, mpi);
   for (int slot = 0; slot < unisono_slot_count; ++slot) {
-    UnisonoFunction function = host_or_narrowing(slot, NULL);
-    if (function != NULL) fill(slot, function);
+    fill(slot, host_or_narrowing(slot, NULL));
   }
   atomic_store(&mode, host_alone);
 }
@@ -277,6 +278,8 @@ UnisonoFunction unisono_resolve(unsigned long place, const void* caller) {
   if (atomic_load(&mode) == undecided) decide();
   switch (atomic_load(&mode)) {
     case through_adapter:
+      if (atomic_load(&open_adapter)->functions[slot] == NULL)
+        unisono_no_function(host_names[slot] + 1, "the MPI in this process has no such function");
       return unisono_slots[place];
     case undecided:
       unisono_no_function(host_names[slot] + 1, "no MPI library is loaded in this process");

@@ -34,6 +34,7 @@ Job::Job(host::Host& host, Options options, const std::vector<std::string>& warn
   Communicator* world = parts_->gate.is_open() ? set_up_world() : nullptr;
   take_known(known.heard(), std::move(warnings_of_tables));
   if (world != nullptr && world->node.slice != nullptr) touch_memory(*world);
+  parts_->messages.begin();
   if (parts_->world.options.progress != "calls") parts_->progress.start_thread();
 }
 
@@ -172,6 +173,7 @@ std::optional<CrashFacts> Job::crash_facts() const {
 void Job::finish() {
   if (std::exchange(is_finished_, true)) return;
   parts_->communicators.forget_watches();
+  parts_->messages.end();
   end_calls();
   for (Communicator* c : parts_->communicators.all()) {
     parts_->started_checks.say_findings(*c);

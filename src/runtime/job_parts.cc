@@ -24,6 +24,7 @@ JobParts::JobParts(host::Host& host, Options options, const std::vector<std::str
       persistent(world, gate, queues, communicators, neighborhoods, set_up, slices, started, checks,
                  started_checks, records),
       blocking(world, gate, communicators, schedules, engines, neighborhoods, learning, checks,
-               started_checks) {}
+               started_checks),
+      messages(world, progress) {}
 
 }  // namespace unisono::runtime

@@ -11,6 +11,7 @@
 #include "runtime/calls/started_calls.h"
 #include "runtime/decisions/left_out.h"
 #include "runtime/engines/neighborhoods.h"
+#include "runtime/messages/messages.h"
 
 namespace unisono::runtime {
 
@@ -40,6 +41,7 @@ struct JobParts {
   StartedCalls started;
   PersistentCalls persistent;
   BlockingCalls blocking;
+  Messages messages;
   tuning::Crash own_crash;
 };
 

@@ -52,6 +52,15 @@ void start(host::Host& host) {
   if (const std::optional<CrashFacts> facts = job->crash_facts()) begin_crash_watch(*facts);
 }
 
+Messages* messages() {
+  return job == nullptr || !job->parts().messages.is_on() ? nullptr : &job->parts().messages;
+}
+
+int end_with_lost_peer(host::Comm comm, int rank, int process_id) {
+  if (job == nullptr) return host::success;
+  return job->parts().communicators.end_with_lost_peer(comm, {.rank = rank, .process_id = process_id});
+}
+
 bool is_running() {
   return job != nullptr;
 }

@@ -61,6 +61,12 @@ bool is_communicator_freed(const PreparedCall& call);
 // Starts such a call, as start_collective does. Native: the job is over.
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
                        HostPart** host = nullptr);
+// What carries the program's messages inside nodes; null: the MPI does.
+class Messages;
+Messages* messages();
+// A rank, of the world, has died while this one waited for it in a call on `comm`: calls its error handler.
+int end_with_lost_peer(host::Comm comm, int rank, int process_id);
+
 // Are calls under way in this process?
 bool has_calls_under_way();
 // Lets all of them go on as far as they can without waiting. True where one has ended. Thread-safe.

@@ -44,6 +44,27 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
   find(mpi_library, "PMPI_" #Name "_init_c", &found.name.init_large);
   UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_FIND)
 #undef UNISONO_FIND
+#define UNISONO_FIND(Name, name, Large)                \
+  find(mpi_library, "PMPI_" #Name, &found.name.small); \
+  find(mpi_library, "PMPI_" #Name "_c", &found.name.large);
+  UNISONO_MESSAGE_FUNCTIONS(UNISONO_FIND)
+#undef UNISONO_FIND
+#define UNISONO_FIND(name) find(mpi_library, "PMPI_" #name, &found.name);
+  UNISONO_FIND(Buffer_attach_c)
+  UNISONO_FIND(Buffer_detach_c)
+  UNISONO_FIND(Buffer_flush)
+  UNISONO_FIND(Comm_attach_buffer)
+  UNISONO_FIND(Comm_detach_buffer)
+  UNISONO_FIND(Comm_attach_buffer_c)
+  UNISONO_FIND(Comm_detach_buffer_c)
+  UNISONO_FIND(Comm_flush_buffer)
+#if defined(UNISONO_FAMILY_OPENMPI)
+  UNISONO_FIND(Request_c2f)
+  UNISONO_FIND(Request_f2c)
+  UNISONO_FIND(Message_c2f)
+  UNISONO_FIND(Message_f2c)
+#endif
+#undef UNISONO_FIND
   find(mpi_library, "PMPI_Type_get_envelope_c", &found.Type_get_envelope_c);
   find(mpi_library, "PMPI_Type_get_contents_c", &found.Type_get_contents_c);
   find(mpi_library, "PMPI_Comm_idup_with_info", &found.Comm_idup_with_info);

@@ -28,9 +28,10 @@ namespace unisono::host::mpi {
   X(Comm_get_errhandler) X(Errhandler_free) X(Comm_get_attr) X(Comm_delete_attr) X(Comm_idup) X(Comm_set_info) X(Comm_dup_with_info) X(Comm_create) \
   X(Comm_create_group) X(Comm_split_type) X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) \
   X(Dist_graph_create_adjacent) X(Intercomm_create) X(Intercomm_merge) X(Info_get) X(Group_translate_ranks) X(Group_free) X(Isend) X(Irecv) X(Send) X(Recv_init) \
+  X(Probe) X(Iprobe) X(Mprobe) X(Improbe) X(Buffer_attach) X(Buffer_detach) X(Comm_dup) X(Status_set_elements_x) \
   X(Start) X(Startall) X(Sendrecv) X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \
   X(Request_get_status) X(Request_free) X(Cancel) X(Grequest_start) X(Grequest_complete) X(Status_set_elements) \
-  X(Status_set_cancelled) X(Iprobe) X(Type_size_x) X(Type_get_extent_x) X(Type_get_true_extent_x) \
+  X(Status_set_cancelled) X(Type_size_x) X(Type_get_extent_x) X(Type_get_true_extent_x) \
   X(Type_get_envelope) X(Type_get_contents) X(Type_create_hindexed) X(Type_commit) X(Type_free) \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr) X(Pack) X(Unpack) X(Op_commutative) X(Op_free) \
   X(Reduce_local) X(Win_test) X(Pcontrol) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
@@ -92,6 +93,41 @@ struct LargeTypes {
   using Neighbor_alltoallw = Alltoallw;
 };
 
+// The functions that send and receive, for int and for large counts.
+// clang-format off
+#define UNISONO_MESSAGE_FUNCTIONS(X) \
+  X(Send, send, Send) X(Bsend, bsend, Send) X(Ssend, ssend, Send) X(Rsend, rsend, Send) X(Recv, recv, Recv) \
+  X(Isend, isend, Isend) X(Ibsend, ibsend, Isend) X(Issend, issend, Isend) X(Irsend, irsend, Isend) \
+  X(Send_init, send_init, Isend) X(Bsend_init, bsend_init, Isend) X(Ssend_init, ssend_init, Isend) \
+  X(Rsend_init, rsend_init, Isend) X(Irecv, irecv, Irecv) X(Recv_init, recv_init, Irecv) \
+  X(Sendrecv, sendrecv, Sendrecv) X(Sendrecv_replace, sendrecv_replace, Sendrecv_replace) \
+  X(Isendrecv, isendrecv, Isendrecv) X(Isendrecv_replace, isendrecv_replace, Isendrecv_replace) \
+  X(Mrecv, mrecv, Mrecv) X(Imrecv, imrecv, Imrecv)
+// clang-format on
+
+struct LargeMessageTypes {
+  using Send = int (*)(const void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm);
+  using Isend = Starting<Send>;
+  using Recv = int (*)(void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
+  using Irecv = int (*)(void*, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+  using Sendrecv = int (*)(const void*, MPI_Count, MPI_Datatype, int, int, void*, MPI_Count, MPI_Datatype,
+                           int, int, MPI_Comm, MPI_Status*);
+  using Isendrecv = int (*)(const void*, MPI_Count, MPI_Datatype, int, int, void*, MPI_Count, MPI_Datatype,
+                            int, int, MPI_Comm, MPI_Request*);
+  using Sendrecv_replace = int (*)(void*, MPI_Count, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Status*);
+  using Isendrecv_replace = int (*)(void*, MPI_Count, MPI_Datatype, int, int, int, int, MPI_Comm,
+                                    MPI_Request*);
+  using Mrecv = int (*)(void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Status*);
+  using Imrecv = int (*)(void*, MPI_Count, MPI_Datatype, MPI_Message*, MPI_Request*);
+};
+
+// One of them. Null is what the host lacks: large counts (Open MPI 4 and 5), MPI_Isendrecv (Open MPI 4).
+template <class Small, class Large>
+struct MessageFunction {
+  Small small = nullptr;
+  Large large = nullptr;
+};
+
 struct Functions {
 #define UNISONO_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
   UNISONO_HOST_FUNCTIONS(UNISONO_MEMBER)
@@ -99,6 +135,11 @@ struct Functions {
   Collective<decltype(&PMPI_Barrier), decltype(&PMPI_Barrier)> barrier;
 #define UNISONO_MEMBER(Name, name) Collective<decltype(&PMPI_##Name), LargeTypes::Name> name;
   UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_MEMBER)
+#undef UNISONO_MEMBER
+
+#define UNISONO_MEMBER(Name, name, Large) \
+  MessageFunction<decltype(&PMPI_##Name), LargeMessageTypes::Large> name;
+  UNISONO_MESSAGE_FUNCTIONS(UNISONO_MEMBER)
 #undef UNISONO_MEMBER
 
   // Open MPI's own word on whether ranks may die (user-level failure mitigation); null where it has none.
@@ -113,6 +154,20 @@ struct Functions {
   int (*Comm_create_from_group)(MPI_Group, const char*, MPI_Info, MPI_Errhandler, MPI_Comm*) = nullptr;
   int (*Intercomm_create_from_groups)(MPI_Group, int, MPI_Group, int, const char*, MPI_Info, MPI_Errhandler,
                                       MPI_Comm*) = nullptr;
+  int (*Buffer_attach_c)(void*, MPI_Count) = nullptr;
+  int (*Buffer_detach_c)(void*, MPI_Count*) = nullptr;
+  int (*Buffer_flush)() = nullptr;
+  int (*Comm_attach_buffer)(MPI_Comm, void*, int) = nullptr;
+  int (*Comm_detach_buffer)(MPI_Comm, void*, int*) = nullptr;
+  int (*Comm_attach_buffer_c)(MPI_Comm, void*, MPI_Count) = nullptr;
+  int (*Comm_detach_buffer_c)(MPI_Comm, void*, MPI_Count*) = nullptr;
+  int (*Comm_flush_buffer)(MPI_Comm) = nullptr;
+#if defined(UNISONO_FAMILY_OPENMPI)  // elsewhere handles are Fortran's numbers
+  MPI_Fint (*Request_c2f)(MPI_Request) = nullptr;
+  MPI_Request (*Request_f2c)(MPI_Fint) = nullptr;
+  MPI_Fint (*Message_c2f)(MPI_Message) = nullptr;
+  MPI_Message (*Message_f2c)(MPI_Fint) = nullptr;
+#endif
   int (*Request_get_status_any)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
   int (*Request_get_status_all)(int, const MPI_Request*, int*, MPI_Status*) = nullptr;
   int (*Request_get_status_some)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;

@@ -93,10 +93,6 @@ int give_hints(int result, MPI_Info info, const MPI_Comm* created, bool is_alway
   return result;
 }
 
-int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created) {
-  return give_hints(pmpi.Comm_dup_with_info(comm, info, created), info, created, true);
-}
-
 // The hosts know the new communicator at once, as far as attributes go.
 int comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created, MPI_Request* request) {
   const int result = pmpi.Comm_idup_with_info != nullptr

@@ -15,6 +15,5 @@ int give_hints(int result, MPI_Info info, const MPI_Comm* created, bool is_alway
 // The wrappers of the functions that do nothing else with an info object.
 int comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created, MPI_Request* request);
 int comm_set_info(MPI_Comm comm, MPI_Info info);
-int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created);
 
 }  // namespace unisono::host::mpi

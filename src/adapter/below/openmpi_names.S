@@ -19,7 +19,7 @@
 ompi_mpi_\name:
         .quad   0
         .endr
-        .irp name, ompi_request_null, ompi_mpi_info_null
+        .irp name, ompi_request_null, ompi_message_null, ompi_mpi_info_null
         .globl  \name
         .type   \name, %object
         .size   \name, 8

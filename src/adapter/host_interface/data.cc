@@ -72,7 +72,9 @@ int MpiHost::unpack(const void* packed, std::size_t packed_bytes, void* data, st
   TypeInfo info;
   int error = type_info(type, &info);
   if (error != MPI_SUCCESS || count == 0 || info.size_bytes == 0) return error;
-  if (needs_message(data, info)) {
+  // MPI_Unpack takes whole elements alone.
+  const bool is_part = packed_bytes != count * info.size_bytes;
+  if (is_part || needs_message(data, info)) {
     return copy_by_message(packed, packed_bytes, MPI_BYTE, data, count, native(type));
   }
   const std::size_t step = elements_a_piece(info);

@@ -20,8 +20,11 @@ enum Number : std::size_t {
 #define UNISONO_NUMBER(Name, name) number_##Name##_c, number_I##name##_c, number_##Name##_init_c,
       UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_NUMBER)
 #undef UNISONO_NUMBER
+#define UNISONO_NUMBER(Name, name, Large) number_##Name##_c,
+          UNISONO_MESSAGE_FUNCTIONS(UNISONO_NUMBER)
+#undef UNISONO_NUMBER
 #endif
-          number_count
+              number_count
 };
 
 template <std::size_t number, Traits traits, Ends end, class Function>
@@ -41,6 +44,9 @@ const CountedFunction functions[] = {
   UNISONO_COUNTED_AS(I##name##_c, Starting<LargeTypes::Name>) \
   UNISONO_COUNTED_AS(Name##_init_c, Initializing<LargeTypes::Name>)
         UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_LARGE)
+#undef UNISONO_LARGE
+#define UNISONO_LARGE(Name, name, Large) UNISONO_COUNTED_AS(Name##_c, LargeMessageTypes::Large)
+            UNISONO_MESSAGE_FUNCTIONS(UNISONO_LARGE)
 #endif
 };
 

@@ -13,6 +13,7 @@
 #include "adapter/below/private_comm.h"
 #include "adapter/requests/host_calls.h"
 #include "adapter/requests/host_part.h"
+#include "adapter/requests/mixed_requests.h"
 #include "adapter/requests/pending.h"
 #include "adapter/requests/requests.h"
 #include "base/mutex.h"
@@ -205,6 +206,7 @@ static void count_start_of_host(MPI_Request request) {
 }
 
 int start(MPI_Request* request) {
+  if (mixed::has_own(request)) return messages::start_own(request);
   Persistent* call = request == nullptr ? nullptr : find_persistent(*request);
   if (call != nullptr) return start_persistent(call);
   if (request != nullptr) count_start_of_host(*request);
@@ -212,7 +214,7 @@ int start(MPI_Request* request) {
 }
 
 int startall(int count, MPI_Request requests[]) {
-  if (!has_persistent_calls()) {
+  if (!has_persistent_calls() && !mixed::has_own(count, requests)) {
     for (int i = 0; i < count; ++i) count_start_of_host(requests[i]);
     return pmpi.Startall(count, requests);
   }
@@ -226,6 +228,7 @@ int startall(int count, MPI_Request requests[]) {
 // The host says it as it does of its own collectives: by the error handler that it takes where it knows no
 // communicator.
 int cancel(MPI_Request* request) {
+  if (mixed::has_own(request)) return messages::cancel_own(request);
   bool is_refused = request != nullptr && find_persistent(*request) != nullptr;
   int error = MPI_SUCCESS;
   if (!is_refused) {
@@ -239,6 +242,7 @@ int cancel(MPI_Request* request) {
 }
 
 int request_free(MPI_Request* request) {
+  if (mixed::has_own(request)) return messages::free_own(request);
   Persistent* call = request == nullptr ? nullptr : find_persistent(*request);
   if (call == nullptr) {
     std::unique_ptr<PersistentCall> kept;

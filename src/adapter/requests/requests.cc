@@ -11,6 +11,7 @@
 #include "adapter/below/datatype.h"
 #include "adapter/below/nesting.h"
 #include "adapter/requests/host_calls.h"
+#include "adapter/requests/mixed_requests.h"
 #include "adapter/requests/persistent_requests.h"
 #include "base/mutex.h"
 
@@ -106,6 +107,7 @@ int complete_some(Some some, int count, MPI_Request requests[], int* completed_c
 }  // namespace
 
 int wait(MPI_Request* request, MPI_Status* status) {
+  if (mixed::has_own(request)) return mixed::wait(request, status);
   if (!must_carry_on() || request == nullptr) return pmpi.Wait(request, status);
   Failures failures;
   const MPI_Request before = *request;
@@ -116,6 +118,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
 // One after the other, since MPI_Testall of MPICH 5 fails where a persistent collective of its own is among
 // the requests. Behind an error those that are not over are left, as hosts leave them.
 int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  if (mixed::has_own(count, requests)) return mixed::waitall(count, requests, statuses);
   if (!must_carry_on() || count <= 0 || requests == nullptr) return pmpi.Waitall(count, requests, statuses);
   Failures failures;
   int result = MPI_SUCCESS;
@@ -138,6 +141,7 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  if (mixed::has_own(count, requests)) return mixed::waitany(count, requests, index, status);
   if (!must_carry_on()) return pmpi.Waitany(count, requests, index, status);
   Failures failures;
   const std::vector<MPI_Request> before = copy_of(count, requests);
@@ -148,6 +152,8 @@ int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
 
 int waitsome(int count, MPI_Request requests[], int* completed_count, int completed[],
              MPI_Status statuses[]) {
+  if (mixed::has_own(count, requests))
+    return mixed::waitsome(count, requests, completed_count, completed, statuses);
   if (!must_carry_on()) return pmpi.Waitsome(count, requests, completed_count, completed, statuses);
   const auto some = [&](int* found) {
     return carry_on_until([&](int* flag) {
@@ -160,6 +166,7 @@ int waitsome(int count, MPI_Request requests[], int* completed_count, int comple
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (mixed::has_own(request)) return mixed::test(request, flag, status);
   carry_on();
   if (!has_failures() || nesting != 0 || request == nullptr) return pmpi.Test(request, flag, status);
   Failures failures;
@@ -169,6 +176,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 
 int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  if (mixed::has_own(count, requests)) return mixed::testall(count, requests, flag, statuses);
   carry_on();
   if (!has_failures() || nesting != 0 || flag == nullptr)
     return pmpi.Testall(count, requests, flag, statuses);
@@ -181,6 +189,7 @@ int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[])
 }
 
 int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  if (mixed::has_own(count, requests)) return mixed::testany(count, requests, index, flag, status);
   carry_on();
   if (!has_failures() || nesting != 0) return pmpi.Testany(count, requests, index, flag, status);
   Failures failures;
@@ -191,6 +200,8 @@ int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status
 
 int testsome(int count, MPI_Request requests[], int* completed_count, int completed[],
              MPI_Status statuses[]) {
+  if (mixed::has_own(count, requests))
+    return mixed::testsome(count, requests, completed_count, completed, statuses);
   carry_on();
   const auto some = [&](int* found) { return pmpi.Testsome(count, requests, found, completed, statuses); };
   if (!has_failures() || nesting != 0) return some(completed_count);
@@ -198,6 +209,7 @@ int testsome(int count, MPI_Request requests[], int* completed_count, int comple
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  if (mixed::has_own(&request)) return mixed::get_status(request, flag, status);
   carry_on();
   return pmpi.Request_get_status(request, flag, status);
 }
@@ -220,14 +232,14 @@ int set_empty(MPI_Status* status) {
 int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag,
                            MPI_Status* status) {
   carry_on();
-  if (pmpi.Request_get_status_any != nullptr)
+  if (pmpi.Request_get_status_any != nullptr && !mixed::has_own(count, requests))
     return pmpi.Request_get_status_any(count, requests, index, flag, status);
   *index = MPI_UNDEFINED;
   bool is_any_there = false;
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     is_any_there = true;
-    const int error = pmpi.Request_get_status(requests[i], flag, status);
+    const int error = request_get_status(requests[i], flag, status);
     if (error != MPI_SUCCESS) return error;
     if (*flag != 0) {
       *index = i;
@@ -241,12 +253,12 @@ int request_get_status_any(int count, const MPI_Request requests[], int* index, 
 
 int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   carry_on();
-  if (pmpi.Request_get_status_all != nullptr)
+  if (pmpi.Request_get_status_all != nullptr && !mixed::has_own(count, requests))
     return pmpi.Request_get_status_all(count, requests, flag, statuses);
   *flag = 1;
   for (int i = 0; i < count && *flag != 0; ++i) {
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-    const int error = pmpi.Request_get_status(requests[i], flag, status);
+    const int error = request_get_status(requests[i], flag, status);
     if (error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
@@ -255,7 +267,7 @@ int request_get_status_all(int count, const MPI_Request requests[], int* flag, M
 int request_get_status_some(int count, const MPI_Request requests[], int* completed_count, int completed[],
                             MPI_Status statuses[]) {
   carry_on();
-  if (pmpi.Request_get_status_some != nullptr)
+  if (pmpi.Request_get_status_some != nullptr && !mixed::has_own(count, requests))
     return pmpi.Request_get_status_some(count, requests, completed_count, completed, statuses);
   int found = 0;
   bool is_any_there = false;
@@ -264,7 +276,7 @@ int request_get_status_some(int count, const MPI_Request requests[], int* comple
     is_any_there = true;
     int flag = 0;
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[found];
-    const int error = pmpi.Request_get_status(requests[i], &flag, status);
+    const int error = request_get_status(requests[i], &flag, status);
     if (error != MPI_SUCCESS) return error;
     if (flag != 0) completed[found++] = i;
   }

@@ -8,33 +8,6 @@
 #include "runtime/messages/items.h"
 
 namespace unisono::runtime {
-namespace {
-
-using matching::Envelope;
-
-std::uint64_t number_of(const MessageRequest* request) {
-  return reinterpret_cast<std::uint64_t>(request);
-}
-MessageRequest* request_of(std::uint64_t number) {
-  return reinterpret_cast<MessageRequest*>(number);
-}
-
-template <class... Numbers>
-std::vector<std::byte> data_of(Numbers... numbers) {
-  const std::uint64_t all[] = {numbers...};
-  std::vector<std::byte> data(sizeof all);
-  std::memcpy(data.data(), all, sizeof all);
-  return data;
-}
-
-// As much as the receive has room for, from byte `at` of the message on.
-void copy_in(MessageRequest* request, std::uint64_t at, const void* data, std::uint64_t bytes) {
-  if (at >= request->bytes) return;
-  const std::uint64_t count = std::min(bytes, request->bytes - at);
-  if (count != 0) std::memcpy(static_cast<std::byte*>(request->buffer) + at, data, count);
-}
-
-}  // namespace
 
 Endpoint::Endpoint(shm::Mailbox* mailbox, EndpointOptions options)
     : mailbox_(*mailbox),
@@ -50,6 +23,7 @@ Endpoint::~Endpoint() {
 
 void Endpoint::open(std::uint32_t context, std::vector<int> ranks) {
   Communicator& comm = communicators_[context];
+  last_ = nullptr;
   comm.number.assign(static_cast<std::size_t>(mailbox_.ranks()), -1);
   for (int rank = 0; rank < std::ssize(ranks); ++rank)
     comm.number[static_cast<std::size_t>(ranks[static_cast<std::size_t>(rank)])] = rank;
@@ -76,31 +50,60 @@ void Endpoint::close_what_has_ended() {
       if (message->envelope.context == context && message->is_in_queue) forget(message);
     }
     communicators_.erase(context);
+    last_ = nullptr;
     return true;
   });
 }
 
-MessageRequest* Endpoint::make_request(MessageRequest::Kind kind) {
-  if (free_requests_.empty()) {
-    requests_.push_back(std::make_unique<MessageRequest>());
-    free_requests_.push_back(requests_.back().get());
-  }
-  MessageRequest* request = free_requests_.back();
-  free_requests_.pop_back();
-  *request = {.kind = kind};
-  return request;
+Endpoint::Communicator* Endpoint::find(std::uint32_t context) {
+  if (last_ != nullptr && last_context_ == context) return last_;
+  const auto found = communicators_.find(context);
+  if (found == communicators_.end()) return nullptr;
+  last_context_ = context;
+  last_ = &found->second;
+  return last_;
+}
+
+void Endpoint::begin(MessageRequest* request, MessageRequest::Kind kind) {
+  request->kind = kind;
+  request->is_done = request->is_cancelled = false;
+  request->message_bytes = request->moved = 0;
+  ++unfinished_;
+}
+
+void Endpoint::finish(MessageRequest* request) {
+  request->is_done = true;
+  --unfinished_;
+  if (request->is_abandoned) abandon(request);
 }
 
 void Endpoint::release(MessageRequest* request) {
-  if (request != nullptr) free_requests_.push_back(request);
+  if (request != nullptr) requests_.give(request);
+}
+
+void Endpoint::abandon(MessageRequest* request) {
+  request->is_abandoned = true;
+  if (!request->is_done) return;
+  if (request->callers.copy != nullptr && request->kind == MessageRequest::Kind::receive) {
+    ended_.push_back(request);
+  } else {
+    requests_.give(request);
+  }
 }
 
 // --- Sending ---
 
 MessageRequest* Endpoint::send(std::uint32_t context, const void* buffer, std::uint64_t bytes, int to,
                                int tag, bool waits) {
+  MessageRequest* request = requests_.take();
+  if (request != nullptr) send(request, context, buffer, bytes, to, tag, waits);
+  return request;
+}
+
+void Endpoint::send(MessageRequest* request, std::uint32_t context, const void* buffer, std::uint64_t bytes,
+                    int to, int tag, bool waits) {
   const Communicator& comm = communicator(context);
-  MessageRequest* request = make_request(MessageRequest::Kind::send);
+  begin(request, MessageRequest::Kind::send);
   request->peer = comm.ranks[static_cast<std::size_t>(to)];
   request->envelope = {
       .source = comm.number[static_cast<std::size_t>(mailbox_.rank())], .tag = tag, .context = context};
@@ -111,7 +114,16 @@ MessageRequest* Endpoint::send(std::uint32_t context, const void* buffer, std::u
   } else {
     send_to_other(request, waits);
   }
-  return request;
+}
+
+bool Endpoint::try_send(std::uint32_t context, const void* buffer, std::uint64_t bytes, int to, int tag) {
+  if (bytes > shm::most_bytes_of_item) return false;
+  const int peer = communicator(context).ranks[static_cast<std::size_t>(to)];
+  if (peer == mailbox_.rank() || !outgoing_[static_cast<std::size_t>(peer)].empty() ||
+      mailbox_.wants_headers_only(peer) || !mailbox_.has_room(peer, bytes))
+    return false;
+  mailbox_.write(peer, item_of(ItemKind::short_message, context, tag, bytes), buffer, bytes);
+  return true;
 }
 
 void Endpoint::send_to_other(MessageRequest* request, bool waits) {
@@ -123,21 +135,24 @@ void Endpoint::send_to_other(MessageRequest* request, bool waits) {
   if (waits || bytes > options_.eager_bytes || mailbox_.wants_headers_only(peer))
     return write(peer, {item(ItemKind::long_message), data_of(number_of(request)), nullptr});
   if (bytes > shm::most_bytes_of_item) return write(peer, {item(ItemKind::arena_message), {}, request});
-  request->is_done = true;
-  if (outgoing_[static_cast<std::size_t>(peer)].empty() && mailbox_.has_room(peer, bytes))
-    return mailbox_.write(peer, item(ItemKind::short_message), request->buffer, bytes);
-  const auto* data = static_cast<const std::byte*>(request->buffer);
-  write(peer, {item(ItemKind::short_message), {data, data + bytes}, nullptr});
+  if (outgoing_[static_cast<std::size_t>(peer)].empty() && mailbox_.has_room(peer, bytes)) {
+    mailbox_.write(peer, item(ItemKind::short_message), request->buffer, bytes);
+  } else {
+    const auto* data = static_cast<const std::byte*>(request->buffer);
+    write(peer, {item(ItemKind::short_message), {data, data + bytes}, nullptr});
+  }
+  finish(request);
 }
 
 void Endpoint::send_to_self(MessageRequest* request, bool waits) {
+  const bool is_long = waits || request->bytes > options_.eager_bytes;
   arrive({.envelope = request->envelope,
           .peer = request->peer,
           .bytes = request->bytes,
           .data = request->buffer,
           .sender_request = number_of(request),
-          .is_long = waits || request->bytes > options_.eager_bytes});
-  if (!waits && request->bytes <= options_.eager_bytes) request->is_done = true;
+          .is_long = is_long});
+  if (!is_long) finish(request);
 }
 
 bool Endpoint::try_write(int peer, const Outgoing& out) {
@@ -153,7 +168,7 @@ bool Endpoint::try_write(int peer, const Outgoing& out) {
   std::memcpy(place, eager->buffer, eager->bytes);
   const std::uint64_t offset = mailbox_.arena().offset(place);
   mailbox_.write(peer, out.item, &offset, sizeof offset);
-  eager->is_done = true;
+  finish(eager);
   return true;
 }
 
@@ -165,8 +180,9 @@ void Endpoint::write(int peer, Outgoing out) {
   ++held_back_;
 }
 
-void Endpoint::flush() {
-  if (held_back_ == 0) return;
+bool Endpoint::flush() {
+  if (held_back_ == 0) return false;
+  const std::size_t before = held_back_;
   for (int peer = 0; peer < mailbox_.ranks(); ++peer) {
     std::deque<Outgoing>& held_back = outgoing_[static_cast<std::size_t>(peer)];
     while (!held_back.empty() && try_write(peer, held_back.front())) {
@@ -174,6 +190,7 @@ void Endpoint::flush() {
       --held_back_;
     }
   }
+  return held_back_ != before;
 }
 
 bool Endpoint::move_piece(MessageRequest* request) {
@@ -185,203 +202,38 @@ bool Endpoint::move_piece(MessageRequest* request) {
   const std::uint64_t numbers[] = {request->peer_request, mailbox_.arena().offset(place)};
   mailbox_.write(request->peer, item_of(ItemKind::piece, 0, 0, bytes), numbers, sizeof numbers);
   request->moved += bytes;
-  request->is_done = request->moved == request->bytes;
   return true;
 }
 
 // A piece of each in turn: none waits for another one's receiver.
-void Endpoint::move_pieces() {
-  bool has_moved = !moving_.empty();
+bool Endpoint::move_pieces() {
+  bool has_moved = !moving_.empty(), has_ever_moved = false;
   while (has_moved) {
     has_moved = false;
-    for (MessageRequest* request : moving_)
-      has_moved = (!request->is_done && move_piece(request)) || has_moved;
-    std::erase_if(moving_, [](const MessageRequest* request) { return request->is_done; });
+    for (MessageRequest* request : moving_) has_moved = move_piece(request) || has_moved;
+    std::erase_if(moving_, [this](MessageRequest* request) {
+      const bool is_over = request->moved == request->bytes;
+      if (is_over) finish(request);
+      return is_over;
+    });
+    has_ever_moved = has_ever_moved || has_moved;
   }
+  return has_ever_moved;
 }
 
 bool Endpoint::is_idle() const {
   return held_back_ == 0 && moving_.empty();
 }
 
-// --- Receiving ---
-
-MessageRequest* Endpoint::receive(std::uint32_t context, void* buffer, std::uint64_t bytes, int from,
-                                  int tag) {
-  MessageRequest* request = make_request(MessageRequest::Kind::receive);
-  request->envelope = {.source = from, .tag = tag, .context = context};
-  request->buffer = buffer;
-  request->bytes = bytes;
-  auto* message =
-      static_cast<WaitingMessage*>(communicator(context).queues->post(request->envelope, request));
-  if (message != nullptr) {
-    deliver(request, arrived(*message));
-    forget(message);
-  }
-  return request;
-}
-
-const WaitingMessage* Endpoint::probe(std::uint32_t context, int from, int tag) {
-  return static_cast<WaitingMessage*>(
-      communicator(context).queues->probe({.source = from, .tag = tag, .context = context}));
-}
-
-WaitingMessage* Endpoint::take(std::uint32_t context, int from, int tag) {
-  auto* message = static_cast<WaitingMessage*>(
-      communicator(context).queues->take({.source = from, .tag = tag, .context = context}));
-  if (message != nullptr) message->is_in_queue = false;
-  return message;
-}
-
-MessageRequest* Endpoint::receive_taken(WaitingMessage* message, void* buffer, std::uint64_t bytes) {
-  MessageRequest* request = make_request(MessageRequest::Kind::receive);
-  request->buffer = buffer;
-  request->bytes = bytes;
-  deliver(request, arrived(*message));
-  forget(message);
-  return request;
-}
-
-bool Endpoint::cancel(MessageRequest* request) {
-  if (request->kind != MessageRequest::Kind::receive || request->is_done) return false;
-  if (!communicator(request->envelope.context).queues->cancel(request->envelope, request)) return false;
-  request->is_done = request->is_cancelled = true;
-  return true;
-}
-
-Endpoint::Arrived Endpoint::arrived(const WaitingMessage& message) {
-  return {.envelope = message.envelope,
-          .peer = message.peer,
-          .bytes = message.bytes,
-          .data = message.data.get(),
-          .sender_request = message.sender_request,
-          .is_long = message.is_long};
-}
-
-void Endpoint::deliver(MessageRequest* request, const Arrived& message) {
-  request->envelope = message.envelope;
-  request->message_bytes = message.bytes;
-  request->peer = message.peer;
-  if (!message.is_long) {
-    copy_in(request, 0, message.data, message.bytes);
-    request->is_done = true;
-    return;
-  }
-  if (message.peer == mailbox_.rank()) {
-    MessageRequest* sender = request_of(message.sender_request);
-    copy_in(request, 0, sender->buffer, sender->bytes);
-    request->is_done = sender->is_done = true;
-    return;
-  }
-  request->peer_request = message.sender_request;
-  request->is_done = message.bytes == 0;
-  write(message.peer, {item_of(ItemKind::clear_to_send, 0, 0, 0),
-                       data_of(message.sender_request, number_of(request)), nullptr});
-}
-
-void Endpoint::arrive(Arrived message) {
-  const auto found = communicators_.find(message.envelope.context);
-  if (found == communicators_.end()) {
-    early_[message.envelope.context].push_back(keep(message));
-    return;
-  }
-  Communicator& comm = found->second;
-  message.envelope.source = comm.number[static_cast<std::size_t>(message.peer)];
-  auto* request = static_cast<MessageRequest*>(comm.queues->arrive(message.envelope, spare_.get()));
-  if (request != nullptr) return deliver(request, message);
-  keep(message);
-}
-
-// In what the queue has just been given.
-WaitingMessage* Endpoint::keep(const Arrived& message) {
-  WaitingMessage* kept = spare_.release();
-  spare_ = std::make_unique<WaitingMessage>();
-  kept->envelope = message.envelope;
-  kept->bytes = message.bytes;
-  kept->peer = message.peer;
-  kept->sender_request = message.sender_request;
-  kept->is_long = message.is_long;
-  if (!message.is_long && message.bytes != 0) {
-    kept->data = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
-    std::memcpy(kept->data.get(), message.data, message.bytes);
-  }
-  waiting_.insert(kept);
-  count_unexpected(kept->data == nullptr ? 0 : static_cast<std::int64_t>(kept->bytes));
-  return kept;
-}
-
-void Endpoint::forget(WaitingMessage* message) {
-  count_unexpected(message->data == nullptr ? 0 : -static_cast<std::int64_t>(message->bytes));
-  waiting_.erase(message);
-  delete message;
-}
-
-void Endpoint::count_unexpected(std::int64_t bytes) {
-  unexpected_bytes_ += static_cast<std::uint64_t>(bytes);
-  const std::uint64_t most =
-      has_too_many_ ? options_.most_unexpected_bytes / 2 : options_.most_unexpected_bytes;
-  if (has_too_many_ == (unexpected_bytes_ > most)) return;
-  has_too_many_ = !has_too_many_;
-  mailbox_.want_headers_only(has_too_many_);
-}
-
-void Endpoint::piece_arrived(int from, MessageRequest* request, std::uint64_t offset, std::uint64_t bytes) {
-  copy_in(request, request->moved, mailbox_.in_arena(from, offset), bytes);
-  mailbox_.free_in_arena(from, offset);
-  request->moved += bytes;
-  request->is_done = request->moved == request->message_bytes;
-}
-
-void Endpoint::take_item(int from, shm::RingReader& reader) {
-  const shm::RingItem item = *reader.peek();
-  const ItemKind kind = kind_of(item);
-  std::uint64_t numbers[2] = {};
-  Arrived message{
-      .envelope = {.tag = tag_of(item), .context = context_of(item)}, .peer = from, .bytes = item.words[1]};
-  const auto take = [&](std::size_t count) {
-    reader.copy(numbers, count * sizeof numbers[0]);
-    reader.drop(count * sizeof numbers[0]);
-  };
-  switch (kind) {
-    case ItemKind::short_message: {
-      std::byte data[shm::most_bytes_of_item];
-      reader.copy(data, message.bytes);
-      reader.drop(message.bytes);
-      message.data = data;
-      return arrive(message);
-    }
-    case ItemKind::arena_message:
-      take(1);
-      message.data = mailbox_.in_arena(from, numbers[0]);
-      arrive(message);
-      return mailbox_.free_in_arena(from, numbers[0]);
-    case ItemKind::long_message:
-      take(1);
-      message.sender_request = numbers[0];
-      message.is_long = true;
-      return arrive(message);
-    case ItemKind::clear_to_send: {
-      take(2);
-      MessageRequest* request = request_of(numbers[0]);
-      request->peer_request = numbers[1];
-      request->is_done = request->bytes == 0;
-      if (!request->is_done) moving_.push_back(request);
-      return;
-    }
-    case ItemKind::piece:
-      take(2);
-      return piece_arrived(from, request_of(numbers[0]), numbers[1], item.words[1]);
-  }
-}
-
-void Endpoint::progress() {
-  mailbox_.poll([this](int from, shm::RingReader& reader) {
+bool Endpoint::progress() {
+  const int taken = mailbox_.poll([this](int from, shm::RingReader& reader) {
     take_item(from, reader);
     return true;
   });
-  flush();
-  move_pieces();
+  const bool has_sent = flush();
+  const bool has_moved = move_pieces();
   if (!closing_.empty()) close_what_has_ended();
+  return taken != 0 || has_sent || has_moved;
 }
 
 }  // namespace unisono::runtime

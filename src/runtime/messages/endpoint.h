@@ -11,11 +11,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "matching/queues.h"
 #include "runtime/messages/message.h"
+#include "runtime/messages/request_table.h"
 #include "shm/pairs/mailbox.h"
 
 namespace unisono::runtime {
@@ -43,29 +46,44 @@ class Endpoint {
   // Receives that wait still get their messages; the queues go once there are none (MPI_Comm_free).
   void close(std::uint32_t context);
 
-  // `to` is a rank of the communicator. The request lives until release(); `buffer` until the request is
-  // done. `waits`: done only once its receive is known (MPI_Ssend).
+  // Starts `*request`, which is not under way and stays where it is until it is done, as `buffer` does. `to`
+  // is a rank of the communicator. `waits`: done only once its receive is known (MPI_Ssend).
+  void send(MessageRequest* request, std::uint32_t context, const void* buffer, std::uint64_t bytes, int to,
+            int tag, bool waits = false);
+  // The same without a request, where the message can go at once.
+  bool try_send(std::uint32_t context, const void* buffer, std::uint64_t bytes, int to, int tag);
+  // `from` and `tag` may be matching::any_source and any_tag.
+  void receive(MessageRequest* request, std::uint32_t context, void* buffer, std::uint64_t bytes, int from,
+               int tag);
+  // The same with requests of the table, which live until release(). Null: it is full.
   MessageRequest* send(std::uint32_t context, const void* buffer, std::uint64_t bytes, int to, int tag,
                        bool waits = false);
-  // `from` and `tag` may be matching::any_source and any_tag.
   MessageRequest* receive(std::uint32_t context, void* buffer, std::uint64_t bytes, int from, int tag);
   // The message that such a receive would get; null: none has come yet.
   const WaitingMessage* probe(std::uint32_t context, int from, int tag);
   // The same, and nobody else gets it; it is received by receive_taken().
   WaitingMessage* take(std::uint32_t context, int from, int tag);
+  void receive_taken(MessageRequest* request, WaitingMessage* message, void* buffer, std::uint64_t bytes);
   MessageRequest* receive_taken(WaitingMessage* message, void* buffer, std::uint64_t bytes);
   // Of a receive; true where no message had come for it. It is done then.
   bool cancel(MessageRequest* request);
 
-  // Takes in what has come and sends what had no room, as far as it goes.
-  void progress();
+  // Takes in what has come and sends what had no room, as far as it goes. True where something has moved.
+  bool progress();
   // Done, or null.
   void release(MessageRequest* request);
+  // Of the table: it is released as soon as it is done, or put among ended() where it has data of the
+  // caller's.
+  void abandon(MessageRequest* request);
+  std::vector<MessageRequest*> ended() { return std::exchange(ended_, {}); }
   // Has all left that was sent?
   bool is_idle() const;
+  // Is something under way that goes on only by progress()?
+  bool has_unfinished() const { return unfinished_ != 0 || held_back_ != 0; }
 
+  RequestTable& requests() { return requests_; }
   std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
-  std::size_t live_requests() const { return requests_.size() - free_requests_.size(); }
+  std::size_t live_requests() const { return requests_.live(); }
 
  private:
   struct Communicator {
@@ -89,15 +107,18 @@ class Endpoint {
     bool is_long = false;
   };
 
-  Communicator& communicator(std::uint32_t context) { return communicators_.at(context); }
-  MessageRequest* make_request(MessageRequest::Kind kind);
+  // Null: it is not open.
+  Communicator* find(std::uint32_t context);
+  Communicator& communicator(std::uint32_t context) { return *find(context); }
+  void begin(MessageRequest* request, MessageRequest::Kind kind);
+  void finish(MessageRequest* request);
 
   void send_to_other(MessageRequest* request, bool waits);
   void send_to_self(MessageRequest* request, bool waits);
   bool try_write(int peer, const Outgoing& out);
   void write(int peer, Outgoing out);
-  void flush();
-  void move_pieces();
+  bool flush();
+  bool move_pieces();
   bool move_piece(MessageRequest* request);
 
   void take_item(int from, shm::RingReader& reader);
@@ -112,14 +133,17 @@ class Endpoint {
 
   shm::Mailbox& mailbox_;
   EndpointOptions options_;
-  std::map<std::uint32_t, Communicator> communicators_;
+  std::unordered_map<std::uint32_t, Communicator> communicators_;
+  std::uint32_t last_context_ = 0;
+  Communicator* last_ = nullptr;  // of that context; null: none
   std::vector<std::uint32_t> closing_;
   std::map<std::uint32_t, std::vector<WaitingMessage*>> early_;  // of communicators that are not open yet
   std::vector<std::deque<Outgoing>> outgoing_;                   // by rank of the node
   std::size_t held_back_ = 0;                                    // all of them
   std::vector<MessageRequest*> moving_;                          // long ones whose receiver is known
-  std::vector<std::unique_ptr<MessageRequest>> requests_;
-  std::vector<MessageRequest*> free_requests_;
+  RequestTable requests_;
+  std::size_t unfinished_ = 0;          // requests
+  std::vector<MessageRequest*> ended_;  // abandoned ones
   std::unordered_set<WaitingMessage*> waiting_;
   std::unique_ptr<WaitingMessage> spare_ = std::make_unique<WaitingMessage>();  // for what comes next
   std::uint64_t unexpected_bytes_ = 0;

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
+#include "runtime/messages/message.h"
 #include "shm/pairs/ring.h"
 
 namespace unisono::runtime {
@@ -31,6 +34,23 @@ inline std::uint32_t context_of(const shm::RingItem& item) {
 }
 inline std::int32_t tag_of(const shm::RingItem& item) {
   return static_cast<std::int32_t>(item.words[0] >> tag_shift);
+}
+
+// A request as others know it: a number that they send back.
+inline std::uint64_t number_of(const MessageRequest* request) {
+  return reinterpret_cast<std::uint64_t>(request);
+}
+inline MessageRequest* request_of(std::uint64_t number) {
+  return reinterpret_cast<MessageRequest*>(number);
+}
+
+// Numbers as an item brings them along.
+template <class... Numbers>
+std::vector<std::byte> data_of(Numbers... numbers) {
+  const std::uint64_t all[] = {numbers...};
+  std::vector<std::byte> data(sizeof all);
+  std::memcpy(data.data(), all, sizeof all);
+  return data;
 }
 
 }  // namespace unisono::runtime

@@ -10,12 +10,33 @@
 
 namespace unisono::runtime {
 
+struct MessageRequest;
+
+// What the caller keeps with a request; nothing here reads it.
+struct CallersPart {
+  // How the program has made it: by one call for one message, or by an MPI_..._init call.
+  enum class Form : std::uint8_t { once, send, synchronous_send, buffered_send, receive };
+  Form form = Form::once;
+  bool is_active = true;    // of a persistent one: between its start and its end
+  bool is_settled = false;  // its data is where the program wants it
+  int error = 0;            // the host's code
+  std::uintptr_t comm = 0, type = 0;
+  void* buffer = nullptr;  // the program's, of `count` elements
+  std::uint64_t count = 0;
+  int partner = 0, tag = 0;  // of a persistent one
+  // In the buffer's stead, where its elements do not lie one behind the other.
+  std::unique_ptr<std::byte[]> copy;
+  std::shared_ptr<void> kept;        // until it ends
+  MessageRequest* beside = nullptr;  // ends with it: the send of an MPI_Isendrecv
+};
+
 // What a program starts and waits for.
 struct MessageRequest {
   enum class Kind : std::uint8_t { send, receive };
   Kind kind = Kind::send;
   bool is_done = false;
   bool is_cancelled = false;
+  bool is_abandoned = false;        // nobody waits for it (MPI_Request_free)
   matching::Envelope envelope{};    // as it was asked for; of a receive that has matched: the message's
   void* buffer = nullptr;           // a send's is only read
   std::uint64_t bytes = 0;          // a send's; of a receive the room
@@ -23,6 +44,7 @@ struct MessageRequest {
   std::uint64_t moved = 0;          // of a long message, so far
   int peer = -1;                    // rank of the node
   std::uint64_t peer_request = 0;   // of a long message: what its other end calls it
+  CallersPart callers;
 
   bool is_truncated() const { return message_bytes > bytes; }
 };

@@ -44,7 +44,8 @@ def run(*command: str | Path, **settings: str) -> subprocess.CompletedProcess[st
 def names() -> list[str]:
     """The names in the one list of src/preload/names.h, without their prefix."""
     text = (ROOT / "src/preload/names.h").read_text(encoding="utf-8")
-    return re.findall(r"X\((\w+)\)", text.split("#define UNISONO_NAMES(X)")[1])
+    listed = text.split("#define UNISONO_MESSAGE_NAMES(X)")[1]
+    return [name for name in re.findall(r"X\((\w+)\)", listed) if name != "X"]
 
 
 def symbols(library: Path, kind: str) -> set[str]:

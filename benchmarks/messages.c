@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long messages between rank 0 and the others take:
+//     messages WHAT NUMBER [WINDOWS]
+// Rank 0 prints the seconds of each of several windows. WHAT is one of these:
+// - latency: half a round trip of NUMBER bytes between the ranks 0 and 1.
+// - rate: a message of NUMBER bytes among 64 that are under way.
+// - ahead: half a round trip of 0 bytes behind NUMBER receives that wait for others.
+// - ahead_any: the same by MPI_ANY_SOURCE.
+// - drain: a message of NUMBER, sent in the reverse order of their receives.
+// - gather: the same, from all other ranks.
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size;
+
+static void print(double seconds) {
+  if (rank == 0) printf("%.4g\n", seconds);
+}
+
+static double round_trips(char* data, int bytes, int count, int source) {
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < count; ++i) {
+    if (rank == 0) {
+      MPI_Send(data, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      MPI_Recv(data, bytes, MPI_BYTE, source < 0 ? MPI_ANY_SOURCE : 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+      MPI_Recv(data, bytes, MPI_BYTE, source < 0 ? MPI_ANY_SOURCE : 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+  }
+  return (MPI_Wtime() - begin) / count / 2;
+}
+
+// So many that a window takes a few milliseconds.
+static int count_for(double seconds) {
+  int count = seconds > 0 ? (int)(5e-3 / seconds) : 1000;
+  count = count < 4 ? 4 : count > 20000 ? 20000 : count;
+  MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return count;
+}
+
+static void latency(int bytes, int windows, int source) {
+  char* data = calloc((size_t)bytes + 1, 1);
+  const int count = count_for(round_trips(data, bytes, 10, source));
+  for (int w = 0; w < windows; ++w) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    print(round_trips(data, bytes, count, source));
+  }
+  free(data);
+}
+
+static void rate(int bytes, int windows) {
+  enum { under_way = 64, rounds = 100 };
+  char* data = calloc((size_t)(bytes + 1) * under_way, 1);
+  MPI_Request requests[under_way];
+  for (int w = 0; w < windows; ++w) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (int round = 0; round < rounds; ++round) {
+      for (int i = 0; i < under_way && rank < 2; ++i) {
+        if (rank == 0) {
+          MPI_Isend(data + i * bytes, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]);
+        } else {
+          MPI_Irecv(data + i * bytes, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
+        }
+      }
+      if (rank < 2) MPI_Waitall(under_way, requests, MPI_STATUSES_IGNORE);
+    }
+    // The sender's time alone would leave out what still lies somewhere.
+    MPI_Barrier(MPI_COMM_WORLD);
+    print((MPI_Wtime() - begin) / rounds / under_way);
+  }
+  free(data);
+}
+
+static void ahead(int depth, int windows, int source) {
+  MPI_Request* requests = malloc(sizeof(MPI_Request) * (size_t)(depth + 1));
+  for (int i = 0; i < depth && rank < 2; ++i)
+    MPI_Irecv(NULL, 0, MPI_BYTE, 1 - rank, 1 + i, MPI_COMM_WORLD, &requests[i]);
+  latency(0, windows, source);
+  for (int i = 0; i < depth && rank < 2; ++i) MPI_Send(NULL, 0, MPI_BYTE, 1 - rank, 1 + i, MPI_COMM_WORLD);
+  if (rank < 2) MPI_Waitall(depth, requests, MPI_STATUSES_IGNORE);
+  free(requests);
+}
+
+// Rank 0's receives, of each sender in the order of tags; the messages come in the reverse order.
+static void drain(int depth, int senders, int windows) {
+  MPI_Request* requests = malloc(sizeof(MPI_Request) * (size_t)(depth * senders));
+  for (int w = 0; w < windows; ++w) {
+    int posted = 0;
+    for (int s = 1; s <= senders && rank == 0; ++s) {
+      for (int i = 0; i < depth; ++i) MPI_Irecv(NULL, 0, MPI_BYTE, s, i, MPI_COMM_WORLD, &requests[posted++]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    if (rank == 0) MPI_Waitall(posted, requests, MPI_STATUSES_IGNORE);
+    for (int i = depth - 1; i >= 0 && rank > 0 && rank <= senders; --i)
+      MPI_Send(NULL, 0, MPI_BYTE, 0, i, MPI_COMM_WORLD);
+    print((MPI_Wtime() - begin) / depth / senders);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free(requests);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc < 3 || size < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  const char* what = argv[1];
+  const int number = atoi(argv[2]), windows = argc > 3 ? atoi(argv[3]) : 20;
+  if (strcmp(what, "latency") == 0) latency(number, windows, 0);
+  if (strcmp(what, "rate") == 0) rate(number, windows);
+  if (strcmp(what, "ahead") == 0) ahead(number, windows, 0);
+  if (strcmp(what, "ahead_any") == 0) ahead(number, windows, -1);
+  if (strcmp(what, "drain") == 0) drain(number, 1, windows < 5 ? windows : 5);
+  if (strcmp(what, "gather") == 0) drain(number, size - 1, windows < 5 ? windows : 5);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Sendrecv, MPI_Isendrecv, and those that replace. MPI 4.1, sections 3.10 and 3.11.
+#include <memory>
+#include <utility>
+
+#include "adapter/messages/host_calls.h"
+#include "adapter/messages/messages.h"
+#include "adapter/messages/own_requests.h"
+
+namespace unisono::host::mpi::messages {
+namespace {
+
+// One end of the call. MPI_PROC_NULL is a partner that there is not.
+struct End {
+  Data data;
+  int partner = MPI_PROC_NULL, tag = 0;
+  bool is_there() const { return partner != MPI_PROC_NULL; }
+};
+
+template <class Count>
+bool describe_end(const OwnComm& own, bool is_send, const void* buffer, Count count, MPI_Datatype type,
+                  int partner, int tag, End* end) {
+  const bool is_wild = !is_send && (partner == MPI_ANY_SOURCE);
+  const bool is_tag = (tag >= 0 && tag <= largest_tag) || (!is_send && tag == MPI_ANY_TAG);
+  end->partner = partner;
+  end->tag = tag;
+  const bool is_partner = is_wild || partner == MPI_PROC_NULL || (partner >= 0 && partner < own.size);
+  return is_partner && is_tag && describe_data(buffer, count, type, &end->data);
+}
+
+// The receive comes first, so that a message to oneself finds it.
+int exchange(const OwnComm& own, const End& out, const End& in, MPI_Status* status) {
+  runtime::MessageRequest receive, send;
+  if (in.is_there() && !begin_receive(&receive, own, in.data, in.partner, in.tag))
+    return raise_on(own.comm, MPI_ERR_NO_MEM);
+  if (out.is_there()) {
+    // A receive that has begun must end before its place does: the copy is made first where one is needed.
+    if (!begin_send(&send, own, out.data, out.partner, out.tag, Mode::standard)) {
+      if (in.is_there()) wait_for(&receive);
+      return raise_on(own.comm, MPI_ERR_NO_MEM);
+    }
+    if (!send.is_done) {
+      if (const int error = wait_for(&send); error != MPI_SUCCESS) return error;
+    }
+  }
+  if (!in.is_there()) {
+    set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    return MPI_SUCCESS;
+  }
+  if (!receive.is_done) {
+    if (const int error = wait_for(&receive); error != MPI_SUCCESS) return error;
+  }
+  return raise_on(own.comm, settle(&receive, status));
+}
+
+template <class Count>
+int sendrecv(const void* out, Count out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
+             Count in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
+  const OwnComm* own = own_comm(comm);
+  End send, receive;
+  if (own == nullptr || !describe_end(*own, true, out, out_count, out_type, to, out_tag, &send) ||
+      !describe_end(*own, false, in, in_count, in_type, from, in_tag, &receive)) {
+    if constexpr (std::is_same_v<Count, int>) {
+      return pmpi.sendrecv.small(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
+                                 comm, status);
+    } else {
+      if (pmpi.sendrecv.large != nullptr)
+        return pmpi.sendrecv.large(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
+                                   comm, status);
+      const Elements from_here(out_count, out_type), to_here(in_count, in_type);
+      if (from_here.error != MPI_SUCCESS) return from_here.error;
+      if (to_here.error != MPI_SUCCESS) return to_here.error;
+      return pmpi.sendrecv.small(out, from_here.count, from_here.type, to, out_tag, in, to_here.count,
+                                 to_here.type, from, in_tag, comm, status);
+    }
+  }
+  return exchange(*own, send, receive, status);
+}
+
+template <class Count>
+int sendrecv_replace(void* buffer, Count count, MPI_Datatype type, int to, int out_tag, int from, int in_tag,
+                     MPI_Comm comm, MPI_Status* status) {
+  const OwnComm* own = own_comm(comm);
+  End send, receive;
+  if (own == nullptr || !describe_end(*own, true, buffer, count, type, to, out_tag, &send) ||
+      !describe_end(*own, false, buffer, count, type, from, in_tag, &receive))
+    return call_host(pmpi.sendrecv_replace, buffer, count, type, to, out_tag, from, in_tag, comm, status);
+  // What is sent leaves the buffer before anything is put there.
+  const std::unique_ptr<std::byte[]> copy = packed(send.data);
+  if (copy == nullptr) return raise_on(comm, MPI_ERR_NO_MEM);
+  send.data = {.buffer = copy.get(), .count = send.data.bytes, .bytes = send.data.bytes, .type = MPI_BYTE};
+  return exchange(*own, send, receive, status);
+}
+
+// --- Without waiting: the request is the receive's, which knows of the send ---
+
+// `is_replaced`: both have one buffer, so that what is sent leaves it before anything is put there.
+int start_exchange(const OwnComm& own, End out, const End& in, bool is_replaced, MPI_Request* handle) {
+  int error = MPI_SUCCESS;
+  runtime::MessageRequest* receive = new_request(own.comm, &error);
+  if (receive == nullptr) return error;
+  runtime::MessageRequest* send = out.is_there() ? new_request(own.comm, &error) : nullptr;
+  if (error != MPI_SUCCESS) return error;
+  if (send != nullptr && is_replaced) {
+    send->callers.copy = packed(out.data);
+    if (send->callers.copy == nullptr) return raise_on(own.comm, MPI_ERR_NO_MEM);
+    out.data.is_copied = false;
+  }
+  const bool is_begun =
+      in.is_there() ? begin_receive(receive, own, in.data, in.partner, in.tag) : begin_nothing(receive, own);
+  if (!is_begun ||
+      (send != nullptr && !begin_send(send, own, out.data, out.partner, out.tag, Mode::standard)))
+    return raise_on(own.comm, MPI_ERR_NO_MEM);
+  receive->callers.beside = send;
+  *handle = handle_of<MPI_Request>(receive);
+  return MPI_SUCCESS;
+}
+
+template <class Count>
+int isendrecv(const void* out, Count out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
+              Count in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
+              MPI_Request* handle) {
+  const OwnComm* own = own_comm(comm);
+  End send, receive;
+  if (own == nullptr || handle == nullptr ||
+      !describe_end(*own, true, out, out_count, out_type, to, out_tag, &send) ||
+      !describe_end(*own, false, in, in_count, in_type, from, in_tag, &receive)) {
+    if constexpr (std::is_same_v<Count, int>) {
+      if (pmpi.isendrecv.small != nullptr)
+        return pmpi.isendrecv.small(out, out_count, out_type, to, out_tag, in, in_count, in_type, from,
+                                    in_tag, comm, handle);
+    } else {
+      if (pmpi.isendrecv.large != nullptr)
+        return pmpi.isendrecv.large(out, out_count, out_type, to, out_tag, in, in_count, in_type, from,
+                                    in_tag, comm, handle);
+      if (pmpi.isendrecv.small != nullptr && fits(out_count) && fits(in_count))
+        return pmpi.isendrecv.small(out, narrowed(out_count), out_type, to, out_tag, in, narrowed(in_count),
+                                    in_type, from, in_tag, comm, handle);
+    }
+    return raise_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+  }
+  return start_exchange(*own, send, receive, false, handle);
+}
+
+template <class Count>
+int isendrecv_replace(void* buffer, Count count, MPI_Datatype type, int to, int out_tag, int from, int in_tag,
+                      MPI_Comm comm, MPI_Request* handle) {
+  const OwnComm* own = own_comm(comm);
+  End send, receive;
+  if (own == nullptr || handle == nullptr ||
+      !describe_end(*own, true, buffer, count, type, to, out_tag, &send) ||
+      !describe_end(*own, false, buffer, count, type, from, in_tag, &receive)) {
+    if (pmpi.isendrecv_replace.small == nullptr) return raise_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+    return call_host(pmpi.isendrecv_replace, buffer, count, type, to, out_tag, from, in_tag, comm, handle);
+  }
+  return start_exchange(*own, send, receive, true, handle);
+}
+
+}  // namespace
+
+void add_both_ways(UnisonoFunction* functions) {
+  functions[unisono_slot_Sendrecv] = erased(sendrecv<int>);
+  functions[unisono_slot_Sendrecv_c] = erased(sendrecv<MPI_Count>);
+  functions[unisono_slot_Sendrecv_replace] = erased(sendrecv_replace<int>);
+  functions[unisono_slot_Sendrecv_replace_c] = erased(sendrecv_replace<MPI_Count>);
+  functions[unisono_slot_Isendrecv] = erased(isendrecv<int>);
+  functions[unisono_slot_Isendrecv_c] = erased(isendrecv<MPI_Count>);
+  functions[unisono_slot_Isendrecv_replace] = erased(isendrecv_replace<int>);
+  functions[unisono_slot_Isendrecv_replace_c] = erased(isendrecv_replace<MPI_Count>);
+}
+
+}  // namespace unisono::host::mpi::messages

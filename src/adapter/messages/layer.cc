@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adapter/messages/layer.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "adapter/below/nesting.h"
+#include "adapter/messages/statuses.h"
+#include "base/environment.h"
+#include "base/mutex.h"
+#include "base/options.h"
+#include "runtime/runtime.h"
+
+namespace unisono::host::mpi::messages {
+
+runtime::Messages* layer = nullptr;
+__thread RememberedComm remembered[remembered_comms];
+std::atomic<unsigned> generation{1};
+int largest_tag = 32767;
+std::uintptr_t first_place = 0, end_of_places = 0;
+
+namespace {
+
+MpiHost* host_below = nullptr;
+Mutex mutex;
+std::unordered_map<std::uintptr_t, std::unique_ptr<OwnComm>> comms UNISONO_GUARDED_BY(mutex);
+
+void keep(std::unique_ptr<OwnComm> own) {
+  const LockGuard lock(mutex);
+  const auto handle = widen<std::uintptr_t>(own->comm);
+  comms[handle] = std::move(own);
+  generation.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace
+
+MpiHost& host_of_messages() {
+  return *host_below;
+}
+
+bool is_wanted() {
+  std::vector<std::string> warnings;
+  return read_options(Environment::of_process(), &warnings).messages != "off";
+}
+
+void begin(MpiHost& host) {
+  host_below = &host;
+  layer = is_wanted() ? runtime::messages() : nullptr;
+  if (layer == nullptr) return;
+  const runtime::RequestTable& requests = layer->requests();
+  first_place = requests.begin();
+  end_of_places = requests.begin() + requests.bytes();
+  int* value = nullptr;
+  int is_set = 0;
+  if (pmpi.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &is_set) == MPI_SUCCESS &&
+      is_set != 0)
+    largest_tag = *value;
+  begin_statuses();
+  open(MPI_COMM_WORLD);
+  open(MPI_COMM_SELF);
+}
+
+void end() {
+  layer = nullptr;
+  generation.fetch_add(1, std::memory_order_release);
+}
+
+void open(MPI_Comm comm) {
+  if (!is_on()) return;
+  const std::optional<std::uint32_t> context = layer->open(widen<Comm>(comm));
+  if (!context) return;
+  auto own = std::make_unique<OwnComm>();
+  own->comm = comm;
+  own->context = *context;
+  pmpi.Comm_rank(comm, &own->rank);
+  pmpi.Comm_size(comm, &own->size);
+  keep(std::move(own));
+}
+
+std::unique_ptr<OwnComm> forget(MPI_Comm comm) {
+  if (!is_on()) return nullptr;
+  const LockGuard lock(mutex);
+  const auto found = comms.find(widen<std::uintptr_t>(comm));
+  if (found == comms.end()) return nullptr;
+  std::unique_ptr<OwnComm> own = std::move(found->second);
+  comms.erase(found);
+  generation.fetch_add(1, std::memory_order_release);
+  return own;
+}
+
+void end_forgotten(std::unique_ptr<OwnComm> own, bool has_ended) {
+  if (own == nullptr || !is_on()) return;
+  if (has_ended) return layer->close(own->context);
+  keep(std::move(own));
+}
+
+const OwnComm* look_up(MPI_Comm comm, RememberedComm* place) {
+  const LockGuard lock(mutex);
+  const auto found = comms.find(widen<std::uintptr_t>(comm));
+  const OwnComm* own = found == comms.end() ? nullptr : found->second.get();
+  *place = {comm, generation.load(std::memory_order_relaxed), own};
+  return own;
+}
+
+#if !defined(UNISONO_FAMILY_OPENMPI)
+std::uintptr_t place_of(std::uintptr_t bits) {
+  // A place outside of the table for what is no handle of ours.
+  if (first_place == 0 || bits < first_handle) return first_place - 1;
+  return first_place + (bits - first_handle) * runtime::RequestTable::place_bytes;
+}
+std::uintptr_t bits_of(const runtime::MessageRequest* request) {
+  return first_handle + layer->requests().number_of(request);
+}
+#endif
+
+}  // namespace unisono::host::mpi::messages

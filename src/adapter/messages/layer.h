@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's messages inside nodes, where Unisono carries them (option `messages`): which communicators,
+// and how a call's arguments look from there. M10. docs/inside/messages.md.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "adapter/below/functions.h"
+#include "adapter/host_interface/mpi_host.h"
+#include "runtime/messages/messages.h"
+
+namespace unisono::host::mpi::messages {
+
+// Null: the MPI carries all of them.
+extern runtime::Messages* layer;
+inline bool is_on() {
+  return layer != nullptr;
+}
+// Does this process ask for it? Then the functions that send and receive lead here.
+bool is_wanted();
+
+// After the runtime has started, and before it ends. `host` outlives it.
+void begin(MpiHost& host);
+void end();
+MpiHost& host_of_messages();
+
+struct OwnComm {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::uint32_t context = 0;
+  int rank = 0, size = 0;
+};
+
+// A communicator that the program has just made. Collective over it.
+void open(MPI_Comm comm);
+// Before the MPI frees one, and after it: it has ended, or goes on.
+std::unique_ptr<OwnComm> forget(MPI_Comm comm);
+void end_forgotten(std::unique_ptr<OwnComm> own, bool has_ended);
+
+struct RememberedComm {
+  MPI_Comm comm;
+  unsigned generation;
+  const OwnComm* own;
+};
+inline constexpr std::size_t remembered_comms = 2;
+extern __thread RememberedComm remembered[remembered_comms] __attribute__((tls_model("initial-exec")));
+extern std::atomic<unsigned> generation;
+const OwnComm* look_up(MPI_Comm comm, RememberedComm* place);
+
+// Null: its messages are the MPI's.
+inline const OwnComm* own_comm(MPI_Comm comm) {
+  if (!is_on()) return nullptr;
+  const auto bits = widen<std::uintptr_t>(comm);
+  RememberedComm& place = remembered[(bits ^ bits >> 7) % remembered_comms];
+  if (place.comm == comm && place.generation == generation.load(std::memory_order_acquire)) return place.own;
+  return look_up(comm, &place);
+}
+
+// Tags up to here are valid.
+extern int largest_tag;
+
+// --- Handles: numbers that the MPI never makes, of requests and of messages that a probe has taken ---
+
+#if defined(UNISONO_FAMILY_OPENMPI)
+// The addresses of the requests themselves.
+inline std::uintptr_t place_of(std::uintptr_t bits) {
+  return bits;
+}
+inline std::uintptr_t bits_of(const runtime::MessageRequest* request) {
+  return reinterpret_cast<std::uintptr_t>(request);
+}
+#else
+// Of a kind that MPICH calls invalid, and of an object that does not exist.
+inline constexpr std::uintptr_t first_handle = 0x30000000;
+std::uintptr_t place_of(std::uintptr_t bits);
+std::uintptr_t bits_of(const runtime::MessageRequest* request);
+#endif
+
+extern std::uintptr_t first_place, end_of_places;
+
+template <class Handle>
+bool is_own(Handle handle) {
+  const std::uintptr_t place = place_of(widen<std::uintptr_t>(handle));
+  return place - first_place < end_of_places - first_place;
+}
+template <class Handle>
+runtime::MessageRequest* request_of(Handle handle) {
+  return reinterpret_cast<runtime::MessageRequest*>(place_of(widen<std::uintptr_t>(handle)));
+}
+template <class Handle>
+Handle handle_of(const runtime::MessageRequest* request) {
+  return narrow<Handle>(bits_of(request));
+}
+
+}  // namespace unisono::host::mpi::messages

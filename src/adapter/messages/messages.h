@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The wrappers of the functions that send, receive and probe. Those of messages that stay the MPI's go there
+// with all their arguments, and so do calls with arguments that break MPI's rules.
+#pragma once
+
+#include "adapter/below/functions.h"
+#include "preload/adapter_library.h"
+
+namespace unisono::host::mpi::messages {
+
+// Fills the table of wrappers: with the MPI's own functions where Unisono carries no messages.
+void add_wrappers(UnisonoFunction* functions);
+
+// The wrappers of each file.
+void add_sends(UnisonoFunction* functions);
+void add_receives(UnisonoFunction* functions);
+void add_both_ways(UnisonoFunction* functions);
+void add_probes(UnisonoFunction* functions);
+void add_buffers(UnisonoFunction* functions);
+void add_conversions(UnisonoFunction* functions);
+
+template <class Function>
+UnisonoFunction erased(Function* function) {
+  return reinterpret_cast<UnisonoFunction>(function);
+}
+
+}  // namespace unisono::host::mpi::messages

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests of messages that Unisono carries: how they are made, completed, asked, cancelled and freed. M10.
+#pragma once
+
+#include "adapter/messages/data.h"
+#include "adapter/messages/layer.h"
+#include "adapter/messages/statuses.h"
+
+namespace unisono::host::mpi::messages {
+
+// The way of a send.
+enum class Mode : std::uint8_t { standard, buffered, synchronous };
+
+// A send or a receive that has begun, on a place of the caller's. False where there is no memory for a copy.
+bool begin_send(runtime::MessageRequest* request, const OwnComm& own, const Data& data, int to, int tag,
+                Mode mode);
+bool begin_receive(runtime::MessageRequest* request, const OwnComm& own, const Data& data, int from, int tag);
+// Of a message that a probe has taken.
+bool begin_receive_of(runtime::MessageRequest* request, runtime::WaitingMessage* message, MPI_Comm comm,
+                      const Data& data);
+
+// A receive of nothing from MPI_PROC_NULL, which is done.
+bool begin_nothing(runtime::MessageRequest* request, const OwnComm& own);
+
+// A place of the table, or null after the error handler was called: *error is what to return then.
+runtime::MessageRequest* new_request(MPI_Comm comm, int* error);
+// Gives it back unused.
+void drop_request(runtime::MessageRequest* request);
+
+// A send that is done.
+runtime::MessageRequest* done_send(MPI_Comm comm, int* error);
+
+// Is it done, with what stands beside it? Under the lock.
+inline bool is_over(const runtime::MessageRequest* request) {
+  const runtime::MessageRequest* beside = request->callers.beside;
+  return request->is_done && (beside == nullptr || beside->is_done);
+}
+// Waits until it is over. A peer that has died ends the wait: its error is returned.
+int wait_for(runtime::MessageRequest* request);
+bool is_over_by_now(runtime::MessageRequest* request);
+// Of a call that asks and does not wait: the MPI, and Unisono's other work, go on at some of them.
+void let_others_go_on_now_and_then();
+// Of one that is done: its data is where it belongs, its status is told. Returns the error of the message,
+// for which no handler was called yet.
+int settle(runtime::MessageRequest* request, MPI_Status* status);
+// The same of a program's request, which ends: a persistent one is inactive then, another one null.
+int complete(MPI_Request* handle, MPI_Status* status);
+
+// Persistent, and not started?
+bool is_inactive(const runtime::MessageRequest* request);
+
+// Calls the handler of the communicator, if it still is one. Returns the error.
+int raise_on(MPI_Comm comm, int error);
+int raise_of(const runtime::MessageRequest* request, int error);
+// A rank of the node has died while this one waited for it.
+int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost);
+
+// A persistent one, inactive. Null after the error handler was called.
+runtime::MessageRequest* make_persistent(const OwnComm& own, runtime::CallersPart::Form form,
+                                         const Data& data, int partner, int tag, int* error);
+int start_own(MPI_Request* handle);
+
+int free_own(MPI_Request* handle);
+int cancel_own(MPI_Request* handle);
+
+}  // namespace unisono::host::mpi::messages

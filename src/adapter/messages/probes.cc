@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Probe and its kin. MPI 4.1, section 3.8.
+#include "adapter/below/nesting.h"
+#include "adapter/messages/messages.h"
+#include "adapter/messages/own_requests.h"
+
+namespace unisono::host::mpi::messages {
+namespace {
+
+const OwnComm* taken(int from, int tag, MPI_Comm comm) {
+  const OwnComm* own = own_comm(comm);
+  const bool is_source = own != nullptr && (from == MPI_ANY_SOURCE || (from >= 0 && from < own->size));
+  const bool is_tag = tag == MPI_ANY_TAG || (tag >= 0 && tag <= largest_tag);
+  return is_source && is_tag ? own : nullptr;
+}
+
+int own_source(int from) {
+  return from == MPI_ANY_SOURCE ? matching::any_source : from;
+}
+int own_tag(int tag) {
+  return tag == MPI_ANY_TAG ? matching::any_tag : tag;
+}
+
+// What a look has found.
+struct Seen {
+  bool is_there = false;
+  matching::Envelope envelope{};
+  std::uint64_t bytes = 0;
+};
+
+Seen seen(const runtime::WaitingMessage* message) {
+  if (message == nullptr) return {};
+  return {.is_there = true, .envelope = message->envelope, .bytes = message->bytes};
+}
+
+void tell(const Seen& found, MPI_Status* status) {
+  set_status(status, found.envelope.source, found.envelope.tag, found.bytes);
+}
+
+// One look, of a program that may look again and again.
+template <class Look>
+bool look_once(Look look) {
+  if (layer->is_over_by_now(look)) return true;
+  let_others_go_on_now_and_then();
+  return false;
+}
+
+template <class Look>
+int look_until_there(MPI_Comm comm, Look look) {
+  const Nested nested;
+  try {
+    layer->wait_until(look);
+  } catch (const runtime::PeerLost& lost) {
+    return raise_lost_peer(comm, lost);
+  }
+  return MPI_SUCCESS;
+}
+
+int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
+  const OwnComm* own = taken(from, tag, comm);
+  if (own == nullptr) return pmpi.Probe(from, tag, comm, status);
+  Seen found;
+  const int error = look_until_there(comm, [&]() UNISONO_NOT_CHECKED {
+    found = seen(layer->endpoint().probe(own->context, own_source(from), own_tag(tag)));
+    return found.is_there;
+  });
+  if (error == MPI_SUCCESS) tell(found, status);
+  return error;
+}
+
+int iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  const OwnComm* own = flag == nullptr ? nullptr : taken(from, tag, comm);
+  if (own == nullptr) return pmpi.Iprobe(from, tag, comm, flag, status);
+  Seen found;
+  *flag = look_once([&]() UNISONO_NOT_CHECKED {
+    found = seen(layer->endpoint().probe(own->context, own_source(from), own_tag(tag)));
+    return found.is_there;
+  });
+  if (*flag != 0) tell(found, status);
+  return MPI_SUCCESS;
+}
+
+// A message that nobody else gets is held by a request of the table, until it is received.
+runtime::MessageRequest* new_holder(const OwnComm& own, int* error) {
+  runtime::MessageRequest* holder = new_request(own.comm, error);
+  if (holder != nullptr) holder->callers.comm = widen<std::uintptr_t>(own.comm);
+  return holder;
+}
+
+int mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  const OwnComm* own = message == nullptr ? nullptr : taken(from, tag, comm);
+  if (own == nullptr) return pmpi.Mprobe(from, tag, comm, message, status);
+  int error = MPI_SUCCESS;
+  runtime::MessageRequest* holder = new_holder(*own, &error);
+  if (holder == nullptr) return error;
+  Seen found;
+  error = look_until_there(comm, [&]() UNISONO_NOT_CHECKED {
+    runtime::WaitingMessage* got = layer->endpoint().take(own->context, own_source(from), own_tag(tag));
+    found = seen(got);
+    holder->callers.buffer = got;
+    return found.is_there;
+  });
+  if (error != MPI_SUCCESS) {
+    drop_request(holder);
+    return error;
+  }
+  tell(found, status);
+  *message = handle_of<MPI_Message>(holder);
+  return MPI_SUCCESS;
+}
+
+int improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  const OwnComm* own = message == nullptr || flag == nullptr ? nullptr : taken(from, tag, comm);
+  if (own == nullptr) return pmpi.Improbe(from, tag, comm, flag, message, status);
+  runtime::WaitingMessage* got = nullptr;
+  Seen found;
+  *flag = look_once([&]() UNISONO_NOT_CHECKED {
+    got = layer->endpoint().take(own->context, own_source(from), own_tag(tag));
+    found = seen(got);
+    return found.is_there;
+  });
+  if (*flag == 0) {
+    *message = MPI_MESSAGE_NULL;
+    return MPI_SUCCESS;
+  }
+  int error = MPI_SUCCESS;
+  runtime::MessageRequest* holder = new_holder(*own, &error);
+  if (holder == nullptr) return error;
+  holder->callers.buffer = got;
+  tell(found, status);
+  *message = handle_of<MPI_Message>(holder);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+void add_probes(UnisonoFunction* functions) {
+  functions[unisono_slot_Probe] = erased(probe);
+  functions[unisono_slot_Iprobe] = erased(iprobe);
+  functions[unisono_slot_Mprobe] = erased(mprobe);
+  functions[unisono_slot_Improbe] = erased(improbe);
+}
+
+}  // namespace unisono::host::mpi::messages

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Recv, MPI_Irecv and MPI_Recv_init, and receives of messages that a probe has taken. MPI 4.1, sections
+// 3.2.4, 3.7, 3.8.3, 3.9.
+#include "adapter/messages/host_calls.h"
+#include "adapter/messages/messages.h"
+#include "adapter/messages/own_requests.h"
+
+namespace unisono::host::mpi::messages {
+namespace {
+
+using Form = runtime::CallersPart::Form;
+
+// Null: the MPI makes the call, or says what is wrong with it.
+template <class Count>
+const OwnComm* taken(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                     Data* data) {
+  const OwnComm* own = own_comm(comm);
+  const bool is_source = own != nullptr && (from == MPI_ANY_SOURCE || (from >= 0 && from < own->size));
+  const bool is_tag = tag == MPI_ANY_TAG || (tag >= 0 && tag <= largest_tag);
+  return is_source && is_tag && describe_data(buffer, count, type, data) ? own : nullptr;
+}
+
+int finish_blocking(runtime::MessageRequest* request, MPI_Comm comm, MPI_Status* status) {
+  if (!request->is_done) {
+    if (const int error = wait_for(request); error != MPI_SUCCESS) return error;
+  }
+  return raise_on(comm, settle(request, status));
+}
+
+template <class Count>
+int receive(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+            MPI_Status* status) {
+  Data data;
+  const OwnComm* own = taken(buffer, count, type, from, tag, comm, &data);
+  if (own == nullptr) return call_host(pmpi.recv, buffer, count, type, from, tag, comm, status);
+  runtime::MessageRequest request;
+  if (!begin_receive(&request, *own, data, from, tag)) return raise_on(comm, MPI_ERR_NO_MEM);
+  return finish_blocking(&request, comm, status);
+}
+
+template <class Count>
+int start_receive(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                  MPI_Request* handle) {
+  Data data;
+  const OwnComm* own = handle == nullptr ? nullptr : taken(buffer, count, type, from, tag, comm, &data);
+  if (own == nullptr) return call_host(pmpi.irecv, buffer, count, type, from, tag, comm, handle);
+  int error = MPI_SUCCESS;
+  runtime::MessageRequest* request = new_request(comm, &error);
+  if (request == nullptr) return error;
+  if (!begin_receive(request, *own, data, from, tag)) {
+    drop_request(request);
+    return raise_on(comm, MPI_ERR_NO_MEM);
+  }
+  *handle = handle_of<MPI_Request>(request);
+  return MPI_SUCCESS;
+}
+
+template <class Count>
+int make_receive(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                 MPI_Request* handle) {
+  Data data;
+  const OwnComm* own = handle == nullptr ? nullptr : taken(buffer, count, type, from, tag, comm, &data);
+  if (own == nullptr) return call_host(pmpi.recv_init, buffer, count, type, from, tag, comm, handle);
+  int error = MPI_SUCCESS;
+  runtime::MessageRequest* request = make_persistent(*own, Form::receive, data, from, tag, &error);
+  if (request != nullptr) *handle = handle_of<MPI_Request>(request);
+  return error;
+}
+
+// --- Of messages that a probe has taken (probes.cc): a request holds each ---
+
+template <class Count>
+int receive_taken(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+  Data data;
+  if (message == nullptr || !is_own(*message) || !describe_data(buffer, count, type, &data))
+    return call_host(pmpi.mrecv, buffer, count, type, message, status);
+  runtime::MessageRequest* holder = request_of(*message);
+  const auto comm = narrow<MPI_Comm>(holder->callers.comm);
+  runtime::MessageRequest request;
+  if (!begin_receive_of(&request, static_cast<runtime::WaitingMessage*>(holder->callers.buffer), comm, data))
+    return raise_on(comm, MPI_ERR_NO_MEM);
+  drop_request(holder);
+  *message = MPI_MESSAGE_NULL;
+  return finish_blocking(&request, comm, status);
+}
+
+template <class Count>
+int start_receive_taken(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
+                        MPI_Request* handle) {
+  Data data;
+  if (message == nullptr || !is_own(*message) || handle == nullptr ||
+      !describe_data(buffer, count, type, &data))
+    return call_host(pmpi.imrecv, buffer, count, type, message, handle);
+  // The message's holder becomes the receive.
+  runtime::MessageRequest* request = request_of(*message);
+  const auto comm = narrow<MPI_Comm>(request->callers.comm);
+  if (!begin_receive_of(request, static_cast<runtime::WaitingMessage*>(request->callers.buffer), comm, data))
+    return raise_on(comm, MPI_ERR_NO_MEM);
+  *message = MPI_MESSAGE_NULL;
+  *handle = handle_of<MPI_Request>(request);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+void add_receives(UnisonoFunction* functions) {
+  functions[unisono_slot_Recv] = erased(receive<int>);
+  functions[unisono_slot_Recv_c] = erased(receive<MPI_Count>);
+  functions[unisono_slot_Irecv] = erased(start_receive<int>);
+  functions[unisono_slot_Irecv_c] = erased(start_receive<MPI_Count>);
+  functions[unisono_slot_Recv_init] = erased(make_receive<int>);
+  functions[unisono_slot_Recv_init_c] = erased(make_receive<MPI_Count>);
+  functions[unisono_slot_Mrecv] = erased(receive_taken<int>);
+  functions[unisono_slot_Mrecv_c] = erased(receive_taken<MPI_Count>);
+  functions[unisono_slot_Imrecv] = erased(start_receive_taken<int>);
+  functions[unisono_slot_Imrecv_c] = erased(start_receive_taken<MPI_Count>);
+}
+
+}  // namespace unisono::host::mpi::messages

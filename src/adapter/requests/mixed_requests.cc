@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adapter/requests/mixed_requests.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "adapter/below/nesting.h"
+#include "adapter/requests/requests.h"
+#include "shm/slice/wait.h"
+
+namespace unisono::host::mpi::mixed {
+
+using namespace messages;
+using runtime::MessageRequest;
+
+namespace {
+
+bool is_active(MPI_Request request) {
+  return request != MPI_REQUEST_NULL && !(is_own(request) && is_inactive(request_of(request)));
+}
+
+// Completes one that is over, and calls the error handler where it has failed.
+int end_one(MPI_Request* request, MPI_Status* status) {
+  const MPI_Comm comm = narrow<MPI_Comm>(request_of(*request)->callers.comm);
+  const int error = complete(request, status);
+  return error == MPI_SUCCESS || own_comm(comm) == nullptr ? error : raise_on(comm, error);
+}
+
+// The MPI's among them, with their places in the whole.
+struct HostPart {
+  HostPart(int count, const MPI_Request* all) {
+    for (int i = 0; i < count; ++i) {
+      if (all[i] == MPI_REQUEST_NULL || is_own(all[i])) continue;
+      places.push_back(i);
+      requests.push_back(all[i]);
+    }
+  }
+  int count() const { return static_cast<int>(requests.size()); }
+  bool is_empty() const { return requests.empty(); }
+  void put_back(MPI_Request* all) const {
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = requests[i];
+  }
+  std::vector<int> places;
+  std::vector<MPI_Request> requests;
+};
+
+// Which of ours are over now. Looks from a place on that moves, so that none has to wait for the others.
+template <class Take>
+void look_at_own(int count, const MPI_Request* requests, Take take) {
+  static thread_local unsigned turn = 0;
+  const int first = count == 0 ? 0 : static_cast<int>(turn++ % static_cast<unsigned>(count));
+  const SpinGuard guard(layer->lock());
+  layer->endpoint().progress();
+  for (int k = 0; k < count; ++k) {
+    const int i = first + k < count ? first + k : first + k - count;
+    if (is_own(requests[i]) && is_active(requests[i]) && is_over(request_of(requests[i])) && !take(i)) break;
+  }
+  layer->look_after_unfinished();
+}
+
+// Until a try has come to an end.
+template <class Try>
+int try_until(Try has_ended) {
+  shm::Backoff backoff(layer->wait());
+  try {
+    while (!has_ended()) {
+      const Nested nested;
+      backoff.step();
+    }
+  } catch (const runtime::PeerLost& lost) {
+    return raise_lost_peer(MPI_COMM_WORLD, lost);
+  }
+  return MPI_SUCCESS;
+}
+
+// A look at the MPI's costs more than one at ours.
+class HostTurn {
+ public:
+  bool is_due() { return looks_++ % looks_per_turn == 0; }
+
+ private:
+  static constexpr unsigned looks_per_turn = 32;
+  unsigned looks_ = 0;
+};
+
+// Where none is active nothing can be completed.
+bool is_any_active(int count, const MPI_Request* requests) {
+  return std::any_of(requests, requests + count, is_active);
+}
+
+// One try of Waitany. True: *index and *status are told, with *error.
+bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_asked, int* index,
+              MPI_Status* status, int* error) {
+  int found = -1;
+  look_at_own(count, requests, [&](int i) {
+    found = i;
+    return false;
+  });
+  if (found >= 0) {
+    *index = found;
+    *error = end_one(&requests[found], status);
+    return true;
+  }
+  if (host->is_empty() || !is_host_asked) return false;
+  int flag = 0, of_host = MPI_UNDEFINED;
+  *error = mpi::testany(host->count(), host->requests.data(), &of_host, &flag, status);
+  host->put_back(requests);
+  if (*error == MPI_SUCCESS && flag == 0) return false;
+  // Persistent ones that are not active: the MPI says that there is none.
+  if (*error == MPI_SUCCESS && of_host == MPI_UNDEFINED) {
+    host->requests.clear();
+    host->places.clear();
+    return !is_any_active(count, requests) && (*index = MPI_UNDEFINED, set_empty_status(status), true);
+  }
+  *index = of_host == MPI_UNDEFINED ? MPI_UNDEFINED : host->places[static_cast<std::size_t>(of_host)];
+  return true;
+}
+
+// One try of Waitsome: how many were completed.
+int take_some(int count, MPI_Request* requests, HostPart* host, bool is_host_asked, int* completed,
+              MPI_Status* statuses, int* error) {
+  int taken = 0;
+  std::vector<int> over;
+  look_at_own(count, requests, [&](int i) {
+    over.push_back(i);
+    return true;
+  });
+  const auto note = [&](int place, int failed) {
+    if (statuses != MPI_STATUSES_IGNORE) statuses[taken].MPI_ERROR = failed;
+    if (failed != MPI_SUCCESS) *error = MPI_ERR_IN_STATUS;
+    completed[taken++] = place;
+  };
+  for (const int i : over) note(i, end_one(&requests[i], at(statuses, taken)));
+  if (host->is_empty() || !is_host_asked) return taken;
+  std::vector<int> places(host->requests.size());
+  std::vector<MPI_Status> of_host(host->requests.size());
+  int found = 0;
+  const int failed =
+      mpi::testsome(host->count(), host->requests.data(), &found, places.data(), of_host.data());
+  host->put_back(requests);
+  if (found == MPI_UNDEFINED) {
+    host->requests.clear();
+    host->places.clear();
+    return taken;
+  }
+  if (failed != MPI_SUCCESS && failed != MPI_ERR_IN_STATUS) *error = failed;
+  for (int i = 0; i < found; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    if (statuses != MPI_STATUSES_IGNORE) statuses[taken] = of_host[k];
+    note(host->places[static_cast<std::size_t>(places[k])],
+         failed == MPI_ERR_IN_STATUS ? of_host[k].MPI_ERROR : MPI_SUCCESS);
+  }
+  return taken;
+}
+
+}  // namespace
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  MessageRequest* own = request_of(*request);
+  if (is_inactive(own)) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  if (const int error = wait_for(own); error != MPI_SUCCESS) return error;
+  return end_one(request, status);
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  MessageRequest* own = request_of(*request);
+  if (is_inactive(own)) {
+    *flag = 1;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = is_over_by_now(own) ? 1 : 0;
+  if (*flag == 0) {
+    let_others_go_on_now_and_then();
+    return MPI_SUCCESS;
+  }
+  return end_one(request, status);
+}
+
+int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  MessageRequest* own = request_of(request);
+  if (is_inactive(own)) {
+    *flag = 1;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = is_over_by_now(own) ? 1 : 0;
+  if (*flag == 0) {
+    let_others_go_on_now_and_then();
+  } else {
+    settle(own, status);  // an error is told when the request is completed
+  }
+  return MPI_SUCCESS;
+}
+
+int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  int result = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* status = at(statuses, i);
+    int error = MPI_SUCCESS;
+    if (is_own(requests[i])) {
+      error = wait(&requests[i], status);
+    } else {
+      error = mpi::wait(&requests[i], status);
+    }
+    if (statuses != MPI_STATUSES_IGNORE) status->MPI_ERROR = error;
+    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+  }
+  return result;
+}
+
+int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  *flag = 0;
+  int own = 0, over = 0;
+  for (int i = 0; i < count; ++i) own += is_own(requests[i]) && is_active(requests[i]) ? 1 : 0;
+  look_at_own(count, requests, [&](int) { return ++over, true; });
+  HostPart host(count, requests);
+  if (over != own) {
+    let_others_go_on_now_and_then();
+    return MPI_SUCCESS;
+  }
+  std::vector<MPI_Status> of_host(host.requests.size());
+  int result = MPI_SUCCESS;
+  if (!host.is_empty()) {
+    int are_over = 0;
+    result = mpi::testall(host.count(), host.requests.data(), &are_over, of_host.data());
+    host.put_back(requests);
+    if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) return result;
+    if (are_over == 0 && result == MPI_SUCCESS) return MPI_SUCCESS;
+  }
+  for (std::size_t k = 0; k < host.places.size() && statuses != MPI_STATUSES_IGNORE; ++k) {
+    MPI_Status& status = statuses[host.places[k]];
+    status = of_host[k];
+    if (result == MPI_SUCCESS) status.MPI_ERROR = MPI_SUCCESS;
+  }
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* status = at(statuses, i);
+    int error = MPI_SUCCESS;
+    if (requests[i] == MPI_REQUEST_NULL && !std::ranges::binary_search(host.places, i)) {
+      set_empty_status(status);
+    } else if (is_own(requests[i])) {
+      error = wait(&requests[i], status);
+    } else {
+      continue;
+    }
+    if (statuses != MPI_STATUSES_IGNORE) status->MPI_ERROR = error;
+    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+  }
+  *flag = 1;
+  return result;
+}
+
+int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  HostPart host(count, requests);
+  HostTurn turn;
+  int error = MPI_SUCCESS;
+  *index = MPI_UNDEFINED;
+  if (!is_any_active(count, requests)) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  const int lost =
+      try_until([&] { return find_any(count, requests, &host, turn.is_due(), index, status, &error); });
+  return lost != MPI_SUCCESS ? lost : error;
+}
+
+int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  HostPart host(count, requests);
+  int error = MPI_SUCCESS;
+  *index = MPI_UNDEFINED;
+  *flag = 1;
+  if (!is_any_active(count, requests)) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  if (find_any(count, requests, &host, true, index, status, &error)) return error;
+  *flag = 0;
+  let_others_go_on_now_and_then();
+  return MPI_SUCCESS;
+}
+
+int waitsome(int count, MPI_Request* requests, int* completed_count, int* completed, MPI_Status* statuses) {
+  HostPart host(count, requests);
+  HostTurn turn;
+  int error = MPI_SUCCESS;
+  *completed_count = MPI_UNDEFINED;
+  const int lost = try_until([&] {
+    if (host.is_empty() && !is_any_active(count, requests)) return true;
+    const int taken = take_some(count, requests, &host, turn.is_due(), completed, statuses, &error);
+    if (taken != 0) *completed_count = taken;
+    return taken != 0 || error != MPI_SUCCESS;
+  });
+  return lost != MPI_SUCCESS ? lost : error;
+}
+
+int testsome(int count, MPI_Request* requests, int* completed_count, int* completed, MPI_Status* statuses) {
+  HostPart host(count, requests);
+  int error = MPI_SUCCESS;
+  const bool is_any = is_any_active(count, requests);
+  const int taken = take_some(count, requests, &host, true, completed, statuses, &error);
+  const bool is_any_left = is_any && (taken != 0 || !host.is_empty() || is_any_active(count, requests));
+  *completed_count = is_any_left ? taken : MPI_UNDEFINED;
+  if (taken == 0) let_others_go_on_now_and_then();
+  return error;
+}
+
+}  // namespace unisono::host::mpi::mixed

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An endpoint's receives, and what comes in by the rings.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/messages/endpoint.h"
+#include "runtime/messages/items.h"
+
+namespace unisono::runtime {
+namespace {
+
+// As much as the receive has room for, from byte `at` of the message on.
+void copy_in(MessageRequest* request, std::uint64_t at, const void* data, std::uint64_t bytes) {
+  if (at >= request->bytes) return;
+  const std::uint64_t count = std::min(bytes, request->bytes - at);
+  if (count != 0) std::memcpy(static_cast<std::byte*>(request->buffer) + at, data, count);
+}
+
+}  // namespace
+
+MessageRequest* Endpoint::receive(std::uint32_t context, void* buffer, std::uint64_t bytes, int from,
+                                  int tag) {
+  MessageRequest* request = requests_.take();
+  if (request != nullptr) receive(request, context, buffer, bytes, from, tag);
+  return request;
+}
+
+void Endpoint::receive(MessageRequest* request, std::uint32_t context, void* buffer, std::uint64_t bytes,
+                       int from, int tag) {
+  begin(request, MessageRequest::Kind::receive);
+  request->envelope = {.source = from, .tag = tag, .context = context};
+  request->buffer = buffer;
+  request->bytes = bytes;
+  auto* message =
+      static_cast<WaitingMessage*>(communicator(context).queues->post(request->envelope, request));
+  if (message == nullptr) return;
+  deliver(request, arrived(*message));
+  forget(message);
+}
+
+const WaitingMessage* Endpoint::probe(std::uint32_t context, int from, int tag) {
+  return static_cast<WaitingMessage*>(
+      communicator(context).queues->probe({.source = from, .tag = tag, .context = context}));
+}
+
+WaitingMessage* Endpoint::take(std::uint32_t context, int from, int tag) {
+  auto* message = static_cast<WaitingMessage*>(
+      communicator(context).queues->take({.source = from, .tag = tag, .context = context}));
+  if (message != nullptr) message->is_in_queue = false;
+  return message;
+}
+
+MessageRequest* Endpoint::receive_taken(WaitingMessage* message, void* buffer, std::uint64_t bytes) {
+  MessageRequest* request = requests_.take();
+  if (request != nullptr) receive_taken(request, message, buffer, bytes);
+  return request;
+}
+
+void Endpoint::receive_taken(MessageRequest* request, WaitingMessage* message, void* buffer,
+                             std::uint64_t bytes) {
+  begin(request, MessageRequest::Kind::receive);
+  request->buffer = buffer;
+  request->bytes = bytes;
+  deliver(request, arrived(*message));
+  forget(message);
+}
+
+bool Endpoint::cancel(MessageRequest* request) {
+  if (request->kind != MessageRequest::Kind::receive || request->is_done) return false;
+  Communicator* comm = find(request->envelope.context);
+  if (comm == nullptr || !comm->queues->cancel(request->envelope, request)) return false;
+  request->is_cancelled = true;
+  finish(request);
+  return true;
+}
+
+Endpoint::Arrived Endpoint::arrived(const WaitingMessage& message) {
+  return {.envelope = message.envelope,
+          .peer = message.peer,
+          .bytes = message.bytes,
+          .data = message.data.get(),
+          .sender_request = message.sender_request,
+          .is_long = message.is_long};
+}
+
+void Endpoint::deliver(MessageRequest* request, const Arrived& message) {
+  request->envelope = message.envelope;
+  request->message_bytes = message.bytes;
+  request->peer = message.peer;
+  if (!message.is_long) {
+    copy_in(request, 0, message.data, message.bytes);
+    return finish(request);
+  }
+  if (message.peer == mailbox_.rank()) {
+    MessageRequest* sender = request_of(message.sender_request);
+    copy_in(request, 0, sender->buffer, sender->bytes);
+    finish(sender);
+    return finish(request);
+  }
+  request->peer_request = message.sender_request;
+  write(message.peer, {item_of(ItemKind::clear_to_send, 0, 0, 0),
+                       data_of(message.sender_request, number_of(request)), nullptr});
+  if (message.bytes == 0) finish(request);
+}
+
+void Endpoint::arrive(Arrived message) {
+  Communicator* found = find(message.envelope.context);
+  if (found == nullptr) {
+    early_[message.envelope.context].push_back(keep(message));
+    return;
+  }
+  Communicator& comm = *found;
+  message.envelope.source = comm.number[static_cast<std::size_t>(message.peer)];
+  auto* request = static_cast<MessageRequest*>(comm.queues->arrive(message.envelope, spare_.get()));
+  if (request != nullptr) return deliver(request, message);
+  keep(message);
+}
+
+// In what the queue has just been given.
+WaitingMessage* Endpoint::keep(const Arrived& message) {
+  WaitingMessage* kept = spare_.release();
+  spare_ = std::make_unique<WaitingMessage>();
+  kept->envelope = message.envelope;
+  kept->bytes = message.bytes;
+  kept->peer = message.peer;
+  kept->sender_request = message.sender_request;
+  kept->is_long = message.is_long;
+  if (!message.is_long && message.bytes != 0) {
+    kept->data = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
+    std::memcpy(kept->data.get(), message.data, message.bytes);
+  }
+  waiting_.insert(kept);
+  count_unexpected(kept->data == nullptr ? 0 : static_cast<std::int64_t>(kept->bytes));
+  return kept;
+}
+
+void Endpoint::forget(WaitingMessage* message) {
+  count_unexpected(message->data == nullptr ? 0 : -static_cast<std::int64_t>(message->bytes));
+  waiting_.erase(message);
+  delete message;
+}
+
+void Endpoint::count_unexpected(std::int64_t bytes) {
+  unexpected_bytes_ += static_cast<std::uint64_t>(bytes);
+  const std::uint64_t most =
+      has_too_many_ ? options_.most_unexpected_bytes / 2 : options_.most_unexpected_bytes;
+  if (has_too_many_ == (unexpected_bytes_ > most)) return;
+  has_too_many_ = !has_too_many_;
+  mailbox_.want_headers_only(has_too_many_);
+}
+
+void Endpoint::piece_arrived(int from, MessageRequest* request, std::uint64_t offset, std::uint64_t bytes) {
+  copy_in(request, request->moved, mailbox_.in_arena(from, offset), bytes);
+  mailbox_.free_in_arena(from, offset);
+  request->moved += bytes;
+  if (request->moved == request->message_bytes) finish(request);
+}
+
+void Endpoint::take_item(int from, shm::RingReader& reader) {
+  const shm::RingItem item = *reader.peek();
+  const ItemKind kind = kind_of(item);
+  std::uint64_t numbers[2] = {};
+  Arrived message{
+      .envelope = {.tag = tag_of(item), .context = context_of(item)}, .peer = from, .bytes = item.words[1]};
+  const auto take = [&](std::size_t count) {
+    reader.copy(numbers, count * sizeof numbers[0]);
+    reader.drop(count * sizeof numbers[0]);
+  };
+  switch (kind) {
+    case ItemKind::short_message: {
+      std::byte data[shm::most_bytes_of_item];
+      reader.copy(data, message.bytes);
+      reader.drop(message.bytes);
+      message.data = data;
+      return arrive(message);
+    }
+    case ItemKind::arena_message:
+      take(1);
+      message.data = mailbox_.in_arena(from, numbers[0]);
+      arrive(message);
+      return mailbox_.free_in_arena(from, numbers[0]);
+    case ItemKind::long_message:
+      take(1);
+      message.sender_request = numbers[0];
+      message.is_long = true;
+      return arrive(message);
+    case ItemKind::clear_to_send: {
+      take(2);
+      MessageRequest* request = request_of(numbers[0]);
+      request->peer_request = numbers[1];
+      if (request->bytes == 0) return finish(request);
+      moving_.push_back(request);
+      return;
+    }
+    case ItemKind::piece:
+      take(2);
+      return piece_arrived(from, request_of(numbers[0]), numbers[1], item.words[1]);
+  }
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/messages/messages.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "matching/catalogue.h"
+
+namespace unisono::runtime {
+namespace {
+
+constexpr const char* structure = "own";  // M8
+constexpr std::uint64_t refused = UINT64_MAX;
+constexpr std::size_t page_bytes = 4096;
+
+}  // namespace
+
+Messages::~Messages() = default;
+
+void Messages::find_node() {
+  const std::vector<int>& labels = world_.node_labels;
+  const int own_label = labels[static_cast<std::size_t>(world_.rank)];
+  first_of_node_ = static_cast<int>(std::ranges::find(labels, own_label) - labels.begin());
+  rank_on_node_.assign(labels.size(), -1);
+  shape_.ranks = 0;
+  for (std::size_t rank = 0; rank < labels.size(); ++rank) {
+    if (labels[rank] == own_label) rank_on_node_[rank] = shape_.ranks++;
+  }
+  shape_.arena_bytes = shm::MailboxShape::arena_bytes_of(shape_.ranks);
+}
+
+// By rank of the world: where the memory of its node lies that it has taken for all (shm::Pool::allocate), or
+// -1. Empty where the host fails.
+std::vector<std::int64_t> Messages::offered(int windows) {
+  const bool may_share = world_.options.use_shared_memory && world_.pool->is_available() &&
+                         shape_.ranks <= shm::MailboxShape::most_ranks;
+  if (offset_ < 0 && first_of_node_ == world_.rank && may_share && shape_.ranks > 1)
+    offset_ = world_.pool->allocate(shape_.bytes(), windows);
+  std::vector<std::int64_t> of_all(static_cast<std::size_t>(world_.size));
+  const bool is_told =
+      world_.host.allgather_bytes(&offset_, sizeof offset_, of_all.data(), world_.comm) == host::success;
+  return is_told ? of_all : std::vector<std::int64_t>();
+}
+
+// A node's first rank takes the memory and tells all of it. Where the pool is too small as far as it is
+// mapped all map more of it, as long as all can.
+bool Messages::agree_on_memory() {
+  std::vector<std::int64_t> of_all;
+  for (std::uint64_t windows = 0;;) {
+    of_all = offered(static_cast<int>(windows));
+    if (of_all.empty()) return false;
+    const bool has_memory = shape_.ranks == 1 || of_all[static_cast<std::size_t>(first_of_node_)] >= 0;
+    // Of all: is it enough, and how much could be had?
+    const int mapped = world_.pool->mapped_windows(has_memory ? 0 : static_cast<int>(windows) + 1);
+    std::uint64_t least[] = {has_memory ? 1U : 0U, static_cast<std::uint64_t>(mapped)};
+    if (world_.host.agree(least, 2, host::AgreeOp::min, world_.comm) != host::success) return false;
+    if (least[0] != 0 || least[1] <= windows) break;
+    windows = least[1];
+  }
+  const std::int64_t offset = of_all[static_cast<std::size_t>(first_of_node_)];
+  if (offset >= 0) {
+    memory_ = world_.pool->address(offset);
+  } else if (shape_.ranks == 1) {
+    std::size_t room = shape_.bytes() + page_bytes;
+    alone_ = std::make_unique<std::byte[]>(room);
+    memory_ = alone_.get();
+    std::align(page_bytes, shape_.bytes(), memory_, room);
+  }
+  return memory_ != nullptr;
+}
+
+void Messages::begin() {
+  if (world_.options.messages == "off") return;
+  find_node();
+  std::unique_ptr<Endpoint> endpoint;
+  if (agree_on_memory()) {
+    choose_wait();
+    mailbox_ = std::make_unique<shm::Mailbox>(
+        memory_, shape_, rank_on_node_[static_cast<std::size_t>(world_.rank)], wait_.policy);
+    endpoint = std::make_unique<Endpoint>(
+        mailbox_.get(), EndpointOptions{.make_queues = [ranks = shape_.ranks] {
+          return matching::make_queues(*matching::find(structure), {.ranks = ranks, .values = {}});
+        }});
+  }
+  // On all ranks of the job or on none, so that one sentence says it.
+  std::uint64_t is_here = endpoint != nullptr && endpoint->requests().bytes() != 0 ? 1 : 0;
+  if (world_.host.agree(&is_here, 1, host::AgreeOp::band, world_.comm) != host::success) is_here = 0;
+  if (is_here == 0) {
+    if (world_.rank == 0) {
+      world_.notices().warn(
+          "option 'messages': all messages are left to the MPI, since a node shares no memory, or too little "
+          "(options 'shared_memory' and 'pool_bytes')");
+    }
+    return;
+  }
+  endpoint_ = std::move(endpoint);
+  requests_ = &endpoint_->requests();
+  progress_.join(*this);
+}
+
+void Messages::choose_wait() {
+  const bool is_crowded = world_.shares_cores();
+  wait_.policy = shm::wait_policy_from_name(world_.options.wait)
+                     .value_or(is_crowded ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
+  wait_.progress = {[](void* messages) { static_cast<Messages*>(messages)->let_others_go_on(); }, this};
+  const shm::Members* members = world_.pool->members();
+  if (members == nullptr) return;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < world_.size; ++rank) {
+    if (rank_on_node_[static_cast<std::size_t>(rank)] >= 0 && rank != world_.rank) ranks.push_back(rank);
+  }
+  peers_ = std::make_unique<Peers>(*members, std::move(ranks));
+  wait_.peers = peers_->watch();
+}
+
+void Messages::let_others_go_on() {
+  world_.host.progress();
+  progress_.make();
+}
+
+void Messages::end() {
+  if (!is_on()) return;
+  if (!world_.has_lost_peer) {
+    try {
+      wait_until([this] { return endpoint_->is_idle(); });
+      // Others may still have something for this rank, which must take it in.
+      std::byte own{};
+      std::vector<std::byte> of_all(static_cast<std::size_t>(world_.size));
+      host::Request request{};
+      if (world_.host.start_allgather_bytes(&own, 1, of_all.data(), world_.comm, &request) == host::success) {
+        bool is_done = false;
+        wait_until(
+            [&] { return is_done || world_.host.test(&request, &is_done) != host::success || is_done; });
+      }
+    } catch (const PeerLost&) {
+      world_.has_lost_peer = true;
+      // Nobody waits for messages of a job that is breaking off.
+    }
+  }
+}
+
+std::optional<std::uint32_t> Messages::open(host::Comm comm) {
+  if (!is_on() || world_.host.is_intercommunicator(comm)) return std::nullopt;
+  // All members see the same: those of one node know that they are, and of others each sees another's node.
+  std::vector<int> in_world;
+  bool is_here = world_.host.translate_ranks(comm, world_.comm, &in_world) == host::success;
+  std::vector<int> on_node;
+  for (const int rank : in_world) {
+    const int place = rank < 0 ? -1 : rank_on_node_[static_cast<std::size_t>(rank)];
+    is_here = is_here && place >= 0;
+    on_node.push_back(place);
+  }
+  if (!is_here) return std::nullopt;
+  // Above every number that any of its members has: no two communicators with a member in common share one.
+  std::uint64_t number = next_context_ < matching::most_contexts >> 2 ? next_context_ : refused;
+  if (world_.host.agree(&number, 1, host::AgreeOp::max, comm) != host::success || number == refused)
+    return std::nullopt;
+  next_context_ = static_cast<std::uint32_t>(number) + 1;
+  const SpinGuard guard(lock_);
+  endpoint_->open(static_cast<std::uint32_t>(number), std::move(on_node));
+  return static_cast<std::uint32_t>(number);
+}
+
+void Messages::close(std::uint32_t context) {
+  const SpinGuard guard(lock_);
+  endpoint_->close(context);
+}
+
+void Messages::begin_looking_after() {
+  is_looked_after_ = true;
+  progress_.add();
+}
+
+bool Messages::advance() {
+  if (!lock_.try_lock()) return false;
+  endpoint_->progress();
+  lock_.unlock();
+  return false;
+}
+
+// Where nothing is unfinished any more the thread may sleep until there is something again.
+bool Messages::advance_aside() {
+  if (!lock_.try_lock()) return false;
+  const bool has_gone_on = endpoint_->progress();
+  if (is_looked_after_ && !endpoint_->has_unfinished()) {
+    is_looked_after_ = false;
+    progress_.leave_to_program();
+    progress_.remove(1);
+  }
+  lock_.unlock();
+  return has_gone_on;
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's messages to ranks of its node, by Unisono instead of its MPI (option `messages`). M10.
+// docs/inside/messages.md.
+//
+// Which communicators are taken is decided when they are made, on all their ranks alike, and never later. A
+// message that went to the MPI could not meet a receive that waits here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "runtime/messages/endpoint.h"
+#include "runtime/world/peers.h"
+#include "runtime/world/progress.h"
+#include "runtime/world/world.h"
+#include "shm/pairs/mailbox.h"
+
+namespace unisono::runtime {
+
+class Messages : public Progress::Source {
+ public:
+  Messages(World& world, Progress& progress) : world_(world), progress_(progress) {}
+  ~Messages() override;
+
+  // Collective over the world, where option `messages` asks for it. Where it cannot be had the program's MPI
+  // goes on, and the report says why.
+  void begin();
+  bool is_on() const { return endpoint_ != nullptr; }
+  // All that was sent has left, and nobody of the node waits for this rank any more. Collective over the
+  // world.
+  void end();
+
+  // A communicator that the program has just made: its number here, or nothing where it stays the MPI's.
+  // Collective over it.
+  std::optional<std::uint32_t> open(host::Comm comm);
+  void close(std::uint32_t context);
+
+  // The endpoint, for whoever holds the lock.
+  SpinLock& lock() UNISONO_RETURN_CAPABILITY(lock_) { return lock_; }
+  Endpoint& endpoint() UNISONO_REQUIRES(lock_) { return *endpoint_; }
+  // Where requests lie; for looking at handles.
+  const RequestTable& requests() const { return *requests_; }
+  // After something was started: what is unfinished goes on although the program may stay away.
+  void look_after_unfinished() UNISONO_REQUIRES(lock_) {
+    if (!is_looked_after_ && endpoint_->has_unfinished()) begin_looking_after();
+  }
+
+  // Waits until `is_over` says so, which is asked under the lock. Throws PeerLost.
+  template <class IsOver>
+  void wait_until(IsOver is_over) {
+    shm::Backoff backoff(wait_);
+    while (!is_over_by_now(is_over)) backoff.step();
+  }
+  // The same once, without waiting.
+  template <class IsOver>
+  bool is_over_by_now(IsOver is_over) {
+    const SpinGuard guard(lock_);
+    if (is_over()) return true;
+    endpoint_->progress();
+    const bool is_it = is_over();
+    if (!is_it) look_after_unfinished();
+    return is_it;
+  }
+  // How its ranks wait.
+  const shm::WaitConfig& wait() const { return wait_; }
+  // What the program does not wait for lets the MPI, and Unisono's other work, go on now and then.
+  void let_others_go_on();
+
+  bool advance() override;
+  bool advance_aside() override;
+
+ private:
+  void begin_looking_after() UNISONO_REQUIRES(lock_);
+  void find_node();
+  void choose_wait();
+  bool agree_on_memory();  // collective over the world
+  std::vector<std::int64_t> offered(int windows);
+
+  World& world_;
+  Progress& progress_;
+  SpinLock lock_;
+  shm::MailboxShape shape_;
+  std::int64_t offset_ = -1;            // in the pool: what this rank has taken for its node
+  void* memory_ = nullptr;              // of the node's mailboxes
+  std::unique_ptr<std::byte[]> alone_;  // where the node has one rank
+  std::unique_ptr<shm::Mailbox> mailbox_;
+  std::unique_ptr<Endpoint> endpoint_;
+  const RequestTable* requests_ = nullptr;
+  int first_of_node_ = 0;          // in the world
+  std::vector<int> rank_on_node_;  // by rank of the world; -1: on another node
+  std::unique_ptr<Peers> peers_;
+  shm::WaitConfig wait_;
+  std::uint32_t next_context_ = 1;
+  bool is_looked_after_ UNISONO_GUARDED_BY(lock_) = false;
+};
+
+}  // namespace unisono::runtime

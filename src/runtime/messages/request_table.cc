@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/messages/request_table.h"
+
+#include <sys/mman.h>
+
+#include <new>
+
+namespace unisono::runtime {
+namespace {
+
+constexpr std::size_t least_places = 1024;
+
+}  // namespace
+
+RequestTable::RequestTable(std::size_t most) {
+  static_assert(sizeof(MessageRequest) <= place_bytes);
+  for (most_ = most; most_ >= least_places; most_ /= 16) {
+    void* area = mmap(nullptr, most_ * place_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (area == MAP_FAILED) continue;
+    begin_ = reinterpret_cast<std::uintptr_t>(area);
+    return;
+  }
+  most_ = 0;
+}
+
+RequestTable::~RequestTable() {
+  for (std::size_t number = 0; number < made_; ++number) at(number)->~MessageRequest();
+  if (most_ != 0) munmap(reinterpret_cast<void*>(begin_), most_ * place_bytes);
+}
+
+MessageRequest* RequestTable::take() {
+  if (!free_.empty()) {
+    MessageRequest* request = free_.back();
+    free_.pop_back();
+    return request;
+  }
+  if (made_ == most_) return nullptr;
+  return new (at(made_++)) MessageRequest;
+}
+
+void RequestTable::give(MessageRequest* request) {
+  *request = {};
+  free_.push_back(request);
+}
+
+}  // namespace unisono::runtime

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests at places that have numbers, so that a program's handle can say which one it is. M10.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/messages/message.h"
+
+namespace unisono::runtime {
+
+class RequestTable {
+ public:
+  // Bytes from one place to the next.
+  static constexpr std::size_t place_bytes = 256;
+
+  // Reserves address space for `most` requests, or for fewer where the system refuses.
+  explicit RequestTable(std::size_t most = std::size_t{1} << 24);
+  ~RequestTable();
+  RequestTable(const RequestTable&) = delete;
+  RequestTable& operator=(const RequestTable&) = delete;
+
+  // Null where all places are taken.
+  MessageRequest* take();
+  void give(MessageRequest* request);
+  std::size_t live() const { return made_ - free_.size(); }
+
+  // Where the places begin, and how many bytes they have all together. 0 bytes: there are none.
+  std::uintptr_t begin() const { return begin_; }
+  std::size_t bytes() const { return most_ * place_bytes; }
+  MessageRequest* at(std::size_t number) const {
+    return reinterpret_cast<MessageRequest*>(begin_ + number * place_bytes);
+  }
+  std::size_t number_of(const MessageRequest* request) const {
+    return (reinterpret_cast<std::uintptr_t>(request) - begin_) / place_bytes;
+  }
+
+ private:
+  std::uintptr_t begin_ = 0;
+  std::size_t most_ = 0;
+  std::size_t made_ = 0;  // places that have ever been taken
+  std::vector<MessageRequest*> free_;
+};
+
+}  // namespace unisono::runtime

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What MPI promises of the requests of messages: completion, cancelling, errors, buffers, progress.
+#include "messages.inc"
+
+static void check_empty(MPI_Status* status) {
+  check_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+}
+
+// Requests of messages among others, in all functions that complete them.
+static void completions(void) {
+  enum { count = 9 };
+  MPI_Comm other;
+  MPI_Request made;
+  MPI_Comm_idup(MPI_COMM_WORLD, &other, &made);  // its messages may be the MPI's
+  MPI_Wait(&made, MPI_STATUS_IGNORE);
+  for (int way = 0; way < 8; ++way) {
+    int values[count], is_done[count] = {0};
+    MPI_Request requests[count], sends[count];
+    for (int i = 0; i < count; ++i) {
+      MPI_Comm comm = i % 3 == 1 ? other : MPI_COMM_WORLD;
+      values[i] = -1;
+      requests[i] = MPI_REQUEST_NULL;
+      sends[i] = MPI_REQUEST_NULL;
+      if (i == 4) continue;  // a null one among them
+      if (i == 8) {
+        MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
+        continue;
+      }
+      MPI_Irecv(&values[i], 1, MPI_INT, previous_rank(), i, comm, &requests[i]);
+    }
+    for (int i = count - 1; i >= 0; --i) {
+      static int out[count];
+      out[i] = rank * 100 + i;
+      if (i == 4 || i == 8) continue;
+      MPI_Isend(&out[i], 1, MPI_INT, next_rank(), i, i % 3 == 1 ? other : MPI_COMM_WORLD, &sends[i]);
+    }
+    MPI_Status statuses[count];
+    int indices[count], found = 0, flag = 0, left = count - 1;
+    memset(statuses, 0, sizeof statuses);
+    switch (way) {
+      case 0:
+        for (int i = 0; i < count; ++i) MPI_Wait(&requests[i], &statuses[i]);
+        for (int i = 0; i < count; ++i) is_done[i] = 1;
+        break;
+      case 1:
+        for (int i = 0; i < count; ++i) {
+          for (flag = 0; !flag;) MPI_Test(&requests[i], &flag, &statuses[i]);
+          is_done[i] = 1;
+        }
+        break;
+      case 2:
+        MPI_Waitall(count, requests, statuses);
+        for (int i = 0; i < count; ++i) is_done[i] = 1;
+        break;
+      case 3:
+        while (!flag) MPI_Testall(count, requests, &flag, statuses);
+        for (int i = 0; i < count; ++i) is_done[i] = 1;
+        break;
+      case 4:
+      case 5:
+        for (int i = 0; i < count - 1;) {
+          MPI_Status status;
+          flag = 1;
+          found = -5;
+          if (way == 4) {
+            MPI_Waitany(count, requests, &found, &status);
+          } else {
+            MPI_Testany(count, requests, &found, &flag, &status);
+          }
+          if (!flag) continue;
+          CHECK(found >= 0 && found < count && found != 4 && !is_done[found]);
+          if (found < 0 || found >= count) break;
+          is_done[found] = 1;
+          statuses[found] = status;
+          CHECK(requests[found] == MPI_REQUEST_NULL);
+          ++i;
+        }
+        if (way == 4) {
+          MPI_Waitany(count, requests, &found, &statuses[4]);
+        } else {
+          MPI_Testany(count, requests, &found, &flag, &statuses[4]);
+          CHECK(flag == 1);
+        }
+        CHECK(found == MPI_UNDEFINED);
+        is_done[4] = 1;
+        break;
+      default:
+        while (left > 0) {
+          MPI_Status some[count];
+          if (way == 6) {
+            MPI_Waitsome(count, requests, &found, indices, some);
+            CHECK(found > 0);
+          } else {
+            MPI_Testsome(count, requests, &found, indices, some);
+          }
+          CHECK(found >= 0 && found <= left);
+          if (found < 0 || found > left) break;
+          for (int k = 0; k < found; ++k) {
+            CHECK(!is_done[indices[k]]);
+            is_done[indices[k]] = 1;
+            statuses[indices[k]] = some[k];
+          }
+          left -= found;
+        }
+        if (way == 6) {
+          MPI_Waitsome(count, requests, &found, indices, statuses);
+        } else {
+          MPI_Testsome(count, requests, &found, indices, statuses);
+        }
+        CHECK(found == MPI_UNDEFINED);
+        is_done[4] = 1;
+    }
+    for (int i = 0; i < count; ++i) {
+      CHECK(is_done[i] && requests[i] == MPI_REQUEST_NULL);
+      if (i == 4 && way < 4) check_empty(&statuses[i]);
+      if (i == 4 || i == 8) continue;
+      CHECK(values[i] == previous_rank() * 100 + i);
+      if (way < 6) check_status(&statuses[i], previous_rank(), i, (int)sizeof(int));
+    }
+    MPI_Waitall(count, sends, MPI_STATUSES_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Comm_free(&other);
+}
+
+static void persistent(void) {
+  enum { count = 6, turns = 30 };
+  int out[count], in[count];
+  MPI_Request requests[2 * count];
+  MPI_Status statuses[2 * count], status;
+  int flag = 0, index = 0;
+  for (int i = 0; i < count; ++i) {
+    MPI_Recv_init(&in[i], 1, MPI_INT, i % 2 ? MPI_ANY_SOURCE : previous_rank(), i, MPI_COMM_WORLD,
+                  &requests[i]);
+    MPI_Send_init(&out[i], 1, MPI_INT, next_rank(), i, MPI_COMM_WORLD, &requests[count + i]);
+  }
+  // Inactive ones are complete, and count as none where one of several is asked for.
+  MPI_Wait(&requests[0], &status);
+  check_empty(&status);
+  MPI_Test(&requests[0], &flag, &status);
+  CHECK(flag == 1);
+  check_empty(&status);
+  MPI_Request_get_status(requests[0], &flag, &status);
+  CHECK(flag == 1);
+  MPI_Waitany(2 * count, requests, &index, &status);
+  CHECK(index == MPI_UNDEFINED);
+  MPI_Waitall(2 * count, requests, statuses);
+  check_empty(&statuses[3]);
+  for (int turn = 0; turn < turns; ++turn) {
+    for (int i = 0; i < count; ++i) {
+      out[i] = rank * 1000 + turn * 10 + i;
+      in[i] = -1;
+    }
+    if (turn % 2) {
+      MPI_Startall(2 * count, requests);
+    } else {
+      for (int i = 0; i < 2 * count; ++i) MPI_Start(&requests[i]);
+    }
+    MPI_Waitall(2 * count, requests, statuses);
+    for (int i = 0; i < count; ++i) {
+      CHECK(in[i] == previous_rank() * 1000 + turn * 10 + i);
+      check_status(&statuses[i], previous_rank(), i, (int)sizeof(int));
+      CHECK(requests[i] != MPI_REQUEST_NULL);
+    }
+  }
+  for (int i = 0; i < 2 * count; ++i) {
+    MPI_Request_free(&requests[i]);
+    CHECK(requests[i] == MPI_REQUEST_NULL);
+  }
+}
+
+static void cancelling(void) {
+  int value = -1, cancelled = 0;
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 31, MPI_COMM_WORLD, &request);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Test_cancelled(&status, &cancelled);
+  CHECK(cancelled);
+  MPI_Barrier(MPI_COMM_WORLD);
+  // What it would have got goes to the next one.
+  MPI_Request sending;
+  MPI_Isend(&rank, 1, MPI_INT, next_rank(), 31, MPI_COMM_WORLD, &sending);
+  MPI_Recv(&value, 1, MPI_INT, previous_rank(), 31, MPI_COMM_WORLD, &status);
+  MPI_Wait(&sending, MPI_STATUS_IGNORE);
+  CHECK(value == previous_rank());
+  // One that has its message cannot be cancelled.
+  int other = -1;
+  value = -1;
+  MPI_Irecv(&value, 1, MPI_INT, previous_rank(), 32, MPI_COMM_WORLD, &request);
+  MPI_Sendrecv(&rank, 1, MPI_INT, next_rank(), 33, &other, 1, MPI_INT, previous_rank(), 33, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Ssend(&rank, size > 1 ? 1 : 0, MPI_INT, size > 1 ? next_rank() : MPI_PROC_NULL, 32, MPI_COMM_WORLD);
+  if (size == 1) MPI_Send(&rank, 1, MPI_INT, 0, 32, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int flag = 0;
+  while (!flag) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  check_status(&status, previous_rank(), 32, (int)sizeof(int));
+  CHECK(value == previous_rank());
+}
+
+static void truncation(void) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  // MPI_Waitall knows no communicator: MPIs take another one's handler.
+  MPI_Comm all[] = {comm, MPI_COMM_WORLD, MPI_COMM_SELF};
+  for (int c = 0; c < 3; ++c) MPI_Comm_set_errhandler(all[c], MPI_ERRORS_RETURN);
+  for (int l = 0; l < length_count; ++l) {
+    const int bytes = lengths[l];
+    if (bytes < 2) continue;
+    for (int way = 0; way < 3; ++way) {
+      unsigned char* out = malloc((size_t)bytes);
+      unsigned char* in = malloc((size_t)bytes);
+      MPI_Request requests[3];
+      MPI_Status statuses[3];
+      int class = MPI_SUCCESS, value = 9, got = -1;
+      fill(out, bytes, rank);
+      memset(in, 0xEE, (size_t)bytes);
+      MPI_Irecv(in, bytes / 2, MPI_BYTE, previous_rank(), 6, comm, &requests[0]);
+      MPI_Irecv(&got, 1, MPI_INT, previous_rank(), 8, comm, &requests[1]);
+      MPI_Isend(out, bytes, MPI_BYTE, next_rank(), 6, comm, &requests[2]);
+      MPI_Send(&value, 1, MPI_INT, next_rank(), 8, comm);
+      int error = MPI_SUCCESS;
+      if (way == 0) {
+        error = MPI_Wait(&requests[0], &statuses[0]);
+        MPI_Error_class(error, &class);
+        CHECK(class == MPI_ERR_TRUNCATE);
+        MPI_Waitall(2, requests + 1, MPI_STATUSES_IGNORE);
+      } else if (way == 1) {
+        error = MPI_Waitall(2, requests, statuses);
+        MPI_Error_class(error, &class);
+        CHECK(class == MPI_ERR_IN_STATUS);
+        MPI_Error_class(statuses[0].MPI_ERROR, &class);
+        CHECK(class == MPI_ERR_TRUNCATE);
+        CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS || statuses[1].MPI_ERROR == MPI_ERR_PENDING);
+        if (statuses[1].MPI_ERROR == MPI_ERR_PENDING) MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+      } else {
+        int index = -1;
+        error = MPI_Waitany(1, requests, &index, &statuses[0]);
+        MPI_Error_class(error, &class);
+        CHECK(class == MPI_ERR_TRUNCATE);
+        MPI_Waitall(2, requests + 1, MPI_STATUSES_IGNORE);
+      }
+      CHECK(got == 9);
+      int untouched = bytes / 2;
+      while (untouched < bytes && in[untouched] == 0xEE) ++untouched;
+      CHECK(untouched == bytes);
+      free(in);
+      free(out);
+    }
+  }
+  MPI_Comm_free(&comm);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+// Communicators whose handle is freed while messages are under way.
+static void freed(void) {
+  for (int turn = 0; turn < 40; ++turn) {
+    MPI_Comm comm;
+    unsigned char out[300], in[300];
+    MPI_Request requests[2];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    fill(out, 300, rank + turn);
+    MPI_Irecv(in, 300, MPI_BYTE, previous_rank(), 1, comm, &requests[0]);
+    MPI_Isend(out, 300, MPI_BYTE, next_rank(), 1, comm, &requests[1]);
+    MPI_Comm_free(&comm);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(is_filled(in, 300, previous_rank() + turn));
+  }
+}
+
+// Requests that nobody waits for.
+static void abandoned(void) {
+  enum { bytes = 200000 };
+  unsigned char* out = malloc(bytes);
+  unsigned char* in = malloc(bytes);
+  MPI_Request request;
+  fill(out, bytes, rank);
+  memset(in, 0, bytes);
+  MPI_Irecv(in, bytes, MPI_BYTE, previous_rank(), 2, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
+  CHECK(request == MPI_REQUEST_NULL);
+  MPI_Isend(out, bytes, MPI_BYTE, next_rank(), 2, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
+  // A later message of the same pair tells that the first one has come.
+  for (int i = 0; i < 2; ++i) {
+    int value = 0;
+    MPI_Sendrecv(&rank, 1, MPI_INT, next_rank(), 3, &value, 1, MPI_INT, previous_rank(), 3, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  }
+  const double begin = MPI_Wtime();
+  while (!is_filled(in, bytes, previous_rank()) && MPI_Wtime() - begin < 20) {
+    int flag = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+  CHECK(is_filled(in, bytes, previous_rank()));
+  MPI_Barrier(MPI_COMM_WORLD);
+  free(in);
+  free(out);
+}
+
+// What is buffered is as much as was attached, and no more.
+static void buffers(void) {
+  enum { bytes = 1000 };
+  int attached = 3 * (bytes + MPI_BSEND_OVERHEAD), error = MPI_SUCCESS, sent = 0;
+  void* buffer = malloc((size_t)attached);
+  unsigned char data[bytes];
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  fill(data, bytes, rank);
+  error = MPI_Bsend(data, bytes, MPI_BYTE, next_rank(), 1, comm);
+  CHECK(error != MPI_SUCCESS);
+  MPI_Buffer_attach(buffer, attached);
+  for (int i = 0; i < 3; ++i) sent += MPI_Bsend(data, bytes, MPI_BYTE, next_rank(), 1, comm) == MPI_SUCCESS;
+  CHECK(sent == 3);
+  for (int i = 0; i < sent; ++i) {
+    MPI_Status status;
+    unsigned char in[bytes];
+    MPI_Recv(in, bytes, MPI_BYTE, previous_rank(), 1, comm, &status);
+    CHECK(is_filled(in, bytes, previous_rank()));
+  }
+  void* detached = NULL;
+  MPI_Buffer_detach(&detached, &attached);
+  CHECK(detached == buffer);
+  MPI_Comm_free(&comm);
+  free(buffer);
+}
+
+// A receiver that sits in another call while its sender needs it.
+static void trap(void) {
+  enum { many = 5000 };
+  for (int turn = 0; turn < 2; ++turn) {
+    const int bytes = turn ? 8 : 1 << 20, count = turn ? many : 1;
+    unsigned char* data = malloc((size_t)bytes * (size_t)count);
+    MPI_Request* requests = malloc(sizeof(MPI_Request) * (size_t)count);
+    if (rank == 1) {
+      for (int i = 0; i < count; ++i)
+        MPI_Irecv(data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    if (rank == 0 && size > 1) {
+      for (int i = 0; i < count; ++i) {
+        fill(data + (size_t)i * (size_t)bytes, bytes, i);
+        MPI_Send(data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD);
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+      MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+      for (int i = 0; i < count; ++i) CHECK(is_filled(data + (size_t)i * (size_t)bytes, bytes, i));
+    }
+    free(requests);
+    free(data);
+  }
+}
+
+// More messages under way than anything has room for.
+static void flood(void) {
+  enum { count = 20000, bytes = 1000 };
+  MPI_Request* requests = malloc(sizeof(MPI_Request) * count);
+  unsigned char* out = malloc(bytes);
+  unsigned char* in = malloc(bytes);
+  fill(out, bytes, rank);
+  for (int i = 0; i < count; ++i)
+    MPI_Isend(out, bytes, MPI_BYTE, next_rank(), i % 100, MPI_COMM_WORLD, &requests[i]);
+  for (int i = count - 1; i >= 0; --i) {
+    MPI_Status status;
+    MPI_Recv(in, bytes, MPI_BYTE, previous_rank(), i % 100, MPI_COMM_WORLD, &status);
+    if (i % 100 == 0) CHECK(is_filled(in, bytes, previous_rank()));
+  }
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  free(in);
+  free(out);
+  free(requests);
+}
+
+int main(int argc, char** argv) {
+  static const struct Section sections[] = {{"completions", completions},
+                                            {"persistent", persistent},
+                                            {"cancelling", cancelling},
+                                            {"truncation", truncation},
+                                            {"freed", freed},
+                                            {"abandoned", abandoned},
+                                            {"buffers", buffers},
+                                            {"trap", trap},
+                                            {"flood", flood},
+                                            {NULL, NULL}};
+  return run_sections(sections, argc, argv);
+}

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages that Unisono carries inside nodes (option messages): all that MPI promises of them."""
+
+from __future__ import annotations
+
+import pytest
+from harness import Runner, compile_program
+from mpis import Mpi
+
+CARRIED = {"UNISONO_MESSAGES": "node"}
+
+
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("program", ["messages.c", "message_requests.c"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, program: str):
+    result = runner.unisono(mpi, ranks, [compile_program(mpi, program)], CARRIED, timeout=90)
+    assert result.check().output == "OK\n", str(result)
+
+
+@pytest.mark.parametrize("nodes", ["1,2", "2,1"])
+def test_communicators_over_nodes_stay_the_mpis(mpi: Mpi, runner: Runner, nodes: str):
+    """MPI_COMM_WORLD is over two nodes, and some of what is made of it has a node of its own."""
+    settings = {**CARRIED, "UNISONO_NODES": nodes}
+    for program, sections in (
+        ("messages.c", ["communicators", "probes"]),
+        ("message_requests.c", ["completions", "freed"]),
+    ):
+        result = runner.unisono(mpi, 3, [compile_program(mpi, program), *sections], settings, timeout=60)
+        assert result.check().output == "OK\n", str(result)
+
+
+def test_without_shared_memory_the_mpi_goes_on(mpi: Mpi, runner: Runner):
+    settings = {**CARRIED, "UNISONO_SHARED_MEMORY": "0", "UNISONO_LOG": "warning"}
+    command = [compile_program(mpi, "messages.c"), "order", "communicators"]
+    result = runner.unisono(mpi, 2, command, settings, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+    assert result.errors.count("all messages are left to the MPI") == 1, str(result)

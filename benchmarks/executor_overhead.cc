@@ -19,8 +19,8 @@
 namespace unisono::schedule {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
+using fake_host::FakeHost;
+using fake_host::FakeWorld;
 
 void add(const void*, void* into, const void* left, const void* right, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

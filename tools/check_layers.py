@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that folders under src/ include only downwards, and that MPI's header stays at the edge.
+"""Checks that folders under src/ include only downwards, that MPI's header stays at the edge, and names follow folders.
 
 The layers stand in docs/inside/layers.md, from the ground up. On the core stand two branches that know
 nothing of each other. One is what a process of a program loads, the other what people ask for answers. Only
-folders that meet an MPI may include mpi.h (and mpi_abi.h).
+folders that meet an MPI may include mpi.h (and mpi_abi.h). What lies in src/FOLDER, however deep, is in the
+namespace unisono::FOLDER or in one inside it; src/base is the vocabulary of all, in unisono itself.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ BRANCHES = (
 )
 MEETS_MPI = ("preload", "adapter", "measure")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace (unisono[\w:]*) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
+DECLARES_ONLY = re.compile(r"\s*((struct|class) \w+;\s*)*")
+OF_BASE = ("unisono", "unisono::log")
 SUFFIXES = {".c", ".cc", ".h", ".hpp", ".inc", ".S", ".in"}
 
 
@@ -108,6 +112,18 @@ def complaint(source: str, included: str, src: Path) -> str | None:
     return None if is_above(own, other) else f"includes {included}: {other} does not stand below {own}"
 
 
+def misplaced_names(source: str, text: str) -> list[str]:
+    """What is wrong with the namespaces that `source` (relative to src/) opens. One may declare what others define."""
+    folder = source.split("/", maxsplit=1)[0]
+    own = f"unisono::{folder}"
+    return [
+        f"opens {name}: what lies here is in {'unisono' if folder == 'base' else own}"
+        for name, body in NAMESPACE.findall(text)
+        if not DECLARES_ONLY.fullmatch(body)
+        and not (name in OF_BASE if folder == "base" else f"{name}::".startswith(f"{own}::"))
+    ]
+
+
 def complaints(root: Path) -> list[str]:
     src = root / "src"
     found = []
@@ -115,10 +131,9 @@ def complaints(root: Path) -> list[str]:
         if path.suffix not in SUFFIXES or not path.is_file():
             continue
         relative = path.relative_to(src).as_posix()
-        for included in INCLUDE.findall(path.read_text(encoding="utf-8")):
-            text = complaint(relative, included, src)
-            if text:
-                found.append(f"src/{relative}: {text}")
+        content = path.read_text(encoding="utf-8")
+        said = [complaint(relative, included, src) for included in INCLUDE.findall(content)]
+        found += [f"src/{relative}: {text}" for text in (*said, *misplaced_names(relative, content)) if text]
     return found
 
 

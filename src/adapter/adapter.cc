@@ -18,7 +18,7 @@
 #include "preload/adapter_library.h"
 #include "runtime/profile.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 template <class Function>
@@ -109,11 +109,11 @@ UnisonoAdapter make_adapter() {
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter
 
 extern "C" __attribute__((visibility("default"))) const UnisonoAdapter* unisono_open_adapter(
     void* mpi_library, char* problem, std::size_t problem_bytes) {
-  using namespace unisono::host::mpi;
+  using namespace unisono::adapter;
   static std::mutex mutex;
   static bool is_loaded = false;
   static UnisonoAdapter adapter = make_adapter();

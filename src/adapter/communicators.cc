@@ -14,7 +14,7 @@
 #include "adapter/requests/failures.h"
 #include "runtime/freeing.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // What is made of a session's communicator is the session's too. (A duplicate inherits the attribute.)
@@ -69,7 +69,7 @@ int free_by(Free host_free, MPI_Comm* comm) {
   {
     const Nested nested;
     marks = marks_of(freed);
-    runtime::begin_freeing(widen<Comm>(freed), marks.bits());
+    runtime::begin_freeing(widen<host::Comm>(freed), marks.bits());
     detach_marks(freed);
     detach_place(freed);
     detach_free_callbacks(freed);
@@ -82,7 +82,7 @@ int free_by(Free host_free, MPI_Comm* comm) {
   messages::end_forgotten(std::move(own), is_freed);
   const Nested nested;
   freed_communicators.fetch_add(1, std::memory_order_relaxed);
-  runtime::end_freeing(widen<Comm>(freed), is_freed);
+  runtime::end_freeing(widen<host::Comm>(freed), is_freed);
   if (!is_freed) restore_marks(freed, marks);
   return result;
 }
@@ -181,4 +181,4 @@ int intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Group re
   return result;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -4,7 +4,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // The wrappers of the functions that free a communicator, ...
 int comm_free(MPI_Comm* comm);
@@ -36,4 +36,4 @@ int comm_create_from_group(MPI_Group group, const char* tag, MPI_Info info, MPI_
 int intercomm_create_from_groups(MPI_Group local, int local_leader, MPI_Group remote, int remote_leader,
                                  const char* tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm* created);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -11,7 +11,7 @@
 #include "runtime/runtime.h"
 #include "unisono/unisono.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 int set_enabled(int is_enabled) {
   return enable(is_enabled != 0) ? 1 : 0;
@@ -33,7 +33,7 @@ int decision(const char* operation, long long bytes, char* text, std::size_t tex
 
 int decision_on(const void* comm, const char* operation, long long bytes, char* text,
                 std::size_t text_bytes) {
-  const Comm asked = widen<Comm>(*static_cast<const MPI_Comm*>(comm));
+  const host::Comm asked = widen<host::Comm>(*static_cast<const MPI_Comm*>(comm));
   const std::string found = bytes < 0 ? std::string() : runtime::decision(operation, bytes, asked);
   if (found.empty()) return -1;
   return std::snprintf(text, text_bytes, "%s", found.c_str());
@@ -43,8 +43,8 @@ double operation_time(const void* comm, const char* what, long long bytes, int b
                       int repetitions) {
   if (!is_alive() || !runtime::is_running()) return -1;
   const Nested nested;
-  return runtime::operation_time(widen<Comm>(*static_cast<const MPI_Comm*>(comm)), what, bytes, buffers, wait,
-                                 repetitions);
+  return runtime::operation_time(widen<host::Comm>(*static_cast<const MPI_Comm*>(comm)), what, bytes, buffers,
+                                 wait, repetitions);
 }
 
 void region_begin(const char* name) {
@@ -77,4 +77,4 @@ int pcontrol(int level, void* i1, void* i2, void* i3, void* i4, void* i5, double
                        s7);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

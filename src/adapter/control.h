@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // As in include/unisono/unisono.h.
 int set_enabled(int is_enabled);
@@ -23,4 +23,4 @@ int pcontrol(int level, void* i1, void* i2, void* i3, void* i4, void* i5, double
              double f3, double f4, double f5, double f6, double f7, void* s0, void* s1, void* s2, void* s3,
              void* s4, void* s5, void* s6, void* s7);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

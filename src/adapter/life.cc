@@ -14,7 +14,7 @@
 #include "runtime/profile.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 namespace {
 
@@ -110,4 +110,4 @@ bool enable(bool is_enabled) {
   return before;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -2,7 +2,7 @@
 // From the host's MPI_Init to its MPI_Finalize.
 #pragma once
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // The wrappers of MPI_Init, MPI_Init_thread and MPI_Finalize.
 int init(int* argc, char*** argv);
@@ -17,4 +17,4 @@ bool is_alive();
 // The program switches Unisono on and off, also before it starts. Returns what was set before.
 bool enable(bool is_enabled);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -5,7 +5,7 @@
 #include "adapter/below/nesting.h"
 #include "adapter/life.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // A look at the host reads a few messages of each peer at most.
@@ -21,4 +21,4 @@ int win_test(MPI_Win window, int* flag) {
   return pmpi.Win_test(window, flag);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

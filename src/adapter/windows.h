@@ -4,11 +4,11 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // The wrapper of MPI_Win_test. Behind a barrier a program expects it to find what other ranks completed
 // before the barrier. The host's own barrier has read their messages by then; a barrier in the node's shared
 // memory has not. So the host makes some progress first.
 int win_test(MPI_Win window, int* flag);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -13,7 +13,7 @@
 #include "base/types.h"
 #include "schedule/program.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 
 // What is drawn: the programs of all ranks, and what is said about them.
 struct Picture {
@@ -24,7 +24,7 @@ struct Picture {
   std::vector<std::pair<std::string, std::int64_t>> parameters;
   std::shared_ptr<const patterns::Layout> layout;  // of all ranks; never null
   int root = 0;
-  std::vector<Program> programs;  // by rank
+  std::vector<schedule::Program> programs;  // by rank
   // Of neighbours: whom each rank sends to, and how that was written; null elsewhere.
   std::shared_ptr<const patterns::Neighborhood> neighborhood = nullptr;
   std::string graph = {};
@@ -42,4 +42,4 @@ std::string to_svg(const Picture& picture);
 // {"operation", "algorithm", "parameters", "ranks", "layout", "stages": [{"rounds": [{"steps": [...]}]}]}
 std::string to_json(const Picture& picture);
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

@@ -5,59 +5,59 @@
 #include "schedule/describe.h"
 #include "schedule/ranges.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json json_of(const Ref& ref) {
+ordered_json json_of(const schedule::Ref& ref) {
   ordered_json json{
       {"place", name(ref.place)}, {"first", ref.first}, {"last", ref.last}, {"parts", ref.parts}};
   if (has_sub_range(ref)) json["of_each_piece"] = {ref.sub_first, ref.sub_last, ref.sub_parts};
-  if (ref.place >= Place::shared) json["owner"] = ref.owner;
-  if (ref.place == Place::shared) json["lane"] = ref.lane;
+  if (ref.place >= schedule::Place::shared) json["owner"] = ref.owner;
+  if (ref.place == schedule::Place::shared) json["lane"] = ref.lane;
   if (ref.lane_first >= 0) json["lane_first"] = ref.lane_first;
   return json;
 }
 
-ordered_json json_of(const DrawnStep& drawn, const BlockTable* table) {
-  const Step& step = drawn.step;
+ordered_json json_of(const DrawnStep& drawn, const schedule::BlockTable* table) {
+  const schedule::Step& step = drawn.step;
   ordered_json json{{"rank", drawn.rank}, {"kind", name(step.kind)}};
   if (step.peer >= 0) json["peer"] = step.peer;
   switch (step.kind) {
-    case StepKind::send:
+    case schedule::StepKind::send:
       json["from"] = json_of(step.left);
       break;
-    case StepKind::recv:
+    case schedule::StepKind::recv:
       json["into"] = json_of(step.into);
       break;
-    case StepKind::reduce:
+    case schedule::StepKind::reduce:
       json["into"] = json_of(step.into);
       json["from"] = json_of(step.left);
       json["with"] = json_of(step.right);
       break;
-    case StepKind::copy:
-    case StepKind::node_bcast:
-    case StepKind::node_reduce:
-    case StepKind::node_allreduce:
-    case StepKind::node_scan:
-    case StepKind::node_exscan:
-    case StepKind::node_reduce_scatter:
-    case StepKind::node_allgather:
-    case StepKind::node_gather:
-    case StepKind::node_scatter:
-    case StepKind::node_alltoall:
+    case schedule::StepKind::copy:
+    case schedule::StepKind::node_bcast:
+    case schedule::StepKind::node_reduce:
+    case schedule::StepKind::node_allreduce:
+    case schedule::StepKind::node_scan:
+    case schedule::StepKind::node_exscan:
+    case schedule::StepKind::node_reduce_scatter:
+    case schedule::StepKind::node_allgather:
+    case schedule::StepKind::node_gather:
+    case schedule::StepKind::node_scatter:
+    case schedule::StepKind::node_alltoall:
       json["into"] = json_of(step.into);
       json["from"] = json_of(step.left);
       break;
-    case StepKind::signal:
-    case StepKind::await:
-    case StepKind::await_all:
+    case schedule::StepKind::signal:
+    case schedule::StepKind::await:
+    case schedule::StepKind::await_all:
       json["tick"] = step.tick;
       break;
-    case StepKind::await_space:
-    case StepKind::expose:
-    case StepKind::node_barrier:
+    case schedule::StepKind::await_space:
+    case schedule::StepKind::expose:
+    case schedule::StepKind::node_barrier:
       break;
   }
   json["start"] = drawn.start;
@@ -82,7 +82,7 @@ std::string to_json(const Picture& picture) {
     }
     ordered_json steps = ordered_json::array();
     for (const DrawnStep& drawn : row.steps) {
-      const Program& program = picture.programs[static_cast<std::size_t>(drawn.rank)];
+      const schedule::Program& program = picture.programs[static_cast<std::size_t>(drawn.rank)];
       steps.push_back(json_of(drawn, program.blocks.get()));
     }
     stages.back()["rounds"].push_back({{"round", row.round}, {"steps", std::move(steps)}});
@@ -100,4 +100,4 @@ std::string to_json(const Picture& picture) {
   return answer.dump(1) + "\n";
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

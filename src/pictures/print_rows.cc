@@ -10,40 +10,40 @@
 #include "schedule/describe.h"
 #include "schedule/ranges.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 namespace {
 
-bool is_await(const Step& step) {
-  return step.kind == StepKind::await || step.kind == StepKind::await_all;
+bool is_await(const schedule::Step& step) {
+  return step.kind == schedule::StepKind::await || step.kind == schedule::StepKind::await_all;
 }
 
 struct Touched {
-  std::vector<Ref> read, written;
+  std::vector<schedule::Ref> read, written;
 };
 
-Touched touched_by(const Step& step) {
+Touched touched_by(const schedule::Step& step) {
   switch (step.kind) {
-    case StepKind::send:
+    case schedule::StepKind::send:
       return {{step.left}, {}};
-    case StepKind::recv:
+    case schedule::StepKind::recv:
       return {{}, {step.into}};
-    case StepKind::copy:
+    case schedule::StepKind::copy:
       return {{step.left}, {step.into}};
-    case StepKind::reduce:
+    case schedule::StepKind::reduce:
       return {{step.left, step.right}, {step.into}};
     default:
       return {};
   }
 }
 
-bool overlap(const Ref& a, const Ref& b) {
+bool overlap(const schedule::Ref& a, const schedule::Ref& b) {
   if (a.place != b.place || a.owner != b.owner || a.lane != b.lane) return false;
   return a.first * b.parts < b.last * a.parts && b.first * a.parts < a.last * b.parts;
 }
 
-bool any_overlap(const std::vector<Ref>& some, const std::vector<Ref>& others) {
-  return std::any_of(some.begin(), some.end(), [&](const Ref& a) {
-    return std::any_of(others.begin(), others.end(), [&](const Ref& b) { return overlap(a, b); });
+bool any_overlap(const std::vector<schedule::Ref>& some, const std::vector<schedule::Ref>& others) {
+  return std::any_of(some.begin(), some.end(), [&](const schedule::Ref& a) {
+    return std::any_of(others.begin(), others.end(), [&](const schedule::Ref& b) { return overlap(a, b); });
   });
 }
 
@@ -51,10 +51,10 @@ bool any_overlap(const std::vector<Ref>& some, const std::vector<Ref>& others) {
 // data allows; local steps are done one by one.
 bool depends(const Picture& picture, const DrawnStep& later, const DrawnStep& earlier) {
   if (!is_message(earlier.step.kind) && !is_message(later.step.kind)) return true;
-  const auto is_shared = [](const Step& step) {
-    return step.left.place == Place::shared || step.into.place == Place::shared;
+  const auto is_shared = [](const schedule::Step& step) {
+    return step.left.place == schedule::Place::shared || step.into.place == schedule::Place::shared;
   };
-  const auto is_of_node = [&](const Step& step) {
+  const auto is_of_node = [&](const schedule::Step& step) {
     return !is_message(step.kind) && (look_of(step) != Look::copy && look_of(step) != Look::reduce);
   };
   if ((is_shared(later.step) && is_of_node(earlier.step)) ||
@@ -62,9 +62,9 @@ bool depends(const Picture& picture, const DrawnStep& later, const DrawnStep& ea
       is_fused(later.step.kind)) {
     return true;
   }
-  if (earlier.step.kind == StepKind::recv && is_token(picture, earlier)) return true;
-  if (later.step.kind == StepKind::send && is_token(picture, later)) {
-    return earlier.step.kind != StepKind::send;
+  if (earlier.step.kind == schedule::StepKind::recv && is_token(picture, earlier)) return true;
+  if (later.step.kind == schedule::StepKind::send && is_token(picture, later)) {
+    return earlier.step.kind != schedule::StepKind::send;
   }
   const Touched now = touched_by(later.step);
   const Touched before = touched_by(earlier.step);
@@ -76,30 +76,30 @@ bool depends(const Picture& picture, const DrawnStep& later, const DrawnStep& ea
 class CountedUnits {
  public:
   CountedUnits(const Picture& picture, std::size_t rank) : units_(picture.count.value_or(0)) {
-    const BlockTable* table = picture.programs[rank].blocks.get();
+    const schedule::BlockTable* table = picture.programs[rank].blocks.get();
     if (table == nullptr) return;
     const auto told = static_cast<std::size_t>(table->told_by_rank) *
                       static_cast<std::size_t>(picture.layout->local_size(static_cast<int>(rank)));
     find_starts(*table, table->limits, std::vector<std::int64_t>(told, units_.elements), 1, &starts_);
-    units_ = {units_.elements, {starts_.data(), std::ssize(table->blocks)}, unknown_elements};
+    units_ = {units_.elements, {starts_.data(), std::ssize(table->blocks)}, schedule::unknown_elements};
   }
-  std::int64_t length(const Ref& ref) const { return element_range(ref, units_).length(); }
+  std::int64_t length(const schedule::Ref& ref) const { return element_range(ref, units_).length(); }
 
  private:
   std::vector<std::int64_t> starts_;
-  Units units_;
+  schedule::Units units_;
 };
 
-bool moves_nothing(const Picture& picture, const CountedUnits& units, const Step& step) {
+bool moves_nothing(const Picture& picture, const CountedUnits& units, const schedule::Step& step) {
   if (!picture.count) return false;
-  const auto is_empty = [&](const Ref& ref) { return units.length(ref) == 0; };
+  const auto is_empty = [&](const schedule::Ref& ref) { return units.length(ref) == 0; };
   switch (step.kind) {
-    case StepKind::send:
+    case schedule::StepKind::send:
       return !is_token(picture.operation, step.left) && is_empty(step.left);
-    case StepKind::recv:
+    case schedule::StepKind::recv:
       return !is_token(picture.operation, step.into) && is_empty(step.into);
-    case StepKind::copy:
-    case StepKind::reduce:
+    case schedule::StepKind::copy:
+    case schedule::StepKind::reduce:
       return is_empty(step.into);
     default:
       return false;
@@ -115,11 +115,11 @@ void match(DrawnRow* row) {
   };
   for (int i = 0; i < static_cast<int>(row->steps.size()); ++i) {
     const DrawnStep& drawn = row->steps[i];
-    if (drawn.step.kind == StepKind::send) sent[{drawn.rank, drawn.step.peer}].push_back(i);
+    if (drawn.step.kind == schedule::StepKind::send) sent[{drawn.rank, drawn.step.peer}].push_back(i);
   }
   for (int i = 0; i < static_cast<int>(row->steps.size()); ++i) {
     DrawnStep& drawn = row->steps[i];
-    if (drawn.step.kind != StepKind::recv) continue;
+    if (drawn.step.kind != schedule::StepKind::recv) continue;
     std::deque<int>& open = sent[{drawn.step.peer, drawn.rank}];
     if (open.empty())
       throw std::invalid_argument(where("nobody sends what is received", drawn.step.peer, drawn.rank));
@@ -141,7 +141,7 @@ int flag_time(const Picture& picture, const DrawnRow& row, int rank, int tick) {
   for (const DrawnStep& other : row.steps) {
     if (other.rank != rank) continue;
     at_end = std::max(at_end, other.end);
-    const bool is_it = other.step.kind == StepKind::signal && other.step.tick >= tick;
+    const bool is_it = other.step.kind == schedule::StepKind::signal && other.step.tick >= tick;
     if (is_it && at_signal == 0) at_signal = other.end;
   }
   const bool is_last = tick >= picture.programs[rank].stages[row.stage].ticks;
@@ -153,7 +153,8 @@ int flags_time(const Picture& picture, const DrawnRow& row, const DrawnStep& dra
   int time = 0;
   for (const int rank : layout.ranks_of[layout.node_of[drawn.rank]]) {
     if (rank == drawn.rank) continue;
-    if (drawn.step.kind == StepKind::await && layout.local_rank_of[rank] != drawn.step.peer) continue;
+    if (drawn.step.kind == schedule::StepKind::await && layout.local_rank_of[rank] != drawn.step.peer)
+      continue;
     time = std::max(time, flag_time(picture, row, rank, drawn.step.tick));
   }
   return time;
@@ -180,7 +181,8 @@ void set_times(const Picture& picture, DrawnRow* row) {
       int start = 0;
       for (const int before : needs[i]) start = std::max(start, row->steps[before].end);
       int end = start + 1;
-      if (drawn.step.kind == StepKind::recv) end = std::max(end, row->steps[drawn.partner].start + 1);
+      if (drawn.step.kind == schedule::StepKind::recv)
+        end = std::max(end, row->steps[drawn.partner].start + 1);
       if (is_await(drawn.step)) end = std::max(end, flags_time(picture, *row, drawn) + 1);
       has_changed = has_changed || start != drawn.start || end != drawn.end;
       drawn.start = start;
@@ -203,24 +205,24 @@ int DrawnRow::duration() const {
 
 std::vector<DrawnRow> rows_of(const Picture& picture) {
   std::size_t stages = 0;
-  for (const Program& program : picture.programs) stages = std::max(stages, program.stages.size());
+  for (const schedule::Program& program : picture.programs) stages = std::max(stages, program.stages.size());
   std::vector<DrawnRow> rows;
   std::deque<CountedUnits> units;
   for (std::size_t rank = 0; rank < picture.programs.size(); ++rank) units.emplace_back(picture, rank);
   for (std::size_t stage = 0; stage < stages; ++stage) {
     int rounds = 0;
-    for (const Program& program : picture.programs) {
+    for (const schedule::Program& program : picture.programs) {
       if (stage < program.stages.size()) rounds = std::max(rounds, program.stages[stage].rounds);
     }
     for (int round = 0; round < rounds; ++round) {
       DrawnRow row{.stage = static_cast<int>(stage), .round = round, .steps = {}};
       for (std::size_t rank = 0; rank < picture.programs.size(); ++rank) {
-        const Program& program = picture.programs[rank];
+        const schedule::Program& program = picture.programs[rank];
         if (stage >= program.stages.size() || round >= program.stages[stage].rounds) continue;
-        std::vector<Step> steps;
-        Writer writer(&steps);
+        std::vector<schedule::Step> steps;
+        schedule::Writer writer(&steps);
         program.stages[stage].write(round, writer);
-        for (const Step& step : steps) {
+        for (const schedule::Step& step : steps) {
           if (moves_nothing(picture, units[rank], step)) continue;
           row.steps.push_back({.rank = static_cast<int>(rank), .step = step});
         }
@@ -234,79 +236,79 @@ std::vector<DrawnRow> rows_of(const Picture& picture) {
   return rows;
 }
 
-Look look_of(const Step& step) {
+Look look_of(const schedule::Step& step) {
   switch (step.kind) {
-    case StepKind::send:
+    case schedule::StepKind::send:
       return Look::send;
-    case StepKind::recv:
+    case schedule::StepKind::recv:
       return Look::recv;
-    case StepKind::reduce:
+    case schedule::StepKind::reduce:
       return Look::reduce;
-    case StepKind::copy:
-      if (step.into.place == Place::shared) return Look::put;
-      return step.left.place >= Place::shared ? Look::get : Look::copy;
+    case schedule::StepKind::copy:
+      if (step.into.place == schedule::Place::shared) return Look::put;
+      return step.left.place >= schedule::Place::shared ? Look::get : Look::copy;
     default:
       return is_fused(step.kind) ? Look::fused : Look::flag;
   }
 }
 
 bool is_token(const Picture& picture, const DrawnStep& drawn) {
-  const Ref& ref = drawn.step.kind == StepKind::recv ? drawn.step.into : drawn.step.left;
+  const schedule::Ref& ref = drawn.step.kind == schedule::StepKind::recv ? drawn.step.into : drawn.step.left;
   return is_token(picture.operation, ref);
 }
 
 std::string long_words(const Picture& picture, const DrawnStep& drawn) {
-  const Program& program = picture.programs[static_cast<std::size_t>(drawn.rank)];
+  const schedule::Program& program = picture.programs[static_cast<std::size_t>(drawn.rank)];
   return "rank " + std::to_string(drawn.rank) + ": " + describe(drawn.step, program.blocks.get());
 }
 
 std::string short_words(const Picture& picture, const DrawnStep& drawn) {
-  const Step& step = drawn.step;
+  const schedule::Step& step = drawn.step;
   const std::vector<int>& local_ranks = picture.layout->ranks_of[picture.layout->node_of[drawn.rank]];
   const auto rank_text = [&](int local) {
     return std::to_string(local_ranks.at(static_cast<std::size_t>(local)));
   };
   switch (step.kind) {
-    case StepKind::send:
+    case schedule::StepKind::send:
       return std::string("→") + std::to_string(step.peer);
-    case StepKind::recv:
+    case schedule::StepKind::recv:
       return std::string("←") + std::to_string(step.peer);
-    case StepKind::reduce:
+    case schedule::StepKind::reduce:
       return "⊕";
-    case StepKind::copy:
+    case schedule::StepKind::copy:
       if (look_of(step) == Look::copy) return "copy";
       return look_of(step) == Look::put ? "put" : std::string("get ") + rank_text(step.left.owner);
-    case StepKind::signal:
+    case schedule::StepKind::signal:
       return "signal";
-    case StepKind::await:
+    case schedule::StepKind::await:
       return std::string("await ") + rank_text(step.peer);
-    case StepKind::await_all:
+    case schedule::StepKind::await_all:
       return "await all";
-    case StepKind::await_space:
+    case schedule::StepKind::await_space:
       return "space";
-    case StepKind::expose:
+    case schedule::StepKind::expose:
       return "expose";
-    case StepKind::node_barrier:
+    case schedule::StepKind::node_barrier:
       return "barrier";
-    case StepKind::node_bcast:
+    case schedule::StepKind::node_bcast:
       return std::string("bcast ") + rank_text(step.peer);
-    case StepKind::node_reduce:
+    case schedule::StepKind::node_reduce:
       return std::string("reduce ") + rank_text(step.peer);
-    case StepKind::node_allreduce:
+    case schedule::StepKind::node_allreduce:
       return "allreduce";
-    case StepKind::node_scan:
+    case schedule::StepKind::node_scan:
       return "scan";
-    case StepKind::node_exscan:
+    case schedule::StepKind::node_exscan:
       return "exscan";
-    case StepKind::node_reduce_scatter:
+    case schedule::StepKind::node_reduce_scatter:
       return "reduce_scatter";
-    case StepKind::node_allgather:
+    case schedule::StepKind::node_allgather:
       return "allgather";
-    case StepKind::node_gather:
+    case schedule::StepKind::node_gather:
       return std::string("gather ") + rank_text(step.peer);
-    case StepKind::node_scatter:
+    case schedule::StepKind::node_scatter:
       return std::string("scatter ") + rank_text(step.peer);
-    case StepKind::node_alltoall:
+    case schedule::StepKind::node_alltoall:
       return "alltoall";
   }
   return "";
@@ -332,22 +334,22 @@ std::string parameters_of(const Picture& picture) {
 }
 
 std::string stage_words(const Picture& picture, int stage) {
-  const auto has_it = [stage](const Program& program) {
+  const auto has_it = [stage](const schedule::Program& program) {
     return stage < static_cast<int>(program.stages.size()) && program.stages[stage].rounds > 0;
   };
   const auto found = std::find_if(picture.programs.begin(), picture.programs.end(), has_it);
   if (found == picture.programs.end()) return "";
-  const Stage& drawn = found->stages[stage];
+  const schedule::Stage& drawn = found->stages[stage];
   std::string text;
   const auto add = [&text](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
-  if (drawn.shared != SharedMode::none) {
-    add(drawn.shared == SharedMode::own ? "each rank's own slots" : "slots in common");
+  if (drawn.shared != schedule::SharedMode::none) {
+    add(drawn.shared == schedule::SharedMode::own ? "each rank's own slots" : "slots in common");
     add(counted(drawn.buffers, "slot"));
     if (drawn.lanes > 1) add(counted(drawn.lanes, "lane"));
   }
   if (drawn.segment_bytes > 0) {
     add("pieces of at most " + counted(drawn.segment_bytes, "byte"));
-    if (picture.count && drawn.shared == SharedMode::none) {
+    if (picture.count && drawn.shared == schedule::SharedMode::none) {
       add("here " + counted(piece_count(drawn, *picture.count, 1, 0), "piece"));
     }
     add(std::to_string(drawn.window) + " under way");
@@ -379,4 +381,4 @@ int columns_of(std::string_view text) {
   }));
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

@@ -9,14 +9,14 @@
 
 #include "pictures/print.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 
 // What a diagram tells apart. put and get (A1) are copies into the node's shared memory and out of it.
 enum class Look : std::uint8_t { send, recv, reduce, copy, put, get, flag, fused };
 
 struct DrawnStep {
   int rank = 0;
-  Step step{};
+  schedule::Step step{};
   // Virtual time within the row: a message leaves at `start` and arrives at the receiver's `end`; a local
   // step takes one unit. A step starts when the steps of its rank and row that it depends on are done.
   int start = 0;
@@ -34,7 +34,7 @@ struct DrawnRow {
 // Rows in which no rank has a step are left out.
 std::vector<DrawnRow> rows_of(const Picture& picture);
 
-Look look_of(const Step& step);
+Look look_of(const schedule::Step& step);
 bool is_token(const Picture& picture, const DrawnStep& drawn);
 // "rank 3: send input block 2 to 5".
 std::string long_words(const Picture& picture, const DrawnStep& drawn);
@@ -51,4 +51,4 @@ std::vector<std::string> wrapped(std::string_view text, int width);
 // Columns that UTF-8 text takes in a terminal.
 int columns_of(std::string_view text);
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

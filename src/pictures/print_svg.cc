@@ -5,7 +5,7 @@
 
 #include "pictures/print_rows.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 namespace {
 
 constexpr int left = 130;       // of the first node's box: room for the names of stages and rounds
@@ -185,10 +185,10 @@ class Drawing {
     *back += text_at(left - 52, y_ + 10, "small", std::string("round ") + std::to_string(row.round));
     std::map<std::pair<int, int>, int> between;  // messages of one pair lie beside each other
     for (const DrawnStep& drawn : row.steps) {
-      if (drawn.step.kind == StepKind::send) {
+      if (drawn.step.kind == schedule::StepKind::send) {
         const int beside = 5 * between[{drawn.rank, drawn.step.peer}]++;
         *back += arrow(drawn, at[drawn.start] + beside, at[row.steps[drawn.partner].end] + beside);
-      } else if (drawn.step.kind != StepKind::recv) {
+      } else if (drawn.step.kind != schedule::StepKind::recv) {
         *front += local(drawn, (at[drawn.end - 1] + at[drawn.end]) / 2);
       }
     }
@@ -200,7 +200,7 @@ class Drawing {
     const int duration = row.duration();
     std::vector<int> unit(static_cast<std::size_t>(duration), local_unit);
     for (const DrawnStep& drawn : row.steps) {
-      if (drawn.step.kind == StepKind::send) unit[drawn.start] = arrow_unit;
+      if (drawn.step.kind == schedule::StepKind::send) unit[drawn.start] = arrow_unit;
     }
     std::vector<int> at{y_ + 8};
     for (const int height : unit) at.push_back(at.back() + height);
@@ -240,7 +240,7 @@ class Drawing {
     for (const DrawnRow& row : rows_) {
       for (const DrawnStep& drawn : row.steps) {
         looks.insert(look_of(drawn.step));
-        if (drawn.step.kind != StepKind::send) continue;
+        if (drawn.step.kind != schedule::StepKind::send) continue;
         const bool is_inner =
             picture_.layout->node_of[drawn.rank] == picture_.layout->node_of[drawn.step.peer];
         (is_inner ? has_inner : has_outer) = true;
@@ -284,4 +284,4 @@ std::string to_svg(const Picture& picture) {
   return Drawing(picture).draw();
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

@@ -5,7 +5,7 @@
 #include "pictures/print_rows.h"
 #include "pictures/print_timeline.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 namespace {
 
 constexpr int margin = 8;  // "  12    ": the round's number
@@ -166,7 +166,7 @@ std::string list_row(const Picture& picture, const DrawnRow& row, int width) {
 // What the signs mean, of those that occur.
 std::string legend_of(const std::vector<DrawnRow>& rows, int width) {
   std::set<Look> looks;
-  std::set<StepKind> kinds;
+  std::set<schedule::StepKind> kinds;
   for (const DrawnRow& row : rows) {
     for (const DrawnStep& drawn : row.steps) {
       looks.insert(look_of(drawn.step));
@@ -183,11 +183,11 @@ std::string legend_of(const std::vector<DrawnRow>& rows, int width) {
   add(looks.count(Look::copy) > 0, "copy: within the rank's own memory");
   add(looks.count(Look::put) > 0, "put: copies into shared memory");
   add(looks.count(Look::get) > 0, "get 0: copies out of shared memory, or out of rank 0's buffer");
-  add(kinds.count(StepKind::signal) > 0, "signal: raises its flag");
-  add(kinds.count(StepKind::await) > 0, "await 0: for rank 0's flag");
-  add(kinds.count(StepKind::await_all) > 0, "await all: for all flags of the node");
-  add(kinds.count(StepKind::await_space) > 0, "space: awaits a free slot");
-  add(kinds.count(StepKind::expose) > 0, "expose: lets the node see its buffers");
+  add(kinds.count(schedule::StepKind::signal) > 0, "signal: raises its flag");
+  add(kinds.count(schedule::StepKind::await) > 0, "await 0: for rank 0's flag");
+  add(kinds.count(schedule::StepKind::await_all) > 0, "await all: for all flags of the node");
+  add(kinds.count(schedule::StepKind::await_space) > 0, "space: awaits a free slot");
+  add(kinds.count(schedule::StepKind::expose) > 0, "expose: lets the node see its buffers");
   add(looks.count(Look::fused) > 0, "the name of an operation: a fused step of the whole node");
   add(true, "· nothing; ×2 twice");
   std::string lines;
@@ -229,4 +229,4 @@ std::string to_text(const Picture& picture, int width) {
   return text;
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

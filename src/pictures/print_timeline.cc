@@ -11,7 +11,7 @@
 #include "proof/check_node.h"
 #include "proof/check_plan.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 namespace {
 
 constexpr int columns_of_piece = 2;
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, lanes> lane_names{"sends", "receives", "o
 // Runs all ranks in virtual time: each sends one piece at a time, receives one, and copies or reduces one.
 class Timeline {
  public:
-  explicit Timeline(const CheckPlan& plan)
+  explicit Timeline(const proof::CheckPlan& plan)
       : plan_(plan),
         waiting_for_(plan.predecessor_counts()),
         state_(static_cast<std::size_t>(plan.instances()), State::waiting),
@@ -65,8 +65,8 @@ class Timeline {
     const patterns::Layout& layout = plan_.layout();
     flags_.resize(static_cast<std::size_t>(plan_.ranks() * plan_.channels()));
     for (int rank = 0; rank < plan_.ranks(); ++rank) {
-      NodeMemory memory(layout.local_size(rank), plan_.channels(), 1);
-      const LoadedProgram& program = plan_.program(0, rank);
+      proof::NodeMemory memory(layout.local_size(rank), plan_.channels(), 1);
+      const proof::LoadedProgram& program = plan_.program(0, rank);
       auto& uses = uses_.emplace_back(program.program().stages.size());
       for (std::size_t stage = 0; stage < uses.size(); ++stage) {
         const int channel = program.program().channel_of[stage];
@@ -85,8 +85,8 @@ class Timeline {
   }
 
   std::int64_t length_of(int instance) const {
-    const Step& step = plan_.step_of(instance).step;
-    const Ref& data = step.kind == StepKind::send ? step.left : step.into;
+    const schedule::Step& step = plan_.step_of(instance).step;
+    const schedule::Ref& data = step.kind == schedule::StepKind::send ? step.left : step.into;
     return plan_.program_of(instance).range(plan_.local(instance), data).length();
   }
   // Of the messages; without any, of the copies.
@@ -106,9 +106,9 @@ class Timeline {
   // Has all that the step waits for happened, flags included?
   bool is_free(int instance) {
     if (waiting_for_[instance] > 0) return false;
-    const CheckedStep& checked = plan_.step_of(instance);
+    const proof::CheckedStep& checked = plan_.step_of(instance);
     const int rank = plan_.rank_of(instance);
-    const ChannelUse& use = uses_[rank][checked.stage];
+    const proof::ChannelUse& use = uses_[rank][checked.stage];
     const auto piece = static_cast<std::size_t>(plan_.piece_of(instance));
     const auto& locals = plan_.layout().ranks_of[plan_.layout().node_of[rank]];
     const std::uint64_t tick = use.base_tick + piece * static_cast<std::uint64_t>(use.ticks) +
@@ -118,13 +118,13 @@ class Timeline {
                          [&](int local) { return flag(local, use.channel) >= wanted; });
     };
     switch (checked.step.kind) {
-      case StepKind::await:
+      case schedule::StepKind::await:
         return flag(locals[static_cast<std::size_t>(checked.step.peer)], use.channel) >= tick;
-      case StepKind::await_all:
+      case schedule::StepKind::await_all:
         return all_have(tick);
-      case StepKind::await_space:
+      case schedule::StepKind::await_space:
         return all_have(use.space_tick[piece]);
-      case StepKind::signal:
+      case schedule::StepKind::signal:
         flag(rank, use.channel) = tick;
         return true;
       default:
@@ -141,19 +141,19 @@ class Timeline {
       finish(instance);
       return true;
     }
-    const StepKind kind = plan_.step_of(instance).step.kind;
+    const schedule::StepKind kind = plan_.step_of(instance).step.kind;
     if (!is_free(instance)) return false;
-    if (kind == StepKind::recv && plan_.program_of(instance).is_sent(plan_.local(instance))) {
+    if (kind == schedule::StepKind::recv && plan_.program_of(instance).is_sent(plan_.local(instance))) {
       if (!std::exchange(is_posted_[instance], char{1})) {
         wake(instance, true);
         return true;
       }
       return false;  // its sender brings it
     }
-    if (kind == StepKind::send && plan_.program_of(instance).is_sent(plan_.local(instance))) {
+    if (kind == schedule::StepKind::send && plan_.program_of(instance).is_sent(plan_.local(instance))) {
       return start_message(instance);
     }
-    const bool is_data = kind == StepKind::copy || kind == StepKind::reduce;
+    const bool is_data = kind == schedule::StepKind::copy || kind == schedule::StepKind::reduce;
     if (!is_data || columns(instance) == 0) {
       wake(instance, true);
       finish(instance);
@@ -199,13 +199,13 @@ class Timeline {
     }
   }
 
-  const CheckPlan& plan_;
+  const proof::CheckPlan& plan_;
   std::vector<std::int32_t> waiting_for_;
   std::vector<State> state_;
   std::vector<char> is_posted_ = std::vector<char>(static_cast<std::size_t>(plan_.instances()), 0);
   std::vector<int> ends_;
-  std::vector<std::uint64_t> flags_;           // rank and channel
-  std::vector<std::vector<ChannelUse>> uses_;  // rank, stage
+  std::vector<std::uint64_t> flags_;                  // rank and channel
+  std::vector<std::vector<proof::ChannelUse>> uses_;  // rank, stage
   std::vector<std::array<std::string, lanes>> drawn_;
   std::vector<std::array<int, lanes>> busy_until_;
   std::int64_t longest_ = 1;
@@ -213,11 +213,11 @@ class Timeline {
 };
 
 // What goes in pieces, so that some of it overlaps; nothing that blocks.
-bool is_worth_drawing(const CheckPlan& plan) {
+bool is_worth_drawing(const proof::CheckPlan& plan) {
   if (plan.instances() > most_instances) return false;
   bool has_pieces = false;
   for (int i = 0; i < plan.instances(); ++i) {
-    const CheckedStep& checked = plan.step_of(i);
+    const proof::CheckedStep& checked = plan.step_of(i);
     if (is_fused(checked.step.kind) || checked.is_token) return false;
     has_pieces = has_pieces || plan.piece_of(i) > 0;
   }
@@ -233,20 +233,20 @@ std::string padded(std::string text, int width) {
 
 std::string timeline_of(const Picture& picture, int width) {
   if (!picture.count || *picture.count == 0) return "";
-  Problem problem;
+  schedule::Problem problem;
   problem.operation = picture.operation;
   problem.size = static_cast<int>(picture.programs.size());
   problem.root = picture.root;
   problem.layout = picture.layout;
   problem.neighborhood = picture.neighborhood;
   std::vector<std::string> failures;
-  const CheckedCall call = spread_out(
+  const proof::CheckedCall call = proof::spread_out(
       picture.algorithm, problem, false,
-      [&](const Problem& asked) { return picture.programs[static_cast<std::size_t>(asked.rank)]; },
+      [&](const schedule::Problem& asked) { return picture.programs[static_cast<std::size_t>(asked.rank)]; },
       &failures);
   if (!failures.empty()) return "";
-  const CheckLoad load{.elements = *picture.count, .element_bytes = 1, .area_elements = area_bytes};
-  const CheckPlan plan({&call}, {*picture.count}, load);
+  const proof::CheckLoad load{.elements = *picture.count, .element_bytes = 1, .area_elements = area_bytes};
+  const proof::CheckPlan plan({&call}, {*picture.count}, load);
   if (!plan.failures().empty() || !is_worth_drawing(plan)) return "";
   Timeline timeline(plan);
   if (!timeline.run()) return "";
@@ -270,4 +270,4 @@ std::string timeline_of(const Picture& picture, int width) {
   return text + "All is done after " + std::to_string(timeline.duration()) + " columns.\n";
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

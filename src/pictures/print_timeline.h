@@ -7,10 +7,10 @@
 
 #include "pictures/print.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 
 // Lines of at most `width` columns. Empty where nothing is cut into pieces, where nodes have no phase of
 // their own beside messages, or where the picture has no count.
 std::string timeline_of(const Picture& picture, int width);
 
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

@@ -12,7 +12,7 @@
 #include "proof/check_cases.h"
 #include "proof/check_parts.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
 
 // One piece of work for a thread.
@@ -70,14 +70,15 @@ std::vector<int> standard_check_ranks() {
   return ranks;
 }
 
-CheckResult check(const std::vector<const Descriptor*>& descriptors, const CheckOptions& options) {
+CheckResult check(const std::vector<const algorithms::Descriptor*>& descriptors,
+                  const CheckOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<int> sizes = options.ranks.empty() ? standard_check_ranks() : options.ranks;
   // The largest first, so that no thread is left with one at the end.
   std::sort(sizes.rbegin(), sizes.rend());
   std::vector<Item> items;
   for (const int size : sizes) {
-    for (const Descriptor* descriptor : descriptors) {
+    for (const algorithms::Descriptor* descriptor : descriptors) {
       items.push_back({std::string(name(descriptor->operation)), descriptor->name,
                        [=, &options] { return check_size(*descriptor, size, options); }});
     }
@@ -94,8 +95,8 @@ CheckResult check(const std::vector<const Descriptor*>& descriptors, const Check
   return result;
 }
 
-CheckResult check(const Descriptor& descriptor, const CheckOptions& options) {
-  return check(std::vector<const Descriptor*>{&descriptor}, options);
+CheckResult check(const algorithms::Descriptor& descriptor, const CheckOptions& options) {
+  return check(std::vector<const algorithms::Descriptor*>{&descriptor}, options);
 }
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -11,7 +11,7 @@
 
 #include "algorithms/catalogue/descriptor.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 
 struct CheckProgress {
   std::int64_t done = 0;
@@ -49,8 +49,8 @@ struct CheckResult {
   double seconds = 0;
 };
 
-CheckResult check(const Descriptor& descriptor, const CheckOptions& options);
+CheckResult check(const algorithms::Descriptor& descriptor, const CheckOptions& options);
 // These, each alone and every two of them that use a node's shared memory one after the other.
-CheckResult check(const std::vector<const Descriptor*>& descriptors, const CheckOptions& options);
+CheckResult check(const std::vector<const algorithms::Descriptor*>& descriptors, const CheckOptions& options);
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -8,12 +8,10 @@
 
 #include "schedule/ranges.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
 
 using patterns::Layout;
-using schedule::CheckedCall;
-using schedule::CheckLoad;
 using schedule::Problem;
 using schedule::SharedMode;
 using schedule::Stage;
@@ -40,7 +38,7 @@ std::vector<int> uneven_parts(int size) {
 }
 
 // Parameter values worth looking at: of a segment, whether there is one; of others, both ends and the middle.
-std::vector<std::int64_t> values_of(const ParameterSpec& spec) {
+std::vector<std::int64_t> values_of(const algorithms::ParameterSpec& spec) {
   // An overlap goes by the segment: all of it, none, and a part.
   if (spec.name == "overlap") return {wide_segment, 0, wide_segment / 3};
   // Up to which length blocks of neighbours travel together: loads have blocks below and above.
@@ -58,7 +56,7 @@ std::vector<std::int64_t> values_of(const ParameterSpec& spec) {
   return distinct;
 }
 
-std::vector<int> roots_of(const Descriptor& descriptor, const Layout& layout) {
+std::vector<int> roots_of(const algorithms::Descriptor& descriptor, const Layout& layout) {
   const int size = layout.size();
   if (!is_rooted(descriptor.operation)) return {0};
   std::vector<int> roots;
@@ -75,17 +73,18 @@ std::vector<int> roots_of(const Descriptor& descriptor, const Layout& layout) {
 
 // All values of all parameters side by side; then one parameter after the other away from the standard. The
 // shapes take turns.
-std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
+std::vector<algorithms::Parameters> parameter_sets(const algorithms::Descriptor& descriptor) {
   std::size_t most = 1;
-  for (const ParameterSpec& spec : descriptor.parameters) most = std::max(most, values_of(spec).size());
-  std::vector<Parameters> sets(most);
-  for (const ParameterSpec& spec : descriptor.parameters) {
+  for (const algorithms::ParameterSpec& spec : descriptor.parameters)
+    most = std::max(most, values_of(spec).size());
+  std::vector<algorithms::Parameters> sets(most);
+  for (const algorithms::ParameterSpec& spec : descriptor.parameters) {
     const auto values = values_of(spec);
     for (std::size_t i = 0; i < most; ++i) sets[i].set(spec.name, values[i % values.size()]);
   }
-  for (const ParameterSpec& spec : descriptor.parameters) {
+  for (const algorithms::ParameterSpec& spec : descriptor.parameters) {
     for (const std::int64_t value : values_of(spec)) {
-      Parameters set = sets.front();
+      algorithms::Parameters set = sets.front();
       set.set(spec.name, value);
       if (value != sets.front().get(spec.name)) sets.push_back(set);
     }
@@ -93,7 +92,7 @@ std::vector<Parameters> parameter_sets(const Descriptor& descriptor) {
   return sets;
 }
 
-bool is_legal(const Descriptor& descriptor, const Problem& problem) {
+bool is_legal(const algorithms::Descriptor& descriptor, const Problem& problem) {
   return why_illegal(descriptor, problem, 0, true, true).empty();
 }
 
@@ -174,7 +173,7 @@ std::vector<NamedLayout> aligned_layouts(int size) {
   return layouts;
 }
 
-Problem CheckShape::problem(const Descriptor& descriptor) const {
+Problem CheckShape::problem(const algorithms::Descriptor& descriptor) const {
   Problem problem;
   problem.operation = descriptor.operation;
   problem.size = layout.layout->size();
@@ -186,7 +185,7 @@ Problem CheckShape::problem(const Descriptor& descriptor) const {
   return problem;
 }
 
-std::string CheckShape::describe(const Descriptor& descriptor) const {
+std::string CheckShape::describe(const algorithms::Descriptor& descriptor) const {
   const int size = layout.layout->size();
   std::string text = std::to_string(size) + (size == 1 ? " rank (" : " ranks (") + layout.name + ")";
   if (graph.graph != nullptr) text += ", graph " + graph.name;
@@ -199,7 +198,7 @@ std::string CheckShape::describe(const Descriptor& descriptor) const {
   return text;
 }
 
-std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std::uint32_t seed) {
+std::vector<CheckShape> check_shapes(const algorithms::Descriptor& descriptor, int size, std::uint32_t seed) {
   std::vector<CheckShape> legal;
   Problem some;
   some.operation = descriptor.operation;
@@ -220,7 +219,7 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
         if (!joining.is_commutative && !is_reduction(descriptor.operation)) continue;
         if (!joining.is_reproducible && !is_for_all) continue;
         for (const bool is_in_place : {false, true}) {
-          if (is_in_place && !schedule::may_be_in_place(some)) continue;
+          if (is_in_place && !may_be_in_place(some)) continue;
           CheckShape shape{layout,      {}, root, joining.is_commutative, joining.is_reproducible,
                            is_in_place, {}};
           if (!is_legal(descriptor, shape.problem(descriptor))) continue;
@@ -233,7 +232,7 @@ std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std
     }
   }
   std::mt19937 random(seed * 7919 + static_cast<std::uint32_t>(size));
-  const std::vector<Parameters> sets = parameter_sets(descriptor);
+  const std::vector<algorithms::Parameters> sets = parameter_sets(descriptor);
   std::vector<CheckShape> shapes;
   const std::size_t rounds = std::max<std::size_t>(sets.size(), 4);
   for (std::size_t round = 0; round < rounds && !legal.empty(); ++round) {
@@ -261,9 +260,9 @@ std::shared_ptr<const patterns::Neighborhood> told_to_all(const patterns::Neighb
 
 }  // namespace
 
-std::vector<CheckShape> shapes_without_graph(const Descriptor& descriptor, int size) {
+std::vector<CheckShape> shapes_without_graph(const algorithms::Descriptor& descriptor, int size) {
   std::vector<CheckShape> shapes;
-  for (const Parameters& parameters : parameter_sets(descriptor)) {
+  for (const algorithms::Parameters& parameters : parameter_sets(descriptor)) {
     for (const NamedLayout& layout : check_layouts(size)) {
       CheckShape shape{.layout = layout, .parameters = parameters};
       if (is_legal(descriptor, shape.problem(descriptor))) shapes.push_back(std::move(shape));
@@ -272,8 +271,8 @@ std::vector<CheckShape> shapes_without_graph(const Descriptor& descriptor, int s
   return shapes;
 }
 
-CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
-                       std::vector<std::string>* failures, schedule::KnownPrograms* known) {
+CheckedCall spread_out(const algorithms::Descriptor& descriptor, const CheckShape& shape,
+                       std::vector<std::string>* failures, KnownPrograms* known) {
   const std::string title = std::string(name(descriptor.operation)) + "/" + descriptor.name;
   std::map<const patterns::Neighborhood*, std::shared_ptr<const patterns::Neighborhood>> told;
   const auto build = [&](Problem problem) {
@@ -284,7 +283,7 @@ CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
     }
     return descriptor.build(problem, shape.parameters);
   };
-  return schedule::spread_out(title, shape.problem(descriptor), shape.is_in_place, build, failures, known);
+  return spread_out(title, shape.problem(descriptor), shape.is_in_place, build, failures, known);
 }
 
 std::vector<std::int64_t> check_counts(Operation operation, int size) {
@@ -299,8 +298,8 @@ std::vector<std::int64_t> check_counts(Operation operation, int size) {
   return distinct;
 }
 
-CheckLoad load_for(const Descriptor& descriptor, const CheckedCall& call, std::int64_t elements, int pieces,
-                   Cut cut, int step) {
+CheckLoad load_for(const algorithms::Descriptor& descriptor, const CheckedCall& call, std::int64_t elements,
+                   int pieces, Cut cut, int step) {
   CheckLoad load{.elements = elements, .element_bytes = 8, .area_elements = 1};
   if (cut == Cut::forced) {
     load.pieces = pieces;
@@ -337,4 +336,4 @@ CheckLoad load_for(const Descriptor& descriptor, const CheckedCall& call, std::i
   return load;
 }
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

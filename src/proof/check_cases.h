@@ -11,7 +11,7 @@
 #include "proof/check_graphs.h"
 #include "proof/check_schedule.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 
 struct NamedLayout {
   std::string name;  // as Layout::parse takes it, and " on tree:4x8" where there are switches
@@ -35,22 +35,21 @@ struct CheckShape {
   bool is_commutative = true;
   bool is_reproducible = false;
   bool is_in_place = false;
-  Parameters parameters;
+  algorithms::Parameters parameters;
 
   // "8 ranks (2x4/cyclic), root 3, in place, segment=4096"
-  std::string describe(const Descriptor& descriptor) const;
-  schedule::Problem problem(const Descriptor& descriptor) const;
+  std::string describe(const algorithms::Descriptor& descriptor) const;
+  schedule::Problem problem(const algorithms::Descriptor& descriptor) const;
 };
 // The shapes in which the algorithm is legal, in an order in which every value of everything comes early.
-std::vector<CheckShape> check_shapes(const Descriptor& descriptor, int size, std::uint32_t seed);
+std::vector<CheckShape> check_shapes(const algorithms::Descriptor& descriptor, int size, std::uint32_t seed);
 
 // Neighbours: every legal layout with all parameters, for whichever graph the caller puts there; layouts
 // change from one to the next.
-std::vector<CheckShape> shapes_without_graph(const Descriptor& descriptor, int size);
+std::vector<CheckShape> shapes_without_graph(const algorithms::Descriptor& descriptor, int size);
 
-schedule::CheckedCall spread_out(const Descriptor& descriptor, const CheckShape& shape,
-                                 std::vector<std::string>* failures,
-                                 schedule::KnownPrograms* known = nullptr);
+CheckedCall spread_out(const algorithms::Descriptor& descriptor, const CheckShape& shape,
+                       std::vector<std::string>* failures, KnownPrograms* known = nullptr);
 
 // Counts worth looking at: 0, 1, fewer than ranks, not divisible, 2p + 1.
 std::vector<std::int64_t> check_counts(Operation operation, int size);
@@ -59,7 +58,7 @@ std::vector<std::int64_t> check_counts(Operation operation, int size);
 // segments.
 enum class Cut : std::uint8_t { forced, by_slots, by_size };
 // At least one element fits in every lane of every node. `step`: how many pieces more from stage to stage.
-schedule::CheckLoad load_for(const Descriptor& descriptor, const schedule::CheckedCall& call,
-                             std::int64_t elements, int pieces, Cut cut, int step = 0);
+CheckLoad load_for(const algorithms::Descriptor& descriptor, const CheckedCall& call, std::int64_t elements,
+                   int pieces, Cut cut, int step = 0);
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -9,7 +9,7 @@
 
 #include "patterns/network.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 using patterns::Network;
@@ -36,7 +36,7 @@ std::vector<Sent> messages_of(const CheckedCall& call) {
   for (int rank = 0; rank < call.problem.size; ++rank) {
     const auto& steps = call.programs[rank].steps;
     for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
-      if (steps[step].step.kind != StepKind::send || steps[step].is_token) continue;
+      if (steps[step].step.kind != schedule::StepKind::send || steps[step].is_token) continue;
       messages.push_back({steps[step].stage, steps[step].round, rank, steps[step].step.peer, step});
     }
   }
@@ -91,8 +91,8 @@ class Past {
     const int rank = rank_of(node);
     const CheckedStep& checked = step_at(node, rank);
     for (int i = checked.first_before; i < checked.last_before; ++i) {
-      const Predecessor& before = call_.programs[rank].before[i];
-      if (before.how == Wait::previous) continue;
+      const schedule::Predecessor& before = call_.programs[rank].before[i];
+      if (before.how == schedule::Wait::previous) continue;
       const Node earlier = first_[rank] + before.step;
       visit(earlier, !is_start(before.how), rank);
     }
@@ -110,7 +110,8 @@ class Past {
         state_[node] = State::begun;
         for_predecessors(node, [&](Node earlier, bool is_done, int rank) {
           need(earlier);
-          if (is_done && step_at(earlier, rank).step.kind == StepKind::recv) need(partner_of(earlier, rank));
+          if (is_done && step_at(earlier, rank).step.kind == schedule::StepKind::recv)
+            need(partner_of(earlier, rank));
         });
       } else {
         stack.pop_back();
@@ -124,7 +125,7 @@ class Past {
       join(node, earlier);
       if (!is_done) return;
       if (message_of_[earlier] >= 0) mark(node, message_of_[earlier], 1);
-      if (step_at(earlier, rank).step.kind != StepKind::recv) return;
+      if (step_at(earlier, rank).step.kind != schedule::StepKind::recv) return;
       const Node partner = partner_of(earlier, rank);
       join(node, partner);
       if (message_of_[partner] >= 0) mark(node, message_of_[partner], 0);
@@ -189,4 +190,4 @@ std::string conflict_over_time(const CheckedCall& call) {
   return {};
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -7,7 +7,7 @@
 
 #include "proof/check_program.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 // As if the ranks went through the rounds in step.
 struct RoundsOnLinks {
@@ -23,4 +23,4 @@ RoundsOnLinks rounds_on_links(const CheckedCall& call);
 // empty: nothing. Meant for rounds that are free of conflict.
 std::string conflict_over_time(const CheckedCall& call);
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

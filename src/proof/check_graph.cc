@@ -7,13 +7,13 @@
 #include <tuple>
 #include <utility>
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 using patterns::Neighbor;
 using patterns::Neighborhood;
 using patterns::no_neighbor;
 
-CheckedGraph::CheckedGraph(const Problem& problem, std::shared_ptr<const Neighborhood> all)
+CheckedGraph::CheckedGraph(const schedule::Problem& problem, std::shared_ptr<const Neighborhood> all)
     : operation_(problem.operation),
       has_one_block_(!sends_neighbor_blocks(problem.operation)),
       layout_(problem.layout),
@@ -93,8 +93,8 @@ std::int64_t CheckedGraph::received(int rank, int index, std::int64_t longest, i
                 from.rank == no_neighbor ? index : from.block, longest, pattern);
 }
 
-std::vector<std::int64_t> CheckedGraph::told(const BlockTable& table, int rank, std::int64_t longest,
-                                             int pattern) const {
+std::vector<std::int64_t> CheckedGraph::told(const schedule::BlockTable& table, int rank,
+                                             std::int64_t longest, int pattern) const {
   const std::vector<int>& ranks =
       layout_->ranks_of[static_cast<std::size_t>(layout_->node_of[static_cast<std::size_t>(rank)])];
   std::vector<std::int64_t> rows(static_cast<std::size_t>(table.told_by_rank) * ranks.size(), 0);
@@ -108,4 +108,4 @@ std::vector<std::int64_t> CheckedGraph::told(const BlockTable& table, int rank, 
   return rows;
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

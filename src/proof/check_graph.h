@@ -12,12 +12,12 @@
 #include "schedule/block_table.h"
 #include "schedule/program.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 class CheckedGraph {
  public:
   // Of all ranks. `problem`: of any rank.
-  CheckedGraph(const Problem& problem, std::shared_ptr<const patterns::Neighborhood> all);
+  CheckedGraph(const schedule::Problem& problem, std::shared_ptr<const patterns::Neighborhood> all);
 
   // The neighbours of the node's own ranks: whoever asks for others' is caught.
   const std::shared_ptr<const patterns::Neighborhood>& known_on(int node) const {
@@ -42,7 +42,8 @@ class CheckedGraph {
   std::int64_t sent(int rank, int block, std::int64_t longest, int pattern) const;
   std::int64_t received(int rank, int index, std::int64_t longest, int pattern) const;
   // What the ranks of this rank's node tell each other.
-  std::vector<std::int64_t> told(const BlockTable& table, int rank, std::int64_t longest, int pattern) const;
+  std::vector<std::int64_t> told(const schedule::BlockTable& table, int rank, std::int64_t longest,
+                                 int pattern) const;
 
  private:
   void find_sources();
@@ -58,4 +59,4 @@ class CheckedGraph {
   std::vector<int> sending_, receiving_;  // by rank: which part of the graph has its blocks' one length
 };
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

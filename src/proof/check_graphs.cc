@@ -8,7 +8,7 @@
 
 #include "patterns/graphs.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
 
 using patterns::Neighborhood;
@@ -126,4 +126,4 @@ NamedGraph random_multigraph(int size, std::uint32_t seed) {
   });
 }
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

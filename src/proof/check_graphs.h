@@ -9,7 +9,7 @@
 
 #include "patterns/neighborhood.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 
 struct NamedGraph {
   std::string name;
@@ -24,4 +24,4 @@ NamedGraph digraph(int size, std::uint32_t number);
 // Some edges, some of them several times, in lists of random order; in some of them neighbours that are none.
 NamedGraph random_multigraph(int size, std::uint32_t seed);
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -9,7 +9,7 @@
 
 #include "proof/check_program.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 // The count of a call and the size of the node's shared memory. Sizes are numbers only, nothing is allocated
 // by them: an element may be large, to make few elements many pieces.
@@ -24,22 +24,24 @@ struct CheckLoad {
   int pieces = 0;
   int pieces_step = 0;
   // Of neighbours, in place of the parameters' own: up to which length blocks travel together, bytes.
-  std::optional<BlockLimits> limits = std::nullopt;
+  std::optional<schedule::BlockLimits> limits = std::nullopt;
   static constexpr int most_pieces_of_stage = 5;
 };
 // Pieces of stage number `index`; `lane_elements` as in SlotGeometry. Stages that go on with a channel are
 // cut as the one that has begun with it: shares of the same pieces stand in several.
-std::int64_t piece_count(const std::vector<Stage>& stages, std::size_t index, const CheckLoad& load,
-                         const Units& units, std::int64_t lane_elements);
+std::int64_t piece_count(const std::vector<schedule::Stage>& stages, std::size_t index, const CheckLoad& load,
+                         const schedule::Units& units, std::int64_t lane_elements);
 
 // How long the block is that `from` sends to `to`, in one of several patterns: all alike, all different, none
 // but one, none from or to some ranks.
 inline constexpr int block_patterns = 4;
-std::int64_t block_length(const Problem& problem, std::int64_t longest, int pattern, int from, int to);
+std::int64_t block_length(const schedule::Problem& problem, std::int64_t longest, int pattern, int from,
+                          int to);
 // Where this rank's blocks begin, in the order of their numbers: one entry for each, and one more.
-std::vector<std::int64_t> block_starts(const Problem& problem, std::int64_t longest, int pattern);
+std::vector<std::int64_t> block_starts(const schedule::Problem& problem, std::int64_t longest, int pattern);
 // How many elements input or output have, of uneven blocks.
-std::int64_t block_extent(const Problem& problem, const std::vector<std::int64_t>& starts, Place place);
+std::int64_t block_extent(const schedule::Problem& problem, const std::vector<std::int64_t>& starts,
+                          schedule::Place place);
 
 // Of neighbours: as much shared memory as the blocks want that stand there, and no more.
 void fit_slots(const CheckedCall& call, CheckLoad* load);
@@ -51,18 +53,18 @@ struct SlotGeometry {
   std::int64_t slot_elements = 0;
   std::int64_t lane_elements = 0;
 };
-SlotGeometry slot_geometry(const Stage& stage, std::int64_t area_elements, int local_size);
+SlotGeometry slot_geometry(const schedule::Stage& stage, std::int64_t area_elements, int local_size);
 
 // Elements of a rank's own memory that a step touches.
 struct Access {
-  Place place = Place::output;
-  ElementRange range;
+  schedule::Place place = schedule::Place::output;
+  schedule::ElementRange range;
   bool is_write = false;
 };
 struct AccessList {
   std::array<Access, 4> items;
   int count = 0;
-  void add(Place place, const ElementRange& range, bool is_write) {
+  void add(schedule::Place place, const schedule::ElementRange& range, bool is_write) {
     if (range.length() > 0) items[count++] = {place, range, is_write};
   }
   const Access* begin() const { return items.data(); }
@@ -86,19 +88,19 @@ class LoadedProgram {
   int step_of(int instance) const { return step_of_[instance]; }
   int piece_of(int instance) const { return instance - first_instance_[step_of_[instance]]; }
 
-  ElementRange range(int instance, const Ref& ref) const;
-  std::int64_t offset_in_lane(int instance, const Ref& ref) const;
+  schedule::ElementRange range(int instance, const schedule::Ref& ref) const;
+  std::int64_t offset_in_lane(int instance, const schedule::Ref& ref) const;
   AccessList accesses(int instance) const;
   // Of neighbours: a copy of a block that is too long, or too short, for this way.
   bool goes_another_way(int instance) const;
   // Of neighbours: is it a cell, which may be filled in part?
-  bool is_cell(const Ref& ref) const;
+  bool is_cell(const schedule::Ref& ref) const;
   // Is the message really sent? The same on both sides when their lengths are equal.
   bool is_sent(int instance) const;
 
   // How many elements the rank's memory at `place` has.
-  std::int64_t extent(Place place) const;
-  Units units() const {
+  std::int64_t extent(schedule::Place place) const;
+  schedule::Units units() const {
     return {load_.elements, {starts_.empty() ? nullptr : starts_.data(), std::ssize(starts_) - 1}, most_};
   }
   // Uneven blocks.
@@ -111,13 +113,13 @@ class LoadedProgram {
  private:
   void find_blocks(const CheckedGraph& graph);
   const CheckedProgram* program_;
-  Problem problem_;
+  schedule::Problem problem_;
   CheckLoad load_;
   std::vector<std::int64_t> starts_;  // of uneven blocks
   std::vector<std::int64_t> inputs_, outputs_;
   std::int64_t most_ = 0;
   // Of neighbours:
-  BlockLimits limits_;
+  schedule::BlockLimits limits_;
   bool is_short_ = false;  // the node has short blocks alone
   int rank_, size_, local_rank_, local_size_;
   std::vector<std::int64_t> pieces_;
@@ -126,4 +128,4 @@ class LoadedProgram {
   std::vector<std::int32_t> step_of_;
 };
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

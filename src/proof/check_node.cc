@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 NodeMemory::NodeMemory(int local_size, int channels, std::int64_t area_elements)
     : local_size_(local_size),
@@ -139,4 +139,4 @@ std::string NodeMemory::see_exposed(const ChannelUse& use, std::int64_t piece, i
   return mark_read(&slot.mark, clock(local_rank, use.channel), local_rank, use.channel);
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -16,7 +16,7 @@
 #include "proof/check_load.h"
 #include "proof/check_values.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 using Clock = std::vector<std::int32_t>;  // thread of the node -> how many of its steps have happened
 
@@ -129,4 +129,4 @@ class NodeMemory {
   std::vector<Read> reads_;
 };
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -7,30 +7,30 @@
 
 #include "schedule/describe.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 // The pieces of a range cut into `other_pieces` that piece `piece` of `pieces` overlaps.
 std::pair<std::int64_t, std::int64_t> overlapped(std::int64_t piece, std::int64_t pieces,
                                                  std::int64_t other_pieces) {
   if (pieces == other_pieces) return {piece, piece + 1};
-  return {piece * other_pieces / pieces, pieces_needed(piece, pieces, other_pieces)};
+  return {piece * other_pieces / pieces, schedule::pieces_needed(piece, pieces, other_pieces)};
 }
 
 struct EdgeMaker {
   const LoadedProgram& program;
   std::vector<InstanceEdge> edges;
 
-  void add(int step, std::int64_t piece, const Predecessor& before) {
+  void add(int step, std::int64_t piece, const schedule::Predecessor& before) {
     const auto& steps = program.program().steps;
     const std::int64_t pieces = program.pieces(steps[step].stage);
     const std::int64_t other_pieces = program.pieces(steps[before.step].stage);
     std::pair<std::int64_t, std::int64_t> needed{0, other_pieces};
-    if (before.how == Wait::pieces) {
+    if (before.how == schedule::Wait::pieces) {
       needed = overlapped(piece, pieces, other_pieces);
-    } else if (before.how == Wait::previous) {
+    } else if (before.how == schedule::Wait::previous) {
       needed = {0, piece};
-    } else if (before.how == Wait::started_pieces) {
+    } else if (before.how == schedule::Wait::started_pieces) {
       needed = {piece, piece + 1};
     }
     for (std::int64_t other = needed.first; other < std::min(needed.second, other_pieces); ++other) {
@@ -50,7 +50,8 @@ class ConflictWalk {
   ConflictWalk(const CheckedCall& call, const LoadedProgram& program, const Ancestors& ancestors,
                std::vector<std::string>* failures)
       : call_(call), program_(program), ancestors_(ancestors), failures_(*failures) {
-    for (const Place place : {Place::input, Place::output, Place::scratch}) {
+    for (const schedule::Place place :
+         {schedule::Place::input, schedule::Place::output, schedule::Place::scratch}) {
       marks_[static_cast<int>(place)].resize(std::max<std::int64_t>(0, program.extent(place)));
     }
   }
@@ -107,7 +108,7 @@ class ConflictWalk {
     }
   }
 
-  void demand(int first, int second, Place place, std::int64_t element) {
+  void demand(int first, int second, schedule::Place place, std::int64_t element) {
     if (first < 0 || first == second || ancestors_.is_finished_before(first, second)) return;
     if (found_ >= most_failures) return;
     fail(second, "may run before what is written before it (" +
@@ -116,14 +117,14 @@ class ConflictWalk {
                      std::string(name(place)) + " element " + std::to_string(element));
   }
 
-  void read(int instance, Place place, std::int64_t element, Mark* mark) {
+  void read(int instance, schedule::Place place, std::int64_t element, Mark* mark) {
     demand(mark->writer, instance, place, element);
     if (mark->readers >= 0 && readers_[mark->readers].instance == instance) return;
     readers_.push_back({instance, mark->readers});
     mark->readers = static_cast<std::int32_t>(readers_.size()) - 1;
   }
 
-  void write(int instance, Place place, std::int64_t element, Mark* mark) {
+  void write(int instance, schedule::Place place, std::int64_t element, Mark* mark) {
     demand(mark->writer, instance, place, element);
     for (std::int32_t i = mark->readers; i >= 0; i = readers_[i].next) {
       demand(readers_[i].instance, instance, place, element);
@@ -144,10 +145,10 @@ class ConflictWalk {
         for (int step = program.first_step[stage]; step < end; ++step) {
           if (!program.steps[step].is_node) continue;
           const int instance = program_.first_instance(step) + static_cast<int>(piece);
-          const StepKind kind = program.steps[step].step.kind;
+          const schedule::StepKind kind = program.steps[step].step.kind;
           follow(last, instance);
           if (is_fused(kind)) follow(last_fused, instance);
-          if (is_fused(kind) || kind == StepKind::signal) {
+          if (is_fused(kind) || kind == schedule::StepKind::signal) {
             for (const int message : messages) follow(message, instance);
             messages.clear();
           }
@@ -190,9 +191,9 @@ class ConflictWalk {
     std::vector<SlotSpan> spans;
     const CheckedStep& checked = program_.program().steps[program_.step_of(instance)];
     const SlotGeometry& geometry = program_.geometry(checked.stage);
-    const Operands named = operands(checked.step);
-    for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
-      if (ref == nullptr || ref->place != Place::shared) continue;
+    const schedule::Operands named = operands(checked.step);
+    for (const schedule::Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+      if (ref == nullptr || ref->place != schedule::Place::shared) continue;
       const std::int64_t first = program_.piece_of(instance) % geometry.buffers * geometry.slot_elements +
                                  ref->lane * geometry.lane_elements + program_.offset_in_lane(instance, *ref);
       spans.push_back(
@@ -337,7 +338,7 @@ void check_posting(const CheckedCall& call, const std::vector<LoadedProgram>& pr
     sent.clear();
     for (int i = 0; i < sender.instances(); ++i) {
       const CheckedStep& checked = sender.program().steps[sender.step_of(i)];
-      if (checked.step.kind == StepKind::send && checked.partner >= 0 && sender.is_sent(i)) {
+      if (checked.step.kind == schedule::StepKind::send && checked.partner >= 0 && sender.is_sent(i)) {
         sent.push_back({checked.step.peer, checked.tag, 0, i});
       }
     }
@@ -367,4 +368,4 @@ void check_posting(const CheckedCall& call, const std::vector<LoadedProgram>& pr
   }
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -10,7 +10,7 @@
 
 #include "proof/check_load.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 // Instance `to` may start only when `from` has finished (or started, is_start).
 struct InstanceEdge {
@@ -52,4 +52,4 @@ void check_order(const CheckedCall& call, const LoadedProgram& program,
 void check_posting(const CheckedCall& call, const std::vector<LoadedProgram>& programs,
                    const std::vector<std::vector<InstanceEdge>>& edges, std::vector<std::string>* failures);
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -6,7 +6,7 @@
 
 #include "schedule/dependencies.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 namespace {
 
@@ -54,11 +54,11 @@ void CheckPlan::check_messages(int call) {
   for (const LoadedProgram& sender : programs_[call]) {
     const auto& steps = sender.program().steps;
     for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
-      if (steps[i].step.kind != StepKind::send || steps[i].partner < 0) continue;
+      if (steps[i].step.kind != schedule::StepKind::send || steps[i].partner < 0) continue;
       const LoadedProgram& receiver = programs_[call][steps[i].step.peer];
       const CheckedStep& recv = receiver.program().steps[steps[i].partner];
       const auto complain = [&](const std::string& what, std::int64_t own, std::int64_t other) {
-        failures_.push_back(schedule::describe(*calls_[call], sender.rank(), i) + ": " + what + " " +
+        failures_.push_back(proof::describe(*calls_[call], sender.rank(), i) + ": " + what + " " +
                             std::to_string(own) + ", but the receiver's are " + std::to_string(other));
       };
       const std::int64_t pieces = sender.pieces(steps[i].stage);
@@ -181,7 +181,7 @@ std::string CheckPlan::describe(int instance) const {
   const int local_instance = local(instance);
   std::string text;
   if (calls_.size() > 1) text = "call " + std::to_string(call) + " (" + calls_[call]->title + "), ";
-  text += schedule::describe(*calls_[call], rank_of_[instance], program.step_of(local_instance));
+  text += proof::describe(*calls_[call], rank_of_[instance], program.step_of(local_instance));
   const CheckedStep& checked = step_of(instance);
   if (program.pieces(checked.stage) > 1) {
     text += " (piece " + std::to_string(program.piece_of(local_instance)) + ")";
@@ -189,4 +189,4 @@ std::string CheckPlan::describe(int instance) const {
   return text;
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -9,7 +9,7 @@
 
 #include "proof/check_order.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 class CheckPlan {
  public:
@@ -98,4 +98,4 @@ class CheckPlan {
   bool has_remote_ = false;
 };
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

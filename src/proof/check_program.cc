@@ -12,29 +12,30 @@
 #include "schedule/executor.h"
 #include "shm/slice/slice.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
-bool is_on_node(const Ref& ref) {
-  return ref.place == Place::shared || ref.place == Place::remote_input || ref.place == Place::remote_output;
+bool is_on_node(const schedule::Ref& ref) {
+  return ref.place == schedule::Place::shared || ref.place == schedule::Place::remote_input ||
+         ref.place == schedule::Place::remote_output;
 }
 
 struct Written {
-  Step step;
+  schedule::Step step;
   std::int32_t stage, round;
 };
 
 // The program as the algorithm wrote it, references in place.
-std::vector<Written> written_steps(const Problem& problem, const Program& program) {
+std::vector<Written> written_steps(const schedule::Problem& problem, const schedule::Program& program) {
   std::vector<Written> result;
-  std::vector<Step> steps;
+  std::vector<schedule::Step> steps;
   for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
     for (int round = 0; round < program.stages[stage].rounds; ++round) {
       steps.clear();
-      Writer writer(&steps);
+      schedule::Writer writer(&steps);
       program.stages[stage].write(round, writer);
-      for (Step& step : steps) {
-        for (Ref* ref : {&step.into, &step.left, &step.right}) *ref = in_place(problem, *ref);
+      for (schedule::Step& step : steps) {
+        for (schedule::Ref* ref : {&step.into, &step.left, &step.right}) *ref = in_place(problem, *ref);
         if (is_needless_copy(problem, step)) continue;
         result.push_back({step, static_cast<std::int32_t>(stage), round});
       }
@@ -44,16 +45,17 @@ std::vector<Written> written_steps(const Problem& problem, const Program& progra
 }
 
 // May the compiler leave the step out? Where nothing is moved.
-bool is_nothing(const Step& step) {
-  return (step.kind == StepKind::copy || step.kind == StepKind::reduce) && step.into.first == step.into.last;
+bool is_nothing(const schedule::Step& step) {
+  return (step.kind == schedule::StepKind::copy || step.kind == schedule::StepKind::reduce) &&
+         step.into.first == step.into.last;
 }
 
-bool is_same(const Step& a, const Step& b) {
+bool is_same(const schedule::Step& a, const schedule::Step& b) {
   return a.kind == b.kind && a.peer == b.peer && a.tick == b.tick && a.into == b.into && a.left == b.left &&
          a.right == b.right;
 }
 
-CheckedStep checked_step(const Compiled& compiled, const CompiledStep& from) {
+CheckedStep checked_step(const schedule::Compiled& compiled, const schedule::CompiledStep& from) {
   CheckedStep checked;
   checked.step = {from.kind,
                   from.peer,
@@ -70,7 +72,7 @@ CheckedStep checked_step(const Compiled& compiled, const CompiledStep& from) {
   return checked;
 }
 
-CheckedProgram compiled_program(const Problem& problem, const Program& program,
+CheckedProgram compiled_program(const schedule::Problem& problem, const schedule::Program& program,
                                 const std::vector<Written>& written, std::vector<std::string>* failures) {
   CheckedProgram result;
   result.scratch = program.scratch;
@@ -78,14 +80,14 @@ CheckedProgram compiled_program(const Problem& problem, const Program& program,
   result.blocks = program.blocks;
   result.stages_of_short = program.stages_of_short;
   const std::string who = "rank " + std::to_string(problem.rank);
-  std::shared_ptr<const Compiled> compiled;
+  std::shared_ptr<const schedule::Compiled> compiled;
   try {
     compiled = compile(problem, program);
   } catch (const std::invalid_argument& error) {
     failures->push_back(who + ": " + error.what());
     return result;
   }
-  for (const CompiledStage& stage : compiled->stages) {
+  for (const schedule::CompiledStage& stage : compiled->stages) {
     result.stages.push_back(stage.shape);
     result.channel_of.push_back(stage.channel);
     result.has_node_steps.push_back(stage.has_node_steps);
@@ -93,13 +95,13 @@ CheckedProgram compiled_program(const Problem& problem, const Program& program,
   result.before = compiled->predecessors;
   result.steps.reserve(compiled->steps.size());
   auto next = written.begin();
-  for (const CompiledStep& from : compiled->steps) {
+  for (const schedule::CompiledStep& from : compiled->steps) {
     CheckedStep checked = checked_step(*compiled, from);
     while (next != written.end() && is_nothing(next->step)) ++next;
     if (next != written.end() && next->stage == checked.stage && is_same(next->step, checked.step)) {
       checked.round = next->round;
       ++next;
-    } else if (checked.step.kind == StepKind::signal &&
+    } else if (checked.step.kind == schedule::StepKind::signal &&
                checked.step.tick == result.stages[checked.stage].ticks) {
       checked.round = result.stages[checked.stage].rounds;  // the compiler ends each piece with it
     } else {
@@ -123,9 +125,9 @@ std::uint64_t hash_of(const std::vector<Written>& steps) {
     hash ^= hash >> 29;
   };
   for (const Written& written : steps) {
-    const Step& step = written.step;
+    const schedule::Step& step = written.step;
     mix(static_cast<std::int64_t>(step.kind) << 32 | static_cast<std::uint32_t>(step.peer));
-    for (const Ref* ref : {&step.into, &step.left, &step.right}) {
+    for (const schedule::Ref* ref : {&step.into, &step.left, &step.right}) {
       mix(ref->first * 8 + static_cast<int>(ref->place));
     }
   }
@@ -134,11 +136,11 @@ std::uint64_t hash_of(const std::vector<Written>& steps) {
 
 // All that compile() sees of a program: two that are equal in it have one result.
 struct Source {
-  Program program;  // its stages write nothing any more
+  schedule::Program program;  // its stages write nothing any more
   std::vector<Written> steps;
 
-  bool is(const Program& other, const std::vector<Written>& other_steps) const {
-    const auto key = [](const Stage& stage) {
+  bool is(const schedule::Program& other, const std::vector<Written>& other_steps) const {
+    const auto key = [](const schedule::Stage& stage) {
       return std::tie(stage.rounds, stage.extent, stage.extent_parts, stage.segment_bytes, stage.window,
                       stage.rounds_under_way, stage.is_blocking, stage.begins_apart, stage.shared,
                       stage.ticks, stage.buffers, stage.lanes, stage.continues_channel);
@@ -153,7 +155,7 @@ struct Source {
                         return a.stage == b.stage && a.round == b.round && is_same(a.step, b.step);
                       }) &&
            std::equal(program.stages.begin(), program.stages.end(), other.stages.begin(), other.stages.end(),
-                      [&](const Stage& a, const Stage& b) { return key(a) == key(b); });
+                      [&](const schedule::Stage& a, const schedule::Stage& b) { return key(a) == key(b); });
   }
 };
 
@@ -183,11 +185,11 @@ class Inspector {
     const CheckedProgram& first = call_.programs[layout.ranks_of[layout.node_of[rank]].front()];
     int channels = 0;
     for (std::size_t i = 0; i < own.stages.size(); ++i) {
-      const Stage& stage = own.stages[i];
+      const schedule::Stage& stage = own.stages[i];
       const std::string where = "rank " + std::to_string(rank) + ", stage " + std::to_string(i) + ": ";
       if (stage.window < 1) fail(where + "the window is below 1");
       if (stage.extent < 0 || stage.extent_parts < 1) fail(where + "the extent cannot be");
-      if (stage.shared == SharedMode::none) continue;
+      if (stage.shared == schedule::SharedMode::none) continue;
       if (!stage.continues_channel && ++channels > shm::channel_count)
         fail(where + "there is no channel left for it");
       if (stage.ticks < 1 || stage.buffers < 1 || stage.lanes < 1)
@@ -196,7 +198,7 @@ class Inspector {
         fail(where + "other ranks of the node do not have it");
         continue;
       }
-      const Stage& other = first.stages[i];
+      const schedule::Stage& other = first.stages[i];
       if (std::tie(stage.shared, stage.ticks, stage.buffers, stage.lanes) !=
           std::tie(other.shared, other.ticks, other.buffers, other.lanes)) {
         fail(where + "mode, ticks, buffers or lanes differ between ranks of a node");
@@ -215,40 +217,43 @@ class Inspector {
   void inspect_step(int rank, int index) {
     const CheckedProgram& program = call_.programs[rank];
     const CheckedStep& checked = program.steps[index];
-    const Step& step = checked.step;
-    const Stage& stage = program.stages[checked.stage];
+    const schedule::Step& step = checked.step;
+    const schedule::Stage& stage = program.stages[checked.stage];
     const int local_size = call_.problem.layout->local_size(rank);
     if (is_message(step.kind) && (step.peer < 0 || step.peer >= call_.problem.size || step.peer == rank)) {
       fail(rank, index, "the peer is not another rank");
     }
     const bool names_local_peer =
-        step.kind == StepKind::await || has_one_source(step.kind) || has_one_sink(step.kind);
+        step.kind == schedule::StepKind::await || has_one_source(step.kind) || has_one_sink(step.kind);
     if (names_local_peer && (step.peer < 0 || step.peer >= local_size)) {
       fail(rank, index, "the peer is no local rank");
     }
-    const bool ticks =
-        step.kind == StepKind::signal || step.kind == StepKind::await || step.kind == StepKind::await_all;
+    const bool ticks = step.kind == schedule::StepKind::signal || step.kind == schedule::StepKind::await ||
+                       step.kind == schedule::StepKind::await_all;
     if (ticks && (step.tick < 1 || step.tick > stage.ticks)) {
       fail(rank, index, "the stage has " + std::to_string(stage.ticks) + " ticks");
     }
     const bool needs_channel = checked.is_node && !is_fused(step.kind);
-    if (needs_channel && stage.shared == SharedMode::none) fail(rank, index, "the stage has no channel");
-    for (const Ref* ref : {&step.into, &step.left, &step.right}) {
+    if (needs_channel && stage.shared == schedule::SharedMode::none)
+      fail(rank, index, "the stage has no channel");
+    for (const schedule::Ref* ref : {&step.into, &step.left, &step.right}) {
       inspect_ref(rank, index, *ref, stage, local_size);
     }
   }
 
-  void inspect_ref(int rank, int index, const Ref& ref, const Stage& stage, int local_size) {
+  void inspect_ref(int rank, int index, const schedule::Ref& ref, const schedule::Stage& stage,
+                   int local_size) {
     if (ref.parts < 1 || ref.first < 0 || ref.last < ref.first || ref.sub_parts < 1 || ref.sub_first < 0 ||
         ref.sub_last < ref.sub_first || ref.sub_last > ref.sub_parts) {
       fail(rank, index, "a reference is no range");
     }
     if (!is_on_node(ref)) return;
-    const bool is_common = ref.place == Place::shared && stage.shared == SharedMode::common;
+    const bool is_common =
+        ref.place == schedule::Place::shared && stage.shared == schedule::SharedMode::common;
     if (ref.owner < 0 || ref.owner >= (is_common ? 1 : local_size)) {
       fail(rank, index, "a reference's owner is no local rank");
     }
-    if (ref.place == Place::shared && (ref.lane < 0 || ref.lane >= stage.lanes)) {
+    if (ref.place == schedule::Place::shared && (ref.lane < 0 || ref.lane >= stage.lanes)) {
       fail(rank, index, "a reference's lane does not exist");
     }
   }
@@ -263,10 +268,10 @@ class Inspector {
     for (int rank = 0; rank < call_.problem.size; ++rank) {
       const auto& steps = call_.programs[rank].steps;
       for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
-        const Step& step = steps[i].step;
-        if (step.kind == StepKind::send) {
+        const schedule::Step& step = steps[i].step;
+        if (step.kind == schedule::StepKind::send) {
           ends[0].push_back({{rank, step.peer, steps[i].stage, steps[i].round}, rank, i});
-        } else if (step.kind == StepKind::recv) {
+        } else if (step.kind == schedule::StepKind::recv) {
           ends[1].push_back({{step.peer, rank, steps[i].stage, steps[i].round}, rank, i});
         }
       }
@@ -308,7 +313,8 @@ struct KnownPrograms::State {
   CheckedProgram refused;
 
   // The program compiled, unless one like it is known. What is refused is not kept: it fails every time.
-  const CheckedProgram& find(const Problem& problem, Program&& program, std::vector<std::string>* failures) {
+  const CheckedProgram& find(const schedule::Problem& problem, schedule::Program&& program,
+                             std::vector<std::string>* failures) {
     std::vector<Written> steps = written_steps(problem, program);
     const std::uint64_t hash = hash_of(steps);
     const auto [first, last] = entries.equal_range(hash);
@@ -318,7 +324,7 @@ struct KnownPrograms::State {
     const std::size_t failed = failures->size();
     CheckedProgram made = compiled_program(problem, program, steps, failures);
     if (failures->size() > failed) return refused = std::move(made);
-    for (Stage& stage : program.stages) stage.write = nullptr;
+    for (schedule::Stage& stage : program.stages) stage.write = nullptr;
     return entries.emplace(hash, Entry{{std::move(program), std::move(steps)}, std::move(made)})->second.made;
   }
 };
@@ -326,7 +332,7 @@ struct KnownPrograms::State {
 KnownPrograms::KnownPrograms() : state_(std::make_unique<State>()) {}
 KnownPrograms::~KnownPrograms() = default;
 
-bool may_be_in_place(const Problem& problem) {
+bool may_be_in_place(const schedule::Problem& problem) {
   const Operation operation = problem.operation;
   if (!moves_data(operation) || has_one_buffer(operation) || copies_in_place(operation) ||
       is_neighborhood(operation))
@@ -334,8 +340,8 @@ bool may_be_in_place(const Problem& problem) {
   return !is_rooted(operation) || problem.rank == problem.root;
 }
 
-Problem CheckedCall::problem_of(int rank) const {
-  Problem result = problem;
+schedule::Problem CheckedCall::problem_of(int rank) const {
+  schedule::Problem result = problem;
   result.rank = rank;
   result.is_in_place = is_in_place && may_be_in_place(result);
   if (graph != nullptr) result.neighborhood = graph->known_on(problem.layout->node_of[rank]);
@@ -348,8 +354,8 @@ std::string describe(const CheckedCall& call, int rank, int step) {
          std::to_string(checked.round) + ": " + describe(checked.step);
 }
 
-CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_place, const Build& build,
-                       std::vector<std::string>* failures, KnownPrograms* known) {
+CheckedCall spread_out(std::string title, const schedule::Problem& problem, bool is_in_place,
+                       const Build& build, std::vector<std::string>* failures, KnownPrograms* known) {
   CheckedCall call{std::move(title), problem, is_in_place, {}};
   call.programs.reserve(problem.size);
   if (is_neighborhood(problem.operation))
@@ -357,7 +363,7 @@ CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_pla
   KnownPrograms own_known;
   KnownPrograms::State& programs = (known != nullptr ? *known : own_known).state();
   for (int rank = 0; rank < problem.size; ++rank) {
-    const Problem own = call.problem_of(rank);
+    const schedule::Problem own = call.problem_of(rank);
     try {
       call.programs.push_back(programs.find(own, build(own), failures));
     } catch (const std::logic_error& error) {
@@ -370,4 +376,4 @@ CheckedCall spread_out(std::string title, const Problem& problem, bool is_in_pla
   return call;
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

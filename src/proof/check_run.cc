@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 constexpr std::size_t most_failures = 6;
@@ -50,7 +50,7 @@ CheckRun::CheckRun(const CheckPlan& plan, const CheckPolicy& policy)
   }
   if (policy.is_stern) {
     for (int instance = 0; instance < plan.instances(); ++instance) {
-      const Stage& stage = plan.program_of(instance).program().stages[plan.step_of(instance).stage];
+      const schedule::Stage& stage = plan.program_of(instance).program().stages[plan.step_of(instance).stage];
       if (plan.piece_of(instance) >= stage.window) ++pending_[instance];
     }
   }
@@ -177,7 +177,7 @@ void CheckRun::start(int instance) {
   }
   if (checked.is_node) {
     if (run_node_step(instance) == Progress::waits) return;
-  } else if (checked.step.kind == StepKind::copy) {
+  } else if (checked.step.kind == schedule::StepKind::copy) {
     copy(instance);
   } else {
     reduce(instance);
@@ -193,7 +193,7 @@ void CheckRun::start_message(int instance) {
   }
   state_[instance] = State::posted;
   const int partner = plan_.partner_of(instance);
-  const bool is_send = plan_.step_of(instance).step.kind == StepKind::send;
+  const bool is_send = plan_.step_of(instance).step.kind == schedule::StepKind::send;
   const bool is_partner_posted = state_[partner] >= State::posted;
   if (policy_.is_stern) {
     if (!is_partner_posted) return;
@@ -209,7 +209,7 @@ void CheckRun::start_message(int instance) {
 
 // The data leaves when the first side completes, and arrives when the receive does.
 void CheckRun::complete_message(int instance) {
-  const bool is_send = plan_.step_of(instance).step.kind == StepKind::send;
+  const bool is_send = plan_.step_of(instance).step.kind == schedule::StepKind::send;
   const int send = is_send ? instance : plan_.partner_of(instance);
   if (payload_first_[send] < 0) {
     const Span from = operand(send, plan_.step_of(send).step.left, false);
@@ -308,4 +308,4 @@ void CheckRun::report_stuck() {
   }
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -16,7 +16,7 @@
 #include "proof/check_plan.h"
 #include "proof/check_values.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 struct CheckPolicy {
   enum class Pick : std::uint8_t { oldest, newest, random, fast_rank, slow_rank };
@@ -51,7 +51,7 @@ class CheckRun {
     std::vector<std::uint64_t> known;  // barrier: ranks heard from in this call
   };
   struct FusedOperation {
-    StepKind kind = StepKind::node_barrier;
+    schedule::StepKind kind = schedule::StepKind::node_barrier;
     int peer = -1;
     std::int64_t length = 0;
     int arrived = 0;
@@ -91,11 +91,11 @@ class CheckRun {
     std::int64_t length = 0;
   };
   const Clock& clock_of(int instance);
-  Span operand(int instance, const Ref& ref, bool is_write);
-  Span own_cells(int instance, Place place, const ElementRange& range, bool is_write);
-  Span remote_cells(int instance, const Ref& ref);
-  Span slot_cells(int instance, const Ref& ref, bool is_write);
-  void mark_own(int instance, Place place, const ElementRange& range, bool is_write);
+  Span operand(int instance, const schedule::Ref& ref, bool is_write);
+  Span own_cells(int instance, schedule::Place place, const schedule::ElementRange& range, bool is_write);
+  Span remote_cells(int instance, const schedule::Ref& ref);
+  Span slot_cells(int instance, const schedule::Ref& ref, bool is_write);
+  void mark_own(int instance, schedule::Place place, const schedule::ElementRange& range, bool is_write);
   bool check_defined(int instance, const Span& span);
   void copy(int instance);
   void reduce(int instance);
@@ -107,7 +107,7 @@ class CheckRun {
     int from = 0;
     std::int64_t element = 0;
   };
-  Wanted wanted(const Problem& problem, std::int64_t at) const;
+  Wanted wanted(const schedule::Problem& problem, std::int64_t at) const;
   void check_result(int rank);
   void check_neighbors_result(int rank);
   void check_remote_reads_done(int rank);
@@ -156,4 +156,4 @@ class CheckRun {
   std::vector<std::string> failures_;
 };
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -5,7 +5,7 @@
 #include "proof/check_run.h"
 #include "schedule/describe.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 void fill(std::vector<Cell>* cells, std::int64_t first, std::int64_t count, std::int32_t value) {
@@ -19,7 +19,7 @@ void fill(std::vector<Cell>* cells, std::int64_t first, std::int64_t count, std:
 void CheckRun::fill_buffers(int rank) {
   RankState& state = ranks_[rank];
   const int call = state.call;
-  const Problem problem = plan_.call(call).problem_of(rank);
+  const schedule::Problem problem = plan_.call(call).problem_of(rank);
   const LoadedProgram& program = plan_.program(call, rank);
   const std::int64_t n = plan_.elements(call);
   const bool is_root = rank == problem.root;
@@ -28,9 +28,9 @@ void CheckRun::fill_buffers(int rank) {
 
   const bool is_handed_out = is_scatter(operation);
   const bool gives_input = is_handed_out ? is_root : !problem.is_in_place;
-  state.input.assign(gives_input ? program.extent(Place::input) : 0, Cell{});
-  if (gives_input) fill(&state.input, 0, program.extent(Place::input), own);
-  state.output.assign(program.extent(Place::output), Cell{});
+  state.input.assign(gives_input ? program.extent(schedule::Place::input) : 0, Cell{});
+  if (gives_input) fill(&state.input, 0, program.extent(schedule::Place::input), own);
+  state.output.assign(program.extent(schedule::Place::output), Cell{});
   if (has_one_buffer(operation) && is_root) fill(&state.output, 0, n, own);
   if (problem.is_in_place && has_uneven_blocks(operation)) {
     if (!is_handed_out) fill(&state.output, program.starts()[rank], program.length(rank), own);
@@ -41,7 +41,7 @@ void CheckRun::fill_buffers(int rank) {
   for (int other = 0; rank == plan_.call(call).knowing_rank && other < plan_.ranks(); ++other) {
     fill(&state.output, other * n, n, expressions_.leaf(call, other));
   }
-  state.scratch.assign(program.extent(Place::scratch), Cell{});
+  state.scratch.assign(program.extent(schedule::Place::scratch), Cell{});
   state.known.assign(words_, 0);
   if (words_ != 0) state.known[rank / 64] |= std::uint64_t{1} << (rank % 64);
   if (plan_.has_remote()) {
@@ -50,33 +50,36 @@ void CheckRun::fill_buffers(int rank) {
   }
 }
 
-CheckRun::Span CheckRun::operand(int instance, const Ref& ref, bool is_write) {
+CheckRun::Span CheckRun::operand(int instance, const schedule::Ref& ref, bool is_write) {
   switch (ref.place) {
-    case Place::shared:
+    case schedule::Place::shared:
       return slot_cells(instance, ref, is_write);
-    case Place::remote_input:
-    case Place::remote_output:
+    case schedule::Place::remote_input:
+    case schedule::Place::remote_output:
       if (!is_write) return remote_cells(instance, ref);
       fail(instance, "writes into another rank's memory");
       return {};
-    case Place::input:
-    case Place::output:
-    case Place::scratch:
+    case schedule::Place::input:
+    case schedule::Place::output:
+    case schedule::Place::scratch:
       break;
   }
   return own_cells(instance, ref.place, plan_.program_of(instance).range(plan_.local(instance), ref),
                    is_write);
 }
 
-CheckRun::Span CheckRun::own_cells(int instance, Place place, const ElementRange& range, bool is_write) {
+CheckRun::Span CheckRun::own_cells(int instance, schedule::Place place, const schedule::ElementRange& range,
+                                   bool is_write) {
   RankState& state = ranks_[plan_.rank_of(instance)];
-  auto& cells = place == Place::input ? state.input : place == Place::output ? state.output : state.scratch;
+  auto& cells = place == schedule::Place::input    ? state.input
+                : place == schedule::Place::output ? state.output
+                                                   : state.scratch;
   if (range.length() > 0 && (range.first < 0 || range.last > static_cast<std::int64_t>(cells.size()))) {
     fail(instance, std::string(name(place)) + " has " + std::to_string(cells.size()) +
                        " elements here, it reaches to " + std::to_string(range.last));
     return {};
   }
-  if (is_write && place == Place::input && range.length() > 0) {
+  if (is_write && place == schedule::Place::input && range.length() > 0) {
     fail(instance, "writes to the input");
     return {};
   }
@@ -96,13 +99,14 @@ const Clock& CheckRun::clock_of(int instance) {
 }
 
 // A rank writes where other ranks of its node may be reading.
-void CheckRun::mark_own(int instance, Place place, const ElementRange& range, bool is_write) {
-  if (place == Place::scratch || !is_write) return;
+void CheckRun::mark_own(int instance, schedule::Place place, const schedule::ElementRange& range,
+                        bool is_write) {
+  if (place == schedule::Place::scratch || !is_write) return;
   const int rank = plan_.rank_of(instance);
   RankState& state = ranks_[rank];
   const NodeMemory& memory = *node(rank).memory;
   const Clock& clock = clock_of(instance);
-  auto& marks = place == Place::input ? state.input_marks : state.output_marks;
+  auto& marks = place == schedule::Place::input ? state.input_marks : state.output_marks;
   for (std::int64_t i = range.first; i < range.last; ++i) {
     for (const NodeMemory::Touch& reader : marks[i].readers) {
       if (memory.has_happened(clock, reader.local_rank, reader.thread, reader.index)) continue;
@@ -115,7 +119,7 @@ void CheckRun::mark_own(int instance, Place place, const ElementRange& range, bo
   }
 }
 
-CheckRun::Span CheckRun::remote_cells(int instance, const Ref& ref) {
+CheckRun::Span CheckRun::remote_cells(int instance, const schedule::Ref& ref) {
   const int rank = plan_.rank_of(instance);
   const int call = plan_.call_of(instance);
   NodeMemory& memory = *node(rank).memory;
@@ -127,10 +131,11 @@ CheckRun::Span CheckRun::remote_cells(int instance, const Ref& ref) {
     fail(instance, found.empty() ? "reads memory of a rank that is not in this call" : found);
     return {};
   }
-  const Ref there = in_place(plan_.call(call).problem_of(owner),
-                             ref.in(ref.place == Place::remote_input ? Place::input : Place::output));
-  const ElementRange range = plan_.program_of(instance).range(plan_.local(instance), there);
-  const bool is_input = there.place == Place::input;
+  const schedule::Ref there = in_place(
+      plan_.call(call).problem_of(owner),
+      ref.in(ref.place == schedule::Place::remote_input ? schedule::Place::input : schedule::Place::output));
+  const schedule::ElementRange range = plan_.program_of(instance).range(plan_.local(instance), there);
+  const bool is_input = there.place == schedule::Place::input;
   auto& cells = is_input ? other.input : other.output;
   auto& marks = is_input ? other.input_marks : other.output_marks;
   if (range.length() > 0 && (range.first < 0 || range.last > static_cast<std::int64_t>(cells.size()))) {
@@ -154,7 +159,7 @@ CheckRun::Span CheckRun::remote_cells(int instance, const Ref& ref) {
   return {cells.data() + range.first, range.length()};
 }
 
-CheckRun::Span CheckRun::slot_cells(int instance, const Ref& ref, bool is_write) {
+CheckRun::Span CheckRun::slot_cells(int instance, const schedule::Ref& ref, bool is_write) {
   const int rank = plan_.rank_of(instance);
   NodeMemory& memory = *node(rank).memory;
   const LoadedProgram& program = plan_.program_of(instance);
@@ -191,7 +196,7 @@ bool CheckRun::check_defined(int instance, const Span& span) {
 }
 
 void CheckRun::copy(int instance) {
-  const Step& step = plan_.step_of(instance).step;
+  const schedule::Step& step = plan_.step_of(instance).step;
   if (plan_.program_of(instance).goes_another_way(plan_.local(instance))) return;
   const Span from = operand(instance, step.left, false);
   const Span into = operand(instance, step.into, true);
@@ -221,7 +226,7 @@ Cell CheckRun::combine(int instance, const Cell& left, const Cell& right) {
 }
 
 void CheckRun::reduce(int instance) {
-  const Step& step = plan_.step_of(instance).step;
+  const schedule::Step& step = plan_.step_of(instance).step;
   const Span left = operand(instance, step.left, false);
   const Span right = operand(instance, step.right, false);
   const Span into = operand(instance, step.into, true);
@@ -236,7 +241,7 @@ void CheckRun::reduce(int instance) {
   }
 }
 
-CheckRun::Wanted CheckRun::wanted(const Problem& problem, std::int64_t at) const {
+CheckRun::Wanted CheckRun::wanted(const schedule::Problem& problem, std::int64_t at) const {
   const int call = ranks_[problem.rank].call;
   if (!has_uneven_blocks(problem.operation)) {
     const std::int64_t n = plan_.elements(call);
@@ -248,7 +253,7 @@ CheckRun::Wanted CheckRun::wanted(const Problem& problem, std::int64_t at) const
   if (gets_own_block(problem.operation)) {
     return {problem.root, starts[problem.rank] + at};
   }
-  const std::int64_t first = first_block(problem, Place::output);
+  const std::int64_t first = first_block(problem, schedule::Place::output);
   const std::int64_t element = starts[first] + at;
   const auto block = std::upper_bound(starts.begin(), starts.end(), element) - starts.begin() - 1;
   const auto from = static_cast<int>(block - first);
@@ -259,7 +264,7 @@ CheckRun::Wanted CheckRun::wanted(const Problem& problem, std::int64_t at) const
 
 void CheckRun::check_result(int rank) {
   const RankState& state = ranks_[rank];
-  const Problem problem = plan_.call(state.call).problem_of(rank);
+  const schedule::Problem problem = plan_.call(state.call).problem_of(rank);
   const Operation operation = problem.operation;
   const bool is_root = rank == problem.root;
   if (is_neighborhood(operation)) return check_neighbors_result(rank);
@@ -344,4 +349,4 @@ void CheckRun::check_barrier(int rank) {
   }
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

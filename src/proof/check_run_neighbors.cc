@@ -5,7 +5,7 @@
 
 #include "proof/check_run.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 void CheckRun::check_neighbors_result(int rank) {
   const RankState& state = ranks_[rank];
@@ -30,4 +30,4 @@ void CheckRun::check_neighbors_result(int rank) {
   }
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

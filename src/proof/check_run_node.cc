@@ -5,23 +5,25 @@
 #include "proof/check_run.h"
 #include "schedule/describe.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 // What local rank `from` gives to local rank `to`, in elements of what a fused step took from `from`.
-ElementRange given_range(StepKind kind, std::int64_t length, int to, int local_size) {
+schedule::ElementRange given_range(schedule::StepKind kind, std::int64_t length, int to, int local_size) {
   if (!has_block_for_each(kind)) return {0, length};
   return {to * length / local_size, (to + 1) * length / local_size};
 }
 
-bool is_source(const Step& step, int local_rank) {
-  return step.kind != StepKind::node_barrier && (!has_one_source(step.kind) || local_rank == step.peer);
+bool is_source(const schedule::Step& step, int local_rank) {
+  return step.kind != schedule::StepKind::node_barrier &&
+         (!has_one_source(step.kind) || local_rank == step.peer);
 }
 
-bool is_sink(const Step& step, int local_rank) {
-  if (step.kind == StepKind::node_bcast) return local_rank != step.peer;
-  if (step.kind == StepKind::node_exscan) return local_rank != 0;
-  return step.kind != StepKind::node_barrier && (!has_one_sink(step.kind) || local_rank == step.peer);
+bool is_sink(const schedule::Step& step, int local_rank) {
+  if (step.kind == schedule::StepKind::node_bcast) return local_rank != step.peer;
+  if (step.kind == schedule::StepKind::node_exscan) return local_rank != 0;
+  return step.kind != schedule::StepKind::node_barrier &&
+         (!has_one_sink(step.kind) || local_rank == step.peer);
 }
 
 void merge(std::vector<std::uint64_t>* into, const std::uint64_t* from) {
@@ -52,19 +54,19 @@ void CheckRun::begin_node_step(int instance) {
 }
 
 CheckRun::Progress CheckRun::run_node_step(int instance) {
-  const Step& step = plan_.step_of(instance).step;
+  const schedule::Step& step = plan_.step_of(instance).step;
   const int rank = plan_.rank_of(instance);
   if (is_fused(step.kind)) return fused(instance);
-  if (step.kind == StepKind::await || step.kind == StepKind::await_all ||
-      step.kind == StepKind::await_space) {
+  if (step.kind == schedule::StepKind::await || step.kind == schedule::StepKind::await_all ||
+      step.kind == schedule::StepKind::await_space) {
     return await(instance);
   }
   begin_node_step(instance);
-  if (step.kind == StepKind::copy) {
+  if (step.kind == schedule::StepKind::copy) {
     copy(instance);
-  } else if (step.kind == StepKind::reduce) {
+  } else if (step.kind == schedule::StepKind::reduce) {
     reduce(instance);
-  } else if (step.kind == StepKind::signal) {
+  } else if (step.kind == schedule::StepKind::signal) {
     const ChannelUse& use = use_of(instance);
     const std::int64_t ticks = plan_.piece_of(instance) * use.ticks + step.tick;
     set_flag(instance, rank, use, use.base_tick + static_cast<std::uint64_t>(ticks));
@@ -77,16 +79,16 @@ CheckRun::Progress CheckRun::run_node_step(int instance) {
 }
 
 CheckRun::Progress CheckRun::await(int instance) {
-  const Step& step = plan_.step_of(instance).step;
+  const schedule::Step& step = plan_.step_of(instance).step;
   const ChannelUse& use = use_of(instance);
   const int piece = plan_.piece_of(instance);
   NodeState& state = node(plan_.rank_of(instance));
   NodeMemory& memory = *state.memory;
-  const std::uint64_t tick = step.kind == StepKind::await_space
+  const std::uint64_t tick = step.kind == schedule::StepKind::await_space
                                  ? use.space_tick[piece]
                                  : use.base_tick + static_cast<std::uint64_t>(piece * use.ticks + step.tick);
-  const int first = step.kind == StepKind::await ? step.peer : 0;
-  const int last = step.kind == StepKind::await ? step.peer + 1 : memory.local_size();
+  const int first = step.kind == schedule::StepKind::await ? step.peer : 0;
+  const int last = step.kind == schedule::StepKind::await ? step.peer + 1 : memory.local_size();
   for (int other = first; other < last; ++other) {
     if (memory.flag(use.channel, other) >= tick) continue;
     state.waiting[use.channel * memory.local_size() + other].push_back(instance);
@@ -128,8 +130,8 @@ void CheckRun::set_flag(int instance, int rank, const ChannelUse& use, std::uint
 
 // The elements that one rank gives, or gets where it gives to all alike: the same on all local ranks.
 std::int64_t CheckRun::fused_length(int instance) const {
-  const Step& step = plan_.step_of(instance).step;
-  const Ref& one = step.kind == StepKind::node_scatter ? step.into : step.left;
+  const schedule::Step& step = plan_.step_of(instance).step;
+  const schedule::Ref& one = step.kind == schedule::StepKind::node_scatter ? step.into : step.left;
   return plan_.program_of(instance).range(plan_.local(instance), one).length();
 }
 
@@ -157,7 +159,7 @@ CheckRun::Progress CheckRun::fused(int instance) {
 }
 
 void CheckRun::arrive(int instance, FusedOperation* operation) {
-  const Step& step = plan_.step_of(instance).step;
+  const schedule::Step& step = plan_.step_of(instance).step;
   const int rank = plan_.rank_of(instance);
   const int local_rank = local_rank_of(rank);
   const NodeMemory& memory = *node(rank).memory;
@@ -199,7 +201,7 @@ bool CheckRun::may_go_on(const FusedOperation& operation, int local_rank) const 
 }
 
 void CheckRun::leave(int instance, FusedOperation* operation) {
-  const Step& step = plan_.step_of(instance).step;
+  const schedule::Step& step = plan_.step_of(instance).step;
   const int rank = plan_.rank_of(instance);
   const int local_rank = local_rank_of(rank);
   Clock& clock = node(rank).memory->clock(local_rank, plan_.thread_of(instance));
@@ -212,22 +214,24 @@ void CheckRun::leave(int instance, FusedOperation* operation) {
 }
 
 void CheckRun::take_fused(int instance, const FusedOperation& operation) {
-  const Step& step = plan_.step_of(instance).step;
+  const schedule::Step& step = plan_.step_of(instance).step;
   // A scatter in place leaves the root's own block where it is.
-  if (step.kind == StepKind::node_scatter && step.into.place == Place::input) return;
+  if (step.kind == schedule::StepKind::node_scatter && step.into.place == schedule::Place::input) return;
   const int local_rank = local_rank_of(plan_.rank_of(instance));
   const auto& data = operation.data;
   const int local_size = static_cast<int>(data.size());
   // Uneven blocks keep their numbers: where the own one stands among all.
   const LoadedProgram& program = plan_.program_of(instance);
-  const bool is_part_of_uneven = step.kind == StepKind::node_reduce_scatter && !program.starts().empty();
-  const ElementRange part_of_all =
-      is_part_of_uneven ? program.range(plan_.local(instance), step.into.in(Place::input)) : ElementRange{};
+  const bool is_part_of_uneven =
+      step.kind == schedule::StepKind::node_reduce_scatter && !program.starts().empty();
+  const schedule::ElementRange part_of_all =
+      is_part_of_uneven ? program.range(plan_.local(instance), step.into.in(schedule::Place::input))
+                        : schedule::ElementRange{};
   std::vector<Cell> taken;
   for (int from = 0; from < local_size; ++from) {
     if (!is_source(step, from) || !is_heard(step.kind, step.peer, from, local_rank)) continue;
-    if (step.kind == StepKind::node_exscan && from == local_rank) continue;
-    const ElementRange given =
+    if (step.kind == schedule::StepKind::node_exscan && from == local_rank) continue;
+    const schedule::ElementRange given =
         is_part_of_uneven
             ? part_of_all
             : given_range(step.kind, static_cast<std::int64_t>(data[from].size()), local_rank, local_size);
@@ -248,4 +252,4 @@ void CheckRun::take_fused(int instance, const FusedOperation& operation) {
   std::copy(taken.begin(), taken.end(), into.data);
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

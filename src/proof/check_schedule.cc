@@ -5,7 +5,7 @@
 
 #include "proof/check_run.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 void append(std::vector<std::string>* to, const std::vector<std::string>& from, const std::string& suffix) {
@@ -60,4 +60,4 @@ std::int64_t most_pieces(const CheckedCall& call, const CheckLoad& load) {
   return most;
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -20,7 +20,7 @@
 #include "proof/check_load.h"
 #include "proof/check_program.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 // Beside the one run that proves: runs in other orders, on the values.
 struct CheckEffort {
@@ -38,4 +38,4 @@ std::vector<std::string> check(const std::vector<const CheckedCall*>& calls,
 // How many pieces the calls' longest stage has with this load: what a test wants to know of its cases.
 std::int64_t most_pieces(const CheckedCall& call, const CheckLoad& load);
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -8,15 +8,11 @@
 #include "proof/check_schedule.h"
 #include "proof/fingerprint.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
 
-using schedule::CheckedCall;
-using schedule::CheckEffort;
-using schedule::CheckLoad;
-
 struct Follower {
-  const Descriptor* descriptor;
+  const algorithms::Descriptor* descriptor;
   CheckShape shape;
   CheckedCall call;
   std::int64_t elements;
@@ -35,22 +31,22 @@ bool uses_node(const CheckedCall& call) {
 // both find there what they want if either does, since flags alone order it.
 std::uint64_t node_fingerprint(const CheckedCall& call) {
   CheckedCall on_nodes = call;
-  for (schedule::CheckedProgram& program : on_nodes.programs) {
-    std::erase_if(program.steps, [](const schedule::CheckedStep& step) { return !step.is_node; });
+  for (CheckedProgram& program : on_nodes.programs) {
+    std::erase_if(program.steps, [](const CheckedStep& step) { return !step.is_node; });
     std::erase_if(program.stages,
                   [](const schedule::Stage& stage) { return stage.shared == schedule::SharedMode::none; });
-    for (schedule::CheckedStep& step : program.steps) step.stage = program.channel_of[step.stage];
+    for (CheckedStep& step : program.steps) step.stage = program.channel_of[step.stage];
   }
   return Fingerprint(on_nodes).value();
 }
 
 // Each of the algorithms that use shared memory on this layout, in two shapes, unless another one does the
 // same there.
-std::vector<Follower> followers(const std::vector<const Descriptor*>& descriptors, const NamedLayout& layout,
-                                std::uint32_t seed) {
+std::vector<Follower> followers(const std::vector<const algorithms::Descriptor*>& descriptors,
+                                const NamedLayout& layout, std::uint32_t seed) {
   std::vector<Follower> all;
   std::set<std::uint64_t> seen;
-  for (const Descriptor* descriptor : descriptors) {
+  for (const algorithms::Descriptor* descriptor : descriptors) {
     int taken = 0;
     for (const CheckShape& shape : check_shapes(*descriptor, layout.layout->size(), seed)) {
       if (shape.layout.name != layout.name || taken == 2) continue;
@@ -71,7 +67,7 @@ std::vector<Follower> followers(const std::vector<const Descriptor*>& descriptor
 
 class SequenceCheck {
  public:
-  SequenceCheck(const std::vector<const Descriptor*>& descriptors, const NamedLayout& layout,
+  SequenceCheck(const std::vector<const algorithms::Descriptor*>& descriptors, const NamedLayout& layout,
                 const CheckOptions& options)
       : followers_(followers(descriptors, layout, options.seed)), layout_(layout), options_(options) {}
 
@@ -95,8 +91,8 @@ class SequenceCheck {
     CheckEffort effort{
         .orders = number % 3 == 0 ? 1 : 0, .most_ranks_ordered = 0, .seed = options_.seed + number};
     ++outcome_.cases;
-    const auto failures = schedule::check({&first.call, &second.call, &first.call},
-                                          {first.elements, second.elements, first.elements}, load, effort);
+    const auto failures = check({&first.call, &second.call, &first.call},
+                                {first.elements, second.elements, first.elements}, load, effort);
     for (const std::string& text : failures) {
       outcome_.failures.push_back({std::string(name(first.descriptor->operation)), first.descriptor->name,
                                    first.shape.describe(*first.descriptor) + count_of(first.elements, 1) +
@@ -115,9 +111,9 @@ class SequenceCheck {
 
 }  // namespace
 
-Outcome check_sequences(const std::vector<const Descriptor*>& descriptors, const NamedLayout& layout,
-                        const CheckOptions& options) {
+Outcome check_sequences(const std::vector<const algorithms::Descriptor*>& descriptors,
+                        const NamedLayout& layout, const CheckOptions& options) {
   return SequenceCheck(descriptors, layout, options).run();
 }
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

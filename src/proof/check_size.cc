@@ -12,12 +12,8 @@
 #include "proof/fingerprint.h"
 #include "schedule/dependencies.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
-
-using schedule::CheckedCall;
-using schedule::CheckEffort;
-using schedule::CheckLoad;
 
 constexpr std::int64_t beyond_measure = 4;
 // More pieces of steps than this in one case prove nothing that fewer do not.
@@ -26,13 +22,12 @@ constexpr std::int64_t most_instances = 3'000'000;
 std::int64_t instances_of(const CheckedCall& call, const CheckLoad& load) {
   std::int64_t instances = 0;
   for (int rank = 0; rank < call.problem.size; ++rank) {
-    const schedule::CheckedProgram& program = call.programs[rank];
+    const CheckedProgram& program = call.programs[rank];
     const int local_size = call.problem.layout->local_size(rank);
     for (std::size_t i = 0; i < program.stages.size(); ++i) {
-      const auto lane =
-          schedule::slot_geometry(program.stages[i], load.area_elements, local_size).lane_elements;
+      const auto lane = slot_geometry(program.stages[i], load.area_elements, local_size).lane_elements;
       instances += (program.first_step[i + 1] - program.first_step[i]) *
-                   schedule::piece_count(program.stages, i, load, load.elements, lane);
+                   piece_count(program.stages, i, load, load.elements, lane);
     }
   }
   return instances;
@@ -40,7 +35,7 @@ std::int64_t instances_of(const CheckedCall& call, const CheckLoad& load) {
 
 class SizeCheck {
  public:
-  SizeCheck(const Descriptor& descriptor, int size, const CheckOptions& options)
+  SizeCheck(const algorithms::Descriptor& descriptor, int size, const CheckOptions& options)
       : descriptor_(descriptor), size_(size), options_(options) {}
 
   Outcome run() {
@@ -132,7 +127,7 @@ class SizeCheck {
   void check_links(const CheckedCall& call, const std::string& where) {
     constexpr int most_ranks_over_time = 33;
     ++outcome_.cases;
-    const schedule::RoundsOnLinks links = schedule::rounds_on_links(call);
+    const RoundsOnLinks links = rounds_on_links(call);
     if (links.most_on_a_link > 1) return fail(where, "contention: " + links.first_conflict);
     const std::int64_t least = descriptor_.operation == Operation::alltoall
                                    ? patterns::Network(*call.problem.layout).least_phases()
@@ -142,7 +137,7 @@ class SizeCheck {
                       " would be enough");
     }
     if (size_ > most_ranks_over_time) return;
-    const std::string conflict = schedule::conflict_over_time(call);
+    const std::string conflict = conflict_over_time(call);
     if (!conflict.empty()) fail(where, "contention: " + conflict);
   }
 
@@ -175,7 +170,7 @@ class SizeCheck {
 
   void check_neighbors_header(const CheckedCall& call, const CheckShape& shape, const std::string& where) {
     std::vector<std::string> failures;
-    if (!descriptor_.build_header) schedule::inspect_own_lengths(call, &failures);
+    if (!descriptor_.build_header) inspect_own_lengths(call, &failures);
     for (const std::string& failure : failures) fail(where, failure);
     for (const auto& ranks : call.problem.layout->ranks_of) {
       const std::int64_t numbers = call.programs[ranks.front()].blocks->told_by_rank;
@@ -187,7 +182,7 @@ class SizeCheck {
   // The blocks that a rank's program names.
   std::vector<bool> blocks_of(const CheckedCall& call, int rank) const {
     std::vector<bool> named_blocks(static_cast<std::size_t>(size_));
-    for (const schedule::CheckedStep& checked : call.programs[rank].steps) {
+    for (const CheckedStep& checked : call.programs[rank].steps) {
       const schedule::Operands named = schedule::operands(checked.step);
       for (const schedule::Ref* ref : {named.reads[0], named.reads[1], named.write}) {
         if (ref == nullptr) continue;
@@ -204,10 +199,10 @@ class SizeCheck {
       return descriptor_.build_tree_header(problem, shape.parameters);
     };
     std::vector<std::string> failures;
-    CheckedCall header = schedule::spread_out("the header", telling, true, build, &failures);
+    CheckedCall header = spread_out("the header", telling, true, build, &failures);
     header.knowing_rank = telling.root;
     for (int rank = 0; rank < size_; ++rank) header.wanted.push_back(blocks_of(call, rank));
-    if (failures.empty()) failures = schedule::check({&header}, {1}, CheckLoad{.elements = 1});
+    if (failures.empty()) failures = check({&header}, {1}, CheckLoad{.elements = 1});
     ++outcome_.cases;
     for (const std::string& failure : failures) fail(where, failure);
   }
@@ -224,10 +219,10 @@ class SizeCheck {
     const auto build = [&](const schedule::Problem& problem) {
       return descriptor_.build_header(problem, shape.parameters);
     };
-    const CheckedCall header = schedule::spread_out("the header", telling, false, build, &failures);
+    const CheckedCall header = spread_out("the header", telling, false, build, &failures);
     CheckLoad load{.elements = numbers};
     load.area_elements = std::max<std::int64_t>(load.area_elements, ranks * numbers);
-    if (failures.empty()) failures = schedule::check({&header}, {numbers}, load);
+    if (failures.empty()) failures = check({&header}, {numbers}, load);
     ++outcome_.cases;
     for (const std::string& failure : failures) fail(where, failure);
   }
@@ -237,7 +232,7 @@ class SizeCheck {
     const int pieces = size_ <= 33 ? 1 + number % 3 + (number % 7 == 3 ? 2 : 0) : 1 + number % 4 / 3;
     constexpr Cut cuts[] = {Cut::forced, Cut::by_slots, Cut::forced, Cut::by_size};
     CheckLoad load = load_for(descriptor_, call, elements, pieces, cuts[number % 4], number / 4 % 3);
-    load.pattern = number % schedule::block_patterns;
+    load.pattern = number % block_patterns;
     fit_slots(call, &load);
     const std::int64_t instances = instances_of(call, load);
     if (instances > most_instances) return;
@@ -247,16 +242,16 @@ class SizeCheck {
     effort.most_ranks_ordered = size_ <= 33 ? 12 : 5;
     ++outcome_.cases;
     spent_ += instances * (1 + effort.orders);
-    const auto failures = schedule::check({&call}, {elements}, load, effort);
+    const auto failures = check({&call}, {elements}, load, effort);
     if (failures.empty()) return;
-    const std::string with_count = where + count_of(elements, schedule::most_pieces(call, load));
+    const std::string with_count = where + count_of(elements, most_pieces(call, load));
     for (const std::string& text : failures) fail(with_count, text);
   }
 
-  const Descriptor& descriptor_;
+  const algorithms::Descriptor& descriptor_;
   int size_;
   const CheckOptions& options_;
-  schedule::KnownPrograms known_;
+  KnownPrograms known_;
   std::set<std::uint64_t> seen_;
   std::set<std::pair<std::int64_t, std::int64_t>> told_;  // ranks and numbers whose telling is proved
   std::set<std::pair<std::string, std::uint64_t>> links_seen_;
@@ -266,7 +261,7 @@ class SizeCheck {
 
 }  // namespace
 
-std::string title_of(const Descriptor& descriptor) {
+std::string title_of(const algorithms::Descriptor& descriptor) {
   return std::string(name(descriptor.operation)) + "/" + descriptor.name;
 }
 
@@ -275,8 +270,8 @@ std::string count_of(std::int64_t elements, std::int64_t pieces) {
          (pieces > 1 ? " in up to " + std::to_string(pieces) + " pieces" : "");
 }
 
-Outcome check_size(const Descriptor& descriptor, int size, const CheckOptions& options) {
+Outcome check_size(const algorithms::Descriptor& descriptor, int size, const CheckOptions& options) {
   return SizeCheck(descriptor, size, options).run();
 }
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -5,7 +5,7 @@
 
 #include "schedule/describe.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 class TableInspector {
@@ -24,22 +24,24 @@ class TableInspector {
     inspect_slots();
     if (!failures_.empty()) return;
     for (int i = 0; i < std::ssize(program_.steps); ++i) {
-      const Operands named = operands(program_.steps[i].step);
-      for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
+      const schedule::Operands named = operands(program_.steps[i].step);
+      for (const schedule::Ref* ref : {named.reads[0], named.reads[1], named.write}) {
         if (ref != nullptr) inspect_ref(i, *ref);
       }
     }
   }
 
   // Of whose row the length of a block is.
-  int teller(const NumberedBlock& block) const { return block.told / program_.blocks->told_by_rank; }
+  int teller(const schedule::NumberedBlock& block) const {
+    return block.told / program_.blocks->told_by_rank;
+  }
 
  private:
   void fail(const std::string& text) { failures_.push_back("rank " + std::to_string(rank_) + ": " + text); }
 
   // Has the rank of that row told this one?
   bool is_told(std::int32_t told) const {
-    const BlockTable& table = *program_.blocks;
+    const schedule::BlockTable& table = *program_.blocks;
     if (told < 0 || table.told_by_rank < 1 || told >= table.told_by_rank * std::ssize(ranks_)) return false;
     const int of = ranks_[told / table.told_by_rank];
     const int at = told % table.told_by_rank;
@@ -48,10 +50,10 @@ class TableInspector {
   }
 
   void inspect_blocks() {
-    const BlockTable& table = *program_.blocks;
+    const schedule::BlockTable& table = *program_.blocks;
     const std::int64_t sent = call_.graph->sent_blocks(rank_), received = call_.graph->received_blocks(rank_);
     for (std::size_t i = 0; i < table.blocks.size(); ++i) {
-      const NumberedBlock& block = table.blocks[i];
+      const schedule::NumberedBlock& block = table.blocks[i];
       const std::string which = "block " + std::to_string(i) + " of its table";
       if (!is_told(block.told)) fail(which + " has a length that no rank of the node tells");
       if (block.index < 0) continue;
@@ -64,8 +66,8 @@ class TableInspector {
 
   // All ranks of a node mean the same by what stands in a slot.
   void inspect_slots() {
-    const BlockTable& table = *program_.blocks;
-    const BlockTable* other = call_.programs[ranks_.front()].blocks.get();
+    const schedule::BlockTable& table = *program_.blocks;
+    const schedule::BlockTable* other = call_.programs[ranks_.front()].blocks.get();
     const auto count = std::ssize(table.blocks);
     if (!table.slots.empty() && table.slots.size() != ranks_.size())
       fail("there is not one slot for each rank");
@@ -74,7 +76,7 @@ class TableInspector {
       return fail("ranks of a node have different tables");
     for (std::size_t slot = 0; slot < table.slots.size(); ++slot) {
       const auto [first, last] = table.slots[slot];
-      const BlockTable::Run& there = other->slots[slot];
+      const schedule::BlockTable::Run& there = other->slots[slot];
       if (first < 0 || last < first || last > count)
         return fail("a slot has blocks that are not in the table");
       const bool is_same =
@@ -84,21 +86,22 @@ class TableInspector {
     }
   }
 
-  void inspect_ref(int step, const Ref& ref) {
-    const BlockTable& table = *program_.blocks;
+  void inspect_ref(int step, const schedule::Ref& ref) {
+    const schedule::BlockTable& table = *program_.blocks;
     const auto complain = [&](const std::string& text) {
       failures_.push_back(describe(call_, rank_, step) + ": " + text);
     };
     if (ref.last > std::ssize(table.blocks) || ref.parts != 1 || ref.sub_parts != 1)
       return complain("a reference names no block of the table");
     if (ref.first == ref.last) return;
-    if (ref.place == Place::input || ref.place == Place::output) {
-      const NumberedBlock& block = table.blocks[ref.first];
-      if (ref.last != ref.first + 1 || block.index < 0 || block.is_output != (ref.place == Place::output))
+    if (ref.place == schedule::Place::input || ref.place == schedule::Place::output) {
+      const schedule::NumberedBlock& block = table.blocks[ref.first];
+      if (ref.last != ref.first + 1 || block.index < 0 ||
+          block.is_output != (ref.place == schedule::Place::output))
         complain("a reference names a block that does not stand there");
     }
     // It may also stand alone in a lane.
-    if (ref.place != Place::shared || ref.lane_first < 0) return;
+    if (ref.place != schedule::Place::shared || ref.lane_first < 0) return;
     const bool has_slot = ref.owner < std::ssize(table.slots);
     if (!has_slot || ref.lane_first != table.slots[ref.owner].first || ref.first < ref.lane_first ||
         ref.last > table.slots[ref.owner].last)
@@ -123,12 +126,12 @@ void inspect_own_lengths(const CheckedCall& call, std::vector<std::string>* fail
   for (int rank = 0; rank < call.problem.size; ++rank) {
     const TableInspector inspector(call, rank, failures);
     const int local = call.problem.layout->local_rank_of[rank];
-    const bool is_own =
-        std::ranges::all_of(call.programs[rank].blocks->blocks,
-                            [&](const NumberedBlock& block) { return inspector.teller(block) == local; });
+    const bool is_own = std::ranges::all_of(
+        call.programs[rank].blocks->blocks,
+        [&](const schedule::NumberedBlock& block) { return inspector.teller(block) == local; });
     if (is_own) continue;
     failures->push_back("rank " + std::to_string(rank) + " deals in a block whose length it does not know");
   }
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -7,7 +7,7 @@
 
 #include "proof/check_program.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 // Appends what is wrong. Each number has a block, each length has been told, blocks of the program's are its
 // own. Ranks of a node lay out slots in one way.
@@ -15,4 +15,4 @@ void inspect_tables(const CheckedCall& call, std::vector<std::string>* failures)
 // A rank whose node's ranks tell each other nothing knows the lengths of its own blocks alone.
 void inspect_own_lengths(const CheckedCall& call, std::vector<std::string>* failures);
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

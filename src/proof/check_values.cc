@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 std::int32_t Expressions::leaf(int call, int rank) {
   if (static_cast<std::size_t>(call) >= leaves_.size()) leaves_.resize(call + 1);
@@ -111,4 +111,4 @@ const char* Expressions::describe(Fault fault) {
   return "";
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

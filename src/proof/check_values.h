@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 // One element: element number `element` of an expression's vector (of the rank's input for a leaf).
 struct Cell {
@@ -64,4 +64,4 @@ class Expressions {
   std::unordered_map<std::uint64_t, std::int32_t> combined_;
 };
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -6,19 +6,19 @@
 
 #include "proof/check_program.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 
 // What decides how a call runs, but for its count and how it is cut. Two shapes with equal numbers run alike:
 // say, two layouts where no step uses a node's memory.
 class Fingerprint {
  public:
-  explicit Fingerprint(const schedule::CheckedCall& call) {
+  explicit Fingerprint(const CheckedCall& call) {
     bool has_node_steps = false;
-    for (const schedule::CheckedProgram& program : call.programs) {
+    for (const CheckedProgram& program : call.programs) {
       for (const schedule::Stage& stage : program.stages) {
         mix(stage.segment_bytes != 0, stage.shared, stage.ticks, stage.buffers, stage.lanes);
       }
-      for (const schedule::CheckedStep& step : program.steps) {
+      for (const CheckedStep& step : program.steps) {
         mix(step);
         has_node_steps = has_node_steps || step.is_node;
       }
@@ -49,7 +49,7 @@ class Fingerprint {
     for (const schedule::NumberedBlock& block : table.blocks)
       mix(block.told, block.kept, block.index, block.is_output);
   }
-  void mix(const schedule::CheckedStep& step) {
+  void mix(const CheckedStep& step) {
     mix(step.stage, step.round, step.step.kind, step.step.peer, step.step.tick);
     for (const schedule::Ref* ref : {&step.step.into, &step.step.left, &step.step.right}) mix(*ref);
   }
@@ -57,4 +57,4 @@ class Fingerprint {
   std::uint64_t hash_ = 0;
 };
 
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -6,7 +6,7 @@
 
 #include "tuning/decisions/algorithm_text.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 std::string option(std::string_view name) {
@@ -91,4 +91,4 @@ std::vector<int> numbers_from(std::string_view text, int low, int high, std::str
   return numbers;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

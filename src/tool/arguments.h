@@ -11,7 +11,7 @@
 
 #include "base/types.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 // A question that makes no sense: what would, in one line.
 struct UsageError : std::runtime_error {
@@ -42,4 +42,4 @@ std::int64_t number_from(std::string_view text, std::int64_t low, std::int64_t h
 // "1-33,64" -> 1, 2, ... 33, 64.
 std::vector<int> numbers_from(std::string_view text, int low, int high, std::string_view what);
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -12,15 +12,15 @@
 #include "tool/arguments.h"
 #include "tool/commands.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
-using algorithms::CheckFailure;
-using algorithms::CheckOptions;
-using algorithms::CheckProgress;
-using algorithms::CheckResult;
 using algorithms::Descriptor;
 using nlohmann::ordered_json;
+using proof::CheckFailure;
+using proof::CheckOptions;
+using proof::CheckProgress;
+using proof::CheckResult;
 using std::chrono::steady_clock;
 
 constexpr auto progress_interval = std::chrono::milliseconds(200);
@@ -87,7 +87,7 @@ int check_algorithms(const std::vector<std::string>& words) {
       print_line(to_json(progress));
     };
   }
-  const CheckResult result = algorithms::check(chosen(arguments), options);
+  const CheckResult result = proof::check(chosen(arguments), options);
   ordered_json failures = ordered_json::array();
   for (const CheckFailure& failure : result.failures) failures.push_back(to_json(failure));
   print_line({{"algorithms", result.algorithms},
@@ -97,4 +97,4 @@ int check_algorithms(const std::vector<std::string>& words) {
   return result.failures.empty() ? 0 : 1;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 int list_algorithms(const std::vector<std::string>& words);
 int check_algorithms(const std::vector<std::string>& words);
@@ -25,4 +25,4 @@ int read_command(const std::vector<std::string>& words);
 int describe_run(const std::vector<std::string>& words);
 int list_launchers(const std::vector<std::string>& words);
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -11,7 +11,7 @@
 #include "tuning/decisions/crash_records.h"
 #include "tuning/tables/table_store.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -59,4 +59,4 @@ int list_crashes(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -13,7 +13,7 @@
 #include "tool/commands.h"
 #include "tuning/tables/table_files.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -54,4 +54,4 @@ int describe_environment(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

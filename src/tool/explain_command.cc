@@ -22,7 +22,7 @@
 #include "tuning/tables/table_files.h"
 #include "tuning/tables/table_json.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using tuning::NamedAlgorithm;
@@ -253,4 +253,4 @@ int explain_decision(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -14,7 +14,7 @@
 #include "tool/commands.h"
 #include "tool/graph_methods.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using nlohmann::ordered_json;
@@ -203,4 +203,4 @@ int describe_graph(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -14,7 +14,7 @@
 #include "patterns/layout_text.h"
 #include "tool/layouts.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using patterns::Layout;
@@ -129,4 +129,4 @@ AskedGraph asked_graph(const Arguments& arguments) {
   return {*std::move(graph), layout_of(arguments, ranks), text, extents_in(text, ranks)};
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -10,7 +10,7 @@
 #include "patterns/neighborhood.h"
 #include "tool/arguments.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 struct AskedGraph {
   patterns::Neighborhood neighborhood;
@@ -25,4 +25,4 @@ AskedGraph asked_graph(const Arguments& arguments);
 // else.
 patterns::Neighborhood read_edges(const std::string& path);
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

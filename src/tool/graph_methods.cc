@@ -11,7 +11,7 @@
 #include "patterns/grown_groups.h"
 #include "patterns/numbers.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using patterns::Combining;
@@ -328,4 +328,4 @@ std::vector<std::string> standard_methods(const GraphQuestion& question) {
   return names;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

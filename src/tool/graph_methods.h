@@ -11,7 +11,7 @@
 #include "tool/graph_input.h"
 #include "tool/graph_time.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 // What a method does on a graph, and what its set-up takes.
 struct Measured {
@@ -46,4 +46,4 @@ GraphMethod method_from(const std::string& text, const GraphQuestion& question);
 // Those that are looked at where nobody names any.
 std::vector<std::string> standard_methods(const GraphQuestion& question);
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 double time_us(const patterns::Traffic& traffic, const GraphCosts& costs, std::int64_t block_bytes) {
   const auto bytes = static_cast<double>(block_bytes);
@@ -26,4 +26,4 @@ double time_us(const patterns::Traffic& traffic, const GraphCosts& costs, std::i
   return us;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

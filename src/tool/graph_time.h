@@ -8,7 +8,7 @@
 
 #include "patterns/traffic.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 struct GraphCosts {
   double message_us = 0.3;          // a core sends or receives one
@@ -25,4 +25,4 @@ struct GraphCosts {
 // Of one call with blocks of so many bytes.
 double time_us(const patterns::Traffic& traffic, const GraphCosts& costs, std::int64_t block_bytes);
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

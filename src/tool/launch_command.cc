@@ -19,7 +19,7 @@
 #include "tool/arguments.h"
 #include "tool/commands.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ int describe_run(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

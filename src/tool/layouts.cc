@@ -7,7 +7,7 @@
 #include "patterns/graphs.h"
 #include "patterns/layout_text.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using patterns::Layout;
@@ -87,4 +87,4 @@ std::shared_ptr<const patterns::Neighborhood> chosen_graph(const Arguments& argu
   return std::make_shared<const patterns::Neighborhood>(*std::move(graph));
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -9,7 +9,7 @@
 #include "patterns/neighborhood.h"
 #include "tool/arguments.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 inline constexpr int most_ranks = 1024;
 // Where no program is drawn or proved.
@@ -27,4 +27,4 @@ inline constexpr const char* standard_graph = "ring";
 std::shared_ptr<const patterns::Neighborhood> chosen_graph(const Arguments& arguments, Operation operation,
                                                            int ranks);
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -11,7 +11,7 @@
 #include "tool/arguments.h"
 #include "tool/commands.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using algorithms::Descriptor;
@@ -111,4 +111,4 @@ int list_options(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -5,7 +5,7 @@
 #include "base/near_names.h"
 #include "tool/arguments.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::string measured_choices(const std::string& text) {
   return read_machine(text).choices.text();
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -9,7 +9,7 @@
 #include "tool/arguments.h"
 #include "tool/commands.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 int print_version(const std::vector<std::string>& words) {
@@ -53,13 +53,13 @@ int answer(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace unisono::entry
+}  // namespace unisono::tool
 
 int main(int count, char** words) {
   constexpr int usage_status = 2;
   try {
-    return unisono::entry::answer(std::vector<std::string>(words + 1, words + count));
-  } catch (const unisono::entry::UsageError& error) {
+    return unisono::tool::answer(std::vector<std::string>(words + 1, words + count));
+  } catch (const unisono::tool::UsageError& error) {
     std::fprintf(stderr, "unisono-tool: %s\n", unisono::shown(error.what()).c_str());
     return usage_status;
   } catch (const std::exception& error) {

@@ -7,7 +7,7 @@
 #include "model/mixed_mode.h"
 #include "tool/arguments.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 constexpr const char* chain = "two_level_chain";
@@ -72,4 +72,4 @@ void add_mixed_mode(const model::Prediction& run, const schedule::Problem& probl
                  {"ovp_us", mixed->penalty_us}};
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

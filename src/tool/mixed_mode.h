@@ -8,7 +8,7 @@
 
 #include "model/predict.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 
 // Throws UsageError for another operation than the broadcast, for one node, and for other algorithms than the
 // chain that the equations are of.
@@ -23,4 +23,4 @@ void add_mixed_mode(const model::Prediction& run, const schedule::Problem& probl
                     const model::Machine& machine, const model::PredictOptions& options,
                     nlohmann::ordered_json* json);
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -18,7 +18,7 @@
 #include "tool/mixed_mode.h"
 #include "tuning/decisions/algorithm_text.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using algorithms::Descriptor;
@@ -213,4 +213,4 @@ int show_machine(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

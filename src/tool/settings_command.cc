@@ -18,7 +18,7 @@
 #include "tuning/tables/table.h"
 #include "tuning/tables/table_files.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using Problems = std::vector<std::string>;
@@ -107,4 +107,4 @@ int judge_settings(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

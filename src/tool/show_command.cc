@@ -14,13 +14,13 @@
 #include "tool/layouts.h"
 #include "tuning/decisions/algorithm_text.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using algorithms::Descriptor;
 using algorithms::Parameters;
 using algorithms::ParameterSpec;
-using schedule::Picture;
+using pictures::Picture;
 using schedule::Problem;
 
 constexpr int standard_ranks = 8;
@@ -108,11 +108,11 @@ int show_algorithm(const std::vector<std::string>& words) {
     throw UsageError("--format " + format + ": there are text, svg, json");
   }
   const Picture picture = picture_of(arguments);
-  const std::string drawing = format == "text"  ? schedule::to_text(picture)
-                              : format == "svg" ? schedule::to_svg(picture)
-                                                : schedule::to_json(picture);
+  const std::string drawing = format == "text"  ? pictures::to_text(picture)
+                              : format == "svg" ? pictures::to_svg(picture)
+                                                : pictures::to_json(picture);
   std::fputs(drawing.c_str(), stdout);
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

@@ -8,7 +8,7 @@
 #include "tool/commands.h"
 #include "tuning/tables/table_json.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using tuning::TableJson;
@@ -40,4 +40,4 @@ int read_tables(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

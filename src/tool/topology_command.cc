@@ -15,7 +15,7 @@
 #include "tool/commands.h"
 #include "tool/layouts.h"
 
-namespace unisono::entry {
+namespace unisono::tool {
 namespace {
 
 using algorithms::Descriptor;
@@ -64,15 +64,15 @@ ordered_json contention_of(const Descriptor& descriptor,
   const auto build = [&descriptor](const schedule::Problem& of_rank) {
     return descriptor.build(of_rank, algorithms::with_standards(descriptor));
   };
-  const schedule::CheckedCall call = schedule::spread_out(descriptor.name, problem, false, build, &failures);
+  const proof::CheckedCall call = proof::spread_out(descriptor.name, problem, false, build, &failures);
   if (!failures.empty()) throw std::runtime_error(failures.front());
-  const schedule::RoundsOnLinks links = schedule::rounds_on_links(call);
+  const proof::RoundsOnLinks links = proof::rounds_on_links(call);
   answer["rounds"] = links.rounds;
   answer["most_on_a_link"] = links.most_on_a_link;
   answer["conflict"] = links.first_conflict;
   const bool is_looked_at = links.most_on_a_link <= 1 && layout->size() <= most_ranks_over_time;
   answer["conflict_over_time"] =
-      is_looked_at ? ordered_json(schedule::conflict_over_time(call)) : ordered_json();
+      is_looked_at ? ordered_json(proof::conflict_over_time(call)) : ordered_json();
   return answer;
 }
 
@@ -123,4 +123,4 @@ int describe_topology(const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace unisono::entry
+}  // namespace unisono::tool

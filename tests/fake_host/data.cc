@@ -7,7 +7,7 @@
 
 #include "fake_host/state.h"
 
-namespace unisono::host::fake {
+namespace unisono::fake_host {
 
 namespace {
 
@@ -101,7 +101,7 @@ int reduce_all(ReduceOp op, const char* in, char* inout, std::size_t count, std:
     if (!is_defined) return error_argument;
     std::memcpy(inout + i * extent, &out, sizeof(T));
   }
-  return success;
+  return host::success;
 }
 
 template <typename T>
@@ -188,22 +188,22 @@ int reduce_predefined(ReduceOp op, ElementType element, const char* in, char* in
   return error_argument;
 }
 
-const TypeState& type_at(const State& state, Datatype type) {
+const TypeState& type_at(const State& state, host::Datatype type) {
   return state.types.at(static_cast<std::uintptr_t>(type) - 1);
 }
 
-const OpState& op_at(const State& state, Op op) {
+const OpState& op_at(const State& state, host::Op op) {
   return state.ops.at(static_cast<std::uintptr_t>(op) - 1);
 }
 
 }  // namespace
 
-Datatype datatype(ElementType type) {
-  return Datatype{static_cast<std::uintptr_t>(type) + 1};
+host::Datatype datatype(ElementType type) {
+  return host::Datatype{static_cast<std::uintptr_t>(type) + 1};
 }
 
-Op op(ReduceOp which) {
-  return Op{static_cast<std::uintptr_t>(which) + 1};
+host::Op op(ReduceOp which) {
+  return host::Op{static_cast<std::uintptr_t>(which) + 1};
 }
 
 void add_predefined(State* state) {
@@ -215,27 +215,27 @@ void add_predefined(State* state) {
   }
 }
 
-Datatype FakeWorld::add_type(const std::vector<Segment>& segments, std::ptrdiff_t extent_bytes) {
+host::Datatype FakeWorld::add_type(const std::vector<Segment>& segments, std::ptrdiff_t extent_bytes) {
   TypeState type;
   type.segments = segments;
   type.extent_bytes = extent_bytes;
   for (const Segment& segment : segments) type.size_bytes += segment.bytes;
   state_->types.push_back(type);
-  return Datatype{state_->types.size()};
+  return host::Datatype{state_->types.size()};
 }
 
-Datatype FakeWorld::gapped_int32() {
+host::Datatype FakeWorld::gapped_int32() {
   return add_type({{0, 4}, {8, 4}}, 16);
 }
 
-Op FakeWorld::add_op(UserFunction function, bool is_commutative) {
+host::Op FakeWorld::add_op(UserFunction function, bool is_commutative) {
   state_->ops.push_back({ReduceOp::host, is_commutative, std::move(function)});
-  return Op{state_->ops.size()};
+  return host::Op{state_->ops.size()};
 }
 
-int FakeHost::type_info(Datatype type, TypeInfo* info) {
+int FakeHost::type_info(host::Datatype type, host::TypeInfo* info) {
   const TypeState& known = type_at(*state_, type);
-  *info = TypeInfo{};
+  *info = host::TypeInfo{};
   info->size_bytes = known.size_bytes;
   info->extent_bytes = known.extent_bytes;
   info->element = known.element;
@@ -251,10 +251,10 @@ int FakeHost::type_info(Datatype type, TypeInfo* info) {
   info->true_extent_bytes = static_cast<std::size_t>(high - low);
   info->is_contiguous = known.segments.size() == 1 && low == 0 &&
                         known.extent_bytes == static_cast<std::ptrdiff_t>(known.size_bytes);
-  return success;
+  return host::success;
 }
 
-int FakeHost::pack(const void* data, std::size_t count, Datatype type, void* packed,
+int FakeHost::pack(const void* data, std::size_t count, host::Datatype type, void* packed,
                    std::size_t packed_bytes) {
   const TypeState& known = type_at(*state_, type);
   if (packed_bytes != count * known.size_bytes) return error_argument;
@@ -267,11 +267,11 @@ int FakeHost::pack(const void* data, std::size_t count, Datatype type, void* pac
       into += segment.bytes;
     }
   }
-  return success;
+  return host::success;
 }
 
 int FakeHost::unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
-                     Datatype type) {
+                     host::Datatype type) {
   const TypeState& known = type_at(*state_, type);
   if (packed_bytes != count * known.size_bytes) return error_argument;
   const char* from = static_cast<const char*>(packed);
@@ -282,32 +282,32 @@ int FakeHost::unpack(const void* packed, std::size_t packed_bytes, void* data, s
       from += segment.bytes;
     }
   }
-  return success;
+  return host::success;
 }
 
-ReduceOp FakeHost::reduce_op(Op op) {
+ReduceOp FakeHost::reduce_op(host::Op op) {
   return op_at(*state_, op).which;
 }
 
-bool FakeHost::is_commutative(Op op) {
+bool FakeHost::is_commutative(host::Op op) {
   return op_at(*state_, op).is_commutative;
 }
 
-bool FakeHost::is_defined(Op op, Datatype type) {
-  TypeInfo info;
+bool FakeHost::is_defined(host::Op op, host::Datatype type) {
+  host::TypeInfo info;
   return reduce_op(op) == ReduceOp::host ||
-         (type_info(type, &info) == success && info.element != ElementType::derived);
+         (type_info(type, &info) == host::success && info.element != ElementType::derived);
 }
 
-int FakeHost::reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) {
+int FakeHost::reduce_local(const void* in, void* inout, std::size_t count, host::Datatype type, host::Op op) {
   const OpState& known = op_at(*state_, op);
   if (known.function) {
     known.function(in, inout, count, type);
-    return success;
+    return host::success;
   }
   const TypeState& layout = type_at(*state_, type);
   return reduce_predefined(known.which, layout.element, static_cast<const char*>(in),
                            static_cast<char*>(inout), count, layout.extent_bytes);
 }
 
-}  // namespace unisono::host::fake
+}  // namespace unisono::fake_host

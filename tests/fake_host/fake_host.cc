@@ -8,21 +8,21 @@
 
 #include "fake_host/state.h"
 
-namespace unisono::host::fake {
+namespace unisono::fake_host {
 
 namespace {
 
-constexpr Comm world_handle{1};
+constexpr host::Comm world_handle{1};
 
-Request handle_of(std::size_t slot) {
-  return Request{slot + 1};
+host::Request handle_of(std::size_t slot) {
+  return host::Request{slot + 1};
 }
-std::size_t slot_of(Request request) {
+std::size_t slot_of(host::Request request) {
   return static_cast<std::size_t>(request) - 1;
 }
 
 // Has the request finished? A finished one is freed and nulled, and its error given back.
-bool finish(State& state, int rank, Request* request, int* error) {
+bool finish(State& state, int rank, host::Request* request, int* error) {
   RankState& own = state.ranks[rank];
   Slot& slot = own.slots.at(slot_of(*request));
   if (slot.kind == Slot::Kind::free) throw std::logic_error("fake host: test of a request that is free");
@@ -33,10 +33,10 @@ bool finish(State& state, int rank, Request* request, int* error) {
     --slot.delay;
     return false;
   }
-  if (slot.error != success) *error = slot.error;
+  if (slot.error != host::success) *error = slot.error;
   slot.kind = Slot::Kind::free;
   own.free_slots.push_back(slot_of(*request));
-  *request = Request{};
+  *request = host::Request{};
   return true;
 }
 
@@ -48,24 +48,24 @@ void note_idle(State& state, int rank, std::uint64_t activity_before) {
 
 FakeHost::FakeHost(State* state, int rank) : state_(state), rank_(rank) {}
 
-void FakeHost::set_comm_name(Comm comm, const std::string& name) {
+void FakeHost::set_comm_name(host::Comm comm, const std::string& name) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).names[rank_] = name;
 }
 
-void FakeHost::set_reproducible_hint(Comm comm, Hint hint) {
+void FakeHost::set_reproducible_hint(host::Comm comm, host::Hint hint) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).hints[rank_] = hint;
   state_->comm(comm).has_hints = true;
 }
 
-void FakeHost::set_ordered_persistent(Comm comm) {
+void FakeHost::set_ordered_persistent(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).ordered_persistent.insert(rank_);
   state_->comm(comm).has_hints = true;
 }
 
-void FakeHost::declare_intercommunicator(Comm comm) {
+void FakeHost::declare_intercommunicator(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).inter[rank_] = true;
 }
@@ -91,31 +91,31 @@ bool FakeHost::takes_device_memory() {
   return state_->options.takes_device_memory;
 }
 
-Comm FakeHost::world() const {
+host::Comm FakeHost::world() const {
   return world_handle;
 }
 
-int FakeHost::comm_rank(Comm comm) {
+int FakeHost::comm_rank(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).rank_of[rank_];
 }
 
-int FakeHost::comm_size(Comm comm) {
+int FakeHost::comm_size(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return static_cast<int>(state_->comm(comm).members.size());
 }
 
-bool FakeHost::is_intercommunicator(Comm comm) {
+bool FakeHost::is_intercommunicator(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).inter.count(rank_) != 0;
 }
 
-int FakeHost::comm_split(Comm parent, int color, int key, Comm* created) {
+int FakeHost::comm_split(host::Comm parent, int color, int key, host::Comm* created) {
   const int wish[2] = {color, key};
   std::uint64_t meeting = 0;
   const auto wishes = exchange(parent, wish, sizeof wish, &meeting);
-  *created = Comm{};
-  if (color < 0) return success;
+  *created = host::Comm{};
+  if (color < 0) return host::success;
   struct Member {
     int key, world_rank;
   };
@@ -124,7 +124,7 @@ int FakeHost::comm_split(Comm parent, int color, int key, Comm* created) {
   const auto known = state_->splits.find(place);
   if (known != state_->splits.end()) {
     *created = known->second;
-    return success;
+    return host::success;
   }
   std::vector<Member> members;
   for (std::size_t i = 0; i < wishes->size(); ++i) {
@@ -138,10 +138,10 @@ int FakeHost::comm_split(Comm parent, int color, int key, Comm* created) {
   for (const Member& member : members) world_ranks.push_back(member.world_rank);
   *created = state_->add_comm(world_ranks);
   state_->splits[place] = *created;
-  return success;
+  return host::success;
 }
 
-int FakeHost::comm_free(Comm* comm) {
+int FakeHost::comm_free(host::Comm* comm) {
   std::vector<std::pair<void (*)(void*), void*>> callbacks;
   {
     const std::lock_guard lock(state_->mutex);
@@ -151,60 +151,60 @@ int FakeHost::comm_free(Comm* comm) {
   const std::lock_guard lock(state_->mutex);
   CommState& freed = state_->comm(*comm);
   if (++freed.freed == static_cast<int>(freed.members.size())) state_->comms.erase(*comm);
-  *comm = Comm{};
-  return success;
+  *comm = host::Comm{};
+  return host::success;
 }
 
-int FakeHost::translate_ranks(Comm from, Comm to, std::vector<int>* ranks) {
+int FakeHost::translate_ranks(host::Comm from, host::Comm to, std::vector<int>* ranks) {
   const std::lock_guard lock(state_->mutex);
   ranks->clear();
   for (const int world_rank : state_->comm(from).members) {
     ranks->push_back(state_->comm(to).rank_of[world_rank]);
   }
-  return success;
+  return host::success;
 }
 
-int FakeHost::on_comm_free(Comm comm, void (*callback)(void*), void* state) {
+int FakeHost::on_comm_free(host::Comm comm, void (*callback)(void*), void* state) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).callbacks[rank_].emplace_back(callback, state);
-  return success;
+  return host::success;
 }
 
-std::string FakeHost::comm_name(Comm comm) {
+std::string FakeHost::comm_name(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   const auto& names = state_->comm(comm).names;
   const auto found = names.find(rank_);
   return found == names.end() ? std::string{} : found->second;
 }
 
-Hint FakeHost::reproducible_hint(Comm comm) {
+host::Hint FakeHost::reproducible_hint(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).hints[rank_];
 }
 
-bool FakeHost::has_ordered_persistent(Comm comm) {
+bool FakeHost::has_ordered_persistent(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).ordered_persistent.contains(rank_);
 }
 
-int FakeHost::neighbors(Comm comm, TopologyNeighbors* found) {
+int FakeHost::neighbors(host::Comm comm, host::TopologyNeighbors* found) {
   const std::lock_guard lock(state_->mutex);
   *found = state_->comm(comm).neighbors[rank_];
-  return success;
+  return host::success;
 }
 
-void FakeHost::set_neighbors(Comm comm, const TopologyNeighbors& neighbors) {
+void FakeHost::set_neighbors(host::Comm comm, const host::TopologyNeighbors& neighbors) {
   const std::lock_guard lock(state_->mutex);
   state_->comm(comm).neighbors[rank_] = neighbors;
 }
 
-bool FakeHost::has_hints(Comm comm) {
+bool FakeHost::has_hints(host::Comm comm) {
   const std::lock_guard lock(state_->mutex);
   return state_->comm(comm).has_hints;
 }
 
-int FakeHost::isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
-                    Request* request) {
+int FakeHost::isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+                    host::Request* request) {
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
   RankState& own = state_->ranks[rank_];
@@ -238,10 +238,11 @@ int FakeHost::isend(const void* data, std::size_t bytes, int destination, int ta
   *request = handle_of(message.send_slot);
   state_->deliver(std::move(message));
   state_->note_activity();
-  return success;
+  return host::success;
 }
 
-int FakeHost::irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) {
+int FakeHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
+                    host::Request* request) {
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
   const CommState& group = state_->comm(comm);
@@ -259,25 +260,25 @@ int FakeHost::irecv(void* data, std::size_t bytes, int source, int tag, Comm com
   *request = handle_of(index);
   state_->match_recv(rank_, index);
   state_->note_activity();
-  return success;
+  return host::success;
 }
 
-int FakeHost::test(Request* request, bool* is_done) {
+int FakeHost::test(host::Request* request, bool* is_done) {
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
   const std::uint64_t before = state_->activity;
-  int error = success;
+  int error = host::success;
   state_->advance(rank_);
   *is_done = finish(*state_, rank_, request, &error);
   note_idle(*state_, rank_, before);
   return error;
 }
 
-int FakeHost::test_some(int count, Request* requests, int* completed_count, int* completed) {
+int FakeHost::test_some(int count, host::Request* requests, int* completed_count, int* completed) {
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
   const std::uint64_t before = state_->activity;
-  int error = success;
+  int error = host::success;
   state_->advance(rank_);
   *completed_count = 0;
   for (int i = 0; i < count; ++i) {
@@ -296,7 +297,7 @@ void FakeHost::progress() {
   note_idle(*state_, rank_, before);
 }
 
-std::shared_ptr<const FakeHost::Contributions> FakeHost::exchange(Comm comm, const void* data,
+std::shared_ptr<const FakeHost::Contributions> FakeHost::exchange(host::Comm comm, const void* data,
                                                                   std::size_t bytes, std::uint64_t* number) {
   ++collective_calls_;
   std::unique_lock lock(state_->mutex);
@@ -330,7 +331,7 @@ std::shared_ptr<const FakeHost::Contributions> FakeHost::exchange(Comm comm, con
   return group.result;
 }
 
-int FakeHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
+int FakeHost::agree(std::uint64_t* values, int count, host::AgreeOp op, host::Comm comm) {
   const std::size_t bytes = count * sizeof *values;
   const auto all = exchange(comm, values, bytes);
   for (std::size_t member = 0; member < all->size(); ++member) {
@@ -342,52 +343,54 @@ int FakeHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
         continue;
       }
       switch (op) {
-        case AgreeOp::band:
+        case host::AgreeOp::band:
           values[i] &= other;
           break;
-        case AgreeOp::bor:
+        case host::AgreeOp::bor:
           values[i] |= other;
           break;
-        case AgreeOp::min:
+        case host::AgreeOp::min:
           values[i] = std::min(values[i], other);
           break;
-        case AgreeOp::max:
+        case host::AgreeOp::max:
           values[i] = std::max(values[i], other);
           break;
-        case AgreeOp::sum:
+        case host::AgreeOp::sum:
           values[i] += other;
           break;
       }
     }
   }
-  return success;
+  return host::success;
 }
 
-int FakeHost::bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) {
+int FakeHost::bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm) {
   const bool is_root = comm_rank(comm) == root;
   const auto all = exchange(comm, data, is_root ? bytes : 0);
   if (!is_root && bytes != 0) std::memcpy(data, (*all)[root].data(), bytes);
-  return success;
+  return host::success;
 }
 
-int FakeHost::allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) {
+int FakeHost::allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm) {
   const auto all = exchange(comm, in, bytes);
   char* into = static_cast<char*>(out);
   for (const auto& one : *all) into = std::copy(one.begin(), one.end(), into);
-  return success;
+  return host::success;
 }
 
-int FakeHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
-                                    Request* request) {
+int FakeHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm,
+                                    host::Request* request) {
   return start_gathering(in, bytes, out, comm, request);
 }
 
 // What all bring together is what the root brings.
-int FakeHost::start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) {
+int FakeHost::start_bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm,
+                                host::Request* request) {
   return start_gathering(data, comm_rank(comm) == root ? bytes : 0, data, comm, request);
 }
 
-int FakeHost::start_gathering(const void* in, std::size_t bytes, void* out, Comm comm, Request* request) {
+int FakeHost::start_gathering(const void* in, std::size_t bytes, void* out, host::Comm comm,
+                              host::Request* request) {
   ++collective_calls_;
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
@@ -399,29 +402,29 @@ int FakeHost::start_gathering(const void* in, std::size_t bytes, void* out, Comm
   slot.delay = state_->draw_delay(rank_);
   slot.gathering = state_->join_gathering(rank_, &state_->comm(comm), in, bytes);
   *request = handle_of(index);
-  return success;
+  return host::success;
 }
 
-int FakeHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) {
+int FakeHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root, host::Comm comm) {
   const auto all = exchange(comm, in, bytes);
-  if (comm_rank(comm) != root) return success;
+  if (comm_rank(comm) != root) return host::success;
   char* into = static_cast<char*>(out);
   for (const auto& one : *all) into = std::copy(one.begin(), one.end(), into);
-  return success;
+  return host::success;
 }
 
-int FakeHost::barrier(Comm comm) {
+int FakeHost::barrier(host::Comm comm) {
   exchange(comm, nullptr, 0);
-  return success;
+  return host::success;
 }
 
-int FakeHost::call_error_handler(Comm, int error_code) {
+int FakeHost::call_error_handler(host::Comm, int error_code) {
   handled_errors_.push_back(error_code);
   return error_code;
 }
 
-int FakeHost::abort(Comm, int exit_code) {
+int FakeHost::abort(host::Comm, int exit_code) {
   throw Stopped("rank " + std::to_string(rank_) + " aborts with " + std::to_string(exit_code));
 }
 
-}  // namespace unisono::host::fake
+}  // namespace unisono::fake_host

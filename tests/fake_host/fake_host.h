@@ -14,7 +14,7 @@
 
 #include "host/host.h"
 
-namespace unisono::host::fake {
+namespace unisono::fake_host {
 
 struct Options {
   std::vector<int> node_labels{};        // rank -> node, for tests that emulate several; empty: one node
@@ -47,11 +47,11 @@ struct Segment {
   std::size_t bytes = 0;
 };
 
-using UserFunction = std::function<void(const void* in, void* inout, std::size_t count, Datatype type)>;
+using UserFunction = std::function<void(const void* in, void* inout, std::size_t count, host::Datatype type)>;
 
 // Handles of what is predefined.
-Datatype datatype(ElementType type);
-Op op(ReduceOp which);
+host::Datatype datatype(ElementType type);
+host::Op op(ReduceOp which);
 
 struct State;
 class FakeHost;
@@ -66,9 +66,9 @@ class FakeWorld {
   const std::vector<int>& node_labels() const;
 
   // Types and operators are made before run() and hold on all ranks.
-  Datatype add_type(const std::vector<Segment>& segments, std::ptrdiff_t extent_bytes);
-  Datatype gapped_int32();  // two int32 with gaps between and behind them: {0, 8} of 16 bytes
-  Op add_op(UserFunction function, bool is_commutative);
+  host::Datatype add_type(const std::vector<Segment>& segments, std::ptrdiff_t extent_bytes);
+  host::Datatype gapped_int32();  // two int32 with gaps between and behind them: {0, 8} of 16 bytes
+  host::Op add_op(UserFunction function, bool is_commutative);
 
   // Runs `body` as every rank and waits for all. An exception of a rank stops the others and comes back here;
   // so does Stopped with the state of all ranks where they wait for each other.
@@ -83,17 +83,17 @@ class FakeWorld {
 };
 
 // One rank's view.
-class FakeHost final : public Host {
+class FakeHost final : public host::Host {
  public:
   FakeHost(State* state, int rank);
 
   // --- What only tests use ---
   // Gives the communicator a name, declares it an intercommunicator (local to this rank).
-  void set_comm_name(Comm comm, const std::string& name);
-  void set_reproducible_hint(Comm comm, Hint hint);
-  void set_ordered_persistent(Comm comm);
-  void set_neighbors(Comm comm, const TopologyNeighbors& neighbors);
-  void declare_intercommunicator(Comm comm);
+  void set_comm_name(host::Comm comm, const std::string& name);
+  void set_reproducible_hint(host::Comm comm, host::Hint hint);
+  void set_ordered_persistent(host::Comm comm);
+  void set_neighbors(host::Comm comm, const host::TopologyNeighbors& neighbors);
+  void declare_intercommunicator(host::Comm comm);
   const std::vector<int>& handled_errors() const { return handled_errors_; }
   std::uint64_t progress_calls() const { return progress_calls_; }
   // Collectives for set-up that this rank has begun, new communicators included.
@@ -105,56 +105,58 @@ class FakeHost final : public Host {
   int largest_tag() const override;
   bool takes_device_memory() override;
 
-  Comm world() const override;
-  int comm_rank(Comm comm) override;
-  int comm_size(Comm comm) override;
-  bool is_intercommunicator(Comm comm) override;
-  int comm_split(Comm parent, int color, int key, Comm* created) override;
-  int comm_free(Comm* comm) override;
-  int translate_ranks(Comm from, Comm to, std::vector<int>* ranks) override;
-  int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
-  std::string comm_name(Comm comm) override;
-  Hint reproducible_hint(Comm comm) override;
-  bool has_ordered_persistent(Comm comm) override;
-  bool has_hints(Comm comm) override;
-  int neighbors(Comm comm, TopologyNeighbors* found) override;
+  host::Comm world() const override;
+  int comm_rank(host::Comm comm) override;
+  int comm_size(host::Comm comm) override;
+  bool is_intercommunicator(host::Comm comm) override;
+  int comm_split(host::Comm parent, int color, int key, host::Comm* created) override;
+  int comm_free(host::Comm* comm) override;
+  int translate_ranks(host::Comm from, host::Comm to, std::vector<int>* ranks) override;
+  int on_comm_free(host::Comm comm, void (*callback)(void*), void* state) override;
+  std::string comm_name(host::Comm comm) override;
+  host::Hint reproducible_hint(host::Comm comm) override;
+  bool has_ordered_persistent(host::Comm comm) override;
+  bool has_hints(host::Comm comm) override;
+  int neighbors(host::Comm comm, host::TopologyNeighbors* found) override;
 
-  int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
-            Request* request) override;
-  int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) override;
-  int test(Request* request, bool* is_done) override;
-  int test_some(int count, Request* requests, int* completed_count, int* completed) override;
+  int isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+            host::Request* request) override;
+  int irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
+            host::Request* request) override;
+  int test(host::Request* request, bool* is_done) override;
+  int test_some(int count, host::Request* requests, int* completed_count, int* completed) override;
   void progress() override;
 
-  int agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) override;
-  int bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) override;
-  int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) override;
-  int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
-                            Request* request) override;
-  int start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) override;
-  int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) override;
-  int barrier(Comm comm) override;
+  int agree(std::uint64_t* values, int count, host::AgreeOp op, host::Comm comm) override;
+  int bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm) override;
+  int allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm) override;
+  int start_allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm,
+                            host::Request* request) override;
+  int start_bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm,
+                        host::Request* request) override;
+  int gather_bytes(const void* in, std::size_t bytes, void* out, int root, host::Comm comm) override;
+  int barrier(host::Comm comm) override;
 
-  int type_info(Datatype type, TypeInfo* info) override;
-  int pack(const void* data, std::size_t count, Datatype type, void* packed,
+  int type_info(host::Datatype type, host::TypeInfo* info) override;
+  int pack(const void* data, std::size_t count, host::Datatype type, void* packed,
            std::size_t packed_bytes) override;
   int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
-             Datatype type) override;
-  ReduceOp reduce_op(Op op) override;
-  Op predefined_op(ReduceOp op) override { return fake::op(op); }
-  bool is_commutative(Op op) override;
-  bool is_defined(Op op, Datatype type) override;
-  int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;
+             host::Datatype type) override;
+  ReduceOp reduce_op(host::Op op) override;
+  host::Op predefined_op(ReduceOp op) override { return fake_host::op(op); }
+  bool is_commutative(host::Op op) override;
+  bool is_defined(host::Op op, host::Datatype type) override;
+  int reduce_local(const void* in, void* inout, std::size_t count, host::Datatype type, host::Op op) override;
 
-  int call_error_handler(Comm comm, int error_code) override;
-  int abort(Comm comm, int exit_code) override;
+  int call_error_handler(host::Comm comm, int error_code) override;
+  int abort(host::Comm comm, int exit_code) override;
 
  private:
   using Contributions = std::vector<std::vector<char>>;
-  std::shared_ptr<const Contributions> exchange(Comm comm, const void* data, std::size_t bytes,
+  std::shared_ptr<const Contributions> exchange(host::Comm comm, const void* data, std::size_t bytes,
                                                 std::uint64_t* number = nullptr);
   // Everyone's bytes, one after the other, to all.
-  int start_gathering(const void* in, std::size_t bytes, void* out, Comm comm, Request* request);
+  int start_gathering(const void* in, std::size_t bytes, void* out, host::Comm comm, host::Request* request);
 
   State* state_;
   int rank_;
@@ -162,4 +164,4 @@ class FakeHost final : public Host {
   std::uint64_t progress_calls_ = 0, collective_calls_ = 0;
 };
 
-}  // namespace unisono::host::fake
+}  // namespace unisono::fake_host

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <sstream>
 
-namespace unisono::host::fake {
+namespace unisono::fake_host {
 
 State::State(int size_of_world, const Options& given) : size(size_of_world), options(given), ranks(size) {
   if (options.node_labels.empty()) options.node_labels.assign(size, 0);
@@ -20,18 +20,18 @@ State::State(int size_of_world, const Options& given) : size(size_of_world), opt
   add_comm(everybody);
 }
 
-Comm State::add_comm(const std::vector<int>& members) {
-  const Comm handle{next_comm++};
+host::Comm State::add_comm(const std::vector<int>& members) {
+  const host::Comm handle{next_comm++};
   CommState& created = comms[handle];
   created.members = members;
-  created.rank_of.assign(size, no_rank);
+  created.rank_of.assign(size, host::no_rank);
   for (std::size_t i = 0; i < members.size(); ++i) created.rank_of[members[i]] = static_cast<int>(i);
   created.brought.resize(members.size());
   created.begun.resize(members.size());
   return handle;
 }
 
-CommState& State::comm(Comm which) {
+CommState& State::comm(host::Comm which) {
   const auto found = comms.find(which);
   if (found == comms.end()) throw std::logic_error("fake host: no such communicator");
   return found->second;
@@ -190,4 +190,4 @@ std::string State::describe(bool only_leftovers) const {
   return text.str();
 }
 
-}  // namespace unisono::host::fake
+}  // namespace unisono::fake_host

@@ -16,7 +16,7 @@
 
 #include "fake_host/fake_host.h"
 
-namespace unisono::host::fake {
+namespace unisono::fake_host {
 
 // A collective that does not block: all bring bytes, and take all of them when everybody has come.
 struct Gathering {
@@ -30,14 +30,14 @@ struct Slot {
   Kind kind = Kind::free;
   int peer = 0;  // world rank
   int tag = 0;
-  Comm comm{};
+  host::Comm comm{};
   std::size_t bytes = 0;
   const void* source = nullptr;
   void* target = nullptr;
   bool is_matched = false;
   bool is_done = false;
   int delay = 0;  // calls until a finished request is shown as such
-  int error = success;
+  int error = host::success;
   std::shared_ptr<Gathering> gathering;
 };
 
@@ -46,7 +46,7 @@ struct Message {
   int source = 0;  // world ranks
   int destination = 0;
   int tag = 0;
-  Comm comm{};
+  host::Comm comm{};
   std::size_t bytes = 0;
   std::vector<char> buffered;  // eager: a copy of the data
   bool is_eager = false;
@@ -73,10 +73,10 @@ struct CommState {
   std::vector<int> rank_of;  // world rank -> comm rank or no_rank
   int freed = 0;
   std::map<int, std::string> names;  // by world rank, as the others
-  std::map<int, Hint> hints;
+  std::map<int, host::Hint> hints;
   std::set<int> ordered_persistent;  // of whose ranks
   bool has_hints = false;
-  std::map<int, TopologyNeighbors> neighbors;
+  std::map<int, host::TopologyNeighbors> neighbors;
   std::map<int, bool> inter;
   std::map<int, std::vector<std::pair<void (*)(void*), void*>>> callbacks;
   // The meeting of a collective: all bring bytes, all take all bytes.
@@ -113,16 +113,17 @@ struct State {
   std::condition_variable changed;
   std::uint64_t activity = 0;
   std::vector<RankState> ranks;
-  std::map<Comm, CommState> comms;
+  std::map<host::Comm, CommState> comms;
   std::uintptr_t next_comm = 1;
-  std::map<std::tuple<Comm, std::uint64_t, int>, Comm> splits;  // parent, meeting, color -> created
+  std::map<std::tuple<host::Comm, std::uint64_t, int>, host::Comm>
+      splits;  // parent, meeting, color -> created
   std::vector<TypeState> types;
   std::vector<OpState> ops;
   std::string stop_reason;  // not empty: every call throws Stopped
 
   // All of these are called with the mutex held.
-  Comm add_comm(const std::vector<int>& members);
-  CommState& comm(Comm which);
+  host::Comm add_comm(const std::vector<int>& members);
+  CommState& comm(host::Comm which);
   void check_stopped() const;
   void note_activity() { ++activity; }
   int draw_delay(int rank);
@@ -140,4 +141,4 @@ struct State {
 // Fills the tables with MPI's predefined datatypes and operators.
 void add_predefined(State* state);
 
-}  // namespace unisono::host::fake
+}  // namespace unisono::fake_host

@@ -8,7 +8,7 @@
 
 #include "fake_host/state.h"
 
-namespace unisono::host::fake {
+namespace unisono::fake_host {
 
 namespace {
 
@@ -115,4 +115,4 @@ void FakeWorld::run(const std::function<void(FakeHost& host, int rank)>& body) {
   if (first_failure != nullptr) std::rethrow_exception(first_failure);
 }
 
-}  // namespace unisono::host::fake
+}  // namespace unisono::fake_host

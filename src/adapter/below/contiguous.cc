@@ -7,7 +7,7 @@
 #include "adapter/below/datatype.h"
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // How a type was made. The numbers stand in the constructor's order: integers, then addresses; large-count
@@ -179,7 +179,7 @@ int inspect_made_of_one(const Contents& contents, bool* is_contiguous) {
 
 // *is_contiguous is set only where size, extent and true extent agree as well.
 int inspect(MPI_Datatype type, bool* is_contiguous, std::int64_t* extent_bytes) {
-  TypeInfo info;
+  host::TypeInfo info;
   int error = measure(type, &info);
   *is_contiguous = false;
   *extent_bytes = info.extent_bytes;
@@ -206,4 +206,4 @@ int find_contiguous(MPI_Datatype type, bool* is_contiguous) {
   return inspect(type, is_contiguous, &extent_bytes);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -7,7 +7,7 @@
 #include "adapter/below/functions.h"
 #include "adapter/below/predefined.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // Open addressing; at most a third full, so that a lookup is one or two probes.
@@ -76,9 +76,9 @@ ElementType element_of(Kind kind, std::size_t bytes) {
   return other;
 }
 
-int describe_predefined(PredefinedType* entry, MPI_Datatype type, TypeInfo* info) {
+int describe_predefined(PredefinedType* entry, MPI_Datatype type, host::TypeInfo* info) {
   if (!entry->is_described.load(std::memory_order_acquire)) {
-    TypeInfo measured;
+    host::TypeInfo measured;
     const int error = measure(type, &measured);
     if (error != MPI_SUCCESS) return error;
     measured.element = element_of(entry->kind, measured.size_bytes);
@@ -113,7 +113,7 @@ int copy_no_attribute(MPI_Datatype, int, void*, void*, void*, int* is_copied) {
 }
 
 int delete_attribute(MPI_Datatype, int, void* value, void*) {
-  delete static_cast<TypeInfo*>(value);
+  delete static_cast<host::TypeInfo*>(value);
   return MPI_SUCCESS;
 }
 
@@ -126,7 +126,7 @@ int info_keyval() {
   return keyval;
 }
 
-int describe_derived(MPI_Datatype type, TypeInfo* info) {
+int describe_derived(MPI_Datatype type, host::TypeInfo* info) {
   const int keyval = type == ending_type ? MPI_KEYVAL_INVALID : info_keyval();
   // Two threads may use one type at once; freeing it meanwhile would be the program's error.
   const std::lock_guard<std::mutex> lock(describe_mutex);
@@ -136,7 +136,7 @@ int describe_derived(MPI_Datatype type, TypeInfo* info) {
     const int error = pmpi.Type_get_attr(type, keyval, static_cast<void*>(&value), &is_set);
     if (error != MPI_SUCCESS) return error;
     if (is_set != 0) {
-      *info = *static_cast<const TypeInfo*>(value);
+      *info = *static_cast<const host::TypeInfo*>(value);
       return MPI_SUCCESS;
     }
   }
@@ -149,7 +149,7 @@ int describe_derived(MPI_Datatype type, TypeInfo* info) {
     if (error != MPI_SUCCESS) return error;
   }
   if (keyval != MPI_KEYVAL_INVALID) {
-    auto* kept = new TypeInfo(*info);
+    auto* kept = new host::TypeInfo(*info);
     if (pmpi.Type_set_attr(type, keyval, kept) != MPI_SUCCESS) delete kept;
   }
   return MPI_SUCCESS;
@@ -180,7 +180,7 @@ void try_types_on(MPI_Comm comm) {
 }
 
 bool may_be_at_bottom(MPI_Datatype type) {
-  TypeInfo info;
+  host::TypeInfo info;
   return !is_predefined(type) && (describe(type, &info) != MPI_SUCCESS || info.true_lower_bound_bytes != 0);
 }
 
@@ -188,12 +188,12 @@ bool is_predefined(MPI_Datatype type) {
   return find_predefined(type) != nullptr;
 }
 
-int describe(MPI_Datatype type, TypeInfo* info) {
+int describe(MPI_Datatype type, host::TypeInfo* info) {
   PredefinedType* entry = find_predefined(type);
   return entry != nullptr ? describe_predefined(entry, type, info) : describe_derived(type, info);
 }
 
-int measure(MPI_Datatype type, TypeInfo* info) {
+int measure(MPI_Datatype type, host::TypeInfo* info) {
   MPI_Count size = 0;
   MPI_Count lower_bound = 0;
   MPI_Count extent = 0;
@@ -227,4 +227,4 @@ MPI_Op predefined(ReduceOp op) {
   return MPI_OP_NULL;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

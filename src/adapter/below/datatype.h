@@ -8,7 +8,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 enum class Kind : std::uint8_t {
   byte,
@@ -32,7 +32,7 @@ struct PredefinedType {
   std::uintptr_t handle = 0;  // 0: a free place (no family has a predefined type of this value)
   Kind kind = Kind::other;
   std::atomic<bool> is_described{false};
-  TypeInfo info;
+  host::TypeInfo info;
   // What was found out of each predefined operator on it (operators.h); 0: nothing yet.
   struct OnType {
     std::atomic<std::uint8_t> answer{0}, kernel{0};
@@ -58,14 +58,14 @@ void try_types_on(MPI_Comm comm);
 // error. Predefined types come from a table. What was found out about a derived type is kept as an attribute
 // of it. Both are fast after the first time. A derived type's entry goes with the type, so a reused handle
 // never finds another type's layout.
-int describe(MPI_Datatype type, TypeInfo* info);
+int describe(MPI_Datatype type, host::TypeInfo* info);
 
 // The wrapper of MPI_Type_free.
 int end_type(MPI_Datatype* type);
 
 // Sizes and bounds alone; is_contiguous says that they allow the type to be contiguous (for a predefined
 // type: that it is).
-int measure(MPI_Datatype type, TypeInfo* info);
+int measure(MPI_Datatype type, host::TypeInfo* info);
 
 // Is one element of `type` its data's bytes in order, with nothing between two elements? Decided from how the
 // type was made: equal size and extent do not suffice, an indexed type may permute.
@@ -74,4 +74,4 @@ int find_contiguous(MPI_Datatype type, bool* is_contiguous);
 ReduceOp classify(MPI_Op op);
 MPI_Op predefined(ReduceOp op);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // Indexed rather than a struct of a big and a small part: a struct's extent may be padded.
@@ -44,4 +44,4 @@ Elements::~Elements() {
   if (is_made_) pmpi.Type_free(&type);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

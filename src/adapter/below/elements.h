@@ -6,7 +6,7 @@
 
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // One block of a made type, and one piece of a reduction that is cut. The same on all ranks.
 inline constexpr MPI_Count piece_elements = MPI_Count{1} << 30;
@@ -41,4 +41,4 @@ class Elements {
   bool is_made_ = false;
 };
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

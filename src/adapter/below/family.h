@@ -17,7 +17,7 @@
 #include <mpi.h>
 #endif
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 #if defined(UNISONO_FAMILY_OPENMPI)
 inline constexpr const char* family = "openmpi";
@@ -56,14 +56,14 @@ Handle narrow(Wide wide) {
   }
 }
 
-inline MPI_Comm native(Comm comm) {
+inline MPI_Comm native(host::Comm comm) {
   return narrow<MPI_Comm>(comm);
 }
-inline MPI_Datatype native(Datatype type) {
+inline MPI_Datatype native(host::Datatype type) {
   return narrow<MPI_Datatype>(type);
 }
-inline MPI_Op native(Op op) {
+inline MPI_Op native(host::Op op) {
   return narrow<MPI_Op>(op);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

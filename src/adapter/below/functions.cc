@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 Functions pmpi;
 
@@ -79,4 +79,4 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
   return true;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -7,7 +7,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // The collectives: each in three forms (blocking, MPI_I, MPI_..._init), for int and for large counts.
 // clang-format off
@@ -179,4 +179,4 @@ extern Functions pmpi;
 // Fills `pmpi` from dlopen's handle; on failure says in `problem` which function is missing.
 bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

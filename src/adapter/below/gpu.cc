@@ -12,7 +12,7 @@
 #include "adapter/below/gpu_runtimes.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 constinit std::atomic<unsigned char> is_gpu_to_be_looked_for{1};
 
@@ -132,4 +132,4 @@ bool are_gpus_known_to_host() {
   return is_any_used;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

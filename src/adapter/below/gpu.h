@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstddef>
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 class Gpu {
  public:
@@ -48,4 +48,4 @@ Gpu* gpu_of(const void* address);
 // Does this process use GPUs, and the MPI take their memory?
 bool are_gpus_known_to_host();
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -8,7 +8,7 @@
 #include "adapter/below/gpu_runtimes.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // As the driver's interface numbers them.
@@ -144,4 +144,4 @@ std::unique_ptr<Gpu> find_cuda() {
   return is_whole ? std::make_unique<Cuda>(found) : nullptr;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -11,7 +11,7 @@
 #include "adapter/below/gpu_runtimes.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 using Result = int;
@@ -142,4 +142,4 @@ std::unique_ptr<Gpu> find_level_zero() {
   return is_whole ? std::make_unique<LevelZero>(found) : nullptr;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

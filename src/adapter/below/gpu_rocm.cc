@@ -6,7 +6,7 @@
 
 #include "adapter/below/gpu_runtimes.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 using Result = int;
@@ -106,4 +106,4 @@ std::unique_ptr<Gpu> find_rocm() {
   return is_whole ? std::make_unique<Rocm>(found) : nullptr;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

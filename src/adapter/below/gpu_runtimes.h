@@ -6,7 +6,7 @@
 
 #include "adapter/below/gpu.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 std::unique_ptr<Gpu> find_cuda();
 std::unique_ptr<Gpu> find_rocm();
@@ -15,4 +15,4 @@ std::unique_ptr<Gpu> find_level_zero();
 // A library of this name that the process holds, which it then keeps; null: it holds none.
 void* loaded_library(const char* name);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -8,7 +8,7 @@
 #include "adapter/below/functions.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 struct Held {
@@ -81,4 +81,4 @@ int type_free(MPI_Datatype* type) {
   return MPI_SUCCESS;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -7,7 +7,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // The types of one call. Predefined ones are not counted: they never end.
 class HeldTypes {
@@ -32,4 +32,4 @@ class HeldTypes {
 // The wrapper of MPI_Type_free.
 int type_free(MPI_Datatype* type);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

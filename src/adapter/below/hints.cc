@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 constexpr std::string_view yes_words[] = {"1", "true", "yes", "on"};
@@ -34,27 +34,29 @@ std::optional<std::string> read_key(MPI_Info info, const char* key) {
 }
 
 // What the key says; none where it is not there, or says neither.
-Hint read_reproducible(MPI_Info info) {
+host::Hint read_reproducible(MPI_Info info) {
   const std::optional<std::string> read = read_key(info, "unisono_reproducible");
-  if (!read) return Hint::none;
+  if (!read) return host::Hint::none;
   const std::string& value = *read;
-  if (std::ranges::find(yes_words, value) != std::end(yes_words)) return Hint::yes;
-  if (std::ranges::find(no_words, value) != std::end(no_words)) return Hint::no;
+  if (std::ranges::find(yes_words, value) != std::end(yes_words)) return host::Hint::yes;
+  if (std::ranges::find(no_words, value) != std::end(no_words)) return host::Hint::no;
   // Who asks for the same bits and does not get them must hear of it.
   log::warning_once("info key unisono_reproducible has the value '" + value +
                     "', which says nothing: it takes 1, true, yes, on, and 0, false, no, off");
-  return Hint::none;
+  return host::Hint::none;
 }
 
 // MPI 4.1, section 6.13.
-Hint read_ordered_persistent(MPI_Info info) {
+host::Hint read_ordered_persistent(MPI_Info info) {
   const std::optional<std::string> value = read_key(info, "mpi_assert_strict_persistent_collective_ordering");
-  return value == "true" ? Hint::yes : value == "false" ? Hint::no : Hint::none;
+  return value == "true" ? host::Hint::yes : value == "false" ? host::Hint::no : host::Hint::none;
 }
 
 struct Hints {
-  Hint reproducible, ordered_persistent;
-  bool says_something() const { return reproducible != Hint::none || ordered_persistent != Hint::none; }
+  host::Hint reproducible, ordered_persistent;
+  bool says_something() const {
+    return reproducible != host::Hint::none || ordered_persistent != host::Hint::none;
+  }
 };
 Hints read_hints(MPI_Info info) {
   return {.reproducible = read_reproducible(info), .ordered_persistent = read_ordered_persistent(info)};
@@ -67,7 +69,7 @@ void keep_hints(MPI_Comm comm, const Hints& hints) {
   marks.ordered_persistent = hints.ordered_persistent;
   marks.has_info = true;
   set_marks(comm, marks);
-  if (is_new) runtime::hints_changed(widen<Comm>(comm));
+  if (is_new) runtime::hints_changed(widen<host::Comm>(comm));
 }
 
 }  // namespace
@@ -79,8 +81,8 @@ int comm_set_info(MPI_Comm comm, MPI_Info info) {
   // Keys that are not given keep their values.
   const Marks before = marks_of(comm);
   Hints hints = read_hints(info);
-  if (hints.reproducible == Hint::none) hints.reproducible = before.reproducible;
-  if (hints.ordered_persistent == Hint::none) hints.ordered_persistent = before.ordered_persistent;
+  if (hints.reproducible == host::Hint::none) hints.reproducible = before.reproducible;
+  if (hints.ordered_persistent == host::Hint::none) hints.ordered_persistent = before.ordered_persistent;
   keep_hints(comm, hints);
   return result;
 }
@@ -101,4 +103,4 @@ int comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created, MPI_Req
   return give_hints(result, info, created, true);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

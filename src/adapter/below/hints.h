@@ -5,7 +5,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // Behind a call that made `*created`, with what it returned: gives the communicator the hints in `info`, and
 // no others. `is_always_marked`: as one that was given hints, also where there is none that we know. Ranks
@@ -16,4 +16,4 @@ int give_hints(int result, MPI_Info info, const MPI_Comm* created, bool is_alway
 int comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created, MPI_Request* request);
 int comm_set_info(MPI_Comm comm, MPI_Info info);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -9,7 +9,7 @@
 #include "adapter/below/place.h"
 #include "runtime/freeing.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
@@ -32,8 +32,8 @@ constexpr std::uintptr_t hint_mask = 3;
 }  // namespace
 
 Marks Marks::of(std::uintptr_t bits) {
-  return {.reproducible = static_cast<Hint>(bits & hint_mask),
-          .ordered_persistent = static_cast<Hint>(bits >> ordered_shift & hint_mask),
+  return {.reproducible = static_cast<host::Hint>(bits & hint_mask),
+          .ordered_persistent = static_cast<host::Hint>(bits >> ordered_shift & hint_mask),
           .has_info = (bits >> info_shift & 1) != 0,
           .is_of_session = (bits >> session_shift & 1) != 0};
 }
@@ -52,7 +52,7 @@ void begin_marks() {
 
 Marks marks_of(MPI_Comm comm) {
   if (keyval == MPI_KEYVAL_INVALID) return {};
-  if (const auto kept = runtime::marks_while_freeing(widen<Comm>(comm)); kept) return Marks::of(*kept);
+  if (const auto kept = runtime::marks_while_freeing(widen<host::Comm>(comm)); kept) return Marks::of(*kept);
   void* value = nullptr;
   int is_set = 0;
   if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return {};
@@ -96,4 +96,4 @@ bool has_session_communicators() {
   return has_any_of_session.load(std::memory_order_acquire);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -7,12 +7,12 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 struct Marks {
   // What info objects have said of it. MPIs drop keys that they do not know.
-  Hint reproducible = Hint::none;
-  Hint ordered_persistent = Hint::none;
+  host::Hint reproducible = host::Hint::none;
+  host::Hint ordered_persistent = host::Hint::none;
   // Was an info object ever given to it, or to what it was duplicated from?
   bool has_info = false;
   // Was it made from a session's group, or from such a communicator? What the program starts on it may go on
@@ -38,4 +38,4 @@ void mark_of_session(MPI_Comm comm);
 // Most programs make none.
 bool has_session_communicators();
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -3,7 +3,7 @@
 
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 int count_neighbors(MPI_Comm comm, NeighborCounts* found) {
   *found = {};
@@ -28,4 +28,4 @@ int count_neighbors(MPI_Comm comm, NeighborCounts* found) {
   }
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -4,7 +4,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 struct NeighborCounts {
   bool has_topology = false;
@@ -15,4 +15,4 @@ struct NeighborCounts {
 // Gives the host's error: its handler has been called.
 int count_neighbors(MPI_Comm comm, NeighborCounts* found);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // Calls that reach us while this thread does work of ours are the host's own (it calls MPI_ names itself):
 // the host serves them. What the host does for the program is not among it: error handlers run there, whose
@@ -38,4 +38,4 @@ inline bool is_taking() {
   return is_open.load(std::memory_order_relaxed) && nesting == 0;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -10,7 +10,7 @@
 #include "base/mutex.h"
 #include "base/reduce_kernels.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // MPI 4.1, section 6.9.2, and for pairs of a value and an index 6.9.4.
@@ -135,7 +135,7 @@ bool gives_hosts_bits(ElementType candidate, MPI_Op op, MPI_Datatype type) {
 }
 
 ElementType find_kernel_type(MPI_Op op, MPI_Datatype type, ElementType element) {
-  TypeInfo info;
+  host::TypeInfo info;
   if (describe(type, &info) != MPI_SUCCESS || !info.is_contiguous) return ElementType::other;
   for (const ElementType candidate : {element, ElementType::int8, ElementType::uint8}) {
     if (element_bytes(candidate) == info.size_bytes && gives_hosts_bits(candidate, op, type))
@@ -177,4 +177,4 @@ void end_operators() {
   judge().end();
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

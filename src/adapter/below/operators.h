@@ -5,7 +5,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // Does the host apply `op` to elements of `type`? The same answer on all ranks of a job. The program's own
 // operators take what they like. Thread-safe.
@@ -18,4 +18,4 @@ ElementType kernel_type(MPI_Op op, MPI_Datatype type, ElementType element);
 // Before the host's MPI_Finalize.
 void end_operators();
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

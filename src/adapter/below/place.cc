@@ -4,7 +4,7 @@
 #include "adapter/below/functions.h"
 #include "runtime/freeing.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 std::atomic<unsigned> freed_communicators{0};
 __thread RememberedPlace places[remembered_places];
@@ -27,7 +27,7 @@ int note_freed(MPI_Comm, int, void*, void*) {
 bool is_watched(MPI_Comm comm) {
   void* value = nullptr;
   int is_set = 0;
-  if (keyval == MPI_KEYVAL_INVALID || runtime::marks_while_freeing(widen<Comm>(comm))) return false;
+  if (keyval == MPI_KEYVAL_INVALID || runtime::marks_while_freeing(widen<host::Comm>(comm))) return false;
   if (pmpi.Comm_get_attr(comm, keyval, static_cast<void*>(&value), &is_set) != MPI_SUCCESS) return false;
   return is_set != 0 || pmpi.Comm_set_attr(comm, keyval, nullptr) == MPI_SUCCESS;
 }
@@ -64,4 +64,4 @@ bool ask_place(MPI_Comm comm, RememberedPlace* remembered) {
   return true;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -8,7 +8,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 struct Place {
   int rank;
@@ -50,4 +50,4 @@ inline bool find_place(MPI_Comm comm, Place* place) {
   return true;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -5,7 +5,7 @@
 
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 int copy_cart(MPI_Comm of, MPI_Comm flat, MPI_Comm* made) {
@@ -84,4 +84,4 @@ int make_private(MPI_Comm of, bool has_topology, MPI_Comm* made) {
   return error == MPI_SUCCESS ? take_error_handler(of, *made) : error;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -4,7 +4,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // One like `of`, and with its topology where that is asked for; errors are told to the handler of `of`.
 // Collective over `of`.
@@ -14,4 +14,4 @@ int make_private(MPI_Comm of, bool has_topology, MPI_Comm* made);
 // Collective over `made`, which is freed where it is replaced.
 int take_topology(MPI_Comm of, MPI_Comm* made);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -8,7 +8,7 @@
 #include "adapter/below/functions.h"
 #include "adapter/below/place.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 inline bool is_communicator(MPI_Comm comm) {
   return comm != MPI_COMM_NULL && widen<std::uintptr_t>(comm) != 0;
@@ -95,4 +95,4 @@ bool is_rejected_block_of(MPI_Comm comm, const void* own, Count own_count, const
          is_rejected_block(own, own_count, type, all, count, type, place.rank);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

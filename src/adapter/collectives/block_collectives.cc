@@ -8,7 +8,7 @@
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // Of this rank's block among uneven ones: see is_rejected_block.
@@ -214,12 +214,12 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
   call.is_in_place = in == MPI_IN_PLACE;
   if (!call.is_in_place && is_rejected) return form.leave(native);
   const auto size = static_cast<std::size_t>(place.size);
-  std::vector<Datatype> types(2 * size);
+  std::vector<host::Datatype> types(2 * size);
   for (std::size_t i = 0; i < size; ++i) {
-    if (!call.is_in_place) types[i] = widen<Datatype>(in_types[i]);
-    types[size + i] = widen<Datatype>(out_types[i]);
+    if (!call.is_in_place) types[i] = widen<host::Datatype>(in_types[i]);
+    types[size + i] = widen<host::Datatype>(out_types[i]);
   }
-  const Datatype* kept = form.keep(&types);
+  const host::Datatype* kept = form.keep(&types);
   if (!call.is_in_place) {
     call.send_blocks = all_blocks(in, in_counts, in_places, MPI_BYTE);
     call.send_blocks.types = kept;
@@ -248,7 +248,7 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
        std::any_of(counts, counts + place.size, [](Count count) { return count > 0; }))) {
     return form.leave(native);
   }
-  call.op = widen<Op>(op);
+  call.op = widen<host::Op>(op);
   call.send_blocks = all_blocks<Count>(in, counts, nullptr, type);
   call.recv_blocks = one_block(out, counts[place.rank], type);
   return form.run(call, native);
@@ -274,4 +274,4 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

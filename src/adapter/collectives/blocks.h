@@ -8,7 +8,7 @@
 #include "adapter/collectives/collectives.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 inline bool is_type(MPI_Datatype type) {
   return type != MPI_DATATYPE_NULL && widen<std::uintptr_t>(type) != 0;
@@ -19,7 +19,7 @@ runtime::BlockArguments one_block(const void* buffer, Count count, MPI_Datatype 
   runtime::BlockArguments blocks;
   blocks.buffer = const_cast<void*>(buffer);
   blocks.count = static_cast<std::size_t>(count);
-  blocks.type = widen<Datatype>(type);
+  blocks.type = widen<host::Datatype>(type);
   return blocks;
 }
 
@@ -32,7 +32,7 @@ runtime::BlockArguments all_blocks(const void* buffer, const Count* counts, cons
   blocks.counts = counts;
   blocks.displacements = places;
   blocks.are_large = sizeof(Count) == 8;
-  blocks.type = widen<Datatype>(type);
+  blocks.type = widen<host::Datatype>(type);
   return blocks;
 }
 
@@ -42,4 +42,4 @@ bool are_valid(const void* buffer, const Count* counts, const Displacement<Count
   return buffer != MPI_IN_PLACE && counts != nullptr && places != nullptr;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -5,7 +5,7 @@
 
 #include "adapter/collectives/wrapper.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 template <class... Tail>
 int barrier(MPI_Comm comm, Tail... tail) {
@@ -52,7 +52,7 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
   call.is_in_place = at.is_here && in == MPI_IN_PLACE;
   if (!at.is_valid || (!call.is_in_place && !is_valid(in, count, type))) return form.leave(native);
   call.root = root;
-  call.op = widen<Op>(op);
+  call.op = widen<host::Op>(op);
   set_send(&call, call.is_in_place ? nullptr : in, count, type);
   if (at.is_here && (!is_valid(out, count, type) || is_rejected_alias(in, out, count, true))) {
     if (!call.is_in_place) take_part<Tail...>(call, 1, count, type);
@@ -76,7 +76,7 @@ int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op 
   call.is_in_place = in == MPI_IN_PLACE;
   if ((!call.is_in_place && !is_valid(in, count, type)) || is_rejected_alias(in, out, count, true))
     return form.leave(native);
-  call.op = widen<Op>(op);
+  call.op = widen<host::Op>(op);
   set_send(&call, call.is_in_place ? nullptr : in, count, type);
   call.recv_buffer = out;
   return form.run(call, native);
@@ -214,4 +214,4 @@ template int barrier(MPI_Comm, MPI_Info, MPI_Request*);
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

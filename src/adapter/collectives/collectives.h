@@ -8,7 +8,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // Displacements are as wide as counts.
 template <class Count>
@@ -90,4 +90,4 @@ int neighbor_alltoallw(const void* in, const Count* in_counts, const MPI_Aint* i
                        const MPI_Aint* out_places, const MPI_Datatype* out_types, MPI_Comm comm,
                        Tail... tail);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

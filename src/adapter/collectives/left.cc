@@ -6,7 +6,7 @@
 #include "adapter/below/functions.h"
 #include "adapter/below/nesting.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // Of intercommunicators the wrappers leave what they have asked the host about already: it is not asked about
@@ -42,4 +42,4 @@ std::shared_ptr<runtime::HostStarts> starts_left(const CallSite& site) {
   return reason ? runtime::starts_of_host(site.operation, *reason) : nullptr;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

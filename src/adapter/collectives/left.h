@@ -7,7 +7,7 @@
 #include "adapter/below/family.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // What call a wrapper is in.
 struct CallSite {
@@ -21,4 +21,4 @@ void count_left(const CallSite& site);
 // The same of a persistent call, each start of which counts; null: nothing is to be counted.
 std::shared_ptr<runtime::HostStarts> starts_left(const CallSite& site);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -10,7 +10,7 @@
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // An error that is returned has been told to the communicator's error handler. Where the host has a function
@@ -50,7 +50,7 @@ bool set_uneven(runtime::BlockArguments* to, const void* buffer, const Count* co
 // What a call of alltoallw gives for one side, of one width: counts as wide as displacements.
 struct TypedBlocks {
   std::vector<MPI_Count> counts;
-  std::vector<Datatype> types;
+  std::vector<host::Datatype> types;
 
   template <class Count>
   bool read(const void* buffer, const Count* given, const MPI_Aint* places, const MPI_Datatype* given_types,
@@ -60,7 +60,7 @@ struct TypedBlocks {
     if (blocks == 0) return true;
     if (given == nullptr || places == nullptr || given_types == nullptr) return false;
     counts.assign(given, given + blocks);
-    for (int i = 0; i < blocks; ++i) types.push_back(widen<Datatype>(given_types[i]));
+    for (int i = 0; i < blocks; ++i) types.push_back(widen<host::Datatype>(given_types[i]));
     return true;
   }
 };
@@ -204,7 +204,7 @@ int neighbor_alltoallw(const void* in, const Count* in_counts, const MPI_Aint* i
     return form.leave(native);
   runtime::Call call = make_call(operation, comm);
   sent.types.insert(sent.types.end(), received.types.begin(), received.types.end());
-  const Datatype* types = form.keep(&sent.types);
+  const host::Datatype* types = form.keep(&sent.types);
   call.send_blocks =
       all_blocks<MPI_Count>(in, form.hold_array(sent.counts.data(), neighbors.out), in_places, MPI_BYTE);
   call.send_blocks.types = types;
@@ -231,4 +231,4 @@ int neighbor_alltoallw(const void* in, const Count* in_counts, const MPI_Aint* i
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

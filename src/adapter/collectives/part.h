@@ -13,12 +13,12 @@
 #include "adapter/collectives/arguments.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // Memory for so many elements of a predefined type.
 template <class Count>
 bool make_spare(Count count, MPI_Datatype type, std::vector<char>* spare) {
-  TypeInfo info;
+  host::TypeInfo info;
   if (!is_valid(count, type) || !is_predefined(type) || describe(type, &info) != MPI_SUCCESS) return false;
   spare->resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(info.extent_bytes));
   return true;
@@ -46,10 +46,10 @@ void take_part_of_blocks(runtime::Call call, std::int64_t elements, MPI_Datatype
     std::vector<char> spare;
     if (!make_spare(elements, type, &spare)) return;
     call.recv_blocks.buffer = spare.data();
-    call.recv_blocks.type = widen<Datatype>(type);
+    call.recv_blocks.type = widen<host::Datatype>(type);
     const Nested nested;
     runtime::take_part(call);
   }
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -3,7 +3,7 @@
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 template <class Count>
@@ -20,8 +20,8 @@ struct Reduction {
 template <class Count, class... Tail, class Native>
 int run_reduction(Form<Tail...>* form, Operation operation, const Reduction<Count>& r, Native native) {
   if constexpr (sizeof...(Tail) == 0) {
-    const runtime::Reduced reduced{static_cast<std::size_t>(r.count), widen<Datatype>(r.type),
-                                   widen<Op>(r.op)};
+    const runtime::Reduced reduced{static_cast<std::size_t>(r.count), widen<host::Datatype>(r.type),
+                                   widen<host::Op>(r.op)};
     if (is_left(operation, r.comm, &reduced)) return run_left(native);
   }
   Place place{};
@@ -37,7 +37,7 @@ int run_reduction(Form<Tail...>* form, Operation operation, const Reduction<Coun
   if ((call.is_in_place || has_result) && !is_valid(static_cast<const void*>(r.out), r.count, r.type)) {
     return form->leave(native);
   }
-  call.op = widen<Op>(r.op);
+  call.op = widen<host::Op>(r.op);
   set_send(&call, call.is_in_place ? nullptr : r.in, r.count, r.type);
   if (call.is_in_place || has_result) call.recv_buffer = r.out;
   return form->run(call, native);
@@ -86,4 +86,4 @@ int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

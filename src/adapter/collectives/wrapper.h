@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 template <class Native>
 int run_timed(const runtime::Call& call, Native native_call) {
@@ -119,7 +119,7 @@ template <class... Tail>
 bool is_left(Operation operation, MPI_Comm comm, const runtime::Reduced* reduced = nullptr) {
   if constexpr (sizeof...(Tail) != 0) return false;
   return is_taking() && widen<std::uintptr_t>(comm) != 0 &&
-         runtime::leaves_to_host(operation, widen<Comm>(comm), reduced);
+         runtime::leaves_to_host(operation, widen<host::Comm>(comm), reduced);
 }
 
 template <class HostCall, class... Tail>
@@ -153,7 +153,7 @@ struct KeepingNothing {
   const Number* hold_array(const Number* array, int) const {
     return array;
   }
-  const Datatype* keep(std::vector<Datatype>* types) const { return types->data(); }
+  const host::Datatype* keep(std::vector<host::Datatype>* types) const { return types->data(); }
   struct GivenComm {
     MPI_Comm comm;
     MPI_Comm now() const { return comm; }
@@ -173,7 +173,7 @@ class Form<> : public KeepingNothing {
   }
   template <class HostCall>
   int run(const runtime::Call& call, HostCall host_call) const {
-    return mpi::run(call, host_call);
+    return adapter::run(call, host_call);
   }
 
  private:
@@ -249,7 +249,7 @@ class Form<MPI_Info, MPI_Request*> {
     made_->arrays.push_back(copy);
     return copy->data();
   }
-  const Datatype* keep(std::vector<Datatype>* types) {
+  const host::Datatype* keep(std::vector<host::Datatype>* types) {
     made_->wide_types = std::move(*types);
     return made_->wide_types.data();
   }
@@ -269,7 +269,7 @@ class Form<MPI_Info, MPI_Request*> {
     Place place{};
     if (is_taking() && is_communicator(made_->comm) && find_place(made_->comm, &place)) {
       const Nested nested;
-      runtime::refuse_persistent(widen<Comm>(made_->comm));
+      runtime::refuse_persistent(widen<host::Comm>(made_->comm));
     }
     return run_by_host(host_call);
   }
@@ -289,7 +289,7 @@ class Form<MPI_Info, MPI_Request*> {
   int run(const runtime::Call& call, HostCall host_call) {
     runtime::Call persistent = call;
     persistent.is_persistent = true;
-    persistent.may_outlive = is_of_session(mpi::native(call.comm));
+    persistent.may_outlive = is_of_session(adapter::native(call.comm));
     {
       const Nested nested;
       made_->staged = stage_if_needed(persistent);
@@ -317,7 +317,7 @@ class Form<MPI_Info, MPI_Request*> {
 inline runtime::Call make_call(Operation operation, MPI_Comm comm) {
   runtime::Call call;
   call.operation = operation;
-  call.comm = widen<Comm>(comm);
+  call.comm = widen<host::Comm>(comm);
   return call;
 }
 
@@ -325,14 +325,14 @@ template <class Count>
 void set_send(runtime::Call* call, const void* buffer, Count count, MPI_Datatype type) {
   call->send_buffer = buffer;
   call->send_count = static_cast<std::size_t>(count);
-  call->send_type = widen<Datatype>(type);
+  call->send_type = widen<host::Datatype>(type);
 }
 
 template <class Count>
 void set_receive(runtime::Call* call, void* buffer, Count count, MPI_Datatype type) {
   call->recv_buffer = buffer;
   call->recv_count = static_cast<std::size_t>(count);
-  call->recv_type = widen<Datatype>(type);
+  call->recv_type = widen<host::Datatype>(type);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -8,32 +8,32 @@
 #include "adapter/below/operators.h"
 #include "adapter/host_interface/mpi_host.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // MPI_Pack and MPI_Reduce_local take ints; pieces of at most this many bytes or elements.
 constexpr std::size_t piece = std::size_t{1} << 30;
 
-const char* at(const void* buffer, std::size_t elements, const TypeInfo& info) {
+const char* at(const void* buffer, std::size_t elements, const host::TypeInfo& info) {
   return static_cast<const char*>(buffer) + static_cast<std::ptrdiff_t>(elements) * info.extent_bytes;
 }
-char* at(void* buffer, std::size_t elements, const TypeInfo& info) {
+char* at(void* buffer, std::size_t elements, const host::TypeInfo& info) {
   return static_cast<char*>(buffer) + static_cast<std::ptrdiff_t>(elements) * info.extent_bytes;
 }
 
 // A message to oneself copies what the functions with int sizes cannot, and what MPICH 4 refuses: MPI_Pack
 // from MPI_BOTTOM.
-bool needs_message(const void* data, const TypeInfo& info) {
+bool needs_message(const void* data, const host::TypeInfo& info) {
   return info.size_bytes > piece || data == nullptr;
 }
 
-std::size_t elements_a_piece(const TypeInfo& info) {
+std::size_t elements_a_piece(const host::TypeInfo& info) {
   return std::max<std::size_t>(1, piece / info.size_bytes);
 }
 
 }  // namespace
 
-int MpiHost::type_info(Datatype type, TypeInfo* info) {
+int MpiHost::type_info(host::Datatype type, host::TypeInfo* info) {
   return describe(native(type), info);
 }
 
@@ -48,9 +48,9 @@ int MpiHost::copy_by_message(const void* from, std::size_t from_count, MPI_Datat
                        MPI_STATUS_IGNORE);
 }
 
-int MpiHost::pack(const void* data, std::size_t count, Datatype type, void* packed,
+int MpiHost::pack(const void* data, std::size_t count, host::Datatype type, void* packed,
                   std::size_t packed_bytes) {
-  TypeInfo info;
+  host::TypeInfo info;
   int error = type_info(type, &info);
   if (error != MPI_SUCCESS || count == 0 || info.size_bytes == 0) return error;
   if (needs_message(data, info)) {
@@ -68,8 +68,8 @@ int MpiHost::pack(const void* data, std::size_t count, Datatype type, void* pack
 }
 
 int MpiHost::unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
-                    Datatype type) {
-  TypeInfo info;
+                    host::Datatype type) {
+  host::TypeInfo info;
   int error = type_info(type, &info);
   if (error != MPI_SUCCESS || count == 0 || info.size_bytes == 0) return error;
   // MPI_Unpack takes whole elements alone.
@@ -92,34 +92,34 @@ bool is_user_defined(MPI_Op op) {
   return op != MPI_OP_NULL && classify(op) == ReduceOp::host;
 }
 
-ReduceOp MpiHost::reduce_op(Op op) {
+ReduceOp MpiHost::reduce_op(host::Op op) {
   return classify(native(op));
 }
 
-Op MpiHost::predefined_op(ReduceOp op) {
-  return widen<Op>(predefined(op));
+host::Op MpiHost::predefined_op(ReduceOp op) {
+  return widen<host::Op>(predefined(op));
 }
 
-bool MpiHost::is_commutative(Op op) {
+bool MpiHost::is_commutative(host::Op op) {
   if (classify(native(op)) != ReduceOp::host) return true;
   int is_commutative = 0;
   return pmpi.Op_commutative(native(op), &is_commutative) == MPI_SUCCESS && is_commutative != 0;
 }
 
-bool MpiHost::is_defined(Op op, Datatype type) {
-  return mpi::is_defined(native(op), native(type));
+bool MpiHost::is_defined(host::Op op, host::Datatype type) {
+  return adapter::is_defined(native(op), native(type));
 }
 
-ElementType MpiHost::kernel_type(Op op, Datatype type, ElementType element) {
-  return mpi::kernel_type(native(op), native(type), element);
+ElementType MpiHost::kernel_type(host::Op op, host::Datatype type, ElementType element) {
+  return adapter::kernel_type(native(op), native(type), element);
 }
 
-int MpiHost::reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) {
+int MpiHost::reduce_local(const void* in, void* inout, std::size_t count, host::Datatype type, host::Op op) {
   if (count <= piece) {
     return count == 0 ? MPI_SUCCESS
                       : pmpi.Reduce_local(in, inout, static_cast<int>(count), native(type), native(op));
   }
-  TypeInfo info;
+  host::TypeInfo info;
   int error = type_info(type, &info);
   for (std::size_t done = 0; done < count && error == MPI_SUCCESS; done += piece) {
     const auto length = static_cast<int>(std::min(piece, count - done));
@@ -128,4 +128,4 @@ int MpiHost::reduce_local(const void* in, void* inout, std::size_t count, Dataty
   return error;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

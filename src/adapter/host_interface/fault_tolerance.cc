@@ -7,7 +7,7 @@
 
 #include "adapter/host_interface/mpi_host.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // As MPICH reads its variables, under all names that they have had, and Intel MPI its own.
@@ -39,4 +39,4 @@ int MpiHost::rank_has_died() const {
   return MPI_ERR_OTHER;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -6,40 +6,41 @@
 #include "adapter/host_interface/mpi_host.h"
 #include "runtime/call/crash_site.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
-int MpiHost::isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
-                   Request* request) {
+int MpiHost::isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+                   host::Request* request) {
   const runtime::InsideHost here;
   MPI_Request started = MPI_REQUEST_NULL;
   const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
   if (elements.error != MPI_SUCCESS) return elements.error;
   const int error = pmpi.Isend(data, elements.count, elements.type, destination, tag, native(comm), &started);
-  *request = widen<Request>(started);
+  *request = widen<host::Request>(started);
   return error;
 }
 
-int MpiHost::irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) {
+int MpiHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
+                   host::Request* request) {
   const runtime::InsideHost here;
   MPI_Request started = MPI_REQUEST_NULL;
   const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
   if (elements.error != MPI_SUCCESS) return elements.error;
   const int error = pmpi.Irecv(data, elements.count, elements.type, source, tag, native(comm), &started);
-  *request = widen<Request>(started);
+  *request = widen<host::Request>(started);
   return error;
 }
 
-int MpiHost::test(Request* request, bool* is_done) {
+int MpiHost::test(host::Request* request, bool* is_done) {
   const runtime::InsideHost here;
   MPI_Request tested = narrow<MPI_Request>(*request);
   int flag = 0;
   const int error = pmpi.Test(&tested, &flag, MPI_STATUS_IGNORE);
-  *request = widen<Request>(tested);
+  *request = widen<host::Request>(tested);
   *is_done = flag != 0;
   return error;
 }
 
-int MpiHost::test_some(int count, Request* requests, int* completed_count, int* completed) {
+int MpiHost::test_some(int count, host::Request* requests, int* completed_count, int* completed) {
   const runtime::InsideHost here;
   constexpr int most_at_once = 64;
   *completed_count = 0;
@@ -52,7 +53,7 @@ int MpiHost::test_some(int count, Request* requests, int* completed_count, int* 
     const int error = pmpi.Testsome(length, tested, &found_count, found, MPI_STATUSES_IGNORE);
     if (found_count == MPI_UNDEFINED) found_count = 0;  // no request was active
     for (int i = 0; i < found_count; ++i) {
-      requests[first + found[i]] = widen<Request>(tested[found[i]]);
+      requests[first + found[i]] = widen<host::Request>(tested[found[i]]);
       found[i] += first;
     }
     *completed_count += found_count;
@@ -68,4 +69,4 @@ void MpiHost::progress() {
   pmpi.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, progress_comm_, &flag, MPI_STATUS_IGNORE);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

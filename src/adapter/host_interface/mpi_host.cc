@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "runtime/call/crash_site.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // What on_comm_free was given; an attribute's value. Several for one communicator form a list.
@@ -45,17 +45,17 @@ int run_free_callbacks(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-MPI_Op native_op(AgreeOp op) {
+MPI_Op native_op(host::AgreeOp op) {
   switch (op) {
-    case AgreeOp::band:
+    case host::AgreeOp::band:
       return MPI_BAND;
-    case AgreeOp::bor:
+    case host::AgreeOp::bor:
       return MPI_BOR;
-    case AgreeOp::min:
+    case host::AgreeOp::min:
       return MPI_MIN;
-    case AgreeOp::max:
+    case host::AgreeOp::max:
       return MPI_MAX;
-    case AgreeOp::sum:
+    case host::AgreeOp::sum:
       break;
   }
   return MPI_SUM;
@@ -109,28 +109,28 @@ bool MpiHost::takes_device_memory() {
   return are_gpus_known_to_host();
 }
 
-int MpiHost::comm_rank(Comm comm) {
+int MpiHost::comm_rank(host::Comm comm) {
   int rank = 0;
   pmpi.Comm_rank(native(comm), &rank);
   return rank;
 }
 
-int MpiHost::comm_size(Comm comm) {
+int MpiHost::comm_size(host::Comm comm) {
   int size = 0;
   pmpi.Comm_size(native(comm), &size);
   return size;
 }
 
-bool MpiHost::is_intercommunicator(Comm comm) {
+bool MpiHost::is_intercommunicator(host::Comm comm) {
   int is_inter = 0;
   return pmpi.Comm_test_inter(native(comm), &is_inter) == MPI_SUCCESS && is_inter != 0;
 }
 
 // All ranks once more, in their order, keep the topology: collectives of neighbours are made there.
-int MpiHost::comm_split(Comm parent, int color, int key, Comm* created) {
+int MpiHost::comm_split(host::Comm parent, int color, int key, host::Comm* created) {
   MPI_Comm comm = MPI_COMM_NULL;
   int error = pmpi.Comm_split(native(parent), color < 0 ? MPI_UNDEFINED : color, key, &comm);
-  if (error == MPI_SUCCESS && comm != MPI_COMM_NULL && is_copy(parent, widen<Comm>(comm)))
+  if (error == MPI_SUCCESS && comm != MPI_COMM_NULL && is_copy(parent, widen<host::Comm>(comm)))
     error = take_topology(native(parent), &comm);
   return error == MPI_SUCCESS ? adopt(parent, comm, created) : error;
 }
@@ -161,21 +161,21 @@ int MpiHost::finish(int error, MPI_Request* request) const {
   return error == MPI_SUCCESS && !may_test ? pmpi.Wait(request, MPI_STATUS_IGNORE) : error;
 }
 
-int MpiHost::comm_copy(Comm parent, Comm* created) {
+int MpiHost::comm_copy(host::Comm parent, host::Comm* created) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
   const int error = finish(pmpi.Comm_idup(native(parent), &comm, &request), &request);
   return error == MPI_SUCCESS ? adopt(parent, comm, created) : error;
 }
 
-int MpiHost::adopt(Comm parent, MPI_Comm made, Comm* created) {
-  *created = widen<Comm>(made);
+int MpiHost::adopt(host::Comm parent, MPI_Comm made, host::Comm* created) {
+  *created = widen<host::Comm>(made);
   if (made == MPI_COMM_NULL) return MPI_SUCCESS;
   if (progress_comm_ == MPI_COMM_NULL && parent == world()) progress_comm_ = made;
   return pmpi.Comm_set_errhandler(made, MPI_ERRORS_RETURN);
 }
 
-bool MpiHost::is_copy(Comm parent, Comm made) {
+bool MpiHost::is_copy(host::Comm parent, host::Comm made) {
   std::vector<int> ranks;
   if (translate_ranks(parent, made, &ranks) != MPI_SUCCESS) return false;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -184,15 +184,15 @@ bool MpiHost::is_copy(Comm parent, Comm made) {
   return true;
 }
 
-int MpiHost::comm_free(Comm* comm) {
+int MpiHost::comm_free(host::Comm* comm) {
   MPI_Comm freed = native(*comm);
   if (freed == progress_comm_) progress_comm_ = MPI_COMM_NULL;
   const int error = pmpi.Comm_free(&freed);
-  *comm = widen<Comm>(freed);
+  *comm = widen<host::Comm>(freed);
   return error;
 }
 
-int MpiHost::translate_ranks(Comm from, Comm to, std::vector<int>* ranks) {
+int MpiHost::translate_ranks(host::Comm from, host::Comm to, std::vector<int>* ranks) {
   MPI_Group from_group = MPI_GROUP_NULL;
   MPI_Group to_group = MPI_GROUP_NULL;
   int error = pmpi.Comm_group(native(from), &from_group);
@@ -205,7 +205,7 @@ int MpiHost::translate_ranks(Comm from, Comm to, std::vector<int>* ranks) {
     error = pmpi.Group_translate_ranks(from_group, static_cast<int>(own.size()), own.data(), to_group,
                                        ranks->data());
     for (int& rank : *ranks) {
-      if (rank == MPI_UNDEFINED) rank = no_rank;
+      if (rank == MPI_UNDEFINED) rank = host::no_rank;
     }
     pmpi.Group_free(&to_group);
   }
@@ -213,7 +213,7 @@ int MpiHost::translate_ranks(Comm from, Comm to, std::vector<int>* ranks) {
   return error;
 }
 
-int MpiHost::on_comm_free(Comm comm, void (*callback)(void*), void* state) {
+int MpiHost::on_comm_free(host::Comm comm, void (*callback)(void*), void* state) {
   if (free_keyval == MPI_KEYVAL_INVALID) {
     const int error = pmpi.Comm_create_keyval(copy_no_attribute, run_free_callbacks, &free_keyval, nullptr);
     if (error != MPI_SUCCESS) return error;
@@ -239,90 +239,91 @@ void detach_free_callbacks(MPI_Comm comm) {
   delete_attribute(comm, free_keyval);
 }
 
-std::string MpiHost::comm_name(Comm comm) {
+std::string MpiHost::comm_name(host::Comm comm) {
   char name[MPI_MAX_OBJECT_NAME + 1] = "";
   int length = 0;
   return pmpi.Comm_get_name(native(comm), name, &length) == MPI_SUCCESS ? std::string(name) : std::string();
 }
 
-Hint MpiHost::reproducible_hint(Comm comm) {
+host::Hint MpiHost::reproducible_hint(host::Comm comm) {
   return marks_of(native(comm)).reproducible;
 }
 
-bool MpiHost::has_ordered_persistent(Comm comm) {
-  return marks_of(native(comm)).ordered_persistent == Hint::yes;
+bool MpiHost::has_ordered_persistent(host::Comm comm) {
+  return marks_of(native(comm)).ordered_persistent == host::Hint::yes;
 }
 
-bool MpiHost::has_hints(Comm comm) {
+bool MpiHost::has_hints(host::Comm comm) {
   return marks_of(native(comm)).has_info;
 }
 
 // This is not MPI_Allreduce, for Intel MPI's sake (2021.18, more than a few ranks). Its Allreduce of half a
 // KiB may overwrite a Bcast before it on the same communicator, which slow ranks have not read yet. The
 // program's own calls in that order go wrong without Unisono; ours must not make others do so.
-int MpiHost::agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) {
+int MpiHost::agree(std::uint64_t* values, int count, host::AgreeOp op, host::Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   return finish(pmpi.allreduce.start_small(MPI_IN_PLACE, values, count, MPI_UINT64_T, native_op(op),
                                            native(comm), &request),
                 &request);
 }
 
-int MpiHost::bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) {
-  Request request{};
+int MpiHost::bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm) {
+  host::Request request{};
   const int error = start_bcast_bytes(data, bytes, root, comm, &request);
   return error == MPI_SUCCESS ? wait(&request) : error;
 }
 
-int MpiHost::start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) {
+int MpiHost::start_bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm,
+                               host::Request* request) {
   MPI_Request started = MPI_REQUEST_NULL;
   const int error = large::bcast(data, static_cast<MPI_Count>(bytes), MPI_BYTE, root, native(comm), &started);
-  *request = widen<Request>(started);
+  *request = widen<host::Request>(started);
   return error;
 }
 
-int MpiHost::allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) {
-  Request request{};
+int MpiHost::allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm) {
+  host::Request request{};
   const int error = start_allgather_bytes(in, bytes, out, comm, &request);
   return error == MPI_SUCCESS ? wait(&request) : error;
 }
 
-int MpiHost::wait(Request* request) {
+int MpiHost::wait(host::Request* request) {
   MPI_Request waited_for = narrow<MPI_Request>(*request);
   const int error = finish(MPI_SUCCESS, &waited_for);
-  *request = widen<Request>(waited_for);
+  *request = widen<host::Request>(waited_for);
   return error;
 }
 
-int MpiHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
-                                   Request* request) {
+int MpiHost::start_allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm,
+                                   host::Request* request) {
   const auto count = static_cast<MPI_Count>(bytes);
   MPI_Request started = MPI_REQUEST_NULL;
   const int error = large::allgather(in, count, MPI_BYTE, out, count, MPI_BYTE, native(comm), &started);
-  *request = widen<Request>(started);
+  *request = widen<host::Request>(started);
   return error;
 }
 
-int MpiHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) {
+int MpiHost::gather_bytes(const void* in, std::size_t bytes, void* out, int root, host::Comm comm) {
   const auto count = static_cast<MPI_Count>(bytes);
   MPI_Request request = MPI_REQUEST_NULL;
   return finish(large::gather(in, count, MPI_BYTE, out, count, MPI_BYTE, root, native(comm), &request),
                 &request);
 }
 
-int MpiHost::barrier(Comm comm) {
+int MpiHost::barrier(host::Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   return finish(pmpi.barrier.start_small(native(comm), &request), &request);
 }
 
-int MpiHost::call_error_handler(Comm comm, int error_code) {
+int MpiHost::call_error_handler(host::Comm comm, int error_code) {
   const Outside outside;  // what the handler calls is the program's, and it may never return
   pmpi.Comm_call_errhandler(native(comm), error_code);
   return error_code;
 }
 
-int MpiHost::abort(Comm comm, int exit_code) {
+int MpiHost::abort(host::Comm comm, int exit_code) {
   const runtime::InsideHost here;
   return pmpi.Abort(native(comm), exit_code);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -8,9 +8,9 @@
 
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
-class MpiHost final : public Host {
+class MpiHost final : public host::Host {
  public:
   // After the host's MPI_Init has succeeded.
   void begin();
@@ -24,61 +24,63 @@ class MpiHost final : public Host {
   bool is_fault_tolerant() const override;
   bool takes_device_memory() override;
 
-  Comm world() const override { return widen<Comm>(MPI_COMM_WORLD); }
-  int comm_rank(Comm comm) override;
-  int comm_size(Comm comm) override;
-  bool is_intercommunicator(Comm comm) override;
-  int comm_split(Comm parent, int color, int key, Comm* created) override;
-  int comm_copy(Comm parent, Comm* created) override;
-  int comm_free(Comm* comm) override;
-  int translate_ranks(Comm from, Comm to, std::vector<int>* ranks) override;
-  int on_comm_free(Comm comm, void (*callback)(void*), void* state) override;
-  std::string comm_name(Comm comm) override;
-  Hint reproducible_hint(Comm comm) override;
-  bool has_ordered_persistent(Comm comm) override;
-  bool has_hints(Comm comm) override;
-  int neighbors(Comm comm, TopologyNeighbors* found) override;
+  host::Comm world() const override { return widen<host::Comm>(MPI_COMM_WORLD); }
+  int comm_rank(host::Comm comm) override;
+  int comm_size(host::Comm comm) override;
+  bool is_intercommunicator(host::Comm comm) override;
+  int comm_split(host::Comm parent, int color, int key, host::Comm* created) override;
+  int comm_copy(host::Comm parent, host::Comm* created) override;
+  int comm_free(host::Comm* comm) override;
+  int translate_ranks(host::Comm from, host::Comm to, std::vector<int>* ranks) override;
+  int on_comm_free(host::Comm comm, void (*callback)(void*), void* state) override;
+  std::string comm_name(host::Comm comm) override;
+  host::Hint reproducible_hint(host::Comm comm) override;
+  bool has_ordered_persistent(host::Comm comm) override;
+  bool has_hints(host::Comm comm) override;
+  int neighbors(host::Comm comm, host::TopologyNeighbors* found) override;
 
-  int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
-            Request* request) override;
-  int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) override;
-  int test(Request* request, bool* is_done) override;
-  int wait(Request* request) override;
-  int test_some(int count, Request* requests, int* completed_count, int* completed) override;
+  int isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+            host::Request* request) override;
+  int irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
+            host::Request* request) override;
+  int test(host::Request* request, bool* is_done) override;
+  int wait(host::Request* request) override;
+  int test_some(int count, host::Request* requests, int* completed_count, int* completed) override;
   void progress() override;
 
-  int agree(std::uint64_t* values, int count, AgreeOp op, Comm comm) override;
-  int bcast_bytes(void* data, std::size_t bytes, int root, Comm comm) override;
-  int allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm) override;
-  int start_allgather_bytes(const void* in, std::size_t bytes, void* out, Comm comm,
-                            Request* request) override;
-  int start_bcast_bytes(void* data, std::size_t bytes, int root, Comm comm, Request* request) override;
-  int gather_bytes(const void* in, std::size_t bytes, void* out, int root, Comm comm) override;
-  int barrier(Comm comm) override;
+  int agree(std::uint64_t* values, int count, host::AgreeOp op, host::Comm comm) override;
+  int bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm) override;
+  int allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm) override;
+  int start_allgather_bytes(const void* in, std::size_t bytes, void* out, host::Comm comm,
+                            host::Request* request) override;
+  int start_bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm,
+                        host::Request* request) override;
+  int gather_bytes(const void* in, std::size_t bytes, void* out, int root, host::Comm comm) override;
+  int barrier(host::Comm comm) override;
 
-  int type_info(Datatype type, TypeInfo* info) override;
-  int pack(const void* data, std::size_t count, Datatype type, void* packed,
+  int type_info(host::Datatype type, host::TypeInfo* info) override;
+  int pack(const void* data, std::size_t count, host::Datatype type, void* packed,
            std::size_t packed_bytes) override;
   int unpack(const void* packed, std::size_t packed_bytes, void* data, std::size_t count,
-             Datatype type) override;
-  ReduceOp reduce_op(Op op) override;
-  Op predefined_op(ReduceOp op) override;
-  bool is_commutative(Op op) override;
-  bool is_defined(Op op, Datatype type) override;
-  ElementType kernel_type(Op op, Datatype type, ElementType element) override;
-  int reduce_local(const void* in, void* inout, std::size_t count, Datatype type, Op op) override;
+             host::Datatype type) override;
+  ReduceOp reduce_op(host::Op op) override;
+  host::Op predefined_op(ReduceOp op) override;
+  bool is_commutative(host::Op op) override;
+  bool is_defined(host::Op op, host::Datatype type) override;
+  ElementType kernel_type(host::Op op, host::Datatype type, ElementType element) override;
+  int reduce_local(const void* in, void* inout, std::size_t count, host::Datatype type, host::Op op) override;
 
   int rank_has_died() const override;
-  int call_error_handler(Comm comm, int error_code) override;
-  int abort(Comm comm, int exit_code) override;
+  int call_error_handler(host::Comm comm, int error_code) override;
+  int abort(host::Comm comm, int exit_code) override;
 
  private:
   // Until the call that was started is complete.
   int finish(int error, MPI_Request* request) const;
   // Keeps one that was made, if there is one.
-  int adopt(Comm parent, MPI_Comm made, Comm* created);
+  int adopt(host::Comm parent, MPI_Comm made, host::Comm* created);
   // Has it all ranks of `parent` in their order?
-  bool is_copy(Comm parent, Comm made);
+  bool is_copy(host::Comm parent, host::Comm made);
   // Copies between datatypes by a message to oneself.
   int copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
                       std::size_t to_count, MPI_Datatype to_type);
@@ -100,4 +102,4 @@ void detach_free_callbacks(MPI_Comm comm);
 // "Open MPI 5.0.11" out of what MPI_Get_library_version says.
 std::string short_library_name(const std::string& version);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

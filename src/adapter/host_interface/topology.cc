@@ -5,14 +5,14 @@
 #include "adapter/below/functions.h"
 #include "adapter/host_interface/mpi_host.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 int core_rank(int rank) {
-  return rank == MPI_PROC_NULL ? no_rank : rank;
+  return rank == MPI_PROC_NULL ? host::no_rank : rank;
 }
 
-int cartesian(MPI_Comm comm, TopologyNeighbors* found) {
+int cartesian(MPI_Comm comm, host::TopologyNeighbors* found) {
   int dimensions = 0;
   int error = pmpi.Cartdim_get(comm, &dimensions);
   for (int dimension = 0; error == MPI_SUCCESS && dimension < dimensions; ++dimension) {
@@ -25,7 +25,7 @@ int cartesian(MPI_Comm comm, TopologyNeighbors* found) {
   return error;
 }
 
-int graph(MPI_Comm comm, TopologyNeighbors* found) {
+int graph(MPI_Comm comm, host::TopologyNeighbors* found) {
   int rank = 0, count = 0;
   int error = pmpi.Comm_rank(comm, &rank);
   if (error == MPI_SUCCESS) error = pmpi.Graph_neighbors_count(comm, rank, &count);
@@ -37,7 +37,7 @@ int graph(MPI_Comm comm, TopologyNeighbors* found) {
   return error;
 }
 
-int distributed_graph(MPI_Comm comm, TopologyNeighbors* found) {
+int distributed_graph(MPI_Comm comm, host::TopologyNeighbors* found) {
   int ins = 0, outs = 0, is_weighted = 0;
   int error = pmpi.Dist_graph_neighbors_count(comm, &ins, &outs, &is_weighted);
   if (error != MPI_SUCCESS) return error;
@@ -58,7 +58,7 @@ int distributed_graph(MPI_Comm comm, TopologyNeighbors* found) {
 
 }  // namespace
 
-int MpiHost::neighbors(Comm comm, TopologyNeighbors* found) {
+int MpiHost::neighbors(host::Comm comm, host::TopologyNeighbors* found) {
   *found = {};
   const MPI_Comm handle = native(comm);
   int kind = MPI_UNDEFINED;
@@ -66,17 +66,17 @@ int MpiHost::neighbors(Comm comm, TopologyNeighbors* found) {
   if (error != MPI_SUCCESS) return error;
   switch (kind) {
     case MPI_CART:
-      found->kind = TopologyNeighbors::Kind::cartesian;
+      found->kind = host::TopologyNeighbors::Kind::cartesian;
       return cartesian(handle, found);
     case MPI_GRAPH:
-      found->kind = TopologyNeighbors::Kind::graph;
+      found->kind = host::TopologyNeighbors::Kind::graph;
       return graph(handle, found);
     case MPI_DIST_GRAPH:
-      found->kind = TopologyNeighbors::Kind::graph;
+      found->kind = host::TopologyNeighbors::Kind::graph;
       return distributed_graph(handle, found);
     default:
       return MPI_SUCCESS;
   }
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

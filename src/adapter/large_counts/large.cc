@@ -7,7 +7,7 @@
 
 #include "adapter/below/elements.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // MPI leaves some arguments without meaning on some ranks; a type must not be made of them. Negative counts
@@ -308,4 +308,4 @@ int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
 }
 
 }  // namespace large
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

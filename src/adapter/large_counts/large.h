@@ -4,7 +4,7 @@
 
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // The host's large-count collectives; where the host has none they are put together from its small-count
 // ones.
@@ -47,4 +47,4 @@ int exscan(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
            MPI_Request* request);
 }  // namespace large
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

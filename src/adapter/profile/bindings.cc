@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 namespace {
 
 #if defined(__x86_64__)
@@ -160,4 +160,4 @@ void replace_bindings(const Replacements& replacements, const void* mpi) {
   dl_iterate_phdr(look_at_object, &search);
 }
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

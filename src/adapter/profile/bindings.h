@@ -12,7 +12,7 @@
 
 #include "preload/adapter_library.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 struct Replacement {
   const void* of_mpi = nullptr;  // the MPI's MPI_X and PMPI_X, which may be one
@@ -28,4 +28,4 @@ using Replacements = std::unordered_map<std::string_view, Replacement>;
 // two threads at once.
 void replace_bindings(const Replacements& replacements, const void* mpi);
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

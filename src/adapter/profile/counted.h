@@ -12,7 +12,7 @@
 #include "adapter/profile/moved.h"
 #include "adapter/profile/profile.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 // One place of work is counted once: what MPI calls while it serves the program, and what Unisono does, is
 // not the program's.
@@ -118,4 +118,4 @@ struct Counted<index, traits, end, Result (*)(Arguments...)> {
   }
 };
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

@@ -5,7 +5,7 @@
 
 #include "adapter/profile/profile.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 // So few short calls are timed that both looks at the clock cost little, and so many that the sum is right.
 std::uint64_t take_in(Sampler* sampler, std::uint64_t started, std::uint64_t ended, std::uint32_t random) {
@@ -47,4 +47,4 @@ Row* ThreadTable::make(std::atomic<Row*>* row) {
   return made;
 }
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

@@ -12,7 +12,7 @@
 #include "runtime/reports/profile.h"
 #include "tuning/decisions/size_class.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 using runtime::Distance;
 
@@ -106,4 +106,4 @@ class ThreadTable {
   std::uint32_t random_ = 2463534242;
 };
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

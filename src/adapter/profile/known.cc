@@ -11,7 +11,7 @@
 #include "adapter/below/functions.h"
 #include "base/guarded.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 namespace {
 
 std::atomic<unsigned> types_generation{1}, communicators_generation{1}, windows_generation{1},
@@ -201,4 +201,4 @@ std::int64_t received_bytes(const MPI_Status& status) {
   return static_cast<std::int64_t>(bytes);
 }
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

@@ -8,7 +8,7 @@
 #include "adapter/below/family.h"
 #include "adapter/profile/counters.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 struct Partners {
   std::vector<Distance> distance;         // by rank
@@ -35,4 +35,4 @@ void forget_request(std::uintptr_t request);
 // Bytes of what was received; less than 0: not known.
 std::int64_t received_bytes(const MPI_Status& status);
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

@@ -8,7 +8,7 @@
 #include "adapter/profile/known.h"
 #include "adapter/profile/traits.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 template <Traits traits, class... Arguments>
 class Moved {
@@ -165,4 +165,4 @@ class Moved {
   const std::tuple<Arguments...>& arguments_;
 };
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

@@ -15,7 +15,7 @@
 #include "base/mutex.h"
 #include "preload/slots.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 std::atomic<bool> is_on{false};
 std::atomic<unsigned char> has_loaded{0};
@@ -208,4 +208,4 @@ runtime::RankProfile counted() {
   return profile;
 }
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

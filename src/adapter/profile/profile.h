@@ -10,7 +10,7 @@
 #include "adapter/profile/counters.h"
 #include "preload/adapter_library.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 // Has the functions that Unisono serves (`served`, by slot) counted, and the MPI's others as well, which then
 // come by here wherever the process's libraries call them.
@@ -47,4 +47,4 @@ inline ThreadTable* table_to_count_in() {
   return table->is_inside ? nullptr : table;
 }
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

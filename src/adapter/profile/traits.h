@@ -10,7 +10,7 @@
 
 #include "runtime/reports/profile.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 using runtime::FunctionKind;
 
@@ -265,4 +265,4 @@ constexpr Traits traits_of(std::string_view function) {
   return traits;
 }
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

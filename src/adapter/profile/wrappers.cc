@@ -9,7 +9,7 @@
 // What MPI advises against is counted like everything else.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 namespace {
 
 enum Number : std::size_t {
@@ -58,4 +58,4 @@ const CountedFunction* const counted_functions = functions;
 const std::size_t counted_function_count = number_count;
 UnisonoFunction* const targets = all_targets;
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

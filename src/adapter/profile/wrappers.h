@@ -8,7 +8,7 @@
 #include "adapter/profile/traits.h"
 #include "preload/adapter_library.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 
 struct CountedFunction {
   std::string_view name;  // "Send"
@@ -19,4 +19,4 @@ struct CountedFunction {
 extern const CountedFunction* const counted_functions;
 extern const std::size_t counted_function_count;
 
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

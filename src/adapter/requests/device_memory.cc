@@ -15,7 +15,7 @@
 #include "adapter/below/place.h"
 #include "base/clock.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 using runtime::BlockArguments;
@@ -29,7 +29,7 @@ struct Run {
 
 // Where the data of one element is: in gaps the program may do what it likes meanwhile. Found by letting the
 // host unpack ones among zeroes.
-int find_runs(MPI_Datatype type, const TypeInfo& info, std::vector<Run>* runs) {
+int find_runs(MPI_Datatype type, const host::TypeInfo& info, std::vector<Run>* runs) {
   if (info.size_bytes > INT_MAX || info.true_extent_bytes > PTRDIFF_MAX) return MPI_ERR_COUNT;
   const std::vector<char> ones(info.size_bytes, '\1');
   std::vector<char> element(info.true_extent_bytes, '\0');
@@ -53,7 +53,7 @@ struct Piece {
   std::ptrdiff_t offset = 0;
   std::size_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  TypeInfo info;
+  host::TypeInfo info;
 
   bool is_empty() const { return count == 0 || info.size_bytes == 0; }
   std::ptrdiff_t to_last() const { return static_cast<std::ptrdiff_t>(count - 1) * info.extent_bytes; }
@@ -178,7 +178,8 @@ class Reader {
     const Operation operation = call_.operation;
     send_.begin = static_cast<char*>(const_cast<void*>(call_.send_buffer));
     receive_.begin = static_cast<char*>(call_.recv_buffer);
-    const MPI_Datatype send_type = mpi::native(call_.send_type), receive_type = mpi::native(call_.recv_type);
+    const MPI_Datatype send_type = adapter::native(call_.send_type),
+                       receive_type = adapter::native(call_.recv_type);
     if (!moves_data(operation)) return;
     if (has_one_buffer(operation)) {
       add(is_root ? &receive_.read : &receive_.written, 0, call_.send_count, send_type);
@@ -222,7 +223,7 @@ class Reader {
 
   void read_neighbor_blocks() {
     NeighborCounts neighbors;
-    is_well_ = count_neighbors(mpi::native(call_.comm), &neighbors) == MPI_SUCCESS;
+    is_well_ = count_neighbors(adapter::native(call_.comm), &neighbors) == MPI_SUCCESS;
     if (!is_well_) return;
     send_.begin = static_cast<char*>(call_.send_blocks.buffer);
     receive_.begin = static_cast<char*>(call_.recv_blocks.buffer);
@@ -240,12 +241,12 @@ class Reader {
   // `many`: blocks there are.
   void add_blocks(std::vector<Piece>* pieces, const BlockArguments& blocks, int many) {
     if (blocks.counts == nullptr)
-      return add(pieces, 0, blocks.count * static_cast<std::size_t>(many), mpi::native(blocks.type));
+      return add(pieces, 0, blocks.count * static_cast<std::size_t>(many), adapter::native(blocks.type));
     std::ptrdiff_t next = 0;
     std::ptrdiff_t extent = 1;
     if (blocks.types == nullptr) {
-      TypeInfo info;
-      is_well_ = is_well_ && describe(mpi::native(blocks.type), &info) == MPI_SUCCESS;
+      host::TypeInfo info;
+      is_well_ = is_well_ && describe(adapter::native(blocks.type), &info) == MPI_SUCCESS;
       extent = info.extent_bytes;
     }
     for (int i = 0; i < many; ++i) {
@@ -257,7 +258,7 @@ class Reader {
               : blocks.displacement_of(i) * (blocks.types == nullptr ? extent : std::ptrdiff_t{1});
       next += static_cast<std::ptrdiff_t>(blocks.count_of(i)) * extent;
       add(pieces, offset, blocks.count_of(i),
-          mpi::native(blocks.types == nullptr ? blocks.type : blocks.types[i]));
+          adapter::native(blocks.types == nullptr ? blocks.type : blocks.types[i]));
     }
   }
 
@@ -314,7 +315,7 @@ class Staged final : public StagedCall {
 }  // namespace
 
 std::unique_ptr<StagedCall> stage(const Call& call) {
-  const MPI_Comm comm = mpi::native(call.comm);
+  const MPI_Comm comm = adapter::native(call.comm);
   Place place{};
   int is_inter = 0;
   if (pmpi.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0 || !find_place(comm, &place))
@@ -356,4 +357,4 @@ int run_staged(StagedCall& staged, const std::function<int()>& native_call) {
   return native_call();
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -10,7 +10,7 @@
 #include "adapter/below/gpu.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 class StagedCall : public runtime::Staging {
  public:
@@ -36,4 +36,4 @@ inline std::unique_ptr<StagedCall> stage_if_needed(const runtime::Call& call) {
 // A blocking call. `native_call`: the program's, by the host.
 int run_staged(StagedCall& staged, const std::function<int()>& native_call);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -10,7 +10,7 @@
 #include "adapter/requests/persistent_requests.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 std::atomic<int> failure_count{0};
@@ -91,4 +91,4 @@ int Failures::raise_of(MPI_Request request) {
   return raise(failure);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

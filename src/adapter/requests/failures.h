@@ -8,7 +8,7 @@
 
 #include "adapter/below/family.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 struct Failure {
   // Of the call: its error handler is told, unless it has been. Null: nobody is, since it was freed.
@@ -58,4 +58,4 @@ class Failures {
   bool before_;
 };
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -10,7 +10,7 @@
 #include "adapter/requests/failures.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 Mutex host_call_mutex;
@@ -65,4 +65,4 @@ bool look_at_host_calls() {
   return has_ended;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -7,7 +7,7 @@
 #include "adapter/below/family.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 struct HostCall {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -20,4 +20,4 @@ bool has_host_calls();
 // Completes the requests of those that are over. True where one is.
 bool look_at_host_calls();
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -12,7 +12,7 @@
 #include "adapter/large_counts/large.h"
 #include "adapter/requests/large_blocks.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 using runtime::BlockArguments;
@@ -27,8 +27,8 @@ struct Part {
 };
 
 // Where an argument means nothing some hosts look at the handle nevertheless.
-MPI_Datatype type_of(Datatype type) {
-  return type == Datatype{} ? MPI_BYTE : mpi::native(type);
+MPI_Datatype type_of(host::Datatype type) {
+  return type == host::Datatype{} ? MPI_BYTE : adapter::native(type);
 }
 
 MPI_Count count_of(std::size_t count) {
@@ -76,7 +76,7 @@ Blocks blocks_of(const BlockArguments& given, int size, bool has_large, Part* pa
 }
 
 int start_uneven(const Call& call, Part* part, MPI_Request* request) {
-  const MPI_Comm comm = mpi::native(call.comm);
+  const MPI_Comm comm = adapter::native(call.comm);
   int size = 0;
   const int error = pmpi.Comm_size(comm, &size);
   if (error != MPI_SUCCESS) return error;
@@ -91,7 +91,7 @@ int start_uneven(const Call& call, Part* part, MPI_Request* request) {
   if (is_out_there) in.buffer = MPI_IN_PLACE;
   const MPI_Count in_count = count_of(call.send_blocks.count), out_count = count_of(call.recv_blocks.count);
   const auto small = [](MPI_Count count) { return count > INT_MAX ? -1 : static_cast<int>(count); };
-  const auto op = mpi::native(call.op);
+  const auto op = adapter::native(call.op);
   void* part_there = call.is_in_place ? MPI_IN_PLACE : out.buffer;
   switch (call.operation) {
     case Operation::allgatherv:
@@ -131,7 +131,7 @@ int start_uneven(const Call& call, Part* part, MPI_Request* request) {
 }
 
 int start_neighbors(const Call& call, Part* part, MPI_Request* request) {
-  const MPI_Comm comm = mpi::native(call.comm);
+  const MPI_Comm comm = adapter::native(call.comm);
   NeighborCounts neighbors;
   const int error = count_neighbors(comm, &neighbors);
   if (error != MPI_SUCCESS) return error;
@@ -172,12 +172,12 @@ int start_neighbors(const Call& call, Part* part, MPI_Request* request) {
 }
 
 int start_one(const Call& call, Part* part, MPI_Request* request) {
-  const MPI_Comm comm = mpi::native(call.comm);
+  const MPI_Comm comm = adapter::native(call.comm);
   const void* in = call.is_in_place && call.operation != Operation::scatter ? MPI_IN_PLACE : call.send_buffer;
   void* out = call.is_in_place && call.operation == Operation::scatter ? MPI_IN_PLACE : call.recv_buffer;
   const MPI_Count in_count = count_of(call.send_count), out_count = count_of(call.recv_count);
   const MPI_Datatype in_type = type_of(call.send_type), out_type = type_of(call.recv_type);
-  const MPI_Op op = mpi::native(call.op);
+  const MPI_Op op = adapter::native(call.op);
   const int root = call.root;
   switch (call.operation) {
     case Operation::barrier:
@@ -261,4 +261,4 @@ bool is_taken(runtime::Outcome outcome, runtime::HostPart* host, int* error) {
   return outcome == runtime::Outcome::done || outcome == runtime::Outcome::compared;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

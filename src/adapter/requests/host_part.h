@@ -6,7 +6,7 @@
 #include "adapter/below/family.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // Can the host start such a call without waiting inside? The same on all ranks.
 bool can_start(const runtime::Call& call);
@@ -18,4 +18,4 @@ int start_host_part(runtime::HostPart* part);
 // that.
 bool is_taken(runtime::Outcome outcome, runtime::HostPart* host, int* error);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

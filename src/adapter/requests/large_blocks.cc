@@ -10,7 +10,7 @@
 #include "adapter/requests/narrowed.h"
 #include "adapter/requests/requests.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // How many blocks the arrays of a collective on `comm` describe.
@@ -210,4 +210,4 @@ int reduce_scatter(const void* in, void* out, const MPI_Count* counts, MPI_Datat
 }
 
 }  // namespace large
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -5,7 +5,7 @@
 
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 namespace large {
 int allgatherv(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, const MPI_Count* counts,
@@ -67,4 +67,4 @@ int neighbor_alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Ain
                        MPI_Request* request);
 }  // namespace large
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

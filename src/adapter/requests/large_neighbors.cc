@@ -9,7 +9,7 @@
 #include "adapter/requests/narrowed.h"
 #include "adapter/requests/requests.h"
 
-namespace unisono::host::mpi::large {
+namespace unisono::adapter::large {
 namespace {
 
 // Without a topology nothing is read: the host complains.
@@ -163,4 +163,4 @@ int neighbor_alltoallw(const void* in, const MPI_Count* in_counts, const MPI_Ain
       request);
 }
 
-}  // namespace unisono::host::mpi::large
+}  // namespace unisono::adapter::large

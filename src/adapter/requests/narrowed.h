@@ -6,7 +6,7 @@
 
 #include "adapter/below/elements.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // `count` of them, none where there are no arrays. What does not fit becomes a count that the host refuses,
 // so that its error handler speaks.
@@ -30,4 +30,4 @@ struct NarrowedPair {
   Narrowed from, to;
 };
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -17,7 +17,7 @@
 #include "adapter/requests/requests.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // One call between its start and the end of its request, whichever of the host and the runtime sees it last.
@@ -28,7 +28,7 @@ struct Pending {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   HeldTypes held_types;
-  std::vector<Datatype> held_lists;
+  std::vector<host::Datatype> held_lists;
   std::unique_ptr<StagedCall> staged;  // where the call works on copies
   Failure failure;
 };
@@ -91,11 +91,12 @@ void call_has_ended(void* context, int error) {
 
 // The program may free its types while the call is under way. Lists of them become the call's own.
 int hold_types(runtime::Call* call, Pending* pending) {
-  for (Datatype type : {call->send_type, call->recv_type, call->send_blocks.type, call->recv_blocks.type})
-    pending->held_types.hold(mpi::native(type));
+  for (host::Datatype type :
+       {call->send_type, call->recv_type, call->send_blocks.type, call->recv_blocks.type})
+    pending->held_types.hold(adapter::native(type));
   pending->held_lists.clear();
   if (call->recv_blocks.types == nullptr) return MPI_SUCCESS;
-  const MPI_Comm comm = mpi::native(call->comm);
+  const MPI_Comm comm = adapter::native(call->comm);
   NeighborCounts lengths;
   int error = MPI_SUCCESS;
   if (is_neighborhood(call->operation)) {
@@ -106,12 +107,12 @@ int hold_types(runtime::Call* call, Pending* pending) {
   }
   if (error != MPI_SUCCESS) return error;
   pending->held_lists.reserve(static_cast<std::size_t>(lengths.in) + static_cast<std::size_t>(lengths.out));
-  const auto hold_list = [&](const Datatype** list, int length) {
+  const auto hold_list = [&](const host::Datatype** list, int length) {
     if (*list == nullptr) return;
     const std::size_t first = pending->held_lists.size();
     for (int i = 0; i < length; ++i) {
       pending->held_lists.push_back((*list)[i]);
-      pending->held_types.hold(mpi::native((*list)[i]));
+      pending->held_types.hold(adapter::native((*list)[i]));
     }
     *list = pending->held_lists.data() + first;
   };
@@ -148,9 +149,9 @@ bool start_taken(const runtime::Call& call, const runtime::Completion& completio
 bool start_request(const runtime::Call& call, MPI_Request* request, int* error) {
   const Nested nested;
   Pending* pending = take_pending();
-  pending->comm = mpi::native(call.comm);
+  pending->comm = adapter::native(call.comm);
   runtime::Call held = call;
-  held.may_outlive = is_of_session(mpi::native(call.comm));
+  held.may_outlive = is_of_session(adapter::native(call.comm));
   *error = hold_types(&held, pending);
   if (*error == MPI_SUCCESS) {
     pending->staged = stage_if_needed(held);
@@ -193,4 +194,4 @@ bool take_refused_cancel() {
   return std::exchange(is_cancel_of_ours, false);
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -2,9 +2,9 @@
 // What others must know of requests of MPI_I calls of ours.
 #pragma once
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // Has the host asked us to cancel one since this thread was last asked here?
 bool take_refused_cancel();
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

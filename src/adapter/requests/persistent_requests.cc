@@ -18,7 +18,7 @@
 #include "adapter/requests/requests.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 struct Persistent {
@@ -286,4 +286,4 @@ int PersistentCall::take_private_comm(bool has_topology) {
   return MPI_SUCCESS;
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

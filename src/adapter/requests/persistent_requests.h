@@ -4,11 +4,11 @@
 
 #include "adapter/requests/failures.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 bool has_persistent_calls();
 void end_persistent_calls();
 // Of a persistent request of ours; null: it is none.
 Failure* failure_of_persistent(MPI_Request request);
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -15,7 +15,7 @@
 #include "adapter/requests/persistent_requests.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 // Has this process calls under way that stand still while the host waits, or that have failed without the
@@ -303,4 +303,4 @@ void end_requests() {
   end_persistent_calls();
 }
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

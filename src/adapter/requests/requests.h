@@ -14,7 +14,7 @@
 #include "adapter/requests/device_memory.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 // False where the runtime leaves the call to the host; else *request is the call's, or *error says why there
 // is none.
@@ -42,7 +42,7 @@ struct PersistentCall {
   std::vector<std::shared_ptr<void>> arrays;  // of counts and displacements
   // The types of an alltoallw, for the host and for the runtime.
   std::vector<std::vector<MPI_Datatype>> type_lists;
-  std::vector<Datatype> wide_types;
+  std::vector<host::Datatype> wide_types;
   std::unique_ptr<StagedCall> staged;  // where `call` works on copies
 
   PersistentCall() = default;
@@ -86,4 +86,4 @@ int op_free(MPI_Op* op);
 // At the end of our life, before the host's: what was kept.
 void end_requests();
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -11,11 +11,11 @@
 #include "adapter/large_counts/large.h"
 #include "real_mpi.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
-TypeInfo info_of(MPI_Datatype type) {
-  TypeInfo info;
+host::TypeInfo info_of(MPI_Datatype type) {
+  host::TypeInfo info;
   EXPECT_EQ(describe(type, &info), MPI_SUCCESS);
   return info;
 }
@@ -66,7 +66,7 @@ TEST(Predefined, ElementsOfC) {
       {MPI_WCHAR, other, sizeof(wchar_t)},
   };
   for (const auto& row : expected) {
-    const TypeInfo info = info_of(row.type);
+    const host::TypeInfo info = info_of(row.type);
     EXPECT_EQ(static_cast<int>(info.element), static_cast<int>(row.element)) << &row - expected;
     EXPECT_EQ(info.size_bytes, row.bytes) << &row - expected;
     EXPECT_TRUE(is_predefined(row.type));
@@ -74,7 +74,7 @@ TEST(Predefined, ElementsOfC) {
 }
 
 TEST(Predefined, PairsKeepTheirGaps) {
-  const TypeInfo info = info_of(MPI_DOUBLE_INT);
+  const host::TypeInfo info = info_of(MPI_DOUBLE_INT);
   EXPECT_EQ(info.extent_bytes, static_cast<std::ptrdiff_t>(sizeof(Pair)));
   EXPECT_FALSE(info.is_contiguous);
   EXPECT_TRUE(info_of(MPI_FLOAT_INT).is_contiguous);
@@ -103,7 +103,7 @@ class Made {
 };
 
 // What "contiguous" promises, tried out: the packed bytes are the bytes in memory.
-bool packs_as_it_lies(MPI_Datatype type, const TypeInfo& info) {
+bool packs_as_it_lies(MPI_Datatype type, const host::TypeInfo& info) {
   constexpr int count = 3;
   std::vector<unsigned char> memory(4096);
   std::iota(memory.begin(), memory.end(), static_cast<unsigned char>(1));
@@ -117,7 +117,7 @@ bool packs_as_it_lies(MPI_Datatype type, const TypeInfo& info) {
 
 void expect(bool is_contiguous, MPI_Datatype type, const char* what) {
   for (int time = 0; time < 2; ++time) {  // the second answer comes from the type's attribute
-    const TypeInfo info = info_of(type);
+    const host::TypeInfo info = info_of(type);
     EXPECT_EQ(info.is_contiguous, is_contiguous) << what;
     EXPECT_EQ(packs_as_it_lies(type, info), is_contiguous) << what;
     EXPECT_EQ(static_cast<int>(info.element), static_cast<int>(ElementType::derived)) << what;
@@ -249,11 +249,11 @@ TEST(Large, ElementsBeyondInt) {
     const Elements many(count, wide.type);
     ASSERT_EQ(many.error, MPI_SUCCESS);
     EXPECT_EQ(many.count, 1);
-    const TypeInfo info = info_of(many.type);
+    const host::TypeInfo info = info_of(many.type);
     EXPECT_EQ(info.size_bytes, 2 * static_cast<std::size_t>(count));
     EXPECT_EQ(info.extent_bytes, 3 * static_cast<std::ptrdiff_t>(count)) << "no padding";
   }
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

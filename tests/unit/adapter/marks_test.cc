@@ -7,7 +7,7 @@
 #include "real_mpi.h"
 #include "recording_runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 class MarksTest : public testing::Test {
@@ -26,13 +26,15 @@ class MarksTest : public testing::Test {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
-const Marks all_marks{
-    .reproducible = Hint::yes, .ordered_persistent = Hint::no, .has_info = true, .is_of_session = true};
+const Marks all_marks{.reproducible = host::Hint::yes,
+                      .ordered_persistent = host::Hint::no,
+                      .has_info = true,
+                      .is_of_session = true};
 
 TEST_F(MarksTest, EachIsKeptByItself) {
   const Marks each[] = {{},
-                        {.reproducible = Hint::no},
-                        {.ordered_persistent = Hint::yes},
+                        {.reproducible = host::Hint::no},
+                        {.ordered_persistent = host::Hint::yes},
                         {.has_info = true},
                         {.is_of_session = true},
                         all_marks};
@@ -92,11 +94,11 @@ TEST_F(MarksTest, ComeBackWhereTheHostHasRefused) {
   restore_marks(comm, all_marks);
   expect_marks(all_marks);
   // What was said meanwhile holds; where it was made from stays true.
-  const Marks said{.reproducible = Hint::no, .has_info = true};
+  const Marks said{.reproducible = host::Hint::no, .has_info = true};
   set_marks(comm, said);
   restore_marks(comm, all_marks);
-  expect_marks({.reproducible = Hint::no, .has_info = true, .is_of_session = true});
+  expect_marks({.reproducible = host::Hint::no, .has_info = true, .is_of_session = true});
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

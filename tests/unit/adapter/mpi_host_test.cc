@@ -9,7 +9,7 @@
 #include "real_mpi.h"
 #include "recording_runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 class HostTest : public testing::Test {
@@ -17,8 +17,8 @@ class HostTest : public testing::Test {
   void SetUp() override { ASSERT_EQ(host.comm_split(host.world(), 0, 0, &comm), MPI_SUCCESS); }
   void TearDown() override { EXPECT_EQ(host.comm_free(&comm), MPI_SUCCESS); }
 
-  Host& host = *recording.host;
-  Comm comm{};
+  host::Host& host = *recording.host;
+  host::Comm comm{};
 };
 
 TEST(LibraryName, IsShort) {
@@ -43,7 +43,7 @@ TEST_F(HostTest, Identity) {
 }
 
 TEST_F(HostTest, NoColorNoCommunicator) {
-  Comm none{};
+  host::Comm none{};
   EXPECT_EQ(host.comm_split(host.world(), -1, 0, &none), MPI_SUCCESS);
   EXPECT_EQ(native(none), MPI_COMM_NULL);
 }
@@ -56,8 +56,8 @@ TEST_F(HostTest, FreedCommunicatorsAreTold) {
   int first = 1;
   int second = 2;
   const auto note = [](void* state) { order.push_back(*static_cast<int*>(state)); };
-  EXPECT_EQ(host.on_comm_free(widen<Comm>(freed), note, &first), MPI_SUCCESS);
-  EXPECT_EQ(host.on_comm_free(widen<Comm>(freed), note, &second), MPI_SUCCESS);
+  EXPECT_EQ(host.on_comm_free(widen<host::Comm>(freed), note, &first), MPI_SUCCESS);
+  EXPECT_EQ(host.on_comm_free(widen<host::Comm>(freed), note, &second), MPI_SUCCESS);
   MPI_Comm copy = MPI_COMM_NULL;
   ASSERT_EQ(HOST(Comm_dup)(freed, &copy), MPI_SUCCESS);
   ASSERT_EQ(pmpi.Comm_free(&copy), MPI_SUCCESS);
@@ -70,7 +70,7 @@ TEST_F(HostTest, ManyMessages) {
   constexpr int count = 150;  // more than test_some hands to the host at once
   std::vector<int> sent(count);
   std::vector<int> received(count, -1);
-  std::vector<Request> requests(2 * count);
+  std::vector<host::Request> requests(2 * count);
   for (int i = 0; i < count; ++i) {
     sent[i] = 1000 + i;
     ASSERT_EQ(host.irecv(&received[i], sizeof(int), 0, i, comm, &requests[i]), MPI_SUCCESS);
@@ -100,14 +100,14 @@ TEST_F(HostTest, ManyMessages) {
 TEST_F(HostTest, TestCompletesAndFrees) {
   int received = 0;
   const int sent = 7;
-  Request receive{};
-  Request send{};
+  host::Request receive{};
+  host::Request send{};
   ASSERT_EQ(host.irecv(&received, sizeof received, 0, 5, comm, &receive), MPI_SUCCESS);
   bool is_done = true;
   ASSERT_EQ(host.test(&receive, &is_done), MPI_SUCCESS);
   EXPECT_FALSE(is_done);
   ASSERT_EQ(host.isend(&sent, sizeof sent, 0, 5, comm, &send), MPI_SUCCESS);
-  for (Request* request : {&receive, &send}) {
+  for (host::Request* request : {&receive, &send}) {
     for (is_done = false; !is_done;) ASSERT_EQ(host.test(request, &is_done), MPI_SUCCESS);
     EXPECT_EQ(narrow<MPI_Request>(*request), MPI_REQUEST_NULL);
   }
@@ -116,7 +116,8 @@ TEST_F(HostTest, TestCompletesAndFrees) {
 
 TEST_F(HostTest, Collectives) {
   std::uint64_t values[] = {5, ~std::uint64_t{0}};
-  for (const AgreeOp op : {AgreeOp::band, AgreeOp::bor, AgreeOp::min, AgreeOp::max, AgreeOp::sum}) {
+  for (const host::AgreeOp op : {host::AgreeOp::band, host::AgreeOp::bor, host::AgreeOp::min,
+                                 host::AgreeOp::max, host::AgreeOp::sum}) {
     EXPECT_EQ(host.agree(values, 2, op, comm), MPI_SUCCESS);
     EXPECT_EQ(values[0], 5u);
     EXPECT_EQ(values[1], ~std::uint64_t{0});
@@ -127,7 +128,7 @@ TEST_F(HostTest, Collectives) {
   EXPECT_EQ(host.allgather_bytes(data, sizeof data, out, comm), MPI_SUCCESS);
   EXPECT_STREQ(out, "data");
   out[0] = 'y';
-  Request request;
+  host::Request request;
   EXPECT_EQ(host.start_allgather_bytes(data, sizeof data, out, comm, &request), MPI_SUCCESS);
   for (bool is_done = false; !is_done;) ASSERT_EQ(host.test(&request, &is_done), MPI_SUCCESS);
   EXPECT_STREQ(out, "data");
@@ -141,7 +142,7 @@ TEST_F(HostTest, PackAndUnpack) {
   MPI_Datatype every_other = MPI_DATATYPE_NULL;
   ASSERT_EQ(HOST(Type_vector)(2, 1, 2, MPI_INT, &every_other), MPI_SUCCESS);
   ASSERT_EQ(pmpi.Type_commit(&every_other), MPI_SUCCESS);
-  const auto type = widen<Datatype>(every_other);
+  const auto type = widen<host::Datatype>(every_other);
   const int data[] = {1, 2, 3, 4, 5, 6};
   int packed[4] = {};
   EXPECT_EQ(host.pack(data, 2, type, packed, sizeof packed), MPI_SUCCESS);
@@ -162,10 +163,10 @@ TEST_F(HostTest, PackFromAbsoluteAddresses) {
   ASSERT_EQ(pmpi.Type_create_hindexed(1, &length, &address, MPI_INT, &absolute), MPI_SUCCESS);
   ASSERT_EQ(pmpi.Type_commit(&absolute), MPI_SUCCESS);
   int packed[3] = {};
-  EXPECT_EQ(host.pack(MPI_BOTTOM, 1, widen<Datatype>(absolute), packed, sizeof packed), MPI_SUCCESS);
+  EXPECT_EQ(host.pack(MPI_BOTTOM, 1, widen<host::Datatype>(absolute), packed, sizeof packed), MPI_SUCCESS);
   EXPECT_EQ(std::vector<int>(packed, packed + 3), (std::vector<int>{1, 2, 3}));
   const int others[] = {4, 5, 6};
-  EXPECT_EQ(host.unpack(others, sizeof others, MPI_BOTTOM, 1, widen<Datatype>(absolute)), MPI_SUCCESS);
+  EXPECT_EQ(host.unpack(others, sizeof others, MPI_BOTTOM, 1, widen<host::Datatype>(absolute)), MPI_SUCCESS);
   EXPECT_EQ(std::vector<int>(data, data + 3), (std::vector<int>{4, 5, 6}));
   EXPECT_EQ(pmpi.Type_free(&absolute), MPI_SUCCESS);
 }
@@ -178,8 +179,8 @@ TEST_F(HostTest, HugeElements) {
   MPI_Datatype huge = MPI_DATATYPE_NULL;
   ASSERT_EQ(pmpi.Type_create_hindexed(3, lengths, displacements, MPI_BYTE, &huge), MPI_SUCCESS);
   ASSERT_EQ(pmpi.Type_commit(&huge), MPI_SUCCESS);
-  TypeInfo info;
-  EXPECT_EQ(host.type_info(widen<Datatype>(huge), &info), MPI_SUCCESS);
+  host::TypeInfo info;
+  EXPECT_EQ(host.type_info(widen<host::Datatype>(huge), &info), MPI_SUCCESS);
   EXPECT_EQ(info.size_bytes, bytes);
   EXPECT_TRUE(info.is_contiguous);
   EXPECT_EQ(pmpi.Type_free(&huge), MPI_SUCCESS);
@@ -195,20 +196,20 @@ void append(void* in, void* inout, int* count, MPI_Datatype*) {
 }
 
 TEST_F(HostTest, Operators) {
-  const auto sum = widen<Op>(MPI_SUM);
+  const auto sum = widen<host::Op>(MPI_SUM);
   EXPECT_EQ(static_cast<int>(host.reduce_op(sum)), static_cast<int>(ReduceOp::sum));
   EXPECT_TRUE(host.is_commutative(sum));
   MPI_Op made = MPI_OP_NULL;
   ASSERT_EQ(HOST(Op_create)(append, 0, &made), MPI_SUCCESS);
-  const auto own = widen<Op>(made);
+  const auto own = widen<host::Op>(made);
   EXPECT_EQ(static_cast<int>(host.reduce_op(own)), static_cast<int>(ReduceOp::host));
   EXPECT_FALSE(host.is_commutative(own));
   const int in[] = {1, 2};
   int inout[] = {3, 4};
-  EXPECT_EQ(host.reduce_local(in, inout, 2, widen<Datatype>(MPI_INT), own), MPI_SUCCESS);
+  EXPECT_EQ(host.reduce_local(in, inout, 2, widen<host::Datatype>(MPI_INT), own), MPI_SUCCESS);
   EXPECT_EQ(inout[0], 13);
   EXPECT_EQ(inout[1], 24);
-  EXPECT_EQ(host.reduce_local(in, inout, 0, widen<Datatype>(MPI_INT), own), MPI_SUCCESS);
+  EXPECT_EQ(host.reduce_local(in, inout, 0, widen<host::Datatype>(MPI_INT), own), MPI_SUCCESS);
   EXPECT_EQ(times_called, 1);
   EXPECT_EQ(HOST(Op_free)(&made), MPI_SUCCESS);
 }
@@ -225,11 +226,11 @@ TEST_F(HostTest, ErrorsReachTheProgramsHandler) {
   MPI_Comm own = MPI_COMM_NULL;
   ASSERT_EQ(pmpi.Comm_split(MPI_COMM_WORLD, 0, 0, &own), MPI_SUCCESS);
   ASSERT_EQ(pmpi.Comm_set_errhandler(own, handler), MPI_SUCCESS);
-  EXPECT_EQ(host.call_error_handler(widen<Comm>(own), MPI_ERR_TRUNCATE), MPI_ERR_TRUNCATE);
+  EXPECT_EQ(host.call_error_handler(widen<host::Comm>(own), MPI_ERR_TRUNCATE), MPI_ERR_TRUNCATE);
   EXPECT_EQ(seen_code, MPI_ERR_TRUNCATE);
   EXPECT_EQ(pmpi.Comm_free(&own), MPI_SUCCESS);
   EXPECT_EQ(HOST(Errhandler_free)(&handler), MPI_SUCCESS);
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -13,7 +13,7 @@
 #include "real_mpi.h"
 #include "with_recording.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 class NeighborCollectives : public WithRecording {
@@ -283,13 +283,13 @@ TEST_F(ToldNeighbors, BlocksOfOneLength) {
   EXPECT_EQ(neighbor_alltoall(in, 3, MPI_INT, out, 2, MPI_INT, graph), MPI_SUCCESS);
   const runtime::Call& call = only_call();
   EXPECT_EQ(call.operation, Operation::neighbor_alltoall);
-  EXPECT_EQ(call.comm, widen<Comm>(graph));
+  EXPECT_EQ(call.comm, widen<host::Comm>(graph));
   EXPECT_EQ(call.send_blocks.buffer, in);
   EXPECT_EQ(call.send_blocks.counts, nullptr);
   EXPECT_EQ(call.send_blocks.count, 3U);
   EXPECT_EQ(call.recv_blocks.buffer, out);
   EXPECT_EQ(call.recv_blocks.count, 2U);
-  EXPECT_EQ(call.recv_blocks.type, widen<Datatype>(MPI_INT));
+  EXPECT_EQ(call.recv_blocks.type, widen<host::Datatype>(MPI_INT));
 }
 
 TEST_F(ToldNeighbors, BlocksOfDifferentLengths) {
@@ -313,7 +313,7 @@ TEST_F(ToldNeighbors, BlocksOfDifferentTypes) {
       EXPECT_TRUE(blocks.are_large);
       EXPECT_EQ(blocks.count_of(0), 2U);
       EXPECT_EQ(blocks.displacement_of(0), 4);
-      EXPECT_EQ(blocks.types[0], widen<Datatype>(MPI_INT));
+      EXPECT_EQ(blocks.types[0], widen<host::Datatype>(MPI_INT));
     }
   };
   EXPECT_EQ(neighbor_alltoallw(in, counts, places, types, out, counts, places, types, graph), MPI_SUCCESS);
@@ -362,4 +362,4 @@ TEST_F(ToldNeighbors, ArgumentsForTheHost) {
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -5,7 +5,7 @@
 #include "adapter/profile/counters.h"
 #include "adapter/profile/profile.h"
 
-namespace unisono::host::mpi::profile {
+namespace unisono::adapter::profile {
 namespace {
 
 // Calls of one kind, one after another, with some computing before each.
@@ -68,4 +68,4 @@ TEST(ProfileCounters, AllAreTimedForAWhileAfterOneThatWaits) {
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi::profile
+}  // namespace unisono::adapter::profile

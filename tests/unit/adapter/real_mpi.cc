@@ -23,7 +23,7 @@ bool complain(const char* problem) {
 }
 
 bool begin() {
-  using namespace unisono::host::mpi;
+  using namespace unisono::adapter;
   const char* path = std::getenv("UNISONO_TEST_MPI");
   if (path == nullptr) return complain("UNISONO_TEST_MPI must name an MPI library");
   mpi_library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -40,7 +40,7 @@ bool begin() {
 }
 
 bool end() {
-  using namespace unisono::host::mpi;
+  using namespace unisono::adapter;
   if (pmpi.Finalize() != MPI_SUCCESS) return complain("no MPI_Finalize");
   if (recording.finishes != 1) return complain("the runtime did not finish with COMM_SELF");
   return !is_taking() || complain("still taking calls after the end");

@@ -13,7 +13,7 @@
 #include "real_mpi.h"
 #include "with_recording.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 using runtime::HostPart;
@@ -63,7 +63,7 @@ TEST_F(Requests, FreedRequestsAndTypesOfCallsUnderWay) {
   MPI_Request request = MPI_REQUEST_NULL;
   EXPECT_EQ(bcast(in, 2, pair, 0, MPI_COMM_WORLD, &request), MPI_SUCCESS);
   type_free(&pair);
-  const MPI_Datatype held = mpi::native(only_call().send_type);
+  const MPI_Datatype held = adapter::native(only_call().send_type);
   MPI_Count size = 0;
   EXPECT_EQ(pmpi.Type_size_x(held, &size), MPI_SUCCESS);
   EXPECT_EQ(size, 4);
@@ -354,7 +354,7 @@ TEST_F(Requests, PersistentCalls) {
     EXPECT_EQ(turn % 2 == 0 ? startall(1, &request) : start(&request), MPI_SUCCESS);
     ASSERT_EQ(recording.completions.size(), static_cast<std::size_t>(turn));
     MPI_Count size = 0;
-    EXPECT_EQ(pmpi.Type_size_x(mpi::native(recording.calls.back().send_type), &size), MPI_SUCCESS);
+    EXPECT_EQ(pmpi.Type_size_x(adapter::native(recording.calls.back().send_type), &size), MPI_SUCCESS);
     EXPECT_EQ(size, 4);
     int flag = 1;
     EXPECT_EQ(test(&request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -423,4 +423,4 @@ TEST_F(Requests, StatusOfSeveralRequests) {
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -6,7 +6,7 @@
 
 #include "recording_runtime.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 
 class WithRecording : public testing::Test {
  protected:
@@ -23,4 +23,4 @@ class WithRecording : public testing::Test {
   int out[4] = {0, 0, 0, 0};
 };
 
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

@@ -16,26 +16,26 @@
 #include "unisono/unisono.h"
 #include "with_recording.h"
 
-namespace unisono::host::mpi {
+namespace unisono::adapter {
 namespace {
 
 using runtime::Outcome;
 
 class Wrappers : public WithRecording {};
 
-Datatype wide(MPI_Datatype type) {
-  return widen<Datatype>(type);
+host::Datatype wide(MPI_Datatype type) {
+  return widen<host::Datatype>(type);
 }
 
 TEST_F(Wrappers, BarrierAndBcast) {
   EXPECT_EQ(barrier(MPI_COMM_WORLD), MPI_SUCCESS);
   EXPECT_EQ(only_call().operation, Operation::barrier);
-  EXPECT_EQ(only_call().comm, widen<Comm>(MPI_COMM_WORLD));
+  EXPECT_EQ(only_call().comm, widen<host::Comm>(MPI_COMM_WORLD));
   recording.reset();
   EXPECT_EQ(bcast(in, 4, MPI_INT, 0, MPI_COMM_SELF), MPI_SUCCESS);
   const auto& call = only_call();
   EXPECT_EQ(call.operation, Operation::bcast);
-  EXPECT_EQ(call.comm, widen<Comm>(MPI_COMM_SELF));
+  EXPECT_EQ(call.comm, widen<host::Comm>(MPI_COMM_SELF));
   EXPECT_EQ(call.send_buffer, in);
   EXPECT_EQ(call.recv_buffer, in);
   EXPECT_EQ(call.send_count, 4u);
@@ -51,7 +51,7 @@ TEST_F(Wrappers, Reductions) {
   EXPECT_EQ(call.recv_buffer, out);
   EXPECT_EQ(call.send_count, 4u);
   EXPECT_EQ(call.send_type, wide(MPI_INT));
-  EXPECT_EQ(call.op, widen<Op>(MPI_MAX));
+  EXPECT_EQ(call.op, widen<host::Op>(MPI_MAX));
   EXPECT_FALSE(call.is_in_place);
   recording.reset();
   EXPECT_EQ(reduce(in, out, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_SUCCESS);
@@ -100,7 +100,7 @@ TEST_F(Wrappers, PrefixAndScatteredReductions) {
   EXPECT_EQ(only_call().send_blocks.count_of(0), 3u);
   EXPECT_EQ(only_call().recv_blocks.count_of(0), 3u);
   EXPECT_EQ(only_call().recv_blocks.buffer, out);
-  EXPECT_EQ(only_call().op, widen<Op>(MPI_SUM));
+  EXPECT_EQ(only_call().op, widen<host::Op>(MPI_SUM));
 }
 
 TEST_F(Wrappers, UnevenBlocks) {
@@ -219,8 +219,8 @@ TEST_F(Wrappers, WhatIsKnownToBeTheHostsIsNotRead) {
   EXPECT_TRUE(recording.calls.empty());
   ASSERT_EQ(recording.reduced.size(), 1u);
   EXPECT_EQ(recording.reduced[0].count, 3u);
-  EXPECT_EQ(recording.reduced[0].type, widen<Datatype>(MPI_INT));
-  EXPECT_EQ(recording.reduced[0].op, widen<Op>(MPI_SUM));
+  EXPECT_EQ(recording.reduced[0].type, widen<host::Datatype>(MPI_INT));
+  EXPECT_EQ(recording.reduced[0].op, widen<host::Op>(MPI_SUM));
   MPI_Request request = MPI_REQUEST_NULL;
   EXPECT_EQ(gatherv(in, 4, MPI_INT, out, counts, places, MPI_INT, 0, MPI_COMM_SELF, &request), MPI_SUCCESS);
   EXPECT_EQ(wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -458,4 +458,4 @@ TEST_F(Wrappers, AbsoluteAddresses) {
 }
 
 }  // namespace
-}  // namespace unisono::host::mpi
+}  // namespace unisono::adapter

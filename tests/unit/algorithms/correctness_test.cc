@@ -79,7 +79,7 @@ void expect_variants(Case tested) {
       for (const bool is_in_place : {false, true}) {
         if (is_in_place && !can_be_in_place) continue;
         tested.is_in_place = is_in_place;
-        tested.pattern = (tested.pattern + 1) % schedule::block_patterns;
+        tested.pattern = (tested.pattern + 1) % proof::block_patterns;
         ASSERT_EQ(fault_of(tested), "");
       }
     }
@@ -107,11 +107,11 @@ void expect_graphs(Case tested) {
   if (!is_neighborhood(operation)) return expect_roots(tested);
   schedule::Problem problem{.operation = operation, .size = tested.layout.size()};
   problem.layout = std::make_shared<const patterns::Layout>(tested.layout);
-  const std::vector<NamedGraph> graphs = named_graphs(problem.size);
+  const std::vector<proof::NamedGraph> graphs = proof::named_graphs(problem.size);
   constexpr std::size_t step = 3;
   for (std::size_t i = static_cast<std::size_t>(problem.layout->nodes()) % step; i < graphs.size();
        i += step) {
-    tested.graph = std::make_shared<const schedule::CheckedGraph>(problem, graphs[i].graph);
+    tested.graph = std::make_shared<const proof::CheckedGraph>(problem, graphs[i].graph);
     expect_variants(tested);
     if (::testing::Test::HasFatalFailure()) return;
   }

@@ -86,7 +86,7 @@ class Interpreter {
       for (const auto& [first, last] : table.slots)
         rank.slot_elements = std::max(rank.slot_elements, rank.starts[last] - rank.starts[first]);
     } else if (has_uneven_blocks(operation())) {
-      rank.starts = schedule::block_starts(rank.problem, case_.elements, case_.pattern);
+      rank.starts = proof::block_starts(rank.problem, case_.elements, case_.pattern);
     }
     int channel = 0;
     for (int stage = 0; stage < static_cast<int>(rank.program.stages.size()); ++stage) {

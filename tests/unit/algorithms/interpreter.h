@@ -23,8 +23,8 @@ struct Case {
   bool is_commutative = true;
   bool is_in_place = false;
   std::int64_t elements = 1;  // N; of uneven blocks, the longest
-  int pattern = 1;            // uneven blocks: which lengths (schedule::block_length)
-  std::shared_ptr<const schedule::CheckedGraph> graph = nullptr;  // of neighbours
+  int pattern = 1;            // uneven blocks: which lengths (proof::block_length)
+  std::shared_ptr<const proof::CheckedGraph> graph = nullptr;  // of neighbours
   std::int64_t area_bytes = 64;  // of shared memory, per rank and channel; an element has 8 bytes
   std::string describe() const;
 };

@@ -11,7 +11,7 @@
 namespace unisono::algorithms {
 namespace {
 
-using schedule::CheckedCall;
+using proof::CheckedCall;
 using schedule::Ref;
 using schedule::Step;
 
@@ -29,12 +29,12 @@ std::vector<std::string> failures_in_one_order(Descriptor descriptor, const std:
   descriptor.legality.keeps_one_order = true;
   std::vector<std::string> failures;
   for (const int size : sizes) {
-    for (const CheckShape& shape : check_shapes(descriptor, size, 1)) {
+    for (const proof::CheckShape& shape : proof::check_shapes(descriptor, size, 1)) {
       if (!shape.is_reproducible) continue;
       const CheckedCall call = spread_out(descriptor, shape, &failures);
       const std::int64_t elements = 2 * size + 1;
-      const schedule::CheckLoad load = load_for(descriptor, call, elements, 2, Cut::forced);
-      for (const std::string& text : schedule::check({&call}, {elements}, load, {.orders = 0})) {
+      const proof::CheckLoad load = load_for(descriptor, call, elements, 2, proof::Cut::forced);
+      for (const std::string& text : proof::check({&call}, {elements}, load, {.orders = 0})) {
         failures.push_back(shape.describe(descriptor) + ": " + text);
       }
       if (!failures.empty()) return failures;

@@ -61,7 +61,7 @@ void Promise::append_block(Values* values, int from, int to) const {
   constexpr std::int64_t longest = 1 << 20;
   const schedule::Problem problem{.operation = operation(), .size = size_};
   const bool is_gather = operation() == Operation::allgatherv || operation() == Operation::gatherv;
-  const std::int64_t length = schedule::block_length(problem, case_.elements, case_.pattern, from, to);
+  const std::int64_t length = proof::block_length(problem, case_.elements, case_.pattern, from, to);
   const std::int64_t first = ((is_gather ? 0 : to) * size_ + from) * longest;
   for (std::int64_t e = 0; e < length; ++e) values->push_back({first + e, 1});
 }
@@ -69,9 +69,9 @@ void Promise::append_block(Values* values, int from, int to) const {
 std::pair<Values, Values> Promise::blocks_before(int rank) const {
   const schedule::Problem problem{
       .operation = operation(), .size = size_, .rank = rank, .root = case_.root, .layout = {}, .blocks = {}};
-  const auto starts = schedule::block_starts(problem, case_.elements, case_.pattern);
+  const auto starts = proof::block_starts(problem, case_.elements, case_.pattern);
   Values input;
-  Values output(schedule::block_extent(problem, starts, schedule::Place::output));
+  Values output(proof::block_extent(problem, starts, schedule::Place::output));
   switch (operation()) {
     case Operation::reduce_scatter:
       for (std::int64_t e = 0; e < starts.back(); ++e) input.push_back({e, std::uint64_t{1} << rank});
@@ -96,7 +96,7 @@ std::optional<Values> Promise::blocks_after(int rank) const {
   switch (operation()) {
     case Operation::reduce_scatter: {
       const schedule::Problem problem{.operation = operation(), .size = size_};
-      const auto starts = schedule::block_starts(problem, case_.elements, case_.pattern);
+      const auto starts = proof::block_starts(problem, case_.elements, case_.pattern);
       for (std::int64_t e = starts[rank]; e < starts[rank + 1]; ++e) {
         output.push_back({e, ~std::uint64_t{0} >> (64 - size_)});
       }

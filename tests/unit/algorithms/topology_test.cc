@@ -14,7 +14,7 @@
 namespace unisono::algorithms {
 namespace {
 
-using schedule::CheckedCall;
+using proof::CheckedCall;
 using schedule::Problem;
 using schedule::Program;
 using schedule::Stage;
@@ -36,7 +36,7 @@ CheckedCall call_of(const Descriptor& descriptor, const std::string& nodes, cons
   const auto build = [&](const Problem& of_rank) {
     return descriptor.build(of_rank, with_standards(descriptor));
   };
-  CheckedCall call = schedule::spread_out(descriptor.name, problem, false, build, &failures);
+  CheckedCall call = proof::spread_out(descriptor.name, problem, false, build, &failures);
   EXPECT_TRUE(failures.empty()) << failures.front();
   return call;
 }
@@ -65,8 +65,8 @@ void leave_out_tokens(Stage* stage) {
 }
 
 bool is_caught(const Descriptor& descriptor, int ranks, const std::string& words) {
-  const auto failures = check(descriptor, {.ranks = {ranks}, .threads = 1, .progress = {}}).failures;
-  return std::any_of(failures.begin(), failures.end(), [&](const CheckFailure& failure) {
+  const auto failures = proof::check(descriptor, {.ranks = {ranks}, .threads = 1, .progress = {}}).failures;
+  return std::any_of(failures.begin(), failures.end(), [&](const proof::CheckFailure& failure) {
     return failure.what.find(words) != std::string::npos;
   });
 }
@@ -74,7 +74,7 @@ bool is_caught(const Descriptor& descriptor, int ranks, const std::string& words
 TEST(Contention, IsFoundInExchangesThatDoNotKnowTheSwitches) {
   for (const char* name : {"ring", "ring_light_barrier", "ring_mpi_barrier", "pairwise", "simple"}) {
     const Descriptor* descriptor = find(Operation::alltoall, name);
-    const schedule::RoundsOnLinks links = rounds_on_links(call_of(*descriptor, "32x1", "tree:4x8"));
+    const proof::RoundsOnLinks links = rounds_on_links(call_of(*descriptor, "32x1", "tree:4x8"));
     EXPECT_GE(links.most_on_a_link, 8) << name;
     EXPECT_NE(links.first_conflict.find(" both take "), std::string::npos) << name;
   }
@@ -145,7 +145,7 @@ TEST(Contention, IsLookedAtOnTheSourcesTopologiesFirst) {
        {std::pair{16, std::vector<std::string>{"16x1 on tree:16", "16x1 on tree:3,5,8"}},
         {32, {"32x1 on tree:4x8"}}}) {
     for (const char* name : {"topology_light_barrier", "topology_mpi_barrier"}) {
-      const auto shapes = check_shapes(*find(Operation::alltoall, name), size, 1);
+      const auto shapes = proof::check_shapes(*find(Operation::alltoall, name), size, 1);
       std::vector<std::string> first;
       for (std::size_t i = 0; i < names.size(); ++i) first.push_back(shapes.at(i).layout.name);
       std::sort(first.begin(), first.end());
@@ -157,7 +157,7 @@ TEST(Contention, IsLookedAtOnTheSourcesTopologiesFirst) {
 TEST(Contention, LogicalRingsAreFreeOfIt) {
   for (const Operation operation : {Operation::allgather, Operation::allgatherv}) {
     const CheckedCall call = call_of(*find(operation, "topology_ring"), "16x1", "tree:3,5,8");
-    const schedule::RoundsOnLinks links = rounds_on_links(call);
+    const proof::RoundsOnLinks links = rounds_on_links(call);
     EXPECT_EQ(links.most_on_a_link, 1);
     EXPECT_EQ(links.rounds, 15);
     EXPECT_EQ(conflict_over_time(call), "");

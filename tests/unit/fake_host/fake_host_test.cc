@@ -8,13 +8,13 @@
 #include <numeric>
 #include <thread>
 
-namespace unisono::host::fake {
+namespace unisono::fake_host {
 namespace {
 
-int wait(Host& host, Request* request) {
+int wait(host::Host& host, host::Request* request) {
   bool is_done = false;
-  int error = success;
-  while (!is_done && error == success) {
+  int error = host::success;
+  while (!is_done && error == host::success) {
     error = host.test(request, &is_done);
     if (!is_done) std::this_thread::yield();
   }
@@ -26,30 +26,30 @@ TEST(FakeHost, MessagesOfOnePairDoNotOvertake) {
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       FakeWorld world(2,
                       {.is_synchronous = is_synchronous, .seed = seed, .max_delay = static_cast<int>(seed)});
-      world.run([](Host& host, int rank) {
+      world.run([](host::Host& host, int rank) {
         constexpr int count = 20;
         int values[count];
-        Request requests[count];
+        host::Request requests[count];
         for (int i = 0; i < count; ++i) {
           values[i] = rank == 0 ? i : -1;
           if (rank == 0) {
-            ASSERT_EQ(host.isend(&values[i], sizeof(int), 1, 5, host.world(), &requests[i]), success);
+            ASSERT_EQ(host.isend(&values[i], sizeof(int), 1, 5, host.world(), &requests[i]), host::success);
           } else {
-            ASSERT_EQ(host.irecv(&values[i], sizeof(int), 0, 5, host.world(), &requests[i]), success);
+            ASSERT_EQ(host.irecv(&values[i], sizeof(int), 0, 5, host.world(), &requests[i]), host::success);
           }
         }
         int left = count;
         while (left > 0) {
           int completed[count], completed_count = 0;
-          Request pending[count];
+          host::Request pending[count];
           int where[count], pending_count = 0;
           for (int i = 0; i < count; ++i) {
-            if (requests[i] == Request{}) continue;
+            if (requests[i] == host::Request{}) continue;
             where[pending_count] = i;
             pending[pending_count++] = requests[i];
           }
-          ASSERT_EQ(host.test_some(pending_count, pending, &completed_count, completed), success);
-          for (int i = 0; i < completed_count; ++i) requests[where[completed[i]]] = Request{};
+          ASSERT_EQ(host.test_some(pending_count, pending, &completed_count, completed), host::success);
+          for (int i = 0; i < completed_count; ++i) requests[where[completed[i]]] = host::Request{};
           left -= completed_count;
           std::this_thread::yield();
         }
@@ -62,11 +62,11 @@ TEST(FakeHost, MessagesOfOnePairDoNotOvertake) {
 
 TEST(FakeHost, TagsAndCommunicatorsKeepMessagesApart) {
   FakeWorld world(2);
-  world.run([](Host& host, int rank) {
-    Comm other;
-    ASSERT_EQ(host.comm_split(host.world(), 0, 0, &other), success);
+  world.run([](host::Host& host, int rank) {
+    host::Comm other;
+    ASSERT_EQ(host.comm_split(host.world(), 0, 0, &other), host::success);
     int sent[3] = {1, 2, 3}, got[3] = {};
-    Request requests[3];
+    host::Request requests[3];
     if (rank == 0) {
       host.isend(&sent[0], 4, 1, 7, host.world(), &requests[0]);
       host.isend(&sent[1], 4, 1, 8, host.world(), &requests[1]);
@@ -76,7 +76,7 @@ TEST(FakeHost, TagsAndCommunicatorsKeepMessagesApart) {
       host.irecv(&got[1], 4, 0, 8, host.world(), &requests[1]);
       host.irecv(&got[0], 4, 0, 7, host.world(), &requests[0]);
     }
-    for (Request& request : requests) EXPECT_EQ(wait(host, &request), success);
+    for (host::Request& request : requests) EXPECT_EQ(wait(host, &request), host::success);
     if (rank == 1) {
       for (int i = 0; i < 3; ++i) EXPECT_EQ(got[i], sent[i]);
     }
@@ -89,14 +89,14 @@ TEST(FakeHost, LargeMessageNeedsTheSendersProgress) {
   FakeWorld world(2, {.eager_limit_bytes = 8});
   std::atomic<bool> may_progress{false};
   std::atomic<bool> has_arrived{false};
-  world.run([&](Host& host, int rank) {
+  world.run([&](host::Host& host, int rank) {
     std::vector<char> data(100, static_cast<char>(rank + 1));
-    Request request;
+    host::Request request;
     if (rank == 0) {
       host.isend(data.data(), data.size(), 1, 0, host.world(), &request);
       while (!may_progress) std::this_thread::yield();
       while (!has_arrived) host.progress();
-      EXPECT_EQ(wait(host, &request), success);
+      EXPECT_EQ(wait(host, &request), host::success);
     } else {
       host.irecv(data.data(), data.size(), 0, 0, host.world(), &request);
       bool is_done = false;
@@ -105,7 +105,7 @@ TEST(FakeHost, LargeMessageNeedsTheSendersProgress) {
         EXPECT_FALSE(is_done);
       }
       may_progress = true;
-      EXPECT_EQ(wait(host, &request), success);
+      EXPECT_EQ(wait(host, &request), host::success);
       EXPECT_EQ(data, std::vector<char>(100, 1));
       has_arrived = true;
     }
@@ -114,12 +114,12 @@ TEST(FakeHost, LargeMessageNeedsTheSendersProgress) {
 
 TEST(FakeHost, TruncationIsAnError) {
   FakeWorld world(2);
-  world.run([](Host& host, int rank) {
+  world.run([](host::Host& host, int rank) {
     int values[2] = {1, 2};
-    Request request;
+    host::Request request;
     if (rank == 0) {
       host.isend(values, 8, 1, 0, host.world(), &request);
-      EXPECT_EQ(wait(host, &request), success);
+      EXPECT_EQ(wait(host, &request), host::success);
     } else {
       host.irecv(values, 4, 0, 0, host.world(), &request);
       EXPECT_EQ(wait(host, &request), error_truncated);
@@ -129,13 +129,13 @@ TEST(FakeHost, TruncationIsAnError) {
 
 TEST(FakeHost, ChosenSendFails) {
   FakeWorld world(1, {.failing_rank = 0, .failing_isend = 1});
-  world.run([](Host& host, int) {
-    Request send, recv;
+  world.run([](host::Host& host, int) {
+    host::Request send, recv;
     int out = 3, in = 0;
-    EXPECT_EQ(host.isend(&out, 4, 0, 0, host.world(), &send), success);
-    EXPECT_EQ(host.irecv(&in, 4, 0, 0, host.world(), &recv), success);
-    EXPECT_EQ(wait(host, &send), success);
-    EXPECT_EQ(wait(host, &recv), success);
+    EXPECT_EQ(host.isend(&out, 4, 0, 0, host.world(), &send), host::success);
+    EXPECT_EQ(host.irecv(&in, 4, 0, 0, host.world(), &recv), host::success);
+    EXPECT_EQ(wait(host, &send), host::success);
+    EXPECT_EQ(wait(host, &recv), host::success);
     EXPECT_EQ(in, 3);
     EXPECT_EQ(host.isend(&out, 4, 0, 0, host.world(), &send), 77);
   });
@@ -145,9 +145,9 @@ TEST(FakeHost, DeadlockIsReportedWithWhatEveryRankWaitsFor) {
   FakeWorld world(2, {.deadlock_seconds = 0.2});
   std::string reason;
   try {
-    world.run([](Host& host, int rank) {
+    world.run([](host::Host& host, int rank) {
       int value = 0;
-      Request request;
+      host::Request request;
       host.irecv(&value, 4, 1 - rank, 9, host.world(), &request);
       wait(host, &request);
     });
@@ -160,7 +160,7 @@ TEST(FakeHost, DeadlockIsReportedWithWhatEveryRankWaitsFor) {
 
 TEST(FakeHost, ExceptionOfOneRankStopsTheOthers) {
   FakeWorld world(3);
-  EXPECT_THROW(world.run([](Host& host, int rank) {
+  EXPECT_THROW(world.run([](host::Host& host, int rank) {
     if (rank == 1) throw std::out_of_range("on purpose");
     host.barrier(host.world());
   }),
@@ -169,20 +169,20 @@ TEST(FakeHost, ExceptionOfOneRankStopsTheOthers) {
 
 TEST(FakeHost, SplitOrdersByKeyAndTranslates) {
   FakeWorld world(6);
-  world.run([](Host& host, int rank) {
-    Comm half;
-    ASSERT_EQ(host.comm_split(host.world(), rank % 2, -rank, &half), success);
+  world.run([](host::Host& host, int rank) {
+    host::Comm half;
+    ASSERT_EQ(host.comm_split(host.world(), rank % 2, -rank, &half), host::success);
     EXPECT_EQ(host.comm_size(half), 3);
     EXPECT_EQ(host.comm_rank(half), (5 - rank) / 2);
     std::vector<int> ranks;
-    ASSERT_EQ(host.translate_ranks(half, host.world(), &ranks), success);
+    ASSERT_EQ(host.translate_ranks(half, host.world(), &ranks), host::success);
     EXPECT_EQ(ranks, (std::vector<int>{4 + rank % 2, 2 + rank % 2, rank % 2}));
-    ASSERT_EQ(host.translate_ranks(host.world(), half, &ranks), success);
-    EXPECT_EQ(ranks[1 - rank % 2], no_rank);
-    Comm none;
-    ASSERT_EQ(host.comm_split(half, host.comm_rank(half) == 0 ? -1 : 3, 0, &none), success);
-    EXPECT_EQ(none == Comm{}, host.comm_rank(half) == 0);
-    if (none != Comm{}) {
+    ASSERT_EQ(host.translate_ranks(host.world(), half, &ranks), host::success);
+    EXPECT_EQ(ranks[1 - rank % 2], host::no_rank);
+    host::Comm none;
+    ASSERT_EQ(host.comm_split(half, host.comm_rank(half) == 0 ? -1 : 3, 0, &none), host::success);
+    EXPECT_EQ(none == host::Comm{}, host.comm_rank(half) == 0);
+    if (none != host::Comm{}) {
       EXPECT_EQ(host.comm_size(none), 2);
     }
     int freed = 0;
@@ -191,21 +191,21 @@ TEST(FakeHost, SplitOrdersByKeyAndTranslates) {
     EXPECT_EQ(freed, 0);
     host.comm_free(&half);
     EXPECT_EQ(freed, 1);
-    EXPECT_EQ(half, Comm{});
+    EXPECT_EQ(half, host::Comm{});
   });
 }
 
 TEST(FakeHost, CollectivesOfSetUp) {
   FakeWorld world(5);
-  world.run([](Host& host, int rank) {
+  world.run([](host::Host& host, int rank) {
     std::uint64_t values[2] = {std::uint64_t{1} << rank, 10u + rank};
-    host.agree(values, 2, AgreeOp::bor, host.world());
+    host.agree(values, 2, host::AgreeOp::bor, host.world());
     EXPECT_EQ(values[0], 31u);
     std::uint64_t low = 10 + rank, high = 10 + rank, sum = rank, both = 6u | (rank & 1);
-    host.agree(&low, 1, AgreeOp::min, host.world());
-    host.agree(&high, 1, AgreeOp::max, host.world());
-    host.agree(&sum, 1, AgreeOp::sum, host.world());
-    host.agree(&both, 1, AgreeOp::band, host.world());
+    host.agree(&low, 1, host::AgreeOp::min, host.world());
+    host.agree(&high, 1, host::AgreeOp::max, host.world());
+    host.agree(&sum, 1, host::AgreeOp::sum, host.world());
+    host.agree(&both, 1, host::AgreeOp::band, host.world());
     EXPECT_EQ(low, 10u);
     EXPECT_EQ(high, 14u);
     EXPECT_EQ(sum, 10u);
@@ -219,7 +219,7 @@ TEST(FakeHost, CollectivesOfSetUp) {
     int gathered[5] = {-1, -1, -1, -1, -1};
     host.gather_bytes(&rank, sizeof rank, gathered, 2, host.world());
     for (int i = 0; i < 5; ++i) EXPECT_EQ(gathered[i], rank == 2 ? i : -1);
-    EXPECT_EQ(host.barrier(host.world()), success);
+    EXPECT_EQ(host.barrier(host.world()), host::success);
   });
 }
 
@@ -227,14 +227,16 @@ TEST(FakeHost, GathersWithoutWaiting) {
   FakeWorld world(3, {.max_delay = 2});
   world.run([](FakeHost& host, int rank) {
     int first[3], second[3];
-    Request requests[2];
-    EXPECT_EQ(host.start_allgather_bytes(&rank, sizeof rank, first, host.world(), &requests[0]), success);
+    host::Request requests[2];
+    EXPECT_EQ(host.start_allgather_bytes(&rank, sizeof rank, first, host.world(), &requests[0]),
+              host::success);
     const int more = rank + 10;
-    EXPECT_EQ(host.start_allgather_bytes(&more, sizeof more, second, host.world(), &requests[1]), success);
-    EXPECT_EQ(host.barrier(host.world()), success);
+    EXPECT_EQ(host.start_allgather_bytes(&more, sizeof more, second, host.world(), &requests[1]),
+              host::success);
+    EXPECT_EQ(host.barrier(host.world()), host::success);
     for (int which : {1, 0}) {
       bool is_done = false;
-      while (!is_done) EXPECT_EQ(host.test(&requests[which], &is_done), success);
+      while (!is_done) EXPECT_EQ(host.test(&requests[which], &is_done), host::success);
     }
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(first[i], i);
@@ -248,7 +250,7 @@ TEST(FakeHost, SeesCollectivesInAnotherOrder) {
   FakeWorld world(2);
   const auto body = [](FakeHost& host, int rank) {
     int all[2];
-    Request request;
+    host::Request request;
     if (rank == 0) host.start_allgather_bytes(&rank, sizeof rank, all, host.world(), &request);
     host.barrier(host.world());
     if (rank == 1) host.start_allgather_bytes(&rank, sizeof rank, all, host.world(), &request);
@@ -274,9 +276,9 @@ TEST(FakeHost, NamesAndIntercommunicators) {
 
 TEST(FakeHost, TypesPackAndUnpack) {
   FakeWorld world(1);
-  const Datatype gapped = world.gapped_int32();
-  world.run([&](Host& host, int) {
-    TypeInfo info;
+  const host::Datatype gapped = world.gapped_int32();
+  world.run([&](host::Host& host, int) {
+    host::TypeInfo info;
     host.type_info(gapped, &info);
     EXPECT_EQ(info.size_bytes, 8u);
     EXPECT_EQ(info.extent_bytes, 16);
@@ -285,10 +287,10 @@ TEST(FakeHost, TypesPackAndUnpack) {
     EXPECT_FALSE(info.is_contiguous);
     EXPECT_EQ(info.element, ElementType::derived);
     std::vector<int> data{1, -1, 2, -1, 3, -1, 4, -1}, packed(4), back(8, 9);
-    EXPECT_EQ(host.pack(data.data(), 2, gapped, packed.data(), 16), success);
+    EXPECT_EQ(host.pack(data.data(), 2, gapped, packed.data(), 16), host::success);
     EXPECT_EQ(packed, (std::vector<int>{1, 2, 3, 4}));
     EXPECT_EQ(host.pack(data.data(), 2, gapped, packed.data(), 12), error_argument);
-    EXPECT_EQ(host.unpack(packed.data(), 16, back.data(), 2, gapped), success);
+    EXPECT_EQ(host.unpack(packed.data(), 16, back.data(), 2, gapped), host::success);
     EXPECT_EQ(back, (std::vector<int>{1, 9, 2, 9, 3, 9, 4, 9}));
     host.type_info(datatype(ElementType::float64), &info);
     EXPECT_TRUE(info.is_contiguous);
@@ -303,18 +305,18 @@ TEST(FakeHost, TypesPackAndUnpack) {
 
 TEST(FakeHost, ReducesPredefinedAndUserOperators) {
   FakeWorld world(1);
-  const Op minus = world.add_op(
-      [](const void* in, void* inout, std::size_t count, Datatype) {
+  const host::Op minus = world.add_op(
+      [](const void* in, void* inout, std::size_t count, host::Datatype) {
         for (std::size_t i = 0; i < count; ++i) {
           static_cast<int*>(inout)[i] = static_cast<const int*>(in)[i] - static_cast<int*>(inout)[i];
         }
       },
       false);
-  world.run([&](Host& host, int) {
+  world.run([&](host::Host& host, int) {
     const int left[3] = {5, 6, 7};
     int right[3] = {1, 2, 3};
-    const Datatype int32 = datatype(ElementType::int32);
-    EXPECT_EQ(host.reduce_local(left, right, 3, int32, minus), success);
+    const host::Datatype int32 = datatype(ElementType::int32);
+    EXPECT_EQ(host.reduce_local(left, right, 3, int32, minus), host::success);
     EXPECT_EQ(right[0], 4);
     EXPECT_EQ(right[2], 4);
     EXPECT_FALSE(host.is_commutative(minus));
@@ -335,4 +337,4 @@ TEST(FakeHost, ReducesPredefinedAndUserOperators) {
 }
 
 }  // namespace
-}  // namespace unisono::host::fake
+}  // namespace unisono::fake_host

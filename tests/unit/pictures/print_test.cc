@@ -11,14 +11,14 @@
 #include "algorithms/catalogue/descriptor.h"
 #include "patterns/graphs.h"
 
-namespace unisono::schedule {
+namespace unisono::pictures {
 namespace {
 
 using algorithms::Descriptor;
 using patterns::Layout;
 
-Picture picture_of(const Descriptor& descriptor, const Problem& asked) {
-  Problem problem = asked;
+Picture picture_of(const Descriptor& descriptor, const schedule::Problem& asked) {
+  schedule::Problem problem = asked;
   Picture picture{.operation = descriptor.operation,
                   .algorithm = descriptor.name,
                   .sentence = descriptor.sentence,
@@ -43,7 +43,7 @@ Picture picture_of(const Descriptor& descriptor, const Problem& asked) {
 TEST(Timeline, ShowsTheOverlap) {
   const Descriptor& descriptor = *algorithms::find(Operation::bcast, "two_level_chain");
   const auto drawn = [&](std::int64_t overlap) {
-    Problem problem{.operation = Operation::bcast, .size = 6};
+    schedule::Problem problem{.operation = Operation::bcast, .size = 6};
     problem.layout = std::make_shared<Layout>(*Layout::parse("3x2"));
     algorithms::Parameters parameters;
     parameters.set("segment", 16);
@@ -77,7 +77,7 @@ int for_all(const Look& look) {
   int pictures = 0;
   for (const char* text : {"1", "4", "5", "8", "2x4", "3,1,2/cyclic", "4x4"}) {
     for (const Descriptor& descriptor : algorithms::registry()) {
-      Problem problem;
+      schedule::Problem problem;
       problem.operation = descriptor.operation;
       problem.layout = std::make_shared<Layout>(*Layout::parse(text));
       problem.size = problem.layout->size();
@@ -99,13 +99,13 @@ int times(const std::string& part, const std::string& text) {
 
 int messages_of(const Picture& picture) {
   int count = 0;
-  for (const Program& program : picture.programs) {
-    for (const Stage& stage : program.stages) {
+  for (const schedule::Program& program : picture.programs) {
+    for (const schedule::Stage& stage : program.stages) {
       for (int round = 0; round < stage.rounds; ++round) {
-        std::vector<Step> steps;
-        Writer writer(&steps);
+        std::vector<schedule::Step> steps;
+        schedule::Writer writer(&steps);
         stage.write(round, writer);
-        for (const Step& step : steps) count += step.kind == StepKind::send ? 1 : 0;
+        for (const schedule::Step& step : steps) count += step.kind == schedule::StepKind::send ? 1 : 0;
       }
     }
   }
@@ -171,34 +171,35 @@ TEST(Print, JsonHoldsEveryMessage) {
   });
 }
 
-Picture two_ranks(StepKind kind) {
+Picture two_ranks(schedule::StepKind kind) {
   Picture picture;
   picture.operation = Operation::bcast;
   picture.algorithm = "a<b&\"c\"";
   picture.layout = std::make_shared<Layout>(Layout::one_node(2));
-  const Stage sends{.rounds = 1,
-                    .write = [kind](int, Writer& writer) { writer.add({.kind = kind, .peer = 1}); }};
-  const Stage receives{.rounds = 1,
-                       .write = [](int, Writer& writer) { writer.recv(whole(Place::output), 0); }};
-  picture.programs = {Program{.stages = {sends}}, Program{.stages = {receives}}};
+  const schedule::Stage sends{
+      .rounds = 1, .write = [kind](int, schedule::Writer& writer) { writer.add({.kind = kind, .peer = 1}); }};
+  const schedule::Stage receives{.rounds = 1, .write = [](int, schedule::Writer& writer) {
+                                   writer.recv(whole(schedule::Place::output), 0);
+                                 }};
+  picture.programs = {schedule::Program{.stages = {sends}}, schedule::Program{.stages = {receives}}};
   return picture;
 }
 
 TEST(Print, EscapesWords) {
-  const std::string svg = to_svg(two_ranks(StepKind::send));
+  const std::string svg = to_svg(two_ranks(schedule::StepKind::send));
   EXPECT_TRUE(is_balanced(svg));
   EXPECT_NE(svg.find("a&lt;b&amp;&quot;c&quot;"), std::string::npos);
 }
 
 TEST(Print, RefusesWhatNobodySends) {
-  EXPECT_THROW(to_text(two_ranks(StepKind::copy)), std::invalid_argument);
+  EXPECT_THROW(to_text(two_ranks(schedule::StepKind::copy)), std::invalid_argument);
 }
 
 // A picture of short blocks has messages between the nodes alone, one of long blocks a message for each edge;
 // blocks are named by their places in the rank's buffers.
 TEST(Print, NamesTheBlocksOfNeighbors) {
   const Descriptor& descriptor = *algorithms::find(Operation::neighbor_alltoall, "bundles");
-  Problem problem{.operation = descriptor.operation, .size = 8};
+  schedule::Problem problem{.operation = descriptor.operation, .size = 8};
   problem.layout = std::make_shared<Layout>(*Layout::parse("2x4"));
   Picture picture = picture_of(descriptor, problem);
   picture.count = 8;
@@ -216,11 +217,11 @@ TEST(Print, NamesTheBlocksOfNeighbors) {
 }
 
 TEST(Print, LeavesOutMessagesOfNoBytes) {
-  Picture picture = two_ranks(StepKind::send);
+  Picture picture = two_ranks(schedule::StepKind::send);
   EXPECT_EQ(times("<line class=\"message ", to_svg(picture)), 1);
   picture.count = 0;
   EXPECT_EQ(times("<line class=\"message ", to_svg(picture)), 0);
 }
 
 }  // namespace
-}  // namespace unisono::schedule
+}  // namespace unisono::pictures

@@ -10,7 +10,7 @@
 
 #include "proof/check_cases.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
 
 using schedule::Problem;
@@ -20,9 +20,11 @@ using schedule::StepKind;
 using schedule::Writer;
 
 // The algorithm with every step of every rank passed through `change`.
-Descriptor changed(const Descriptor& from, const std::function<void(const Problem&, Step, Writer&)>& change) {
-  Descriptor descriptor = from;
-  descriptor.build = [build = from.build, change](const Problem& problem, const Parameters& parameters) {
+algorithms::Descriptor changed(const algorithms::Descriptor& from,
+                               const std::function<void(const Problem&, Step, Writer&)>& change) {
+  algorithms::Descriptor descriptor = from;
+  descriptor.build = [build = from.build, change](const Problem& problem,
+                                                  const algorithms::Parameters& parameters) {
     Program program = build(problem, parameters);
     for (schedule::Stage& stage : program.stages) {
       stage.write = [write = stage.write, problem, change](int round, Writer& writer) {
@@ -37,7 +39,8 @@ Descriptor changed(const Descriptor& from, const std::function<void(const Proble
   return descriptor;
 }
 
-std::vector<CheckFailure> failures_of(const Descriptor& descriptor, const std::vector<int>& ranks) {
+std::vector<CheckFailure> failures_of(const algorithms::Descriptor& descriptor,
+                                      const std::vector<int>& ranks) {
   return check(descriptor, {.ranks = ranks, .threads = 1, .progress = {}}).failures;
 }
 
@@ -49,10 +52,10 @@ bool is_caught(const std::vector<CheckFailure>& failures, const std::string& wor
 
 TEST(CheckRegistry, LeftOutAwaitIsCaught) {
   for (const StepKind kind : {StepKind::await, StepKind::await_space}) {
-    const Descriptor broken =
-        changed(*find(Operation::bcast, "shared"), [kind](const Problem&, const Step& step, Writer& writer) {
-          if (step.kind != kind) writer.add(step);
-        });
+    const algorithms::Descriptor broken = changed(*algorithms::find(Operation::bcast, "shared"),
+                                                  [kind](const Problem&, const Step& step, Writer& writer) {
+                                                    if (step.kind != kind) writer.add(step);
+                                                  });
     const auto failures = failures_of(broken, {3});
     EXPECT_TRUE(is_caught(failures, kind == StepKind::await ? "never written" : "may not have read yet"));
   }
@@ -60,8 +63,8 @@ TEST(CheckRegistry, LeftOutAwaitIsCaught) {
 
 TEST(CheckRegistry, WrongPeerIsCaughtForOneRootAlone) {
   // Only with the last rank as root, and only at five ranks.
-  const Descriptor broken =
-      changed(*find(Operation::bcast, "binomial"), [](const Problem& problem, Step step, Writer& writer) {
+  const algorithms::Descriptor broken = changed(
+      *algorithms::find(Operation::bcast, "binomial"), [](const Problem& problem, Step step, Writer& writer) {
         if (problem.size == 5 && problem.root == 4 && problem.rank == 4 && step.peer == 0) step.peer = 1;
         writer.add(step);
       });
@@ -75,24 +78,25 @@ TEST(CheckRegistry, WrongPeerIsCaughtForOneRootAlone) {
 }
 
 TEST(CheckRegistry, WrongOperandOrderIsCaughtWhereItMatters) {
-  const Descriptor broken =
-      changed(*find(Operation::reduce, "binomial"), [](const Problem&, Step step, Writer& writer) {
-        if (step.kind == StepKind::reduce) std::swap(step.left, step.right);
-        writer.add(step);
-      });
+  const algorithms::Descriptor broken = changed(*algorithms::find(Operation::reduce, "binomial"),
+                                                [](const Problem&, Step step, Writer& writer) {
+                                                  if (step.kind == StepKind::reduce)
+                                                    std::swap(step.left, step.right);
+                                                  writer.add(step);
+                                                });
   EXPECT_TRUE(is_caught(failures_of(broken, {3}), "only a commutative operator"));
-  Descriptor commutative = broken;
+  algorithms::Descriptor commutative = broken;
   commutative.legality.needs_commutative = true;
   EXPECT_TRUE(failures_of(commutative, {3}).empty());
 }
 
 // What is in order by itself but leaves the channel in a state that the next call does not expect.
 TEST(CheckRegistry, CallsThatFollowEachOtherAreCaught) {
-  const Descriptor hasty =
-      changed(*find(Operation::bcast, "shared"), [](const Problem&, const Step& step, Writer& writer) {
-        if (step.kind != StepKind::await_space) writer.add(step);
-      });
-  const Descriptor& other = *find(Operation::allgather, "shared");
+  const algorithms::Descriptor hasty = changed(*algorithms::find(Operation::bcast, "shared"),
+                                               [](const Problem&, const Step& step, Writer& writer) {
+                                                 if (step.kind != StepKind::await_space) writer.add(step);
+                                               });
+  const algorithms::Descriptor& other = *algorithms::find(Operation::allgather, "shared");
   const CheckResult result = check({&hasty, &other}, {.ranks = {3}, .threads = 1, .progress = {}});
   const bool is_found = std::any_of(result.failures.begin(), result.failures.end(), [](const auto& failure) {
     return failure.where.find("then the first again") != std::string::npos;
@@ -119,7 +123,7 @@ TEST(CheckCases, LayoutsHoldAllRanksAndDiffer) {
 
 TEST(CheckCases, EveryValueComesEarly) {
   constexpr std::size_t early = 12;
-  for (const Descriptor& descriptor : registry()) {
+  for (const algorithms::Descriptor& descriptor : algorithms::registry()) {
     const auto shapes = check_shapes(descriptor, 12, 1);
     std::set<std::pair<std::string, std::int64_t>> all, met;
     std::set<std::string> all_layouts, met_layouts;
@@ -137,22 +141,22 @@ TEST(CheckCases, EveryValueComesEarly) {
 }
 
 TEST(CheckCases, WhatIsKnownIsWhatTheCompilerMakes) {
-  for (const Descriptor& descriptor : registry()) {
-    schedule::KnownPrograms known;
+  for (const algorithms::Descriptor& descriptor : algorithms::registry()) {
+    KnownPrograms known;
     for (const CheckShape& shape : check_shapes(descriptor, 6, 1)) {
       std::vector<std::string> failures;
-      const schedule::CheckedCall fresh = spread_out(descriptor, shape, &failures);
-      const schedule::CheckedCall again = spread_out(descriptor, shape, &failures, &known);
+      const CheckedCall fresh = spread_out(descriptor, shape, &failures);
+      const CheckedCall again = spread_out(descriptor, shape, &failures, &known);
       ASSERT_TRUE(failures.empty()) << failures[0];
       for (int rank = 0; rank < 6; ++rank) {
-        const schedule::CheckedProgram& a = fresh.programs[rank];
-        const schedule::CheckedProgram& b = again.programs[rank];
+        const CheckedProgram& a = fresh.programs[rank];
+        const CheckedProgram& b = again.programs[rank];
         ASSERT_EQ(a.before, b.before) << shape.describe(descriptor);
         ASSERT_EQ(a.first_step, b.first_step) << shape.describe(descriptor);
         ASSERT_EQ(a.steps.size(), b.steps.size()) << shape.describe(descriptor);
         for (int step = 0; step < static_cast<int>(a.steps.size()); ++step) {
-          ASSERT_EQ(schedule::describe(fresh, rank, step), schedule::describe(again, rank, step));
-          ASSERT_EQ(a.steps[step].partner, b.steps[step].partner) << schedule::describe(fresh, rank, step);
+          ASSERT_EQ(proof::describe(fresh, rank, step), proof::describe(again, rank, step));
+          ASSERT_EQ(a.steps[step].partner, b.steps[step].partner) << proof::describe(fresh, rank, step);
         }
       }
     }
@@ -160,12 +164,12 @@ TEST(CheckCases, WhatIsKnownIsWhatTheCompilerMakes) {
 }
 
 TEST(CheckCases, WhatIsRefusedIsRefusedEveryTime) {
-  const Descriptor broken =
-      changed(*find(Operation::bcast, "flat"), [](const Problem& problem, Step step, Writer& writer) {
-        if (step.kind == StepKind::send) step.peer = problem.size;
-        writer.add(step);
-      });
-  schedule::KnownPrograms known;
+  const algorithms::Descriptor broken = changed(*algorithms::find(Operation::bcast, "flat"),
+                                                [](const Problem& problem, Step step, Writer& writer) {
+                                                  if (step.kind == StepKind::send) step.peer = problem.size;
+                                                  writer.add(step);
+                                                });
+  KnownPrograms known;
   const CheckShape shape = check_shapes(broken, 3, 1).front();
   for (int time = 0; time < 2; ++time) {
     std::vector<std::string> failures;
@@ -175,19 +179,19 @@ TEST(CheckCases, WhatIsRefusedIsRefusedEveryTime) {
 }
 
 TEST(CheckCases, StagesAreCutIntoDifferentNumbersOfPieces) {
-  const Descriptor& ring = *find(Operation::allreduce, "ring");
+  const algorithms::Descriptor& ring = *algorithms::find(Operation::allreduce, "ring");
   for (const CheckShape& shape : check_shapes(ring, 4, 1)) {
     std::vector<std::string> failures;
-    const schedule::CheckedCall call = spread_out(ring, shape, &failures);
+    const CheckedCall call = spread_out(ring, shape, &failures);
     ASSERT_TRUE(failures.empty()) << failures[0];
     if (shape.parameters.get("segment") == 0) continue;
     for (const int wanted : {1, 2, 3}) {
-      EXPECT_EQ(schedule::most_pieces(call, load_for(ring, call, 40, wanted, Cut::forced)), wanted);
-      const schedule::CheckLoad load = load_for(ring, call, 40, wanted, Cut::forced, 1);
-      const schedule::LoadedProgram program(call, 1, load);
+      EXPECT_EQ(most_pieces(call, load_for(ring, call, 40, wanted, Cut::forced)), wanted);
+      const CheckLoad load = load_for(ring, call, 40, wanted, Cut::forced, 1);
+      const LoadedProgram program(call, 1, load);
       EXPECT_EQ(program.pieces(0), wanted);
       EXPECT_EQ(program.pieces(1), wanted + 1);
-      EXPECT_EQ(schedule::most_pieces(call, load_for(ring, call, 120, wanted, Cut::by_size)), wanted);
+      EXPECT_EQ(most_pieces(call, load_for(ring, call, 120, wanted, Cut::by_size)), wanted);
     }
   }
 }
@@ -200,4 +204,4 @@ TEST(CheckCases, CountsAreThoseThatBreakThings) {
 }
 
 }  // namespace
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -12,10 +12,10 @@
 
 #include "proof/check_schedule.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 
 using Texts = std::vector<std::string>;
-using Round = std::function<void(const Problem&, int round, Writer&)>;
+using Round = std::function<void(const schedule::Problem&, int round, schedule::Writer&)>;
 
 inline std::shared_ptr<const patterns::Layout> layout_of(const std::string& text) {
   return std::make_shared<patterns::Layout>(*patterns::Layout::parse(text));
@@ -29,8 +29,8 @@ struct Given {
   bool is_in_place = false;
 };
 
-inline Problem problem_of(const Given& given) {
-  Problem problem;
+inline schedule::Problem problem_of(const Given& given) {
+  schedule::Problem problem;
   problem.operation = given.operation;
   problem.layout = layout_of(given.layout);
   problem.size = problem.layout->size();
@@ -40,11 +40,11 @@ inline Problem problem_of(const Given& given) {
 }
 
 // A program of one stage.
-inline Build one_stage(const Stage& shape, const Round& round) {
-  return [shape, round](const Problem& problem) {
-    Stage stage = shape;
-    stage.write = [problem, round](int number, Writer& writer) { round(problem, number, writer); };
-    Program program;
+inline Build one_stage(const schedule::Stage& shape, const Round& round) {
+  return [shape, round](const schedule::Problem& problem) {
+    schedule::Stage stage = shape;
+    stage.write = [problem, round](int number, schedule::Writer& writer) { round(problem, number, writer); };
+    schedule::Program program;
     program.stages.push_back(stage);
     program.scratch = 2;
     return program;
@@ -88,4 +88,4 @@ inline testing::AssertionResult is_caught(const Texts& failures, const std::stri
   return testing::AssertionFailure() << "found something else: " << failures.front();
 }
 
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

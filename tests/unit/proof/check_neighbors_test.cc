@@ -11,15 +11,15 @@
 #include "proof/check_graph.h"
 #include "proof/check_graphs.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
 
 using schedule::BlockTable;
-using schedule::CheckedGraph;
 using schedule::Problem;
 using schedule::Program;
 
-testing::AssertionResult is_caught(const Descriptor& descriptor, const std::string& words, int ranks = 4) {
+testing::AssertionResult is_caught(const algorithms::Descriptor& descriptor, const std::string& words,
+                                   int ranks = 4) {
   const auto failures =
       check(descriptor, {.ranks = {ranks}, .threads = 1, .random_graphs = 8, .progress = {}}).failures;
   if (failures.empty()) return testing::AssertionFailure() << "nothing was found";
@@ -31,10 +31,10 @@ testing::AssertionResult is_caught(const Descriptor& descriptor, const std::stri
 
 // The algorithm with all its programs changed.
 template <class Change>
-Descriptor changed(Operation operation, const char* name, Change change) {
-  Descriptor descriptor = *find(operation, name);
+algorithms::Descriptor changed(Operation operation, const char* name, Change change) {
+  algorithms::Descriptor descriptor = *algorithms::find(operation, name);
   descriptor.build = [build = descriptor.build, change](const Problem& problem,
-                                                        const Parameters& parameters) {
+                                                        const algorithms::Parameters& parameters) {
     Program program = build(problem, parameters);
     change(problem, &program);
     return program;
@@ -49,7 +49,7 @@ void add_block(Program* program, std::int32_t told) {
 }
 
 TEST(CheckNeighbors, TheSoundAlgorithmsPass) {
-  for (const Descriptor& descriptor : registry()) {
+  for (const algorithms::Descriptor& descriptor : algorithms::registry()) {
     if (!is_neighborhood(descriptor.operation)) continue;
     const CheckResult result =
         check(descriptor, {.ranks = {1, 2, 5, 8}, .threads = 1, .random_graphs = 8, .progress = {}});
@@ -60,7 +60,7 @@ TEST(CheckNeighbors, TheSoundAlgorithmsPass) {
 
 TEST(CheckNeighbors, WhoAsksForTheNeighborsOfAnotherNodeIsCaught) {
   for (const char* name : {"linear", "bundles"}) {
-    const Descriptor curious =
+    const algorithms::Descriptor curious =
         changed(Operation::neighbor_allgather, name, [](const Problem& problem, Program*) {
           for (int rank = 0; rank < problem.size; ++rank) static_cast<void>(problem.neighborhood->of(rank));
         });
@@ -69,14 +69,14 @@ TEST(CheckNeighbors, WhoAsksForTheNeighborsOfAnotherNodeIsCaught) {
 }
 
 TEST(CheckNeighbors, ALengthThatNobodyTellsIsCaught) {
-  const Descriptor unknown =
+  const algorithms::Descriptor unknown =
       changed(Operation::neighbor_alltoallv, "bundles", [](const Problem&, Program* p) {
         const auto rows = static_cast<std::int32_t>(p->blocks->slots.size());
         add_block(p, p->blocks->told_by_rank * rows);
       });
   EXPECT_TRUE(is_caught(unknown, "has a length that no rank of the node tells"));
   // Where there is no header, a rank knows its own lengths alone.
-  const Descriptor of_another =
+  const algorithms::Descriptor of_another =
       changed(Operation::neighbor_alltoall, "linear", [](const Problem& problem, Program* p) {
         const int locals = problem.layout->local_size(problem.rank);
         const int next = (problem.layout->local_rank_of[problem.rank] + 1) % locals;
@@ -86,23 +86,24 @@ TEST(CheckNeighbors, ALengthThatNobodyTellsIsCaught) {
 }
 
 TEST(CheckNeighbors, AHeaderThatTellsNothingIsCaught) {
-  Descriptor silent = *find(Operation::neighbor_allgatherv, "bundles");
-  silent.build_header = [](const Problem&, const Parameters&) { return Program{}; };
+  algorithms::Descriptor silent = *algorithms::find(Operation::neighbor_allgatherv, "bundles");
+  silent.build_header = [](const Problem&, const algorithms::Parameters&) { return Program{}; };
   EXPECT_TRUE(is_caught(silent, "the header: rank"));
 }
 
 TEST(CheckNeighbors, APieceThatNobodyPassesOnIsCaught) {
-  const Descriptor lazy = changed(Operation::neighbor_allgather, "once", [](const Problem&, Program* p) {
-    constexpr std::size_t stages_without_waves = 2;
-    if (p->stages.size() > stages_without_waves) p->stages.pop_back();
-  });
+  const algorithms::Descriptor lazy =
+      changed(Operation::neighbor_allgather, "once", [](const Problem&, Program* p) {
+        constexpr std::size_t stages_without_waves = 2;
+        if (p->stages.size() > stages_without_waves) p->stages.pop_back();
+      });
   EXPECT_TRUE(is_caught(lazy, ", wanted element "));
 }
 
 TEST(CheckNeighbors, ABlockThatIsLeftInItsCellIsCaught) {
   for (const char* name : {"mesh", "friends"}) {
-    const Descriptor forgetful = changed(Operation::neighbor_allgather, name,
-                                         [](const Problem&, Program* p) { --p->stages[0].rounds; });
+    const algorithms::Descriptor forgetful = changed(
+        Operation::neighbor_allgather, name, [](const Problem&, Program* p) { --p->stages[0].rounds; });
     EXPECT_TRUE(is_caught(forgetful, ", wanted element ")) << name;
   }
 }
@@ -110,8 +111,8 @@ TEST(CheckNeighbors, ABlockThatIsLeftInItsCellIsCaught) {
 // Nodes with short blocks alone.
 TEST(CheckNeighbors, AStageThatIsLeftOutButNeededIsCaught) {
   for (const char* name : {"bundles", "once", "mesh"}) {
-    const Descriptor short_of_all = changed(Operation::neighbor_allgather, name,
-                                            [](const Problem&, Program* p) { p->stages_of_short = 0; });
+    const algorithms::Descriptor short_of_all = changed(
+        Operation::neighbor_allgather, name, [](const Problem&, Program* p) { p->stages_of_short = 0; });
     EXPECT_TRUE(is_caught(short_of_all, ", wanted element ")) << name;
   }
 }
@@ -119,8 +120,8 @@ TEST(CheckNeighbors, AStageThatIsLeftOutButNeededIsCaught) {
 // The k-th edge of a pair for the last but k: nobody waits, and every length is right.
 TEST(CheckNeighbors, BlocksOfDoubleEdgesInTheWrongOrderAreCaught) {
   for (const char* name : {"linear", "bundles", "shared"}) {
-    Descriptor turned = *find(Operation::neighbor_alltoall, name);
-    turned.build = [build = turned.build](const Problem& problem, const Parameters& parameters) {
+    algorithms::Descriptor turned = *algorithms::find(Operation::neighbor_alltoall, name);
+    turned.build = [build = turned.build](const Problem& problem, const algorithms::Parameters& parameters) {
       Problem other = problem;
       auto graph = std::make_shared<patterns::Neighborhood>(problem.size);
       for (int rank = 0; rank < problem.size; ++rank) {
@@ -181,4 +182,4 @@ TEST(CheckGraphs, HaveWhatTheirNamesSay) {
 }
 
 }  // namespace
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

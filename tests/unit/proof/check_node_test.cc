@@ -4,7 +4,7 @@
 
 #include "check_cases.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 // Bcast through one common slot, with faults to choose from.
@@ -15,22 +15,22 @@ struct Faults {
 };
 
 Round shared_bcast(const Faults& faults = {}) {
-  return [faults](const Problem& problem, int, Writer& writer) {
-    const Ref slot = whole(Place::output).in_slot_of(0);
+  return [faults](const schedule::Problem& problem, int, schedule::Writer& writer) {
+    const schedule::Ref slot = whole(schedule::Place::output).in_slot_of(0);
     if (problem.rank == problem.root) {
       if (!faults.has_no_await_space) writer.await_space();
-      writer.copy(slot, whole(Place::output));
+      writer.copy(slot, whole(schedule::Place::output));
       writer.signal(1);
       return;
     }
     if (!faults.has_no_await) writer.await(problem.root, 1);
     if (faults.has_no_end && problem.rank == 1) writer.signal(2);
-    writer.copy(whole(Place::output), slot);
+    writer.copy(whole(schedule::Place::output), slot);
   };
 }
 
-Stage common_stage(int buffers = 2) {
-  return {.rounds = 1, .shared = SharedMode::common, .ticks = 2, .buffers = buffers};
+schedule::Stage common_stage(int buffers = 2) {
+  return {.rounds = 1, .shared = schedule::SharedMode::common, .ticks = 2, .buffers = buffers};
 }
 
 // Slots of one element: as many pieces as elements.
@@ -71,17 +71,17 @@ TEST(CheckSlots, FindsPieceThatIsCalledDoneTooEarly) {
 }
 
 TEST(CheckSlots, FindsTwoWriters) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     if (problem.rank == problem.root) {
       shared_bcast()(problem, 0, writer);
       return;
     }
     writer.await_space();
-    writer.copy(whole(Place::scratch), whole(Place::output).in_slot_of(0));
+    writer.copy(whole(schedule::Place::scratch), whole(schedule::Place::output).in_slot_of(0));
   };
-  const auto both = [](const Problem&, int, Writer& writer) {
+  const auto both = [](const schedule::Problem&, int, schedule::Writer& writer) {
     writer.await_space();
-    writer.copy(whole(Place::output).in_slot_of(0), whole(Place::input));
+    writer.copy(whole(schedule::Place::output).in_slot_of(0), whole(schedule::Place::input));
   };
   EXPECT_TRUE(
       is_caught(check_one({.layout = "2"}, one_stage(common_stage(), broken)), "may not have written yet"));
@@ -91,9 +91,10 @@ TEST(CheckSlots, FindsTwoWriters) {
 }
 
 TEST(CheckSlots, FindsLaneThatIsTooShort) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     writer.await_space();
-    if (problem.rank == 0) writer.copy(blocks(Place::output, 0, 2).in_slot_of(0), whole(Place::output));
+    if (problem.rank == 0)
+      writer.copy(blocks(schedule::Place::output, 0, 2).in_slot_of(0), whole(schedule::Place::output));
   };
   EXPECT_TRUE(is_caught(check_one({.layout = "2"}, one_stage(common_stage(), broken), 7, small_slots(2)),
                         "a lane has 1"));
@@ -104,7 +105,7 @@ TEST(CheckSlots, FindsLaneThatIsTooShort) {
 TEST(CheckFlags, FindsTickThatNobodySignals) {
   // The end of a piece counts as a signal, so only a tick beyond a rank's own signals and before the end
   // hangs.
-  const auto waits_for_each_other = [](const Problem& problem, int, Writer& writer) {
+  const auto waits_for_each_other = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     writer.await(1 - problem.rank, 1);
     writer.signal(1);
   };
@@ -113,7 +114,7 @@ TEST(CheckFlags, FindsTickThatNobodySignals) {
 }
 
 TEST(CheckFlags, FindsTickBeyondTheStages) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     if (problem.rank == 0) writer.signal(3);
     if (problem.rank == 1) writer.await(0, 3);
   };
@@ -122,8 +123,8 @@ TEST(CheckFlags, FindsTickBeyondTheStages) {
 }
 
 TEST(CheckFlags, FindsTicksThatDifferBetweenRanks) {
-  const Build build = [](const Problem& problem) {
-    Stage stage = common_stage();
+  const Build build = [](const schedule::Problem& problem) {
+    schedule::Stage stage = common_stage();
     stage.ticks = problem.rank == 1 ? 3 : 2;
     return one_stage(stage, shared_bcast())(problem);
   };
@@ -131,7 +132,7 @@ TEST(CheckFlags, FindsTicksThatDifferBetweenRanks) {
 }
 
 TEST(CheckFlags, FindsFlagThatGoesBack) {
-  const auto broken = [](const Problem& problem, int round, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int round, schedule::Writer& writer) {
     if (problem.rank == 0) writer.signal(2);
     shared_bcast()(problem, round, writer);
   };
@@ -139,7 +140,7 @@ TEST(CheckFlags, FindsFlagThatGoesBack) {
 }
 
 TEST(CheckFlags, FindsChannelThatOnlySomeRanksUse) {
-  const Build build = [](const Problem& problem) {
+  const Build build = [](const schedule::Problem& problem) {
     if (problem.rank == 0) return one_stage(common_stage(), shared_bcast())(problem);
     return one_stage({.rounds = 0}, shared_bcast())(problem);
   };
@@ -152,7 +153,7 @@ TEST(CheckFlags, FindsChannelThatOnlySomeRanksUse) {
 TEST(CheckSequences, GeometryMayChange) {
   for (const bool is_broken : {false, true}) {
     Texts failures;
-    const Problem problem = problem_of({.layout = "3", .root = 1});
+    const schedule::Problem problem = problem_of({.layout = "3", .root = 1});
     const Build wide = one_stage(common_stage(2), shared_bcast());
     const Build narrow = one_stage(common_stage(3), shared_bcast({.has_no_await_space = is_broken}));
     const CheckedCall first = spread_out("first", problem, false, wide, &failures);
@@ -169,19 +170,19 @@ TEST(CheckSequences, GeometryMayChange) {
 
 TEST(CheckSequences, RootMayRunAheadByItsBuffersOnly) {
   // A root that counts on slots that are free after every other call.
-  const auto every_other = [](const Problem& problem, int, Writer& writer) {
-    const Ref slot = whole(Place::output).in_slot_of(0);
+  const auto every_other = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
+    const schedule::Ref slot = whole(schedule::Place::output).in_slot_of(0);
     if (problem.rank == 0) {
-      writer.copy(slot, whole(Place::output));
+      writer.copy(slot, whole(schedule::Place::output));
       writer.signal(1);
       writer.await_all(2);
     } else {
       writer.await(0, 1);
-      writer.copy(whole(Place::output), slot);
+      writer.copy(whole(schedule::Place::output), slot);
       writer.signal(2);
     }
   };
-  Stage stage = common_stage();
+  schedule::Stage stage = common_stage();
   stage.ticks = 3;
   // Rank 0 never signals tick 2 before it waits for it.
   EXPECT_TRUE(is_caught(check_one({.layout = "2"}, one_stage(stage, every_other)), "waits for ever"));
@@ -190,8 +191,8 @@ TEST(CheckSequences, RootMayRunAheadByItsBuffersOnly) {
 // --- Fused operations ---
 
 TEST(CheckFused, AllreducePasses) {
-  const auto fused = [](const Problem&, int, Writer& writer) {
-    writer.node_allreduce(whole(Place::output), whole(Place::input));
+  const auto fused = [](const schedule::Problem&, int, schedule::Writer& writer) {
+    writer.node_allreduce(whole(schedule::Place::output), whole(schedule::Place::input));
   };
   for (const bool is_in_place : {false, true}) {
     const Given given{.operation = Operation::allreduce, .is_commutative = false, .is_in_place = is_in_place};
@@ -204,11 +205,11 @@ TEST(CheckFused, AllreducePasses) {
 }
 
 TEST(CheckFused, FindsRanksThatDisagree) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     if (problem.rank == 0) {
-      writer.node_bcast(whole(Place::output), 0);
+      writer.node_bcast(whole(schedule::Place::output), 0);
     } else {
-      writer.node_bcast(whole(Place::output), 1);
+      writer.node_bcast(whole(schedule::Place::output), 1);
     }
   };
   EXPECT_TRUE(
@@ -216,17 +217,17 @@ TEST(CheckFused, FindsRanksThatDisagree) {
 }
 
 TEST(CheckFused, FindsRankThatDoesNotCome) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
-    if (problem.rank != 2) writer.node_bcast(whole(Place::output), 0);
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
+    if (problem.rank != 2) writer.node_bcast(whole(schedule::Place::output), 0);
   };
   EXPECT_TRUE(is_caught(check_one({.layout = "3"}, one_stage({.rounds = 1}, broken)), "waits for ever"));
 }
 
 TEST(CheckFused, BcastIsNoBarrier) {
-  const auto bcast_only = [](const Problem&, int, Writer& writer) {
+  const auto bcast_only = [](const schedule::Problem&, int, schedule::Writer& writer) {
     writer.node_bcast({.first = 0, .last = 0}, 0);
   };
-  const auto barrier = [](const Problem&, int, Writer& writer) { writer.node_barrier(); };
+  const auto barrier = [](const schedule::Problem&, int, schedule::Writer& writer) { writer.node_barrier(); };
   const Given given{.operation = Operation::barrier, .layout = "3"};
   EXPECT_TRUE(passes(check_one(given, one_stage({.rounds = 1}, barrier), 0)));
   EXPECT_TRUE(is_caught(check_one(given, one_stage({.rounds = 1}, bcast_only), 0), "may leave before rank"));
@@ -241,7 +242,7 @@ struct CopyFaults {
 };
 
 Round single_copy_bcast(const CopyFaults& faults) {
-  return [faults](const Problem& problem, int, Writer& writer) {
+  return [faults](const schedule::Problem& problem, int, schedule::Writer& writer) {
     if (problem.rank == 0) {
       writer.await_space();
       if (!faults.has_no_expose) writer.expose();
@@ -249,12 +250,13 @@ Round single_copy_bcast(const CopyFaults& faults) {
       if (!faults.has_no_last_wait) {
         for (int other = 1; other < problem.size; ++other) writer.await(other, 2);
       }
-      if (faults.writes_late) writer.copy(whole(Place::output), whole(Place::output).in_slot_of(0));
+      if (faults.writes_late)
+        writer.copy(whole(schedule::Place::output), whole(schedule::Place::output).in_slot_of(0));
     } else {
       writer.await(0, 1);
-      Ref remote = whole(Place::remote_output);
+      schedule::Ref remote = whole(schedule::Place::remote_output);
       remote.owner = 0;
-      writer.copy(whole(Place::output), remote);
+      writer.copy(whole(schedule::Place::output), remote);
       writer.signal(2);
     }
   };
@@ -272,11 +274,11 @@ TEST(CheckSingleCopy, BcastPassesAndFaultsAreFound) {
 
 // The owner of exposed data receives it from elsewhere first: it must be there before it is announced.
 TEST(CheckSingleCopy, DataMustBeThereWhenItIsAnnounced) {
-  const auto forward = [](const Problem& problem, int round, Writer& writer) {
+  const auto forward = [](const schedule::Problem& problem, int round, schedule::Writer& writer) {
     const int leader = problem.layout->ranks_of[problem.layout->node_of[problem.rank]].front();
-    if (problem.rank == 0) writer.send(whole(Place::output), 2);
-    if (problem.rank == 2) writer.recv(whole(Place::output), 0);
-    Problem local = problem;
+    if (problem.rank == 0) writer.send(whole(schedule::Place::output), 2);
+    if (problem.rank == 2) writer.recv(whole(schedule::Place::output), 0);
+    schedule::Problem local = problem;
     local.rank = problem.layout->local_rank_of[problem.rank];
     local.size = problem.layout->local_size(problem.rank);
     if (problem.rank == leader || local.rank > 0) single_copy_bcast({})(local, round, writer);
@@ -291,11 +293,12 @@ TEST(CheckSingleCopy, DataMustBeThereWhenItIsAnnounced) {
   for (const CheckedStep& checked : program.steps) {
     for (int i = checked.first_before; i < checked.last_before; ++i) {
       // Waiting for the step before it again is as good as not waiting.
-      if (checked.step.kind == StepKind::signal && program.before[i].step == 0) program.before[i].step = 2;
+      if (checked.step.kind == schedule::StepKind::signal && program.before[i].step == 0)
+        program.before[i].step = 2;
     }
   }
   EXPECT_TRUE(is_caught(check({&call}, {5}, {}), "may not have written yet"));
 }
 
 }  // namespace
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -8,32 +8,32 @@
 #include "check_cases.h"
 #include "proof/check_run.h"
 
-namespace unisono::schedule {
+namespace unisono::proof {
 namespace {
 
 // --- Messages ---
 
-void chain_bcast(const Problem& problem, int, Writer& writer) {
+void chain_bcast(const schedule::Problem& problem, int, schedule::Writer& writer) {
   const int place = (problem.rank - problem.root + problem.size) % problem.size;
   const int before = (problem.rank + problem.size - 1) % problem.size;
   const int after = (problem.rank + 1) % problem.size;
-  if (place > 0) writer.recv(whole(Place::output), before);
-  if (place + 1 < problem.size) writer.send(whole(Place::output), after);
+  if (place > 0) writer.recv(whole(schedule::Place::output), before);
+  if (place + 1 < problem.size) writer.send(whole(schedule::Place::output), after);
 }
 
 TEST(CheckMessages, ChainPasses) {
   for (const std::int64_t segment : {0, 64, 128}) {
     for (const std::int64_t elements : {0, 1, 2, 7}) {
-      const Stage stage{.rounds = 1, .segment_bytes = segment};
+      const schedule::Stage stage{.rounds = 1, .segment_bytes = segment};
       EXPECT_TRUE(passes(check_one({.root = 2}, one_stage(stage, chain_bcast), elements)));
     }
   }
 }
 
 TEST(CheckMessages, FindsMissingReceive) {
-  const auto broken = [](const Problem& problem, int round, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int round, schedule::Writer& writer) {
     if (problem.rank == 2) {
-      writer.send(whole(Place::output), 3);
+      writer.send(whole(schedule::Place::output), 3);
     } else {
       chain_bcast(problem, round, writer);
     }
@@ -42,7 +42,7 @@ TEST(CheckMessages, FindsMissingReceive) {
 }
 
 TEST(CheckMessages, FindsReceiveInAnotherRound) {
-  const auto broken = [](const Problem& problem, int round, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int round, schedule::Writer& writer) {
     if ((problem.rank == 3) == (round == 1)) chain_bcast(problem, round, writer);
   };
   const Texts failures = check_one({}, one_stage({.rounds = 2}, broken));
@@ -51,15 +51,15 @@ TEST(CheckMessages, FindsReceiveInAnotherRound) {
 }
 
 TEST(CheckMessages, FindsUnequalLengths) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
-    if (problem.rank == 0) writer.send(part(Place::output, 0, 2), 1);
-    if (problem.rank == 1) writer.recv(part(Place::output, 1, 2), 0);
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
+    if (problem.rank == 0) writer.send(part(schedule::Place::output, 0, 2), 1);
+    if (problem.rank == 1) writer.recv(part(schedule::Place::output, 1, 2), 0);
   };
   EXPECT_TRUE(is_caught(check_one({.layout = "2"}, one_stage({.rounds = 1}, broken)), "receiver's are 4"));
 }
 
 TEST(CheckMessages, FindsUnequalPieces) {
-  const Build build = [](const Problem& problem) {
+  const Build build = [](const schedule::Problem& problem) {
     return one_stage({.rounds = 1, .segment_bytes = problem.rank == 0 ? 64 : 128}, chain_bcast)(problem);
   };
   EXPECT_TRUE(is_caught(check_one({.layout = "2"}, build), "its pieces are 7, but the receiver's are 4"));
@@ -67,25 +67,26 @@ TEST(CheckMessages, FindsUnequalPieces) {
 
 // Everyone sends what it then overwrites: fine with eager sends, a deadlock otherwise.
 TEST(CheckMessages, FindsDeadlockOfSynchronousSends) {
-  const auto rotate = [](const Place into) {
-    return [into](const Problem& problem, int, Writer& writer) {
+  const auto rotate = [](const schedule::Place into) {
+    return [into](const schedule::Problem& problem, int, schedule::Writer& writer) {
       const int size = problem.size;
-      writer.send(whole(Place::input), (problem.rank + 1) % size);
+      writer.send(whole(schedule::Place::input), (problem.rank + 1) % size);
       writer.recv(whole(into), (problem.rank + size - 1) % size);
     };
   };
   const Given given{.operation = Operation::allreduce, .is_in_place = true};
-  EXPECT_TRUE(is_caught(check_one(given, one_stage({.rounds = 1}, rotate(Place::output))), "waits for ever"));
+  EXPECT_TRUE(is_caught(check_one(given, one_stage({.rounds = 1}, rotate(schedule::Place::output))),
+                        "waits for ever"));
   // With room apart nothing waits; only the result is not that of an allreduce.
-  EXPECT_TRUE(
-      is_caught(check_one(given, one_stage({.rounds = 1}, rotate(Place::scratch))), "ends with output"));
+  EXPECT_TRUE(is_caught(check_one(given, one_stage({.rounds = 1}, rotate(schedule::Place::scratch))),
+                        "ends with output"));
 }
 
 TEST(CheckMessages, FindsMessagesPostedInNoOrder) {
-  const auto twice = [](const Problem& problem, int, Writer& writer) {
+  const auto twice = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     for (int i = 0; i < 2; ++i) {
-      if (problem.rank == 0) writer.send(part(Place::output, i, 2), 1);
-      if (problem.rank == 1) writer.recv(part(Place::output, i, 2), 0);
+      if (problem.rank == 0) writer.send(part(schedule::Place::output, i, 2), 1);
+      if (problem.rank == 1) writer.recv(part(schedule::Place::output, i, 2), 0);
     }
   };
   const Given given{.layout = "2"};
@@ -114,28 +115,31 @@ TEST(CheckOrder, FindsMissingDependency) {
 
 TEST(CheckOrder, FindsPiecesOfNodeStepsThatNeedEachOther) {
   // The second step reads all of what the first writes piece by piece, but both run piece by piece.
-  const auto tangled = [](const Problem& problem, int, Writer& writer) {
+  const auto tangled = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     if (problem.rank != 0) {
       writer.await(0, 1);
-      writer.copy(whole(Place::output), whole(Place::output).in_slot_of(0));
+      writer.copy(whole(schedule::Place::output), whole(schedule::Place::output).in_slot_of(0));
       return;
     }
     writer.await_space();
-    writer.copy(whole(Place::scratch), whole(Place::output).in_slot_of(0));
-    writer.copy(whole(Place::output).in_slot_of(0), parts(Place::scratch, 0, 3, 3).shifted(0));
-    writer.copy(parts(Place::scratch, 1, 3, 3).in_slot_of(0), parts(Place::scratch, 1, 3, 3));
+    writer.copy(whole(schedule::Place::scratch), whole(schedule::Place::output).in_slot_of(0));
+    writer.copy(whole(schedule::Place::output).in_slot_of(0),
+                parts(schedule::Place::scratch, 0, 3, 3).shifted(0));
+    writer.copy(parts(schedule::Place::scratch, 1, 3, 3).in_slot_of(0),
+                parts(schedule::Place::scratch, 1, 3, 3));
     writer.signal(1);
   };
-  const Stage stage{.rounds = 1, .segment_bytes = 64, .shared = SharedMode::own, .ticks = 1};
+  const schedule::Stage stage{
+      .rounds = 1, .segment_bytes = 64, .shared = schedule::SharedMode::own, .ticks = 1};
   EXPECT_TRUE(is_caught(check_one({.layout = "2"}, one_stage(stage, tangled)), "dependencies form a cycle"));
 }
 
 // --- Buffers ---
 
 TEST(CheckBuffers, FindsWriteToInput) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
-    if (problem.rank == 0) writer.recv(whole(Place::input), 1);
-    if (problem.rank == 1) writer.send(whole(Place::input), 0);
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
+    if (problem.rank == 0) writer.recv(whole(schedule::Place::input), 1);
+    if (problem.rank == 1) writer.send(whole(schedule::Place::input), 0);
   };
   EXPECT_TRUE(
       is_caught(check_one({.operation = Operation::reduce, .layout = "2"}, one_stage({.rounds = 1}, broken)),
@@ -143,28 +147,28 @@ TEST(CheckBuffers, FindsWriteToInput) {
 }
 
 TEST(CheckBuffers, FindsUndefinedData) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
-    if (problem.rank == 0) writer.send(whole(Place::scratch), 1);
-    if (problem.rank == 1) writer.recv(whole(Place::output), 0);
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
+    if (problem.rank == 0) writer.send(whole(schedule::Place::scratch), 1);
+    if (problem.rank == 1) writer.recv(whole(schedule::Place::output), 0);
   };
   EXPECT_TRUE(is_caught(check_one({.layout = "2"}, one_stage({.rounds = 1}, broken)), "never written"));
 }
 
 TEST(CheckBuffers, FindsReachBeyondTheEnd) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
-    if (problem.rank == 0) writer.send(block(Place::output, 1), 1);
-    if (problem.rank == 1) writer.recv(whole(Place::output), 0);
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
+    if (problem.rank == 0) writer.send(block(schedule::Place::output, 1), 1);
+    if (problem.rank == 1) writer.recv(whole(schedule::Place::output), 0);
   };
   EXPECT_TRUE(is_caught(check_one({.layout = "2"}, one_stage({.rounds = 1}, broken)), "it reaches to 14"));
 }
 
 TEST(CheckBuffers, FindsWrongBlock) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     if (problem.rank == 0) {
-      writer.copy(block(Place::output, 1), whole(Place::input));
-      writer.recv(block(Place::output, 0), 1);
+      writer.copy(block(schedule::Place::output, 1), whole(schedule::Place::input));
+      writer.recv(block(schedule::Place::output, 0), 1);
     } else {
-      writer.send(whole(Place::input), 0);
+      writer.send(whole(schedule::Place::input), 0);
     }
   };
   EXPECT_TRUE(
@@ -173,8 +177,8 @@ TEST(CheckBuffers, FindsWrongBlock) {
 }
 
 TEST(CheckBuffers, FindsOverlappingCopy) {
-  const auto broken = [](const Problem&, int, Writer& writer) {
-    writer.copy(parts(Place::output, 1, 3, 3), parts(Place::output, 0, 2, 3));
+  const auto broken = [](const schedule::Problem&, int, schedule::Writer& writer) {
+    writer.copy(parts(schedule::Place::output, 1, 3, 3), parts(schedule::Place::output, 0, 2, 3));
   };
   EXPECT_TRUE(is_caught(check_one({.layout = "1"}, one_stage({.rounds = 1}, broken)), "overlaps"));
 }
@@ -183,20 +187,20 @@ TEST(CheckBuffers, FindsOverlappingCopy) {
 
 // To rank 0 along a chain; `is_swapped`: operands in the wrong order.
 Round chain_reduce(bool is_swapped) {
-  return [is_swapped](const Problem& problem, int, Writer& writer) {
+  return [is_swapped](const schedule::Problem& problem, int, schedule::Writer& writer) {
     const bool is_last = problem.rank + 1 == problem.size;
-    const Ref own = whole(Place::input);
-    const Ref got = whole(Place::scratch);
+    const schedule::Ref own = whole(schedule::Place::input);
+    const schedule::Ref got = whole(schedule::Place::scratch);
     if (!is_last) {
       writer.recv(got, problem.rank + 1);
-      writer.reduce(whole(Place::output), is_swapped ? got : own, is_swapped ? own : got);
+      writer.reduce(whole(schedule::Place::output), is_swapped ? got : own, is_swapped ? own : got);
     }
-    if (problem.rank > 0) writer.send(is_last ? own : whole(Place::output), problem.rank - 1);
+    if (problem.rank > 0) writer.send(is_last ? own : whole(schedule::Place::output), problem.rank - 1);
   };
 }
 
 TEST(CheckReductions, OrderMattersWhereTheOperatorDoesNotCommute) {
-  const Stage stage{.rounds = 1, .segment_bytes = 128};
+  const schedule::Stage stage{.rounds = 1, .segment_bytes = 128};
   for (const bool is_in_place : {false, true}) {
     Given given{.operation = Operation::reduce, .is_commutative = false, .is_in_place = is_in_place};
     EXPECT_TRUE(passes(check_one(given, one_stage(stage, chain_reduce(false)))));
@@ -207,10 +211,11 @@ TEST(CheckReductions, OrderMattersWhereTheOperatorDoesNotCommute) {
 }
 
 TEST(CheckReductions, FindsContributionTwice) {
-  const auto broken = [](const Problem& problem, int round, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int round, schedule::Writer& writer) {
     chain_reduce(false)(problem, round, writer);
     if (problem.rank == 0) {
-      writer.reduce(whole(Place::output), whole(Place::input), whole(Place::output));
+      writer.reduce(whole(schedule::Place::output), whole(schedule::Place::input),
+                    whole(schedule::Place::output));
     }
   };
   EXPECT_TRUE(is_caught(check_one({.operation = Operation::reduce}, one_stage({.rounds = 1}, broken)),
@@ -218,12 +223,13 @@ TEST(CheckReductions, FindsContributionTwice) {
 }
 
 TEST(CheckReductions, FindsMissingContribution) {
-  const auto broken = [](const Problem& problem, int, Writer& writer) {
+  const auto broken = [](const schedule::Problem& problem, int, schedule::Writer& writer) {
     if (problem.rank == 0) {
-      writer.recv(whole(Place::scratch), 1);
-      writer.reduce(whole(Place::output), whole(Place::input), whole(Place::scratch));
+      writer.recv(whole(schedule::Place::scratch), 1);
+      writer.reduce(whole(schedule::Place::output), whole(schedule::Place::input),
+                    whole(schedule::Place::scratch));
     } else if (problem.rank == 1) {
-      writer.send(whole(Place::input), 0);
+      writer.send(whole(schedule::Place::input), 0);
     }
   };
   EXPECT_TRUE(is_caught(check_one({.operation = Operation::reduce}, one_stage({.rounds = 1}, broken)),
@@ -231,8 +237,9 @@ TEST(CheckReductions, FindsMissingContribution) {
 }
 
 TEST(CheckReductions, FindsDifferentElements) {
-  const auto broken = [](const Problem&, int, Writer& writer) {
-    writer.reduce(part(Place::output, 0, 2), part(Place::input, 0, 2), part(Place::input, 1, 2));
+  const auto broken = [](const schedule::Problem&, int, schedule::Writer& writer) {
+    writer.reduce(part(schedule::Place::output, 0, 2), part(schedule::Place::input, 0, 2),
+                  part(schedule::Place::input, 1, 2));
   };
   EXPECT_TRUE(is_caught(
       check_one({.operation = Operation::reduce, .layout = "1"}, one_stage({.rounds = 1}, broken), 8),
@@ -242,21 +249,22 @@ TEST(CheckReductions, FindsDifferentElements) {
 // Everyone collects everything and starts to combine at its own: other bits on each rank.
 TEST(CheckReductions, FindsBitsThatDifferBetweenRanks) {
   const auto build_from = [](bool is_own_first) {
-    return [is_own_first](const Problem& problem) {
-      Program program;
+    return [is_own_first](const schedule::Problem& problem) {
+      schedule::Program program;
       program.scratch = 3;
       program.stages.push_back({.rounds = 1});
-      program.stages[0].write = [problem, is_own_first](int, Writer& writer) {
+      program.stages[0].write = [problem, is_own_first](int, schedule::Writer& writer) {
         for (int other = 0; other < 3; ++other) {
           if (other == problem.rank) continue;
-          writer.send(whole(Place::input), other);
-          writer.recv(block(Place::scratch, other), other);
+          writer.send(whole(schedule::Place::input), other);
+          writer.recv(block(schedule::Place::scratch, other), other);
         }
-        writer.copy(block(Place::scratch, problem.rank), whole(Place::input));
+        writer.copy(block(schedule::Place::scratch, problem.rank), whole(schedule::Place::input));
         const int first = is_own_first ? problem.rank : 0;
-        writer.reduce(whole(Place::output), block(Place::scratch, first),
-                      block(Place::scratch, (first + 1) % 3));
-        writer.reduce(whole(Place::output), whole(Place::output), block(Place::scratch, (first + 2) % 3));
+        writer.reduce(whole(schedule::Place::output), block(schedule::Place::scratch, first),
+                      block(schedule::Place::scratch, (first + 1) % 3));
+        writer.reduce(whole(schedule::Place::output), whole(schedule::Place::output),
+                      block(schedule::Place::scratch, (first + 2) % 3));
       };
       return program;
     };
@@ -270,10 +278,11 @@ TEST(CheckReductions, FindsBitsThatDifferBetweenRanks) {
 
 TEST(CheckBarrier, EveryoneMustHaveCome) {
   const auto dissemination = [](int rounds) {
-    return one_stage({.rounds = rounds}, [](const Problem& problem, int round, Writer& writer) {
+    return one_stage({.rounds = rounds}, [](const schedule::Problem& problem, int round,
+                                            schedule::Writer& writer) {
       const int distance = 1 << round;
-      writer.send(whole(Place::output), (problem.rank + distance) % problem.size);
-      writer.recv(whole(Place::output), (problem.rank - distance + problem.size) % problem.size);
+      writer.send(whole(schedule::Place::output), (problem.rank + distance) % problem.size);
+      writer.recv(whole(schedule::Place::output), (problem.rank - distance + problem.size) % problem.size);
     });
   };
   const Given given{.operation = Operation::barrier, .layout = "5"};
@@ -282,4 +291,4 @@ TEST(CheckBarrier, EveryoneMustHaveCome) {
 }
 
 }  // namespace
-}  // namespace unisono::schedule
+}  // namespace unisono::proof

@@ -11,12 +11,9 @@
 #include "proof/check_schedule.h"
 #include "schedule/describe.h"
 
-namespace unisono::algorithms {
+namespace unisono::proof {
 namespace {
 
-using schedule::CheckedCall;
-using schedule::CheckedProgram;
-using schedule::CheckLoad;
 using schedule::Place;
 using schedule::Problem;
 using schedule::Program;
@@ -33,7 +30,7 @@ using Damage = std::function<void(const Problem&, Step, Writer&)>;
 // One algorithm in one shape, proved with one count, three times in a row on one segment.
 class Subject {
  public:
-  Subject(const Descriptor& descriptor, CheckShape shape)
+  Subject(const algorithms::Descriptor& descriptor, CheckShape shape)
       : descriptor_(descriptor), shape_(std::move(shape)) {}
 
   std::string describe() const {
@@ -71,7 +68,7 @@ class Subject {
     };
     Texts failures;
     const CheckedCall call =
-        schedule::spread_out("damaged", shape_.problem(descriptor_), shape_.is_in_place, build, &failures);
+        spread_out("damaged", shape_.problem(descriptor_), shape_.is_in_place, build, &failures);
     return failures.empty() ? prove(call) : failures;
   }
 
@@ -88,11 +85,10 @@ class Subject {
     // of.
     const std::int64_t elements = descriptor_.operation == Operation::barrier ? 0 : 12;
     const CheckLoad load = load_for(descriptor_, call, elements, 3, Cut::by_slots);
-    Texts failures = schedule::check({&call, &call, &call}, {elements, elements, elements}, load);
+    Texts failures = check({&call, &call, &call}, {elements, elements, elements}, load);
     for (const int pieces : {1, 3}) {
       if (!failures.empty()) return failures;
-      failures =
-          schedule::check({&call}, {elements}, load_for(descriptor_, call, elements, pieces, Cut::forced, 1));
+      failures = check({&call}, {elements}, load_for(descriptor_, call, elements, pieces, Cut::forced, 1));
     }
     return failures;
   }
@@ -112,8 +108,7 @@ class Subject {
       load.limits->piece = 24;  // of blocks that are cut, half of the longest one
       load.limits->most_pieces = shape_.parameters.get_or("pieces", 1);
       fit_slots(call, &load);
-      if (failures.empty())
-        failures = schedule::check({&call, &call, &call}, {elements, elements, elements}, load);
+      if (failures.empty()) failures = check({&call, &call, &call}, {elements, elements, elements}, load);
     }
     return failures;
   }
@@ -144,14 +139,14 @@ class Subject {
     };
   }
 
-  const Descriptor& descriptor_;
+  const algorithms::Descriptor& descriptor_;
   CheckShape shape_;
 };
 
 // Five ranks on one node and, unevenly, on two; the operator does not commute where that is allowed.
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
-  for (const Descriptor& descriptor : registry()) {
+  for (const algorithms::Descriptor& descriptor : algorithms::registry()) {
     for (const std::string layout : {"5", "3,2"}) {
       // Few slots come again soon.
       const auto is_better = [](const CheckShape& a, const CheckShape& b) {
@@ -336,8 +331,7 @@ bool waits_otherwise(const CheckedProgram& program, int step, int earlier, int l
 }
 
 // Does one wait for the other only to be kept apart in time? What does so is right at any time.
-bool is_pace(const CheckedProgram& program, const schedule::CheckedStep& step,
-             const schedule::CheckedStep& before) {
+bool is_pace(const CheckedProgram& program, const CheckedStep& step, const CheckedStep& before) {
   const schedule::Stage& stage = program.stages[step.stage];
   const bool are_sends = step.step.kind == StepKind::send && before.step.kind == StepKind::send;
   return before.is_token || (stage.is_blocking && are_sends) ||
@@ -375,10 +369,10 @@ TEST(Mutation, ADerivedDependencyLeftOut) {
       --program.steps[step].last_before;
       ++score.tried;
       if (!subject.prove(damaged).empty()) continue;
-      score.survived.push_back(
-          subject.describe() + ", " + schedule::describe(sound, rank, step) + " without waiting (" +
-          std::to_string(static_cast<int>(sound.programs[rank].before[i].how)) + ") for " +
-          schedule::describe(sound, rank, sound.programs[rank].before[i].step));
+      score.survived.push_back(subject.describe() + ", " + proof::describe(sound, rank, step) +
+                               " without waiting (" +
+                               std::to_string(static_cast<int>(sound.programs[rank].before[i].how)) +
+                               ") for " + proof::describe(sound, rank, sound.programs[rank].before[i].step));
     }
   }
   // Node steps run piece by piece, so a wait for one of them may stand for that for another.
@@ -386,4 +380,4 @@ TEST(Mutation, ADerivedDependencyLeftOut) {
 }
 
 }  // namespace
-}  // namespace unisono::algorithms
+}  // namespace unisono::proof

@@ -18,7 +18,7 @@ namespace {
 
 using Values = std::vector<std::int32_t>;
 
-const host::Datatype int32 = host::fake::datatype(ElementType::int32);
+const host::Datatype int32 = fake_host::datatype(ElementType::int32);
 
 // One call, the same on all ranks: how many elements each rank has for each other one.
 struct Plan {

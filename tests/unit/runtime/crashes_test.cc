@@ -176,7 +176,7 @@ TEST_F(CrashesTest, UnevenBlocks) {
       die(world, [&](FakeHost& host, Job& job, int rank) {
         const std::vector<int> counts(size, count), places = {0, count, 2 * count, 3 * count};
         std::vector<char> in(count, 'a'), out(size * static_cast<std::size_t>(count));
-        const host::Datatype byte = host::fake::datatype(ElementType::byte);
+        const host::Datatype byte = fake_host::datatype(ElementType::byte);
         Call call{.operation = Operation::allgatherv, .comm = host.world()};
         call.send_blocks = {.buffer = in.data(), .count = in.size(), .type = byte};
         call.recv_blocks = {.buffer = rank + 1 == size ? no_memory() : out.data(),

@@ -36,7 +36,7 @@ class DecisionsTest : public ProgramTest {
     call.send_blocks = {.buffer = in,
                         .counts = counts,
                         .displacements = places,
-                        .type = host::fake::datatype(ElementType::int32)};
+                        .type = fake_host::datatype(ElementType::int32)};
     call.recv_blocks = call.send_blocks;
     call.recv_blocks.buffer = out;
     int error = 0;
@@ -80,11 +80,11 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
     exchange(&job, host);
     EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world())) << "that depends on its bytes";
     const Reduced like{
-        .count = 2, .type = host::fake::datatype(ElementType::int32), .op = host::fake::op(ReduceOp::sum)};
+        .count = 2, .type = fake_host::datatype(ElementType::int32), .op = fake_host::op(ReduceOp::sum)};
     EXPECT_FALSE(job.leaves_to_host(Operation::scan, host.world(), &like)) << "of another operation";
     for (Reduced other :
-         {Reduced{3, like.type, like.op}, Reduced{2, host::fake::datatype(ElementType::int64), like.op},
-          Reduced{2, like.type, host::fake::op(ReduceOp::max)}}) {
+         {Reduced{3, like.type, like.op}, Reduced{2, fake_host::datatype(ElementType::int64), like.op},
+          Reduced{2, like.type, fake_host::op(ReduceOp::max)}}) {
       EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world(), &other));
     }
     int alike = 0;

@@ -424,8 +424,8 @@ TEST_F(JobTest, AnErrorOfTheHostReachesItsErrorHandler) {
                     .send_buffer = &in,
                     .recv_buffer = &out,
                     .send_count = 1,
-                    .send_type = host::fake::datatype(ElementType::other),
-                    .op = host::fake::op(ReduceOp::bxor)};
+                    .send_type = fake_host::datatype(ElementType::other),
+                    .op = fake_host::op(ReduceOp::bxor)};
     if (job.collective(call, &error) == Outcome::done) {
       EXPECT_NE(error, host::success);
       handled += static_cast<int>(host.handled_errors().size());
@@ -449,7 +449,7 @@ TEST_F(JobTest, AnOperatorThatIsNotDefinedForTheTypeIsTheHostsToReport) {
                       .recv_buffer = &out,
                       .send_count = count,
                       .send_type = dense,
-                      .op = host::fake::op(ReduceOp::sum)};
+                      .op = fake_host::op(ReduceOp::sum)};
       if (job.collective(call, &error) == Outcome::native) ++left;
     }
     EXPECT_TRUE(host.handled_errors().empty());

@@ -55,8 +55,8 @@ struct LearningRank {
                     .send_buffer = in.data(),
                     .recv_buffer = operation == Operation::bcast ? in.data() : out.data(),
                     .send_count = count,
-                    .send_type = host::fake::datatype(ElementType::int64),
-                    .op = host::fake::op(ReduceOp::sum)};
+                    .send_type = fake_host::datatype(ElementType::int64),
+                    .op = fake_host::op(ReduceOp::sum)};
     int error = host::success;
     const Outcome outcome = is_blocking ? job.collective(call, &error) : start_and_wait(job, call, &error);
     EXPECT_EQ(error, host::success);

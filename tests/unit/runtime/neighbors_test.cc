@@ -90,7 +90,7 @@ class NeighborsTest : public ProgramTest {
     const bool has_one_block = !sends_neighbor_blocks(operation);
     const std::size_t sent = has_one_block ? 1 : own.destinations.size();
     Buffer in(sent * (longest + 1), shape.has_gaps), out(origins.size() * (longest + 1), shape.has_gaps);
-    const host::Datatype type = shape.has_gaps ? gapped_ : host::fake::datatype(ElementType::int64);
+    const host::Datatype type = shape.has_gaps ? gapped_ : fake_host::datatype(ElementType::int64);
     std::vector<int> in_counts, in_places, out_counts, out_places;
     const bool is_equal =
         operation == Operation::neighbor_allgather || operation == Operation::neighbor_alltoall;

@@ -23,8 +23,8 @@
 
 namespace unisono::runtime {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
+using fake_host::FakeHost;
+using fake_host::FakeWorld;
 using Json = nlohmann::json;
 
 // Those of a program that sets none, with little memory for each rank: what runs is the rules' choice, or the
@@ -55,7 +55,7 @@ class ProgramTest : public ::testing::Test {
     EXPECT_EQ(world.leftovers(), "");
   }
   template <class Body>
-  void run_jobs(int ranks, Body body, const host::fake::Options& fake = {}) const {
+  void run_jobs(int ranks, Body body, const fake_host::Options& fake = {}) const {
     FakeWorld world(ranks, fake);
     run_jobs(world, body);
   }
@@ -88,10 +88,10 @@ inline host::Comm split(FakeHost& host, int color = 0) {
 
 template <class Number>
 host::Datatype type_of() {
-  if constexpr (std::is_same_v<Number, float>) return host::fake::datatype(ElementType::float32);
-  if constexpr (std::is_same_v<Number, double>) return host::fake::datatype(ElementType::float64);
-  if constexpr (std::is_same_v<Number, std::int32_t>) return host::fake::datatype(ElementType::int32);
-  if constexpr (std::is_same_v<Number, std::int64_t>) return host::fake::datatype(ElementType::int64);
+  if constexpr (std::is_same_v<Number, float>) return fake_host::datatype(ElementType::float32);
+  if constexpr (std::is_same_v<Number, double>) return fake_host::datatype(ElementType::float64);
+  if constexpr (std::is_same_v<Number, std::int32_t>) return fake_host::datatype(ElementType::int32);
+  if constexpr (std::is_same_v<Number, std::int64_t>) return fake_host::datatype(ElementType::int64);
 }
 
 // The sum of all ranks' numbers, on all ranks.
@@ -105,7 +105,7 @@ Call sum_call(host::Comm comm, const Number* in, Number* out, std::size_t count)
           .recv_count = count,
           .send_type = type_of<Number>(),
           .recv_type = type_of<Number>(),
-          .op = host::fake::op(ReduceOp::sum)};
+          .op = fake_host::op(ReduceOp::sum)};
 }
 
 // Calls that tests tell apart by their number: allreduces and broadcasts, with what must come out.

@@ -17,8 +17,8 @@
 namespace unisono::runtime {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
+using fake_host::FakeHost;
+using fake_host::FakeWorld;
 
 // Whatever was read can be joined, reported and kept.
 void use(const RankRecords& records) {

@@ -20,7 +20,7 @@ namespace {
 using Values = std::vector<std::int32_t>;
 
 constexpr int ranks = 4;
-const host::Datatype int32 = host::fake::datatype(ElementType::int32);
+const host::Datatype int32 = fake_host::datatype(ElementType::int32);
 
 std::int32_t value(int rank, std::size_t i) {
   return static_cast<std::int32_t>(i) % 50 + rank;
@@ -50,7 +50,7 @@ class Calls {
     call.is_in_place = is_in_place;
     call.send_buffer = is_in_place ? nullptr : in.data();
     call.recv_buffer = out.data();
-    call.op = host::fake::op(op);
+    call.op = fake_host::op(op);
     run(call);
     EXPECT_EQ(out, of_all(count, op));
   }
@@ -60,7 +60,7 @@ class Calls {
     call.root = root;
     call.send_buffer = in.data();
     if (rank_ == root) call.recv_buffer = out.data();
-    call.op = host::fake::op(ReduceOp::sum);
+    call.op = fake_host::op(ReduceOp::sum);
     run(call);
     EXPECT_EQ(out, rank_ == root ? of_all(count, ReduceOp::sum) : Values(count, -1));
   }

@@ -95,7 +95,7 @@ class ReproducibleTest : public ProgramTest {
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = value<T>(rank, i);
     const bool is_at_root = c.operation == Operation::reduce && rank != root;
     const auto type =
-        host::fake::datatype(sizeof(T) == sizeof(float) ? ElementType::float32 : ElementType::float64);
+        fake_host::datatype(sizeof(T) == sizeof(float) ? ElementType::float32 : ElementType::float64);
     Call call{.operation = c.operation,
               .is_in_place = c.is_in_place && !is_at_root,
               .root = root,
@@ -104,7 +104,7 @@ class ReproducibleTest : public ProgramTest {
               .recv_buffer = out.data(),
               .send_count = n,
               .send_type = type,
-              .op = host::fake::op(ReduceOp::sum)};
+              .op = fake_host::op(ReduceOp::sum)};
     const std::vector<int> counts(vectors, static_cast<int>(n));
     if (call.is_in_place) out = in, call.send_buffer = nullptr;
     if (is_uneven) {

@@ -112,7 +112,7 @@ class SetUpAsideTest : public ProgramTest {
  protected:
   // Each rank's part of a job with one duplicate of the world, which is freed and must leave nothing.
   template <class Body>
-  void run(Body body, const host::fake::Options& options = {}) {
+  void run(Body body, const fake_host::Options& options = {}) {
     run_jobs(
         ranks,
         [&](Job& job, FakeHost& host, int number) {

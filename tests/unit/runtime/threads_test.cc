@@ -83,9 +83,9 @@ class Turn {
                     .recv_buffer = is_bcast ? in.data() : out.data(),
                     .send_count = count,
                     .recv_count = count,
-                    .send_type = host::fake::datatype(ElementType::int32),
-                    .recv_type = host::fake::datatype(ElementType::int32),
-                    .op = host::fake::op(ReduceOp::sum)};
+                    .send_type = fake_host::datatype(ElementType::int32),
+                    .recv_type = fake_host::datatype(ElementType::int32),
+                    .op = fake_host::op(ReduceOp::sum)};
     int error = host::success;
     if (job_.collective(call, &error) != Outcome::done) return false;
     EXPECT_EQ(error, host::success);

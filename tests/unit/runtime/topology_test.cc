@@ -54,8 +54,8 @@ class TopologyTest : public ReportedTest {
                     .recv_buffer = out.data(),
                     .send_count = 1,
                     .recv_count = 1,
-                    .send_type = host::fake::datatype(ElementType::int32),
-                    .recv_type = host::fake::datatype(ElementType::int32)};
+                    .send_type = fake_host::datatype(ElementType::int32),
+                    .recv_type = fake_host::datatype(ElementType::int32)};
     if (job->collective(call, &error) != Outcome::done) return;
     for (int from = 0; from < size; ++from) EXPECT_EQ(out[from], 100 * from + rank);
   }

@@ -59,8 +59,8 @@ struct Checked {
                     .send_buffer = is_in_place ? nullptr : in.data(),
                     .recv_buffer = out.data(),
                     .send_count = count,
-                    .send_type = host::fake::datatype(element),
-                    .op = host::fake::op(ReduceOp::sum)};
+                    .send_type = fake_host::datatype(element),
+                    .op = fake_host::op(ReduceOp::sum)};
     const Completion completion{[](void* context, int error) {
                                   EXPECT_EQ(error, host::success);
                                   static_cast<Checked*>(context)->is_ended = true;
@@ -86,7 +86,7 @@ struct Checked {
     for (std::size_t i = 0; i < count; ++i) out[i] = hosts(i);
     for (std::size_t k = 1; k < part->calls.size(); ++k) {
       ++weighed;
-      EXPECT_EQ(part->calls[k].op, host::fake::op(ReduceOp::sum));
+      EXPECT_EQ(part->calls[k].op, fake_host::op(ReduceOp::sum));
       for (std::size_t i = 0; i < count; ++i) {
         T weight = 0;
         for (int r = 0; r < ranks(); ++r) weight += std::abs(operand<T>(r, i));
@@ -209,7 +209,7 @@ TEST_F(VerifyStartedTest, UnevenBlocksAreServedByAnother) {
   constexpr int calls = 4;
   run_jobs(size, [&](Job& job, FakeHost& host, int rank) {
     const int counts[size] = {3, 1, 0, 2}, places[size] = {3, 2, 2, 0};
-    const host::Datatype type = host::fake::datatype(ElementType::int64);
+    const host::Datatype type = fake_host::datatype(ElementType::int64);
     std::vector<std::int64_t> in(static_cast<std::size_t>(counts[rank]), rank + 1);
     const std::vector<std::int64_t> right{4, 4, 2, 1, 1, 1};
     struct Gathered {

@@ -43,8 +43,8 @@ struct Caller {
         .send_buffer = is_in_place ? nullptr : in.data(),
         .recv_buffer = out.data(),
         .send_count = count,
-        .send_type = host::fake::datatype(std::is_integral_v<T> ? ElementType::int64 : ElementType::float64),
-        .op = host::fake::op(ReduceOp::sum)};
+        .send_type = fake_host::datatype(std::is_integral_v<T> ? ElementType::int64 : ElementType::float64),
+        .op = fake_host::op(ReduceOp::sum)};
     int error = -1;
     const Outcome outcome = job.collective(call, &error);
     if (outcome != Outcome::compared) return outcome;

@@ -11,8 +11,8 @@
 namespace unisono::schedule {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
+using fake_host::FakeHost;
+using fake_host::FakeWorld;
 
 // Ends the world when a rank has seen what it was to see; the others wait for messages that never come.
 struct Enough : std::runtime_error {
@@ -44,7 +44,7 @@ TEST(ExecutorErrors, FailedSendEndsTheCallWithItsCode) {
   for (const int failing_isend : {0, 5}) {
     for (const std::int64_t segment_bytes : {0, 16}) {
       if (segment_bytes == 0 && failing_isend > 0) continue;
-      host::fake::Options options;
+      fake_host::Options options;
       options.failing_rank = 1;
       options.failing_isend = failing_isend;
       FakeWorld world(3, options);
@@ -82,13 +82,13 @@ TEST(ExecutorErrors, TruncatedMessageEndsTheCall) {
       if (rank == 0) writer.send(whole(Place::output), 1);
       if (rank == 1) writer.recv(whole(Place::output), 0);
     });
-    EXPECT_EQ(side.run(program, &output), rank == 0 ? host::success : host::fake::error_truncated);
+    EXPECT_EQ(side.run(program, &output), rank == 0 ? host::success : fake_host::error_truncated);
   });
   EXPECT_EQ(world.leftovers(), "");
 }
 
 TEST(ExecutorErrors, LateMessagesFindTheirMemory) {
-  host::fake::Options options;
+  fake_host::Options options;
   options.failing_rank = 0;
   FakeWorld world(2, options);
   std::atomic<bool> has_failed{false};

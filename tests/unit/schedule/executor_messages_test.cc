@@ -18,7 +18,7 @@ std::vector<std::int64_t> counts_for(int size) {
 }
 
 // What hosts differ in: how long things take, and whether sends are buffered.
-std::vector<host::fake::Options> hosts() {
+std::vector<fake_host::Options> hosts() {
   return {{},
           {.is_synchronous = true},
           {.eager_limit_bytes = 32, .seed = 1, .max_delay = 3},

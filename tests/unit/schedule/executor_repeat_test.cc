@@ -14,8 +14,8 @@
 namespace unisono::schedule {
 namespace {
 
-using host::fake::FakeHost;
-using host::fake::FakeWorld;
+using fake_host::FakeHost;
+using fake_host::FakeWorld;
 
 // What the rank before has is added to what is there, by thirds of the vector.
 Program add_previous(const Problem& problem, std::int64_t segment_bytes, int window) {

@@ -17,7 +17,7 @@ inline Values values(int rank, std::int64_t count) {
   return made;
 }
 
-inline std::vector<host::fake::Options> hosts() {
+inline std::vector<fake_host::Options> hosts() {
   return {{}, {.is_synchronous = true, .seed = 3, .max_delay = 8}, {.seed = 4, .max_delay = 30}};
 }
 

@@ -21,7 +21,7 @@ inline Problem problem_on_node(Operation operation, int size, int rank) {
 
 class RankOfWorld {
  public:
-  RankOfWorld(host::fake::FakeHost& host, int rank) : rank_(rank) {
+  RankOfWorld(fake_host::FakeHost& host, int rank) : rank_(rank) {
     host.translate_ranks(host.world(), host.world(), &ranks_);
     ground_ = {.host = &host, .comm = host.world(), .rank_in_comm = ranks_.data(), .wait = &wait_};
   }

@@ -46,7 +46,7 @@ class Case {
     call_.operation = descriptor.operation;
     call_.root = is_rooted(descriptor.operation) ? root : 0;
     call_.elements = descriptor.operation == Operation::barrier ? 0 : elements;
-    call_.pattern = static_cast<int>(elements + root) % block_patterns;
+    call_.pattern = static_cast<int>(elements + root) % proof::block_patterns;
     call_.is_in_place = is_in_place;
     call_.is_commutative = is_commutative;
     call_.build = [&descriptor, parameters](const Problem& problem) {
@@ -88,11 +88,11 @@ class Case {
 
   // One graph after the other, as roots change. A block's values name who sends it, which one it is of his.
   void add_graph(const std::shared_ptr<const patterns::Layout>& layout, const std::string& name) {
-    const auto graphs = algorithms::named_graphs(size_);
+    const auto graphs = proof::named_graphs(size_);
     const auto& [graph_name, graph] = graphs[static_cast<std::size_t>(root_ + elements_) % graphs.size()];
     const Problem problem{.operation = call_.operation, .size = size_, .layout = layout};
     call_.root = 0;
-    call_.graph = std::make_shared<const CheckedGraph>(problem, graph);
+    call_.graph = std::make_shared<const proof::CheckedGraph>(problem, graph);
     call_.fill = [own = *this](int rank, Values* input, Values* output) {
       for (int block = 0; block < own.call_.graph->sent_blocks(rank); ++block)
         append(input, own.sent(rank, block));
@@ -113,7 +113,7 @@ class Case {
   Values received(int rank) const {
     Values made;
     for (int i = 0; i < call_.graph->received_blocks(rank); ++i) {
-      const CheckedGraph::Source source = call_.graph->source(rank, i);
+      const proof::CheckedGraph::Source source = call_.graph->source(rank, i);
       if (source.rank != patterns::no_neighbor) {
         append(&made, sent(source.rank, source.block));
       } else {
@@ -127,7 +127,7 @@ class Case {
   Values block(int from, int to) const {
     const Problem problem{.operation = call_.operation, .size = size_};
     const std::int64_t length = has_uneven_blocks(call_.operation)
-                                    ? block_length(problem, elements_, call_.pattern, from, to)
+                                    ? proof::block_length(problem, elements_, call_.pattern, from, to)
                                     : elements_;
     Values made;
     for (std::int64_t i = 0; i < length; ++i) made.push_back(value(from, to, i));
@@ -300,7 +300,7 @@ TEST_P(Registry, AlgorithmsRunOnASlowHost) {
   std::vector<Call> all, calls;
   for (const Descriptor& descriptor : algorithms::registry()) add_cases(descriptor, layout, &all);
   for (std::size_t i = 0; i < all.size(); i += 3 * case_stride()) calls.push_back(all[i]);
-  host::fake::Options slow;
+  fake_host::Options slow;
   slow.is_synchronous = true;
   slow.seed = 5;
   slow.max_delay = 10;

@@ -52,7 +52,7 @@ class Rank {
   }
   void touch(int calls) { touch_slots(*compiled_, slice_, static_cast<std::int64_t>(bytes_), calls_, calls); }
   void call(int calls) {
-    world_.run([&](host::fake::FakeHost& host, int) {
+    world_.run([&](fake_host::FakeHost& host, int) {
       std::vector<char> input(2 * bytes_, 1), output(2 * bytes_);
       const Data data{
           .input = input.data(), .output = output.data(), .elements = static_cast<std::int64_t>(bytes_)};
@@ -67,7 +67,7 @@ class Rank {
   shm::Slice slice_;
   std::shared_ptr<const Compiled> compiled_;
   Executor executor_;
-  host::fake::FakeWorld world_{1};
+  fake_host::FakeWorld world_{1};
   int calls_ = 0;
 };
 

@@ -51,8 +51,8 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
       has_slices ? ranks.layout : patterns::Layout::one_node(ranks.size));
   std::unique_ptr<Nodes> nodes;
   if (has_slices) nodes = std::make_unique<Nodes>(*layout, ranks.area_bytes);
-  host::fake::FakeWorld world(ranks.size, ranks.host);
-  world.run([&](host::fake::FakeHost& host, int rank) {
+  fake_host::FakeWorld world(ranks.size, ranks.host);
+  world.run([&](fake_host::FakeHost& host, int rank) {
     std::vector<int> process_ids(layout->local_size(rank), getpid());
     constexpr int nobody = 1 << 30;  // no process has this id: reading out of it fails
     std::fill_n(process_ids.begin(), std::min(ranks.refused, process_ids.size()), nobody);
@@ -91,7 +91,7 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
         const auto bytes = static_cast<std::int64_t>(sizeof(std::int64_t)) * longest.block;
         if (compiled->of_short != nullptr && limits.is_short(bytes)) compiled = compiled->of_short;
       } else if (has_uneven_blocks(call.operation)) {
-        starts = block_starts(problem, call.elements, call.pattern);
+        starts = proof::block_starts(problem, call.elements, call.pattern);
       }
       Data data{.input = input.empty() ? nullptr : input.data(),
                 .output = output.empty() ? nullptr : output.data(),

@@ -84,8 +84,8 @@ struct Call {
   bool is_in_place = false;
   bool is_commutative = true;
   std::int64_t elements = 0;
-  int pattern = 0;                                      // uneven blocks: which lengths (block_length)
-  std::shared_ptr<const CheckedGraph> graph = nullptr;  // of neighbours
+  int pattern = 0;                                             // uneven blocks: which lengths (block_length)
+  std::shared_ptr<const proof::CheckedGraph> graph = nullptr;  // of neighbours
   Build build;
   shm::Combine combine{.call = add_values, .element_bytes = sizeof(std::int64_t)};
   std::function<void(int rank, Values* input, Values* output)> fill;
@@ -94,13 +94,13 @@ struct Call {
 
 struct Ranks {
   int size = 1;
-  host::fake::Options host{};
+  fake_host::Options host{};
   patterns::Layout layout{};  // empty: no slices
   std::size_t area_bytes = 4096;
   std::size_t refused = 0;  // of whose memory the kernel copies nothing: a node's first ranks, so many
 };
 
-inline Ranks on(const patterns::Layout& layout, const host::fake::Options& host = {},
+inline Ranks on(const patterns::Layout& layout, const fake_host::Options& host = {},
                 std::size_t area_bytes = 4096) {
   Ranks ranks;
   ranks.size = layout.size();

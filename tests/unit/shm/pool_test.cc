@@ -80,8 +80,8 @@ class PoolOfThreads : public ::testing::TestWithParam<std::tuple<int, bool>> {
 
 TEST_P(PoolOfThreads, shares_memory_on_one_node) {
   const std::set<std::string> before = leftovers();
-  host::fake::FakeWorld world(size_);
-  world.run([&](host::fake::FakeHost& host, int rank) {
+  fake_host::FakeWorld world(size_);
+  world.run([&](fake_host::FakeHost& host, int rank) {
     const host::Comm comm = host.world();
     const auto pool = make_pool(host, comm, options_);
     EXPECT_EQ(pool->node_labels(), std::vector<int>(static_cast<std::size_t>(size_), 0));
@@ -127,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PoolOfThreads,
 
 TEST(Pool, single_copy_is_what_the_options_say) {
   for (const bool is_wanted : {false, true}) {
-    host::fake::FakeWorld world(2);
-    world.run([&](host::fake::FakeHost& host, int) {
+    fake_host::FakeWorld world(2);
+    world.run([&](fake_host::FakeHost& host, int) {
       const auto pool = make_pool(host, host.world(), {.capacity_bytes = mib, .use_single_copy = is_wanted});
       EXPECT_EQ(pool->has_single_copy(), is_wanted);  // a process may always read itself
     });

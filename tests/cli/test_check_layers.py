@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tools/check_layers.py finds: arrows that run upwards, MPI's header in the core, names of another folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+import check_layers
+
+
+def found(root: Path, file: str, text: str) -> list[str]:
+    place = root / "src" / file
+    place.parent.mkdir(parents=True)
+    place.write_text(text)
+    return check_layers.complaints(root)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("schedule/a.h", '#include "patterns/tree.h"\nnamespace unisono::schedule {\nstruct A {};\n}\n'),
+        ("adapter/below/a.h", "#include <mpi.h>\nnamespace unisono::adapter {\nint a();\n}\n"),
+        ("adapter/profile/a.h", "namespace unisono::adapter::profile {\nint a();\n}\n"),
+        ("base/a.h", "namespace unisono {\nstruct A {};\n}\n"),
+        (
+            "tuning/decisions/a.h",
+            "namespace unisono {\nstruct Options;\n}\nnamespace unisono::tuning {\nint a();\n}\n",
+        ),
+    ],
+)
+def test_what_lies_in_its_place_passes(tmp_path: Path, file: str, text: str) -> None:
+    assert found(tmp_path, file, text) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("patterns/a.h", '#include "schedule/program.h"\n', "schedule does not stand below patterns"),
+        ("runtime/world/a.h", "#include <mpi.h>\n", "includes mpi.h: only src/preload"),
+        ("proof/a.h", "namespace unisono::schedule {\nint a();\n}\n", "what lies here is in unisono::proof"),
+        ("tool/a.h", "namespace unisono {\nint a();\n}\n", "what lies here is in unisono::tool"),
+        ("tool/b.h", "namespace unisono::toolbox {\nint a();\n}\n", "what lies here is in unisono::tool"),
+        (
+            "base/a.h",
+            "namespace unisono::host {\nint a();\n}\n",
+            "opens unisono::host: what lies here is in unisono",
+        ),
+        ("nowhere/a.h", "#include <string>\n", "lies in no layer"),
+    ],
+)
+def test_what_does_not_is_found(tmp_path: Path, file: str, text: str, said: str) -> None:
+    complaints = found(tmp_path, file, text)
+    assert any(said in line for line in complaints), complaints

@@ -57,12 +57,6 @@
   X(Buffer_detach)               \
   X(Buffer_attach_c)             \
   X(Buffer_detach_c)             \
-  X(Buffer_flush)                \
-  X(Comm_attach_buffer)          \
-  X(Comm_detach_buffer)          \
-  X(Comm_attach_buffer_c)        \
-  X(Comm_detach_buffer_c)        \
-  X(Comm_flush_buffer)           \
   X(Request_c2f)                 \
   X(Request_f2c)                 \
   X(Message_c2f)                 \

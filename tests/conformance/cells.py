@@ -38,6 +38,8 @@ UNDER_UNISONO: dict[str, list[str]] = {
     ],
     # Of a kind of calls that a test makes a few times as many algorithms as can be are tried.
     "learning": ["--learn", "auto", "--learn-iterations", "1", "--learn-budget", "100"],
+    # The programs' own messages as well (MPI_Send and its kin).
+    "point_to_point": ["--messages", "node"],
 }
 
 

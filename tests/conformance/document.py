@@ -24,6 +24,7 @@ WORDS = {
     "shared": "shared memory",
     "two_level": "two levels",
     "learning": "learning",
+    "point_to_point": "point-to-point messages too",
 }
 # Of a part (a program, a module of tests) that has more cases which ended alike, the document says how many: tests/conformance/outcomes.json
 # has them all.

@@ -21,7 +21,7 @@ class FortranSuite:
         "and `use mpi_f08`, on each MPI that has the binding for this compiler. A case is one call."
     )
     mpis = tuple(mpi.name for mpi in ALL if mpi.fortran_bindings)
-    variants = (NATIVE, "unisono")
+    variants = (NATIVE, "unisono", "point_to_point")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

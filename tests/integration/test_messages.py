@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from harness import Runner, compile_program
-from mpis import Mpi
+from harness import Runner, compile_program, installed, seed_of_this_run
+from mpis import ALL, BY_NAME, Mpi
 
 CARRIED = {"UNISONO_MESSAGES": "node"}
 
@@ -16,6 +16,17 @@ CARRIED = {"UNISONO_MESSAGES": "node"}
 def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, program: str):
     result = runner.unisono(mpi, ranks, [compile_program(mpi, program)], CARRIED, timeout=90)
     assert result.check().output == "OK\n", str(result)
+
+
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
+    seed = seed_of_this_run()
+    command = [compile_program(mpi, "message_threads.c"), seed, "60"]
+    result = runner.unisono(mpi, ranks, command, CARRIED, timeout=90).check()
+    if result.output == "LEVEL\n":
+        pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
+    assert result.output == "OK\n", f"seed {seed}: {result}"
 
 
 @pytest.mark.parametrize("nodes", ["1,2", "2,1"])
@@ -36,3 +47,12 @@ def test_without_shared_memory_the_mpi_goes_on(mpi: Mpi, runner: Runner):
     result = runner.unisono(mpi, 2, command, settings, timeout=60)
     assert result.check().output == "OK\n", str(result)
     assert result.errors.count("all messages are left to the MPI") == 1, str(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "binding"), [(mpi.name, binding) for mpi in ALL for binding in mpi.fortran_bindings]
+)
+def test_fortran(request: pytest.FixtureRequest, runner: Runner, name: str, binding: str):
+    mpi = installed(BY_NAME[name], request.config)
+    command = [compile_program(mpi, f"messages_{binding}.f90")]
+    assert runner.unisono(mpi, 3, command, CARRIED).check().output == "OK\n"

@@ -156,12 +156,6 @@ struct Functions {
                                       MPI_Comm*) = nullptr;
   int (*Buffer_attach_c)(void*, MPI_Count) = nullptr;
   int (*Buffer_detach_c)(void*, MPI_Count*) = nullptr;
-  int (*Buffer_flush)() = nullptr;
-  int (*Comm_attach_buffer)(MPI_Comm, void*, int) = nullptr;
-  int (*Comm_detach_buffer)(MPI_Comm, void*, int*) = nullptr;
-  int (*Comm_attach_buffer_c)(MPI_Comm, void*, MPI_Count) = nullptr;
-  int (*Comm_detach_buffer_c)(MPI_Comm, void*, MPI_Count*) = nullptr;
-  int (*Comm_flush_buffer)(MPI_Comm) = nullptr;
 #if defined(UNISONO_FAMILY_OPENMPI)  // elsewhere handles are Fortran's numbers
   MPI_Fint (*Request_c2f)(MPI_Request) = nullptr;
   MPI_Request (*Request_f2c)(MPI_Fint) = nullptr;

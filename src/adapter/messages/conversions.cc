@@ -19,8 +19,33 @@ runtime::MessageRequest* request_at(MPI_Fint number) {
   return layer->requests().at(static_cast<std::size_t>(-2 - static_cast<std::int64_t>(number)));
 }
 
+// Where Open MPI keeps a request's number in its memory; less than 0: that is not known.
+int offset_of_number = -1;
+
+int find_offset_of_number() {
+  constexpr int samples = 3, most = static_cast<int>(runtime::RequestTable::front_bytes / sizeof(MPI_Fint));
+  MPI_Request requests[samples];
+  const MPI_Fint* words[samples];
+  MPI_Fint numbers[samples];
+  int found = -1;
+  for (int i = 0; i < samples; ++i) {
+    pmpi.recv_init.small(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, &requests[i]);
+    numbers[i] = pmpi.Request_c2f(requests[i]);
+    words[i] = reinterpret_cast<const MPI_Fint*>(requests[i]);
+  }
+  for (int at = 0; at < most && found < 0; ++at) {
+    if (words[0][at] == numbers[0] && words[1][at] == numbers[1] && words[2][at] == numbers[2]) found = at;
+  }
+  for (MPI_Request& request : requests) pmpi.Request_free(&request);
+  return found;
+}
+
+// Open MPI's Fortran library asks for the number once, and later reads it itself.
 MPI_Fint request_c2f(MPI_Request request) {
-  return is_on() && is_own(request) ? number_of(request_of(request)) : pmpi.Request_c2f(request);
+  if (!is_on() || !is_own(request)) return pmpi.Request_c2f(request);
+  const MPI_Fint number = number_of(request_of(request));
+  if (offset_of_number >= 0) reinterpret_cast<MPI_Fint*>(request)[offset_of_number] = number;
+  return number;
 }
 MPI_Request request_f2c(MPI_Fint number) {
   return is_own_number(number) ? handle_of<MPI_Request>(request_at(number)) : pmpi.Request_f2c(number);
@@ -31,16 +56,37 @@ MPI_Fint message_c2f(MPI_Message message) {
 MPI_Message message_f2c(MPI_Fint number) {
   return is_own_number(number) ? handle_of<MPI_Message>(request_at(number)) : pmpi.Message_f2c(number);
 }
+#else
+// Intel MPI has these in its header alone.
+template <class Handle>
+int number_of(Handle handle) {
+  return static_cast<int>(widen<std::uintptr_t>(handle));
+}
+template <class Handle>
+Handle handle_at(int number) {
+  return narrow<Handle>(static_cast<std::uintptr_t>(static_cast<unsigned>(number)));
+}
 #endif
 
 }  // namespace
 
-void add_conversions([[maybe_unused]] UnisonoFunction* functions) {
+void begin_conversions() {
+#if defined(UNISONO_FAMILY_OPENMPI)
+  offset_of_number = find_offset_of_number();
+#endif
+}
+
+void add_conversions(UnisonoFunction* functions) {
 #if defined(UNISONO_FAMILY_OPENMPI)
   functions[unisono_slot_Request_c2f] = erased(request_c2f);
   functions[unisono_slot_Request_f2c] = erased(request_f2c);
   functions[unisono_slot_Message_c2f] = erased(message_c2f);
   functions[unisono_slot_Message_f2c] = erased(message_f2c);
+#else
+  functions[unisono_slot_Request_c2f] = erased(number_of<MPI_Request>);
+  functions[unisono_slot_Request_f2c] = erased(handle_at<MPI_Request>);
+  functions[unisono_slot_Message_c2f] = erased(number_of<MPI_Message>);
+  functions[unisono_slot_Message_f2c] = erased(handle_at<MPI_Message>);
 #endif
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "adapter/below/nesting.h"
+#include "adapter/messages/messages.h"
 #include "adapter/messages/statuses.h"
 #include "base/environment.h"
 #include "base/mutex.h"
@@ -60,6 +61,7 @@ void begin(MpiHost& host) {
       is_set != 0)
     largest_tag = *value;
   begin_statuses();
+  begin_conversions();
   open(MPI_COMM_WORLD);
   open(MPI_COMM_SELF);
 }
@@ -110,7 +112,8 @@ const OwnComm* look_up(MPI_Comm comm, RememberedComm* place) {
 std::uintptr_t place_of(std::uintptr_t bits) {
   // A place outside of the table for what is no handle of ours.
   if (first_place == 0 || bits < first_handle) return first_place - 1;
-  return first_place + (bits - first_handle) * runtime::RequestTable::place_bytes;
+  using Table = runtime::RequestTable;
+  return first_place + (bits - first_handle) * Table::place_bytes + Table::front_bytes;
 }
 std::uintptr_t bits_of(const runtime::MessageRequest* request) {
   return first_handle + layer->requests().number_of(request);

@@ -64,12 +64,13 @@ extern int largest_tag;
 // --- Handles: numbers that the MPI never makes, of requests and of messages that a probe has taken ---
 
 #if defined(UNISONO_FAMILY_OPENMPI)
-// The addresses of the requests themselves.
+// Addresses of the memory in front of the requests. Open MPI's Fortran library reads a number there, as it
+// does of Open MPI's own requests (conversions.cc).
 inline std::uintptr_t place_of(std::uintptr_t bits) {
-  return bits;
+  return bits + runtime::RequestTable::front_bytes;
 }
 inline std::uintptr_t bits_of(const runtime::MessageRequest* request) {
-  return reinterpret_cast<std::uintptr_t>(request);
+  return reinterpret_cast<std::uintptr_t>(request) - runtime::RequestTable::front_bytes;
 }
 #else
 // Of a kind that MPICH calls invalid, and of an object that does not exist.

@@ -16,12 +16,10 @@ void add_wrappers(UnisonoFunction* functions) {
   add_both_ways(wrappers);
   add_probes(wrappers);
   const bool is_used = is_wanted();
-  if (is_used) {
-    add_buffers(wrappers);
-    add_conversions(wrappers);
-  }
-  // Where messages are the MPI's its own functions are called without a detour. What it lacks (functions for
-  // large counts) is made of what it has.
+  add_buffers(wrappers);
+  add_conversions(wrappers);
+  // Where messages are the MPI's its own functions are called without a detour. What it lacks (functions
+  // for large counts) is made of what it has.
 #define UNISONO_ADD(name)                                                                       \
   {                                                                                             \
     const auto of_host = reinterpret_cast<UnisonoFunction>(dlsym(pmpi.library, "PMPI_" #name)); \

@@ -11,6 +11,9 @@ namespace unisono::host::mpi::messages {
 // Fills the table of wrappers: with the MPI's own functions where Unisono carries no messages.
 void add_wrappers(UnisonoFunction* functions);
 
+// Before requests are turned into numbers (conversions.cc).
+void begin_conversions();
+
 // The wrappers of each file.
 void add_sends(UnisonoFunction* functions);
 void add_receives(UnisonoFunction* functions);

@@ -2,6 +2,7 @@
 // Requests of messages that Unisono carries: how they are made, completed, asked, cancelled and freed. M10.
 #pragma once
 
+#include "adapter/below/nesting.h"
 #include "adapter/messages/data.h"
 #include "adapter/messages/layer.h"
 #include "adapter/messages/statuses.h"
@@ -30,11 +31,31 @@ void drop_request(runtime::MessageRequest* request);
 // A send that is done.
 runtime::MessageRequest* done_send(MPI_Comm comm, int* error);
 
+// A rank of the node has died while this one waited for it.
+int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost);
+
 // Is it done, with what stands beside it? Under the lock.
 inline bool is_over(const runtime::MessageRequest* request) {
   const runtime::MessageRequest* beside = request->callers.beside;
   return request->is_done && (beside == nullptr || beside->is_done);
 }
+// Waits until `has_ended` says so, which takes no lock for long. A peer that has died ends the wait: its
+// error is returned.
+template <class HasEnded>
+int wait_until_so(HasEnded has_ended, MPI_Comm comm = MPI_COMM_WORLD) {
+  shm::Backoff backoff(layer->wait());
+  try {
+    while (!has_ended()) {
+      layer->make_progress();
+      const Nested nested;
+      backoff.step();
+    }
+  } catch (const runtime::PeerLost& lost) {
+    return raise_lost_peer(comm, lost);
+  }
+  return MPI_SUCCESS;
+}
+
 // Waits until it is over. A peer that has died ends the wait: its error is returned.
 int wait_for(runtime::MessageRequest* request);
 bool is_over_by_now(runtime::MessageRequest* request);
@@ -52,8 +73,6 @@ bool is_inactive(const runtime::MessageRequest* request);
 // Calls the handler of the communicator, if it still is one. Returns the error.
 int raise_on(MPI_Comm comm, int error);
 int raise_of(const runtime::MessageRequest* request, int error);
-// A rank of the node has died while this one waited for it.
-int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost);
 
 // A persistent one, inactive. Null after the error handler was called.
 runtime::MessageRequest* make_persistent(const OwnComm& own, runtime::CallersPart::Form form,

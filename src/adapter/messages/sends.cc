@@ -66,8 +66,8 @@ int send_buffered(const OwnComm& own, const Data& data, int to, int tag) {
     drop_request(request);
     return raise_on(own.comm, MPI_ERR_NO_MEM);
   }
-  auto handle = handle_of<MPI_Request>(request);
-  return leave_to_buffer(own.comm, &handle, data.bytes);
+  leave_to_buffer(request, data.bytes);
+  return MPI_SUCCESS;
 }
 
 template <class As, class Count>
@@ -76,7 +76,7 @@ int send(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MP
   const OwnComm* own = taken(buffer, count, type, to, tag, comm, &data);
   if (own == nullptr) return call_host(pmpi.*As::blocking, buffer, count, type, to, tag, comm);
   if constexpr (As::mode == Mode::buffered) {
-    if (!has_room_in_buffer(comm, data.bytes)) return raise_on(comm, MPI_ERR_BUFFER);
+    if (!has_room_in_buffer(data.bytes)) return raise_on(comm, MPI_ERR_BUFFER);
     return send_buffered(*own, data, to, tag);
   }
   if (As::mode == Mode::standard && !data.is_copied && has_gone_at_once(*own, data, to, tag))
@@ -92,8 +92,7 @@ int start_send(const void* buffer, Count count, MPI_Datatype type, int to, int t
   Data data;
   const OwnComm* own = handle == nullptr ? nullptr : taken(buffer, count, type, to, tag, comm, &data);
   if (own == nullptr) return call_host(pmpi.*As::started, buffer, count, type, to, tag, comm, handle);
-  if (As::mode == Mode::buffered && !has_room_in_buffer(comm, data.bytes))
-    return raise_on(comm, MPI_ERR_BUFFER);
+  if (As::mode == Mode::buffered && !has_room_in_buffer(data.bytes)) return raise_on(comm, MPI_ERR_BUFFER);
   int error = MPI_SUCCESS;
   runtime::MessageRequest* request = new_request(comm, &error);
   if (request == nullptr) return error;
@@ -102,8 +101,7 @@ int start_send(const void* buffer, Count count, MPI_Datatype type, int to, int t
     return raise_on(comm, MPI_ERR_NO_MEM);
   }
   if constexpr (As::mode == Mode::buffered) {
-    auto of_buffer = handle_of<MPI_Request>(request);
-    leave_to_buffer(comm, &of_buffer, data.bytes);
+    leave_to_buffer(request, data.bytes);
     request = done_send(comm, &error);
     if (request == nullptr) return error;
   }

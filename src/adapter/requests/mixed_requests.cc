@@ -6,7 +6,6 @@
 
 #include "adapter/below/nesting.h"
 #include "adapter/requests/requests.h"
-#include "shm/slice/wait.h"
 
 namespace unisono::host::mpi::mixed {
 
@@ -44,33 +43,15 @@ struct HostPart {
   std::vector<MPI_Request> requests;
 };
 
-// Which of ours are over now. Looks from a place on that moves, so that none has to wait for the others.
+// Which of ours are over now, the first one first: programs expect it as they know it of MPIs.
 template <class Take>
 void look_at_own(int count, const MPI_Request* requests, Take take) {
-  static thread_local unsigned turn = 0;
-  const int first = count == 0 ? 0 : static_cast<int>(turn++ % static_cast<unsigned>(count));
   const SpinGuard guard(layer->lock());
   layer->endpoint().progress();
-  for (int k = 0; k < count; ++k) {
-    const int i = first + k < count ? first + k : first + k - count;
+  for (int i = 0; i < count; ++i) {
     if (is_own(requests[i]) && is_active(requests[i]) && is_over(request_of(requests[i])) && !take(i)) break;
   }
   layer->look_after_unfinished();
-}
-
-// Until a try has come to an end.
-template <class Try>
-int try_until(Try has_ended) {
-  shm::Backoff backoff(layer->wait());
-  try {
-    while (!has_ended()) {
-      const Nested nested;
-      backoff.step();
-    }
-  } catch (const runtime::PeerLost& lost) {
-    return raise_lost_peer(MPI_COMM_WORLD, lost);
-  }
-  return MPI_SUCCESS;
 }
 
 // A look at the MPI's costs more than one at ours.
@@ -263,7 +244,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   const int lost =
-      try_until([&] { return find_any(count, requests, &host, turn.is_due(), index, status, &error); });
+      wait_until_so([&] { return find_any(count, requests, &host, turn.is_due(), index, status, &error); });
   return lost != MPI_SUCCESS ? lost : error;
 }
 
@@ -287,7 +268,7 @@ int waitsome(int count, MPI_Request* requests, int* completed_count, int* comple
   HostTurn turn;
   int error = MPI_SUCCESS;
   *completed_count = MPI_UNDEFINED;
-  const int lost = try_until([&] {
+  const int lost = wait_until_so([&] {
     if (host.is_empty() && !is_any_active(count, requests)) return true;
     const int taken = take_some(count, requests, &host, turn.is_due(), completed, statuses, &error);
     if (taken != 0) *completed_count = taken;

@@ -275,11 +275,11 @@ void Communicators::end_freeing(host::Comm handle, bool is_freed) {
   if (!is_watched) watch_end(kept);
 }
 
-int Communicators::end_with_lost_peer(host::Comm handle, const PeerLost& lost) {
+int Communicators::end_with_lost_peer(host::Comm handle, const PeerLost& lost, std::string_view where) {
   world_.has_lost_peer = true;
   log::error("rank " + std::to_string(lost.rank) + " of MPI_COMM_WORLD (process " +
              std::to_string(lost.process_id) + " of this host) has died; rank " +
-             std::to_string(world_.rank) + " waited for it in a collective");
+             std::to_string(world_.rank) + " waited for it in " + std::string(where));
   if (Communicator* c = find_known(handle)) c->native_reason = NativeReason::peer_lost;
   return world_.host.call_error_handler(handle, world_.host.rank_has_died());
 }

@@ -61,7 +61,7 @@ class Communicators {
   void forget(host::Comm handle);
   void end_calls(host::Comm handle);
   // A wait has found a rank of the communicator dead: says so, and returns what the call is to return.
-  int end_with_lost_peer(host::Comm handle, const PeerLost& lost);
+  int end_with_lost_peer(host::Comm handle, const PeerLost& lost, std::string_view where = "a collective");
 
   // To be told of each that ends, before its state goes; `is_freed`: by the program.
   using EndHook = std::function<void(Communicator& c, bool is_freed)>;

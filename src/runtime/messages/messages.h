@@ -64,6 +64,12 @@ class Messages : public Progress::Source {
     if (!is_it) look_after_unfinished();
     return is_it;
   }
+  // Takes in what has come, once.
+  void make_progress() {
+    const SpinGuard guard(lock_);
+    endpoint_->progress();
+    look_after_unfinished();
+  }
   // How its ranks wait.
   const shm::WaitConfig& wait() const { return wait_; }
   // What the program does not wait for lets the MPI, and Unisono's other work, go on now and then.

@@ -12,8 +12,9 @@ namespace unisono::runtime {
 
 class RequestTable {
  public:
-  // Bytes from one place to the next.
-  static constexpr std::size_t place_bytes = 256;
+  // Bytes from one place to the next, and in front of a place's request: what looks at an address that the
+  // program has for its request finds memory there.
+  static constexpr std::size_t place_bytes = 512, front_bytes = 256;
 
   // Reserves address space for `most` requests, or for fewer where the system refuses.
   explicit RequestTable(std::size_t most = std::size_t{1} << 24);
@@ -30,7 +31,7 @@ class RequestTable {
   std::uintptr_t begin() const { return begin_; }
   std::size_t bytes() const { return most_ * place_bytes; }
   MessageRequest* at(std::size_t number) const {
-    return reinterpret_cast<MessageRequest*>(begin_ + number * place_bytes);
+    return reinterpret_cast<MessageRequest*>(begin_ + number * place_bytes + front_bytes);
   }
   std::size_t number_of(const MessageRequest* request) const {
     return (reinterpret_cast<std::uintptr_t>(request) - begin_) / place_bytes;

@@ -59,7 +59,7 @@ Messages* messages() {
 int end_with_lost_peer(host::Comm comm, int rank, int process_id) {
   if (job == nullptr) return host::success;
   return job->parts().communicators.end_with_lost_peer(comm, {.rank = rank, .process_id = process_id},
-                                                         "a call with messages");
+                                                       "a call with messages");
 }
 
 bool is_running() {

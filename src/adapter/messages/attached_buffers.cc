@@ -12,7 +12,7 @@
 #include "adapter/messages/own_requests.h"
 #include "base/mutex.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 struct Sent {
@@ -124,4 +124,4 @@ void add_buffers(UnisonoFunction* functions) {
   functions[unisono_slot_Buffer_detach_c] = erased(buffer_detach<MPI_Count>);
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -7,11 +7,11 @@
 
 #include "runtime/messages/message.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 // May a message of so many bytes be buffered now?
 bool has_room_in_buffer(std::uint64_t bytes);
 // A send that has begun, for which nobody waits. Its bytes count until it is done.
 void leave_to_buffer(runtime::MessageRequest* request, std::uint64_t bytes);
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -7,7 +7,7 @@
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 // One end of the call. MPI_PROC_NULL is a partner that there is not.
@@ -169,4 +169,4 @@ void add_both_ways(UnisonoFunction* functions) {
   functions[unisono_slot_Isendrecv_replace_c] = erased(isendrecv_replace<MPI_Count>);
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -4,7 +4,7 @@
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 #if defined(UNISONO_FAMILY_OPENMPI)
@@ -90,4 +90,4 @@ void add_conversions(UnisonoFunction* functions) {
 #endif
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -9,7 +9,7 @@
 #include "adapter/below/nesting.h"
 #include "adapter/host_interface/mpi_host.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 // Bytes from the buffer's first one to its last one, and where they begin.
@@ -17,7 +17,7 @@ struct Span {
   std::ptrdiff_t begin = 0;
   std::size_t bytes = 0;
 };
-Span span_of(const TypeInfo& info, std::uint64_t count) {
+Span span_of(const host::TypeInfo& info, std::uint64_t count) {
   if (count == 0) return {};
   const std::ptrdiff_t steps = static_cast<std::ptrdiff_t>(count - 1) * info.extent_bytes;
   return {.begin = info.true_lower_bound_bytes + std::min<std::ptrdiff_t>(steps, 0),
@@ -27,7 +27,7 @@ Span span_of(const TypeInfo& info, std::uint64_t count) {
 // What a GPU has, copied to where the host can read it, and back.
 class Staged {
  public:
-  Staged(const Data& data, const TypeInfo& info)
+  Staged(const Data& data, const host::TypeInfo& info)
       : gpu_(gpu_of(data.buffer)), span_(span_of(info, data.count)) {
     if (gpu_ == nullptr) return;
     device_ = static_cast<std::byte*>(data.buffer) + span_.begin;
@@ -52,7 +52,7 @@ bool describe_data(const void* buffer, Count count, MPI_Datatype type, Data* dat
   const bool is_type = type != MPI_DATATYPE_NULL && widen<std::uintptr_t>(type) != 0;
   if (count < 0 || !is_type || buffer == MPI_IN_PLACE) return false;
   if (buffer == nullptr && count != 0 && !may_be_at_bottom(type)) return false;
-  TypeInfo info;
+  host::TypeInfo info;
   if (describe(type, &info) != MPI_SUCCESS) return false;
   *data = {.buffer = const_cast<void*>(buffer),
            .count = static_cast<std::uint64_t>(count),
@@ -69,28 +69,28 @@ template bool describe_data(const void*, MPI_Count, MPI_Datatype, Data*);
 std::unique_ptr<std::byte[]> packed(const Data& data) {
   const Nested nested;
   std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[std::max<std::uint64_t>(data.bytes, 1)]);
-  TypeInfo info;
+  host::TypeInfo info;
   if (copy == nullptr || describe(data.type, &info) != MPI_SUCCESS) return nullptr;
   Staged staged(data, info);
   if (staged.is_needed() && !staged.fetch()) return nullptr;
   const void* from = staged.is_needed() ? staged.buffer() : data.buffer;
   const int error =
-      host_of_messages().pack(from, data.count, widen<Datatype>(data.type), copy.get(), data.bytes);
+      host_of_messages().pack(from, data.count, widen<host::Datatype>(data.type), copy.get(), data.bytes);
   return error == MPI_SUCCESS ? std::move(copy) : nullptr;
 }
 
 int unpack(const std::byte* from, std::uint64_t bytes, const Data& data) {
   const Nested nested;
-  TypeInfo info;
+  host::TypeInfo info;
   int error = describe(data.type, &info);
   if (error != MPI_SUCCESS || bytes == 0) return error;
   Staged staged(data, info);
   // Between the elements there may be the program's own.
   if (staged.is_needed() && !staged.fetch()) return MPI_ERR_OTHER;
   error = host_of_messages().unpack(from, bytes, staged.is_needed() ? staged.buffer() : data.buffer,
-                                    data.count, widen<Datatype>(data.type));
+                                    data.count, widen<host::Datatype>(data.type));
   if (error == MPI_SUCCESS && staged.is_needed() && !staged.deliver()) error = MPI_ERR_OTHER;
   return error;
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

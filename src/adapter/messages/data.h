@@ -8,7 +8,7 @@
 #include "adapter/below/family.h"
 #include "adapter/messages/layer.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 // What a call's buffer holds. Where its elements do not lie one behind the other, or where the host cannot
 // read them, a message is made of a copy.
@@ -28,4 +28,4 @@ std::unique_ptr<std::byte[]> packed(const Data& data);
 // The other way round, of as many bytes as have come. Returns the MPI's error.
 int unpack(const std::byte* from, std::uint64_t bytes, const Data& data);
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

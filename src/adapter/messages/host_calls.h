@@ -7,7 +7,7 @@
 #include "adapter/below/elements.h"
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 // Calls `function` as the MPI has it. Where it lacks the function for large counts, a count that no int holds
 // is one element of a type made for it.
@@ -27,4 +27,4 @@ int call_host(const MessageFunction<Small, Large>& function, const void* buffer,
   }
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -10,13 +10,14 @@
 
 #include "adapter/below/nesting.h"
 #include "adapter/messages/messages.h"
+#include "adapter/messages/own_requests.h"
 #include "adapter/messages/statuses.h"
 #include "base/environment.h"
 #include "base/mutex.h"
 #include "base/options.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 runtime::Messages* layer = nullptr;
 __thread RememberedComm remembered[remembered_comms];
@@ -61,6 +62,7 @@ void begin(MpiHost& host) {
       is_set != 0)
     largest_tag = *value;
   begin_statuses();
+  begin_own_requests();
   begin_conversions();
   open(MPI_COMM_WORLD);
   open(MPI_COMM_SELF);
@@ -73,7 +75,7 @@ void end() {
 
 void open(MPI_Comm comm) {
   if (!is_on()) return;
-  const std::optional<std::uint32_t> context = layer->open(widen<Comm>(comm));
+  const std::optional<std::uint32_t> context = layer->open(widen<host::Comm>(comm));
   if (!context) return;
   auto own = std::make_unique<OwnComm>();
   own->comm = comm;
@@ -120,4 +122,4 @@ std::uintptr_t bits_of(const runtime::MessageRequest* request) {
 }
 #endif
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -12,7 +12,7 @@
 #include "adapter/host_interface/mpi_host.h"
 #include "runtime/messages/messages.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 // Null: the MPI carries all of them.
 extern runtime::Messages* layer;
@@ -95,4 +95,4 @@ Handle handle_of(const runtime::MessageRequest* request) {
   return narrow<Handle>(bits_of(request));
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -7,7 +7,7 @@
 
 #include "adapter/messages/layer.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 void add_wrappers(UnisonoFunction* functions) {
   UnisonoFunction wrappers[unisono_slot_count] = {};
@@ -31,4 +31,4 @@ void add_wrappers(UnisonoFunction* functions) {
 #undef UNISONO_ADD
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

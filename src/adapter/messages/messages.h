@@ -6,7 +6,7 @@
 #include "adapter/below/functions.h"
 #include "preload/adapter_library.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 // Fills the table of wrappers: with the MPI's own functions where Unisono carries no messages.
 void add_wrappers(UnisonoFunction* functions);
@@ -27,4 +27,4 @@ UnisonoFunction erased(Function* function) {
   return reinterpret_cast<UnisonoFunction>(function);
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -9,7 +9,7 @@
 #include "adapter/below/nesting.h"
 #include "runtime/runtime.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 using runtime::CallersPart;
 using runtime::MessageRequest;
@@ -47,6 +47,7 @@ bool prepare_receive(MessageRequest* request, MPI_Comm comm, const Data& data) {
   callers.buffer = data.buffer;
   callers.count = data.count;
   callers.is_settled = false;
+  callers.is_active = true;
   callers.error = MPI_SUCCESS;
   if (!data.is_copied) return true;
   hold_type(&callers, data.type);
@@ -65,6 +66,7 @@ bool begin_send(MessageRequest* request, const OwnComm& own, const Data& data, i
   callers.comm = widen<std::uintptr_t>(own.comm);
   callers.is_settled = false;
   callers.error = MPI_SUCCESS;
+  callers.is_active = true;
   if (data.is_copied || mode == Mode::buffered) {
     callers.copy = packed(data);
     if (callers.copy == nullptr) return false;
@@ -109,13 +111,14 @@ void drop_request(MessageRequest* request) {
   layer->endpoint().requests().give(request);
 }
 
-MessageRequest* done_send(MPI_Comm comm, int* error) {
-  MessageRequest* request = new_request(comm, error);
-  if (request == nullptr) return nullptr;
-  request->kind = MessageRequest::Kind::send;
-  request->is_done = true;
-  request->callers.comm = widen<std::uintptr_t>(comm);
-  return request;
+MessageRequest* done_send = nullptr;
+
+void begin_own_requests() {
+  const SpinGuard guard(layer->lock());
+  done_send = layer->endpoint().requests().take();
+  done_send->kind = MessageRequest::Kind::send;
+  done_send->is_done = true;
+  done_send->callers.comm = widen<std::uintptr_t>(MPI_COMM_SELF);
 }
 
 bool begin_nothing(MessageRequest* request, const OwnComm& own) {
@@ -127,6 +130,7 @@ bool begin_nothing(MessageRequest* request, const OwnComm& own) {
 }
 
 int wait_for(MessageRequest* request) {
+  if (is_over(request)) return MPI_SUCCESS;
   const Nested nested;
   try {
     layer->wait_until([request] { return is_over(request); });
@@ -137,6 +141,7 @@ int wait_for(MessageRequest* request) {
 }
 
 bool is_over_by_now(MessageRequest* request) {
+  if (is_over(request)) return true;
   return layer->is_over_by_now([request] { return is_over(request); });
 }
 
@@ -177,6 +182,11 @@ bool is_inactive(const MessageRequest* request) {
 
 int complete(MPI_Request* handle, MPI_Status* status) {
   MessageRequest* request = request_of(*handle);
+  if (request == done_send) {
+    *handle = MPI_REQUEST_NULL;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
   const int error = settle(request, status);
   if (request->callers.form != Form::once) {
     request->callers.is_active = false;
@@ -205,7 +215,7 @@ int raise_of(const MessageRequest* request, int error) {
 
 int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost) {
   const Outside outside;
-  return runtime::end_with_lost_peer(widen<Comm>(comm), lost.rank, lost.process_id);
+  return runtime::end_with_lost_peer(widen<host::Comm>(comm), lost.rank, lost.process_id);
 }
 
 MessageRequest* make_persistent(const OwnComm& own, Form form, const Data& data, int partner, int tag,
@@ -255,6 +265,7 @@ int start_own(MPI_Request* handle) {
 int free_own(MPI_Request* handle) {
   MessageRequest* request = request_of(*handle);
   *handle = MPI_REQUEST_NULL;
+  if (request == done_send) return MPI_SUCCESS;
   // What ends with it may be the program's, which must not be called under a lock.
   const std::shared_ptr<void> kept =
       request->callers.form == Form::once ? nullptr : std::move(request->callers.kept);
@@ -275,4 +286,4 @@ int cancel_own(MPI_Request* handle) {
   return MPI_SUCCESS;
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

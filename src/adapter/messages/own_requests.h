@@ -7,7 +7,7 @@
 #include "adapter/messages/layer.h"
 #include "adapter/messages/statuses.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 // The way of a send.
 enum class Mode : std::uint8_t { standard, buffered, synchronous };
@@ -28,16 +28,24 @@ runtime::MessageRequest* new_request(MPI_Comm comm, int* error);
 // Gives it back unused.
 void drop_request(runtime::MessageRequest* request);
 
-// A send that is done.
-runtime::MessageRequest* done_send(MPI_Comm comm, int* error);
+// A send that is done: one for all of them, which is never given back.
+extern runtime::MessageRequest* done_send;
+void begin_own_requests();
+
+// A short message that can go at once has gone without a request.
+inline bool has_gone_at_once(const OwnComm& own, const Data& data, int to, int tag) {
+  if (data.bytes > shm::most_bytes_of_item || data.is_copied) return false;
+  const SpinGuard guard(layer->lock());
+  return layer->endpoint().try_send(own.context, data.buffer, data.bytes, to, tag);
+}
 
 // A rank of the node has died while this one waited for it.
 int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost);
 
-// Is it done, with what stands beside it? Under the lock.
+// Is it done, with what stands beside it?
 inline bool is_over(const runtime::MessageRequest* request) {
   const runtime::MessageRequest* beside = request->callers.beside;
-  return request->is_done && (beside == nullptr || beside->is_done);
+  return request->is_done_by_now() && (beside == nullptr || beside->is_done_by_now());
 }
 // Waits until `has_ended` says so, which takes no lock for long. A peer that has died ends the wait: its
 // error is returned.
@@ -82,4 +90,4 @@ int start_own(MPI_Request* handle);
 int free_own(MPI_Request* handle);
 int cancel_own(MPI_Request* handle);
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

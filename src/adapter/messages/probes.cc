@@ -4,7 +4,7 @@
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 const OwnComm* taken(int from, int tag, MPI_Comm comm) {
@@ -141,4 +141,4 @@ void add_probes(UnisonoFunction* functions) {
   functions[unisono_slot_Improbe] = erased(improbe);
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -5,7 +5,7 @@
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 using Form = runtime::CallersPart::Form;
@@ -116,4 +116,4 @@ void add_receives(UnisonoFunction* functions) {
   functions[unisono_slot_Imrecv_c] = erased(start_receive_taken<MPI_Count>);
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

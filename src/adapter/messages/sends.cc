@@ -6,7 +6,7 @@
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 using Form = runtime::CallersPart::Form;
@@ -52,11 +52,6 @@ const OwnComm* taken(const void* buffer, Count count, MPI_Datatype type, int to,
   return own;
 }
 
-bool has_gone_at_once(const OwnComm& own, const Data& data, int to, int tag) {
-  const SpinGuard guard(layer->lock());
-  return layer->endpoint().try_send(own.context, data.buffer, data.bytes, to, tag);
-}
-
 // Behind a buffered send nobody waits for it.
 int send_buffered(const OwnComm& own, const Data& data, int to, int tag) {
   int error = MPI_SUCCESS;
@@ -79,8 +74,7 @@ int send(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MP
     if (!has_room_in_buffer(data.bytes)) return raise_on(comm, MPI_ERR_BUFFER);
     return send_buffered(*own, data, to, tag);
   }
-  if (As::mode == Mode::standard && !data.is_copied && has_gone_at_once(*own, data, to, tag))
-    return MPI_SUCCESS;
+  if (As::mode == Mode::standard && has_gone_at_once(*own, data, to, tag)) return MPI_SUCCESS;
   runtime::MessageRequest request;
   if (!begin_send(&request, *own, data, to, tag, As::mode)) return raise_on(comm, MPI_ERR_NO_MEM);
   return request.is_done ? MPI_SUCCESS : wait_for(&request);
@@ -93,6 +87,10 @@ int start_send(const void* buffer, Count count, MPI_Datatype type, int to, int t
   const OwnComm* own = handle == nullptr ? nullptr : taken(buffer, count, type, to, tag, comm, &data);
   if (own == nullptr) return call_host(pmpi.*As::started, buffer, count, type, to, tag, comm, handle);
   if (As::mode == Mode::buffered && !has_room_in_buffer(data.bytes)) return raise_on(comm, MPI_ERR_BUFFER);
+  if (As::mode == Mode::standard && has_gone_at_once(*own, data, to, tag)) {
+    *handle = handle_of<MPI_Request>(done_send);
+    return MPI_SUCCESS;
+  }
   int error = MPI_SUCCESS;
   runtime::MessageRequest* request = new_request(comm, &error);
   if (request == nullptr) return error;
@@ -102,8 +100,7 @@ int start_send(const void* buffer, Count count, MPI_Datatype type, int to, int t
   }
   if constexpr (As::mode == Mode::buffered) {
     leave_to_buffer(request, data.bytes);
-    request = done_send(comm, &error);
-    if (request == nullptr) return error;
+    request = done_send;
   }
   *handle = handle_of<MPI_Request>(request);
   return MPI_SUCCESS;
@@ -147,4 +144,4 @@ void add_sends(UnisonoFunction* functions) {
   functions[unisono_slot_Irsend_c] = erased(start_send<Ready, MPI_Count>);
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

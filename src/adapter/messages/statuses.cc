@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 namespace {
 
 bool is_written_directly = false;
@@ -62,4 +62,4 @@ void set_empty_status(MPI_Status* status) {
   set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

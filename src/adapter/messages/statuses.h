@@ -6,7 +6,7 @@
 
 #include "adapter/below/functions.h"
 
-namespace unisono::host::mpi::messages {
+namespace unisono::adapter::messages {
 
 // Once: finds out whether statuses are laid out as the header says, so that they may be written as they are.
 void begin_statuses();
@@ -21,4 +21,4 @@ inline MPI_Status* at(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-}  // namespace unisono::host::mpi::messages
+}  // namespace unisono::adapter::messages

@@ -7,7 +7,7 @@
 #include "adapter/below/nesting.h"
 #include "adapter/requests/requests.h"
 
-namespace unisono::host::mpi::mixed {
+namespace unisono::adapter::mixed {
 
 using namespace messages;
 using runtime::MessageRequest;
@@ -84,7 +84,7 @@ bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
   }
   if (host->is_empty() || !is_host_asked) return false;
   int flag = 0, of_host = MPI_UNDEFINED;
-  *error = mpi::testany(host->count(), host->requests.data(), &of_host, &flag, status);
+  *error = adapter::testany(host->count(), host->requests.data(), &of_host, &flag, status);
   host->put_back(requests);
   if (*error == MPI_SUCCESS && flag == 0) return false;
   // Persistent ones that are not active: the MPI says that there is none.
@@ -117,7 +117,7 @@ int take_some(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
   std::vector<MPI_Status> of_host(host->requests.size());
   int found = 0;
   const int failed =
-      mpi::testsome(host->count(), host->requests.data(), &found, places.data(), of_host.data());
+      adapter::testsome(host->count(), host->requests.data(), &found, places.data(), of_host.data());
   host->put_back(requests);
   if (found == MPI_UNDEFINED) {
     host->requests.clear();
@@ -185,7 +185,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     if (is_own(requests[i])) {
       error = wait(&requests[i], status);
     } else {
-      error = mpi::wait(&requests[i], status);
+      error = adapter::wait(&requests[i], status);
     }
     if (statuses != MPI_STATUSES_IGNORE) status->MPI_ERROR = error;
     if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
@@ -207,7 +207,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   int result = MPI_SUCCESS;
   if (!host.is_empty()) {
     int are_over = 0;
-    result = mpi::testall(host.count(), host.requests.data(), &are_over, of_host.data());
+    result = adapter::testall(host.count(), host.requests.data(), &are_over, of_host.data());
     host.put_back(requests);
     if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) return result;
     if (are_over == 0 && result == MPI_SUCCESS) return MPI_SUCCESS;
@@ -288,4 +288,4 @@ int testsome(int count, MPI_Request* requests, int* completed_count, int* comple
   return error;
 }
 
-}  // namespace unisono::host::mpi::mixed
+}  // namespace unisono::adapter::mixed

@@ -5,7 +5,7 @@
 
 #include "adapter/messages/own_requests.h"
 
-namespace unisono::host::mpi::mixed {
+namespace unisono::adapter::mixed {
 
 // Is any of them ours?
 inline bool has_own(int count, const MPI_Request* requests) {
@@ -31,4 +31,4 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
 int waitsome(int count, MPI_Request* requests, int* completed_count, int* completed, MPI_Status* statuses);
 int testsome(int count, MPI_Request* requests, int* completed_count, int* completed, MPI_Status* statuses);
 
-}  // namespace unisono::host::mpi::mixed
+}  // namespace unisono::adapter::mixed

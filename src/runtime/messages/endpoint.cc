@@ -72,7 +72,7 @@ void Endpoint::begin(MessageRequest* request, MessageRequest::Kind kind) {
 }
 
 void Endpoint::finish(MessageRequest* request) {
-  request->is_done = true;
+  __atomic_store_n(&request->is_done, true, __ATOMIC_RELEASE);
   --unfinished_;
   if (request->is_abandoned) abandon(request);
 }
@@ -135,13 +135,7 @@ void Endpoint::send_to_other(MessageRequest* request, bool waits) {
   if (waits || bytes > options_.eager_bytes || mailbox_.wants_headers_only(peer))
     return write(peer, {item(ItemKind::long_message), data_of(number_of(request)), nullptr});
   if (bytes > shm::most_bytes_of_item) return write(peer, {item(ItemKind::arena_message), {}, request});
-  if (outgoing_[static_cast<std::size_t>(peer)].empty() && mailbox_.has_room(peer, bytes)) {
-    mailbox_.write(peer, item(ItemKind::short_message), request->buffer, bytes);
-  } else {
-    const auto* data = static_cast<const std::byte*>(request->buffer);
-    write(peer, {item(ItemKind::short_message), {data, data + bytes}, nullptr});
-  }
-  finish(request);
+  write(peer, {item(ItemKind::short_message), {}, request});
 }
 
 void Endpoint::send_to_self(MessageRequest* request, bool waits) {
@@ -160,6 +154,12 @@ bool Endpoint::try_write(int peer, const Outgoing& out) {
   if (eager == nullptr) {
     if (!mailbox_.has_room(peer, out.data.size())) return false;
     mailbox_.write(peer, out.item, out.data.data(), out.data.size());
+    return true;
+  }
+  if (eager->bytes <= shm::most_bytes_of_item) {
+    if (!mailbox_.has_room(peer, eager->bytes)) return false;
+    mailbox_.write(peer, out.item, eager->buffer, eager->bytes);
+    finish(eager);
     return true;
   }
   if (!mailbox_.has_room(peer, sizeof(std::uint64_t))) return false;

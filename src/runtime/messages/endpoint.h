@@ -3,7 +3,7 @@
 // longer ones by the sender's arena, long ones piece by piece once their receiver is known. M10.
 //
 // Messages of a pair arrive in the order in which they were sent, whatever way each goes: a long one's header
-// takes its place in the ring. Nothing here blocks; what has no room waits in its sender's memory.
+// takes its place in the ring. Nothing here blocks; what has no room waits where its sender has it.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class Endpoint {
   // is a rank of the communicator. `waits`: done only once its receive is known (MPI_Ssend).
   void send(MessageRequest* request, std::uint32_t context, const void* buffer, std::uint64_t bytes, int to,
             int tag, bool waits = false);
-  // The same without a request, where the message can go at once.
+  // The same without a request, where the message is short and can go at once.
   bool try_send(std::uint32_t context, const void* buffer, std::uint64_t bytes, int to, int tag);
   // `from` and `tag` may be matching::any_source and any_tag.
   void receive(MessageRequest* request, std::uint32_t context, void* buffer, std::uint64_t bytes, int from,
@@ -95,7 +95,7 @@ class Endpoint {
   struct Outgoing {
     shm::RingItem item{};
     std::vector<std::byte> data;      // with the item
-    MessageRequest* eager = nullptr;  // whose data goes by the arena, and is done then
+    MessageRequest* eager = nullptr;  // whose data goes with it, by the arena if it is long; it is done then
   };
   // What has come: of a long message only who has it.
   struct Arrived {

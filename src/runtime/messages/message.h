@@ -28,6 +28,8 @@ struct CallersPart {
   std::unique_ptr<std::byte[]> copy;
   std::shared_ptr<void> kept;        // until it ends
   MessageRequest* beside = nullptr;  // ends with it: the send of an MPI_Isendrecv
+
+  bool holds_something() const { return copy != nullptr || kept != nullptr || beside != nullptr; }
 };
 
 // What a program starts and waits for.
@@ -47,6 +49,8 @@ struct MessageRequest {
   CallersPart callers;
 
   bool is_truncated() const { return message_bytes > bytes; }
+  // Without a lock: where it is true all of the message is there.
+  bool is_done_by_now() const { return __atomic_load_n(&is_done, __ATOMIC_ACQUIRE); }
 };
 
 // A message that no receive has asked for yet, or that a probe has taken out of the queue.

@@ -40,7 +40,9 @@ MessageRequest* RequestTable::take() {
 }
 
 void RequestTable::give(MessageRequest* request) {
-  *request = {};
+  if (request->callers.holds_something()) request->callers = {};
+  request->is_abandoned = false;
+  request->callers.form = CallersPart::Form::once;
   free_.push_back(request);
 }
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum { kinds = 7, most = 400000 };
-static const char* const names[kinds] = {"receive", "wait", "wait for any", "probe", "message",
-                                         "long send", "synchronous send"};
+static const char* const names[kinds] = {"receive", "wait",      "wait for any",    "probe",
+                                         "message", "long send", "synchronous send"};
 static int rank, size;
 static MPI_Comm comms[kinds];
 static char data[most];

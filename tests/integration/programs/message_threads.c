@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random traffic of several threads of each rank at once: all to all, in all modes and lengths, received by
-// posted receives, by probes and by messages that a probe has taken. Each message says what it is.
+// Random traffic of several threads of each rank at once, all to all, in all modes and lengths. It is
+// received by posted receives, by probes and by messages that a probe has taken. Each message says what it
+// is.
 //     message_threads SEED TURNS
 // Prints OK, LEVEL where the MPI has no MPI_THREAD_MULTIPLE, or what was wrong.
 #include <mpi.h>

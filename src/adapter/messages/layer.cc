@@ -51,7 +51,12 @@ bool is_wanted() {
 
 void begin(MpiHost& host) {
   host_below = &host;
-  layer = is_wanted() ? runtime::messages() : nullptr;
+  layer = runtime::messages();
+  if (layer == nullptr) return;
+  // Rank 0 asks for it. Where another rank does not its functions are the MPI's own.
+  std::uint64_t is_wanted_by_all = is_wanted() ? 1 : 0;
+  host.agree(&is_wanted_by_all, 1, host::AgreeOp::band, host.world());
+  if (is_wanted_by_all == 0) layer = nullptr;
   if (layer == nullptr) return;
   const runtime::RequestTable& requests = layer->requests();
   first_place = requests.begin();

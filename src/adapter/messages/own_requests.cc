@@ -114,6 +114,10 @@ void drop_request(MessageRequest* request) {
 MessageRequest* done_send = nullptr;
 
 void begin_own_requests() {
+  layer->settle_by([](MessageRequest* request) {
+    settle(request, MPI_STATUS_IGNORE);
+    request->callers.kept.reset();
+  });
   const SpinGuard guard(layer->lock());
   done_send = layer->endpoint().requests().take();
   done_send->kind = MessageRequest::Kind::send;
@@ -231,7 +235,10 @@ MessageRequest* make_persistent(const OwnComm& own, Form form, const Data& data,
   callers.count = data.count;
   callers.partner = partner;
   callers.tag = tag;
+  callers.context = own.context;
   hold_type(&callers, data.type);
+  const SpinGuard guard(layer->lock());
+  layer->endpoint().hold(own.context);
   return request;
 }
 
@@ -240,8 +247,8 @@ int start_own(MPI_Request* handle) {
   CallersPart& callers = request->callers;
   const auto comm = narrow<MPI_Comm>(callers.comm);
   if (callers.form == Form::once || callers.is_active) return raise_on(comm, MPI_ERR_REQUEST);
-  const OwnComm* own = own_comm(comm);
-  if (own == nullptr) return MPI_ERR_COMM;
+  // The program may have freed the communicator: the request goes on.
+  const OwnComm own{.comm = comm, .context = callers.context};
   Data data;
   if (!describe_data(callers.buffer, static_cast<MPI_Count>(callers.count),
                      narrow<MPI_Datatype>(callers.type), &data))
@@ -250,12 +257,12 @@ int start_own(MPI_Request* handle) {
   callers.is_active = true;
   bool is_begun = false;
   if (callers.form == Form::receive) {
-    is_begun = begin_receive(request, *own, data, partner, tag);
+    is_begun = begin_receive(request, own, data, partner, tag);
   } else {
     const Mode mode = callers.form == Form::synchronous_send ? Mode::synchronous
                       : callers.form == Form::buffered_send  ? Mode::buffered
                                                              : Mode::standard;
-    is_begun = begin_send(request, *own, data, partner, tag, mode);
+    is_begun = begin_send(request, own, data, partner, tag, mode);
   }
   if (is_begun) return MPI_SUCCESS;
   callers.is_active = false;
@@ -267,10 +274,10 @@ int free_own(MPI_Request* handle) {
   *handle = MPI_REQUEST_NULL;
   if (request == done_send) return MPI_SUCCESS;
   // What ends with it may be the program's, which must not be called under a lock.
-  const std::shared_ptr<void> kept =
-      request->callers.form == Form::once ? nullptr : std::move(request->callers.kept);
+  const std::shared_ptr<void> kept = is_inactive(request) ? std::move(request->callers.kept) : nullptr;
   const SpinGuard guard(layer->lock());
   if (request->callers.beside != nullptr) layer->endpoint().abandon(request->callers.beside);
+  if (request->callers.form != Form::once) layer->endpoint().drop(request->callers.context);
   if (is_inactive(request)) {
     layer->endpoint().release(request);
   } else {

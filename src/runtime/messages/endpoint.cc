@@ -44,7 +44,8 @@ void Endpoint::close(std::uint32_t context) {
 
 void Endpoint::close_what_has_ended() {
   std::erase_if(closing_, [this](std::uint32_t context) {
-    if (communicator(context).queues->posted().depth != 0) return false;
+    const Communicator& comm = communicator(context);
+    if (comm.queues->posted().depth != 0 || comm.holders != 0) return false;
     // What nobody has asked for, nobody can ask for any more.
     for (WaitingMessage* message : std::vector<WaitingMessage*>(waiting_.begin(), waiting_.end())) {
       if (message->envelope.context == context && message->is_in_queue) forget(message);
@@ -84,7 +85,7 @@ void Endpoint::release(MessageRequest* request) {
 void Endpoint::abandon(MessageRequest* request) {
   request->is_abandoned = true;
   if (!request->is_done) return;
-  if (request->callers.copy != nullptr && request->kind == MessageRequest::Kind::receive) {
+  if (request->callers.holds_something()) {
     ended_.push_back(request);
   } else {
     requests_.give(request);

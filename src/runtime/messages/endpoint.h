@@ -43,8 +43,12 @@ class Endpoint {
 
   // A communicator of ranks of this node: which one is which. Messages that came earlier wait for it.
   void open(std::uint32_t context, std::vector<int> ranks);
-  // Receives that wait still get their messages; the queues go once there are none (MPI_Comm_free).
+  // Receives that wait still get their messages; the queues go once there are none, and nobody holds them
+  // (MPI_Comm_free).
   void close(std::uint32_t context);
+  // Persistent requests, which may be started after that.
+  void hold(std::uint32_t context) { ++communicator(context).holders; }
+  void drop(std::uint32_t context) { --communicator(context).holders; }
 
   // Starts `*request`, which is not under way and stays where it is until it is done, as `buffer` does. `to`
   // is a rank of the communicator. `waits`: done only once its receive is known (MPI_Ssend).
@@ -72,7 +76,7 @@ class Endpoint {
   bool progress();
   // Done, or null.
   void release(MessageRequest* request);
-  // Of the table: it is released as soon as it is done, or put among ended() where it has data of the
+  // Of the table: it is released as soon as it is done, or put among ended() where it holds something of the
   // caller's.
   void abandon(MessageRequest* request);
   std::vector<MessageRequest*> ended() { return std::exchange(ended_, {}); }
@@ -90,6 +94,7 @@ class Endpoint {
     std::vector<int> ranks;            // rank -> rank of the node
     std::vector<std::int32_t> number;  // rank of the node -> rank, -1: not in it
     std::unique_ptr<matching::Queues> queues;
+    int holders = 0;
   };
   // What goes to one rank and had no room yet.
   struct Outgoing {

@@ -21,7 +21,8 @@ struct CallersPart {
   bool is_settled = false;  // its data is where the program wants it
   int error = 0;            // the host's code
   std::uintptr_t comm = 0, type = 0;
-  void* buffer = nullptr;  // the program's, of `count` elements
+  std::uint32_t context = 0;  // of a persistent one
+  void* buffer = nullptr;     // the program's, of `count` elements
   std::uint64_t count = 0;
   int partner = 0, tag = 0;  // of a persistent one
   // In the buffer's stead, where its elements do not lie one behind the other.

@@ -71,7 +71,7 @@ bool Messages::agree_on_memory() {
 }
 
 void Messages::begin() {
-  if (world_.options.messages == "off") return;
+  if (world_.options.messages == "off" || !world_.options.is_enabled) return;
   find_node();
   std::unique_ptr<Endpoint> endpoint;
   if (agree_on_memory()) {
@@ -117,6 +117,20 @@ void Messages::choose_wait() {
 void Messages::let_others_go_on() {
   world_.host.progress();
   progress_.make();
+  settle_ended();
+}
+
+void Messages::settle_ended() {
+  std::vector<MessageRequest*> ended;
+  {
+    const SpinGuard guard(lock_);
+    ended = endpoint_->ended();
+  }
+  for (MessageRequest* request : ended) {
+    settle_(request);
+    const SpinGuard guard(lock_);
+    endpoint_->release(request);
+  }
 }
 
 void Messages::end() {

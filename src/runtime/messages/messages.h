@@ -72,6 +72,8 @@ class Messages : public Progress::Source {
   }
   // How its ranks wait.
   const shm::WaitConfig& wait() const { return wait_; }
+  // How receives end for which nobody waits (MPI_Request_free), on a thread of the program.
+  void settle_by(void (*settle)(MessageRequest*)) { settle_ = settle; }
   // What the program does not wait for lets the MPI, and Unisono's other work, go on now and then.
   void let_others_go_on();
 
@@ -81,6 +83,7 @@ class Messages : public Progress::Source {
  private:
   void begin_looking_after() UNISONO_REQUIRES(lock_);
   void find_node();
+  void settle_ended();
   void choose_wait();
   bool agree_on_memory();  // collective over the world
   std::vector<std::int64_t> offered(int windows);
@@ -99,6 +102,7 @@ class Messages : public Progress::Source {
   std::vector<int> rank_on_node_;  // by rank of the world; -1: on another node
   std::unique_ptr<Peers> peers_;
   shm::WaitConfig wait_;
+  void (*settle_)(MessageRequest*) = [](MessageRequest*) {};
   std::uint32_t next_context_ = 1;
   bool is_looked_after_ UNISONO_GUARDED_BY(lock_) = false;
 };

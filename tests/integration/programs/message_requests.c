@@ -272,6 +272,21 @@ static void freed(void) {
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     CHECK(is_filled(in, 300, previous_rank() + turn));
   }
+  // Persistent ones are started after that too.
+  MPI_Comm comm;
+  int out = 0, in = 0;
+  MPI_Request requests[2];
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Recv_init(&in, 1, MPI_INT, previous_rank(), 1, comm, &requests[0]);
+  MPI_Send_init(&out, 1, MPI_INT, next_rank(), 1, comm, &requests[1]);
+  MPI_Comm_free(&comm);
+  for (int turn = 0; turn < 5; ++turn) {
+    out = rank * 10 + turn;
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(in == previous_rank() * 10 + turn);
+  }
+  for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
 }
 
 // Requests that nobody waits for.
@@ -300,6 +315,23 @@ static void abandoned(void) {
   }
   CHECK(is_filled(in, bytes, previous_rank()));
   MPI_Barrier(MPI_COMM_WORLD);
+  // Into elements with gaps.
+  volatile int* gaps = calloc(6, sizeof(int));
+  MPI_Datatype every_other;
+  MPI_Type_vector(3, 1, 2, MPI_INT, &every_other);
+  MPI_Type_commit(&every_other);
+  MPI_Irecv((void*)gaps, 1, every_other, previous_rank(), 4, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
+  MPI_Type_free(&every_other);
+  const int values[] = {rank + 1, rank + 2, rank + 3};
+  MPI_Send(values, 3, MPI_INT, next_rank(), 4, MPI_COMM_WORLD);
+  while (gaps[4] == 0 && MPI_Wtime() - begin < 30) {
+    int flag = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+  CHECK(gaps[0] == previous_rank() + 1 && gaps[1] == 0 && gaps[4] == previous_rank() + 3);
+  MPI_Barrier(MPI_COMM_WORLD);
+  free((void*)gaps);
   free(in);
   free(out);
 }

@@ -108,6 +108,76 @@ TEST(Endpoint, MessagesOfAllLengthsArriveBeforeAndAfterTheirReceive) {
   EXPECT_TRUE(node[0].is_idle());
 }
 
+TEST(Endpoint, RequestsThatNobodyWaitsForEndByThemselves) {
+  for (const std::size_t bytes : lengths) {
+    Node node(2, options_of(2));
+    node.open(3);
+    const auto sent = pattern(bytes, 4);
+    std::vector<std::uint8_t> got(bytes);
+    MessageRequest* receive = node[1].receive(3, got.data(), bytes, 0, 1);
+    node[1].abandon(receive);
+    node[0].abandon(node[0].send(3, sent.data(), bytes, 1, 1, true));
+    EXPECT_TRUE(node[0].has_unfinished() && node[1].has_unfinished());
+    node.progress(200);
+    EXPECT_EQ(got, sent);
+    EXPECT_FALSE(node[0].has_unfinished() || node[1].has_unfinished());
+    EXPECT_EQ(node[0].live_requests() + node[1].live_requests(), 0u);
+    EXPECT_TRUE(node[1].ended().empty());
+    // One that holds something of its caller's is the caller's to release.
+    MessageRequest* holding = node[1].receive(3, got.data(), bytes, 0, 2);
+    holding->callers.kept = std::make_shared<int>(0);
+    node[1].abandon(holding);
+    node[0].release(node[0].send(3, nullptr, 0, 1, 2));
+    node.progress();
+    ASSERT_EQ(node[1].ended(), std::vector<MessageRequest*>{holding});
+    node[1].release(holding);
+  }
+}
+
+TEST(Endpoint, ACommunicatorThatIsHeldOutlivesItsClose) {
+  Node node(2, options_of(2));
+  node.open(9);
+  for (int rank : {0, 1}) {
+    node[rank].hold(9);
+    node[rank].close(9);
+  }
+  int value = 0;
+  const int sent = 5;
+  MessageRequest* receive = node[1].receive(9, &value, sizeof value, 0, 0);
+  node[0].release(node[0].send(9, &sent, sizeof sent, 1, 0));
+  node.progress();
+  EXPECT_TRUE(receive->is_done);
+  EXPECT_EQ(value, 5);
+  node[1].release(receive);
+  for (int rank : {0, 1}) node[rank].drop(9);
+}
+
+// A sender that is faster than its receiver keeps requests, and no copies: what it has sent may not be
+// changed.
+TEST(Endpoint, ShortMessagesWithoutRoomWaitInTheirBuffers) {
+  Node node(2, options_of(2));
+  node.open(2);
+  constexpr int count = 300;
+  std::vector<int> values(count);
+  std::vector<MessageRequest*> sends;
+  for (int i = 0; i < count; ++i) {
+    values[static_cast<std::size_t>(i)] = i;
+    sends.push_back(node[0].send(2, &values[static_cast<std::size_t>(i)], sizeof(int), 1, i));
+  }
+  EXPECT_TRUE(sends.front()->is_done);
+  EXPECT_FALSE(sends.back()->is_done);
+  EXPECT_FALSE(node[0].is_idle());
+  node.progress(20);
+  for (int i = 0; i < count; ++i) {
+    EXPECT_TRUE(sends[static_cast<std::size_t>(i)]->is_done);
+    int got = -1;
+    MessageRequest* receive = node[1].receive(2, &got, sizeof got, 0, i);
+    EXPECT_TRUE(receive->is_done);
+    EXPECT_EQ(got, i);
+    node[1].release(receive);
+  }
+}
+
 TEST(Endpoint, AMessageThatIsTooLongFillsTheBufferAndNoMore) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{5000}, std::size_t{300'000}}) {
     for (const int to : {0, 1}) {

@@ -40,13 +40,15 @@ Verification::Verification(host::Host& host, const Call& call, int rank, int siz
 
 void Verification::read_neighbors(const Call& call, const NeighborhoodState& neighborhood, int rank) {
   int error = host::success;
-  const int sent = sends_neighbor_blocks(call.operation) ? neighborhood.outs : 1;
-  output_.read_blocks(host_, call.recv_blocks, neighborhood.ins, false, &error);
-  if (error == host::success) input_.read_blocks(host_, call.send_blocks, sent, false, &error);
+  const bool has_block_for_each = sends_neighbor_blocks(call.operation);
+  output_.read_blocks(host_, call.recv_blocks, neighborhood.ins, neighborhood.missing_ins, false, &error);
+  if (error == host::success && has_block_for_each) {
+    input_.read_blocks(host_, call.send_blocks, neighborhood.outs, neighborhood.missing_outs, false, &error);
+  } else if (error == host::success) {
+    input_.read_blocks(host_, call.send_blocks, 1, {}, false, &error);
+  }
   keep(error);
-  if (error != host::success) return;
-  for (const std::int64_t i : neighborhood.missing_ins) output_.leave_out(i);
-  if (!sends_neighbor_blocks(call.operation)) return;
+  if (error != host::success || !has_block_for_each) return;
   const std::vector<patterns::Neighbor>& in = neighborhood.neighbors->of(rank).in;
   std::size_t next = 0;
   for (std::size_t i = 0; i < in.size(); ++i) {

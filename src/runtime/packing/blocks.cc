@@ -13,19 +13,23 @@ constexpr int invalid_argument = -2;  // never given to a program
 
 }  // namespace
 
-bool BlockSide::read_blocks(host::Host& host, const BlockArguments& argument, int count, bool is_in_elements,
-                            int* error) {
+bool BlockSide::read_blocks(host::Host& host, const BlockArguments& argument, int size,
+                            const std::vector<std::int64_t>& missing, bool is_in_elements, int* error) {
   buffer_ = argument.buffer;
-  blocks_.resize(static_cast<std::size_t>(count));
+  blocks_.resize(static_cast<std::size_t>(size));
   places_.resize(blocks_.size());
   is_contiguous_ = is_in_order_ = true;
   host::TypeInfo info;
   if (argument.types == nullptr) info = type_info(host, argument.type, error);
   std::ptrdiff_t next = 0;
+  auto next_missing = missing.begin();
   for (std::int64_t i = 0; i < blocks(); ++i) {
     Block& block = blocks_[i];
+    const bool is_there = next_missing == missing.end() || *next_missing != i;
+    if (!is_there) ++next_missing;
     block.type = argument.types == nullptr ? argument.type : argument.types[i];
-    block.count = argument.count_of(i);
+    const std::size_t count = argument.count_of(i);
+    block.count = is_there ? count : 0;
     if (argument.types != nullptr) {
       if (block.count != 0) info = type_info(host, block.type, error);
       block.offset_bytes = argument.displacement_of(i);
@@ -51,9 +55,20 @@ bool BlockSide::read_blocks(host::Host& host, const BlockArguments& argument, in
                      : block.offset_bytes;
     // Where there are no displacements the blocks stand side by side, as the datatype lays them out.
     next += argument.displacements != nullptr ? static_cast<std::ptrdiff_t>(block.bytes)
-                                              : static_cast<std::ptrdiff_t>(block.count) * info.extent_bytes;
+                                              : static_cast<std::ptrdiff_t>(count) * info.extent_bytes;
   }
+  if (buffer_ == nullptr && argument.displacements != nullptr) count_from_first();
   return true;
+}
+
+// Displacements from MPI_BOTTOM are addresses. To a schedule a null buffer says that there is none.
+void BlockSide::count_from_first() {
+  const auto first = std::ranges::find_if(blocks_, [](const Block& block) { return block.bytes != 0; });
+  if (first == blocks_.end()) return;
+  const std::ptrdiff_t begin = first->offset_bytes;
+  buffer_ = static_cast<char*>(nullptr) + begin;
+  for (Block& block : blocks_) block.offset_bytes -= begin;
+  for (std::int64_t& place : places_) place -= begin;
 }
 
 const char* BlockSide::at(const Block& block) const {

@@ -18,17 +18,12 @@ class BlockSide {
   // `argument`: the counts and places of `size` blocks; elements are of `element_bytes` each, or bytes where
   // that is 0. False where the host reports an error.
   bool read(host::Host& host, const BlockArguments& argument, int size, bool is_in_elements, int* error) {
-    return read_blocks(host, argument, argument.counts == nullptr ? 1 : size, is_in_elements, error);
+    return read_blocks(host, argument, argument.counts == nullptr ? 1 : size, {}, is_in_elements, error);
   }
-  // The same of so many blocks, also where all have one count and stand side by side.
-  bool read_blocks(host::Host& host, const BlockArguments& argument, int count, bool is_in_elements,
-                   int* error);
-  // The block of nobody: it has a place and no data.
-  void leave_out(std::int64_t block) {
-    Block& left = blocks_[static_cast<std::size_t>(block)];
-    left.length = 0;
-    left.count = left.bytes = 0;
-  }
+  // The same of so many blocks, also where all have one count and stand side by side. Those of `missing`, in
+  // their order, are nobody's: each has a place and no data, and no type of its own is asked for.
+  bool read_blocks(host::Host& host, const BlockArguments& argument, int size,
+                   const std::vector<std::int64_t>& missing, bool is_in_elements, int* error);
   void clear() { blocks_.clear(), places_.clear(); }
 
   std::int64_t blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
@@ -54,6 +49,7 @@ class BlockSide {
     std::ptrdiff_t offset_bytes = 0;
     host::Datatype type{};
   };
+  void count_from_first();
   const char* at(const Block& block) const;
   std::size_t bytes() const;
 

@@ -10,13 +10,13 @@ namespace unisono::runtime {
 
 void NeighborBlocks::read(host::Host& host, const Call& call, const NeighborhoodState& neighborhood,
                           int* error) {
-  const int sent = sends_neighbor_blocks(call.operation) ? neighborhood.outs : 1;
-  input_.read_blocks(host, call.send_blocks, sent, false, error);
-  if (*error == host::success) output_.read_blocks(host, call.recv_blocks, neighborhood.ins, false, error);
+  if (sends_neighbor_blocks(call.operation)) {
+    input_.read_blocks(host, call.send_blocks, neighborhood.outs, neighborhood.missing_outs, false, error);
+  } else {
+    input_.read_blocks(host, call.send_blocks, 1, {}, false, error);
+  }
   if (*error != host::success) return;
-  for (const std::int64_t i : neighborhood.missing_ins) output_.leave_out(i);
-  if (!sends_neighbor_blocks(call.operation)) return;
-  for (const std::int64_t i : neighborhood.missing_outs) input_.leave_out(i);
+  output_.read_blocks(host, call.recv_blocks, neighborhood.ins, neighborhood.missing_ins, false, error);
 }
 
 std::int64_t NeighborBlocks::longest() const {

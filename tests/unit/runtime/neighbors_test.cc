@@ -4,6 +4,7 @@
 // in both lists. On a Cartesian topology what is sent downwards comes from above.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "job_cases.h"
@@ -67,6 +68,25 @@ struct Shape {
   std::string algorithm;
   bool has_gaps = false;
   bool is_blocking = true;
+  bool is_at_bottom = false;  // displacements of alltoallw are addresses, and 0 for the blocks of nobody
+};
+
+// A side of an alltoallw whose blocks stand at addresses. The arrays stay as long as this object.
+struct AtBottom {
+  AtBottom(const std::vector<int>& given_counts, const std::vector<int>& given_places,
+           const std::vector<int>& peers, const void* buffer)
+      : counts(given_counts.begin(), given_counts.end()) {
+    for (std::size_t i = 0; i < peers.size(); ++i)
+      places.push_back(peers[i] < 0 ? 0 : reinterpret_cast<std::intptr_t>(buffer) + given_places[i]);
+  }
+  void set(BlockArguments* side) const {
+    side->buffer = nullptr;
+    side->counts = counts.data();
+    side->displacements = places.data();
+    side->are_large = true;
+  }
+  std::vector<std::int64_t> counts;
+  std::vector<std::intptr_t> places;
 };
 
 class NeighborsTest : public ProgramTest {
@@ -128,6 +148,13 @@ class NeighborsTest : public ProgramTest {
       for (int& place : in_places) place *= bytes;
       for (int& place : out_places) place *= bytes;
       call.send_blocks.types = call.recv_blocks.types = types.data();
+    }
+    std::optional<AtBottom> in_at_bottom, out_at_bottom;
+    if (shape.is_at_bottom && operation == Operation::neighbor_alltoallw) {
+      in_at_bottom.emplace(in_counts, in_places, own.destinations, in.data());
+      in_at_bottom->set(&call.send_blocks);
+      out_at_bottom.emplace(out_counts, out_places, own.sources, out.data());
+      out_at_bottom->set(&call.recv_blocks);
     }
     int error = host::success;
     const Outcome outcome =
@@ -232,6 +259,18 @@ TEST_F(NeighborsTest, LinesWithEndsAndAround) {
           run({size, nodes, algorithm}, line(size, is_periodic));
           if (HasFailure()) return;
         }
+      }
+    }
+  }
+}
+
+TEST_F(NeighborsTest, BlocksAtAddresses) {
+  for (const bool is_blocking : {true, false}) {
+    for (const std::string& nodes : layouts_of(6)) {
+      for (const std::string& algorithm : algorithms_of(nodes, 6)) {
+        run({6, nodes, algorithm, false, is_blocking, true}, line(6, false));
+        run({6, nodes, algorithm, false, is_blocking, true}, random_graph(6, 7));
+        if (HasFailure()) return;
       }
     }
   }

@@ -88,7 +88,7 @@ SliceOffer Slices::reserve_place(const Communicator& c, std::int64_t bytes, int 
 }
 
 void Slices::attach(Communicator& c) {
-  // Without a slice on every node no algorithm may use shared memory; every rank becomes a node of its own.
+  // Without a slice on every node no algorithm may use shared memory.
   if (!attach(c, [&](int windows) { return reserve(c, windows); }))
     say_pool_is_full("a communicator goes without");
 }

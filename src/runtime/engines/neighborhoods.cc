@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/catalogue/descriptor.h"
 #include "algorithms/shared_memory/shared.h"
 #include "base/log.h"
 #include "runtime/engines/whole_graph.h"
@@ -179,10 +180,21 @@ int Neighborhoods::tell_node(const Communicator& c, std::vector<std::int64_t>* n
       .is_in_place = true,
       .layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(locals)),
       .blocks = {}};
-  const auto telling = schedule::compile(node, algorithms::standard_shared_allgather(node, {}));
+  auto& own = const_cast<Communicator&>(c);
   const schedule::Data data{
       .output = numbers->data(), .elements = count, .element_bytes = sizeof(std::int64_t)};
-  return schedules_.execute(const_cast<Communicator&>(c), *telling, data);
+  if (c.node.slice != nullptr) {
+    const auto telling = schedule::compile(node, algorithms::standard_shared_allgather(node, {}));
+    return schedules_.execute(own, *telling, data);
+  }
+  // The pool has had no room for the communicator: in messages.
+  const algorithms::Descriptor& in_messages = *algorithms::find(node.operation, "bruck");
+  const auto telling = schedule::compile(node, in_messages.build(node, with_standards(in_messages)));
+  std::vector<int> in_world;
+  for (const int rank : c.local_ranks()) in_world.push_back(c.rank_in_world[static_cast<std::size_t>(rank)]);
+  schedule::Ground of_node = schedules_.ground(c);
+  of_node.rank_in_comm = in_world.data();
+  return own.work.executor.run(*telling, of_node, data);
 }
 
 void Neighborhoods::find_room(const Communicator& c, const patterns::Neighborhood& known,

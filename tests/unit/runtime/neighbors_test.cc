@@ -276,5 +276,17 @@ TEST_F(NeighborsTest, BlocksAtAddresses) {
   }
 }
 
+// The ranks of a node tell each other of their neighbours in messages then.
+TEST_F(NeighborsTest, WithoutRoomInThePool) {
+  options_.pool_bytes = 1 << 20;
+  for (const bool is_blocking : {true, false}) {
+    for (const char* nodes : {"", "2x3"}) {
+      run({6, nodes, "all:linear", false, is_blocking}, random_graph(6, 3));
+      run({6, nodes, "all:linear", false, is_blocking}, line(6, false));
+      if (HasFailure()) return;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace unisono::runtime

@@ -157,7 +157,7 @@ def test_the_report_has_the_graphs(mpi: Mpi, runner: Runner):
 
 
 @pytest.mark.in_turns(2)
-@pytest.mark.parametrize("operation", ["allgather", "alltoall"])
+@pytest.mark.parametrize("operation", ["allgather", "allgatherv", "alltoall"])
 def test_self_check(mpi: Mpi, runner: Runner, operation: str):
     """The MPI makes each call as well, in all forms, where the blocks of neighbours that are not there are nobody's."""
     report = runner.scratch / "report.json"

@@ -58,6 +58,7 @@ Blocks blocks_of(const BlockArguments& given, int size, bool has_large, Part* pa
   const auto narrowed = [&](const auto* numbers) -> const int* {
     if (numbers == nullptr) return nullptr;
     std::vector<int>& small = part->numbers.emplace_back();
+    small.reserve(count + 1);  // some hosts look at arrays of nothing
     // What does not fit is negative: the host says so.
     for (std::size_t i = 0; i < count; ++i)
       small.push_back(numbers[i] > INT_MAX ? -1 : static_cast<int>(numbers[i]));
@@ -67,8 +68,9 @@ Blocks blocks_of(const BlockArguments& given, int size, bool has_large, Part* pa
     blocks.counts = narrowed(blocks.large_counts);
     blocks.places = narrowed(blocks.large_places);
   }
-  if (given.types != nullptr) {
+  if (given.types != nullptr || count == 0) {
     std::vector<MPI_Datatype>& types = part->types.emplace_back();
+    types.reserve(count + 1);
     for (std::size_t i = 0; i < count; ++i) types.push_back(type_of(given.types[i]));
     blocks.types = types.data();
   }

@@ -177,6 +177,18 @@ def test_self_check(mpi: Mpi, runner: Runner, operation: str):
     assert sum(row["mismatches"] for row in rows) == 0, rows
 
 
+@pytest.mark.in_turns(5)
+def test_an_edge_that_one_end_alone_names(mpi: Mpi, runner: Runner):
+    """The MPI makes all calls there, in all forms, and the report says why."""
+    report = runner.scratch / "report.json"
+    command = [compile_program(mpi, "neighbor_one_ended.c")]
+    result = runner.unisono(mpi, 4, command, {"UNISONO_REPORT": str(report)}).check()
+    assert result.output.splitlines()[0] == "OK", str(result)
+    assert result.errors.count("ranks describe the graph of a communicator differently") == 1, str(result)
+    left = [row for row in json.loads(report.read_text())["native"] if row["operation"] == OPERATIONS[0]]
+    assert [(row["calls"], "differently" in row["reason"]) for row in left] == [(12, True)], left
+
+
 def test_what_mpis_do_where_edges_are_double(mpi: Mpi, runner: Runner):
     """What Unisono is not compared with: where an MPI does better than this says, the list above is out of date."""
     command = [compile_program(mpi, "neighbor_edges.c"), "alltoall"]

@@ -82,10 +82,11 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
   Communicator* c = communicators_.find_for_started(call.comm);
   const bool is_not_set_up = c->native_reason == NativeReason::few_calls;
   if (is_not_set_up && !communicators_.is_taken_before_set_up(*c, call)) return Outcome::native;
-  if (is_neighborhood(call.operation) && !Neighborhoods::is_set_up(*c))
-    return gate_.leave(call.operation, NativeReason::few_neighbor_calls);
+  const bool is_left = c->native_reason != NativeReason::none && !is_not_set_up;
+  if (!is_left && is_neighborhood(call.operation) && !Neighborhoods::is_set_up(*c))
+    return gate_.leave(call.operation, Neighborhoods::reason_of(*c));
   UniqueLock lock(queues_.mutex());
-  if (c->native_reason != NativeReason::none && !is_not_set_up) {
+  if (is_left) {
     ++c->left.calls[static_cast<int>(call.operation)];
     return Outcome::native;
   }

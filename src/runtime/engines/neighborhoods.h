@@ -20,8 +20,9 @@ class Neighborhoods {
   // The same for a call that is made to be repeated: it sets up at once.
   bool is_ready_now(Communicator& c, const Call& call) const;
   // Calls that do not block ask no more: a set-up waits for others.
-  static bool is_set_up(const Communicator& c) {
-    return c.node.neighborhood != nullptr && c.node.neighborhood->reason == NativeReason::none;
+  static bool is_set_up(const Communicator& c) { return reason_of(c) == NativeReason::none; }
+  static NativeReason reason_of(const Communicator& c) {
+    return c.node.neighborhood == nullptr ? NativeReason::few_neighbor_calls : c.node.neighborhood->reason;
   }
 
  private:

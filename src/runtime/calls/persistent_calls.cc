@@ -36,6 +36,12 @@ Needs needs_of(const algorithms::Descriptor& algorithm, bool is_checked) {
           .memory = is_checked || has_header || algorithm.legality.needs_shared_memory};
 }
 
+// The graph of a communicator may be set up after a place for its persistent calls.
+void take_neighborhood(Communicator& place, const Communicator& c) {
+  if (Neighborhoods::is_set_up(c) && !Neighborhoods::is_set_up(place))
+    place.node.neighborhood = std::make_unique<NeighborhoodState>(*c.node.neighborhood);
+}
+
 }  // namespace
 
 // What comes before the ranks have a word with each other on a call. Null where all calls on the communicator
@@ -131,7 +137,10 @@ PersistentCalls::Decided PersistentCalls::decide(Communicator& c, const Call& ca
 // Null where there is no room, on all ranks alike.
 std::shared_ptr<PersistentPlace> PersistentCalls::place_for(Communicator& c, const PreparedCall& made,
                                                             bool is_ordered) {
-  if (is_ordered && c.persistent.ordered != nullptr) return c.persistent.ordered;
+  if (is_ordered && c.persistent.ordered != nullptr) {
+    take_neighborhood(*c.persistent.ordered->state, c);
+    return c.persistent.ordered;
+  }
   if (c.persistent.starts == nullptr) c.persistent.starts = std::make_shared<std::atomic<std::uint64_t>>(0);
   auto place = std::make_shared<PersistentPlace>(this);
   if (!settle_in(*place, c, is_ordered ? nullptr : &made)) return nullptr;
@@ -154,8 +163,7 @@ bool PersistentCalls::settle_in(PersistentPlace& place, Communicator& c, const P
   p.checking.interval = c.checking.interval;
   p.checking.quarantined = c.checking.quarantined;
   p.persistent.starts = c.persistent.starts;
-  if (c.node.neighborhood != nullptr)
-    p.node.neighborhood = std::make_unique<NeighborhoodState>(*c.node.neighborhood);
+  take_neighborhood(p, c);
   p.cache = std::make_unique<schedule::Cache>(static_cast<std::size_t>(world_.options.cache_bytes));
   p.queue = std::make_unique<CallQueue>();
   const bool is_checked = c.checking.interval != 0;

@@ -41,9 +41,17 @@ class PersistentRank : public Rank {
   using Rank::Rank;
 
   void prepare(Made* made, host::Comm comm, int number, std::size_t count) {
-    made->call = numbered_call(host_, comm, number, count, made);
-    made->call.is_persistent = true;
-    made->prepared = job_.persistent().prepare(made->call);
+    prepare(made, numbered_call(host_, comm, number, count, made));
+  }
+  // From the rank before to the one behind.
+  void prepare_on_ring(Made* made, host::Comm comm, int number, std::size_t count) {
+    Call call = numbered_call(host_, comm, number, count, made);
+    call.operation = Operation::neighbor_allgather;
+    call.send_blocks = {.buffer = made->in.data(), .count = count, .type = call.send_type};
+    call.recv_blocks = {.buffer = made->out.data(), .count = count, .type = call.send_type};
+    const int size = host_.comm_size(comm);
+    made->expected = number + (host_.comm_rank(comm) + size - 1) % size;
+    prepare(made, call);
   }
   void start(Made* made) {
     made->clear();
@@ -60,6 +68,13 @@ class PersistentRank : public Rank {
     make_progress_until(job_, [&] { return made.under_way == 0; });
     ASSERT_EQ(made.error, host::success);
     made.expect_result();
+  }
+
+ private:
+  void prepare(Made* made, const Call& call) {
+    made->call = call;
+    made->call.is_persistent = true;
+    made->prepared = job_.persistent().prepare(made->call);
   }
 };
 
@@ -219,6 +234,32 @@ TEST_F(PersistentTest, ThoseInOneOrderShareAPlace) {
     for (const Made& made : calls) rank.wait(made);
     calls.clear();
   });
+}
+
+// The graph is set up when the place is there.
+TEST_F(PersistentTest, NeighborsComeIntoAPlaceOfOthers) {
+  for (const char* nodes : {"", "2x2"}) {
+    options_.nodes = nodes;
+    options_.algorithm = *nodes == 0 ? "" : "allreduce:recursive_doubling,neighbor_allgather:bundles";
+    run_jobs(4, [](Job& job, FakeHost& host, int world_rank) {
+      PersistentRank rank(job, host);
+      host.set_ordered_persistent(host.world());
+      host.set_neighbors(host.world(), {.kind = host::TopologyNeighbors::Kind::graph,
+                                        .sources = {(world_rank + 3) % 4},
+                                        .destinations = {(world_rank + 1) % 4}});
+      Made first, second;
+      rank.prepare(&first, host.world(), 1, 3);
+      rank.prepare_on_ring(&second, host.world(), 2, 3);
+      ASSERT_TRUE(first.is_taken() && second.is_taken());
+      EXPECT_EQ(first.prepared.call->place, second.prepared.call->place);
+      for (int turn = 0; turn < 2; ++turn) {
+        for (Made* made : {&first, &second}) rank.start(made);
+        for (Made* made : {&first, &second}) rank.wait(*made);
+      }
+      first.prepared.call.reset();
+      second.prepared.call.reset();
+    });
+  }
 }
 
 // A call that is given back while it is under way ends as others do.

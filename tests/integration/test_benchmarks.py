@@ -36,6 +36,10 @@ ALONE = {
         "--ranks 3 --runs 1 --divide 200 --cells allreduce:8",
         "| 500 allreduce of 8 B | auto |",
     ),
+    "messages": (
+        "--rounds 1 --windows 2 --what latency:8,drain:64 --output page.md",
+        "| openmpi5 | half a round trip, 8 B |",
+    ),
     "neighbors": (
         f"--layout 2 --graph moore:2,1 --size 8 {QUICK} --output page.md",
         "| moore:2,1 | neighbor_alltoall | 8 B |",

@@ -43,9 +43,13 @@ class Messages : public Progress::Source {
   Endpoint& endpoint() UNISONO_REQUIRES(lock_) { return *endpoint_; }
   // Where requests lie; for looking at handles.
   const RequestTable& requests() const { return *requests_; }
-  // After something was started: what is unfinished goes on although the program may stay away.
+  // Behind each step of the program's: what is unfinished goes on although the program may stay away.
   void look_after_unfinished() UNISONO_REQUIRES(lock_) {
-    if (!is_looked_after_ && endpoint_->has_unfinished()) begin_looking_after();
+    if (is_looked_after_) {
+      progress_.came_by();
+    } else if (endpoint_->has_unfinished()) {
+      begin_looking_after();
+    }
   }
 
   // Waits until `is_over` says so, which is asked under the lock. Throws PeerLost.
@@ -60,9 +64,8 @@ class Messages : public Progress::Source {
     const SpinGuard guard(lock_);
     if (is_over()) return true;
     endpoint_->progress();
-    const bool is_it = is_over();
-    if (!is_it) look_after_unfinished();
-    return is_it;
+    look_after_unfinished();
+    return is_over();
   }
   // Takes in what has come, once.
   void make_progress() {

@@ -40,6 +40,10 @@ class Progress {
   void remove(int count) { under_way_.fetch_sub(count, std::memory_order_release); }
   int under_way() const { return under_way_.load(std::memory_order_relaxed); }
 
+  // The program lets a source go on by itself: the thread may sleep on.
+  void came_by() {
+    if (thread_ != nullptr) thread_->program_came_by();
+  }
   // Lets all go on. True where something has ended. A source that comes back to this finds nothing to do.
   bool make();
 

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages between ranks of a node: the MPI's own, and those that Unisono carries (option messages), in turn.
+
+    .venv/bin/python benchmarks/messages.py [--mpi openmpi5 ...] [--rounds 6] [--what latency:8,drain:16384 ...] [--output PAGE]
+
+benchmarks/messages.c has the programs. Each round runs each of them natively and under Unisono, in an order that changes; a
+round's figure is the median of its windows. The table has the medians over the rounds, and their ratio with the 95 % interval of
+a bootstrap over the rounds. Above 1: Unisono is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import side_by_side
+from side_by_side import ROOT
+
+# isort: split
+import job
+import mpis
+from harness import COMPILED, SHIM, is_outdated
+from lists import AddUp
+from unisono.common import units
+from unisono.machine.host import usable_cores
+
+SOURCE = ROOT / "benchmarks/messages.c"
+WAYS: dict[str, dict[str, str]] = {"native": {}, "node": {"UNISONO_MESSAGES": "node"}}
+SIZES = (0, 8, 64, 256, 1024, 4096, 8192, 16384, 65536, 262144, 1048576, 4194304)
+WHAT = ",".join(
+    [
+        *(f"latency:{size}" for size in SIZES),
+        "rate:8",
+        "rate:1024",
+        "ahead:0",
+        "ahead:1024",
+        "ahead:16384",
+        "ahead_any:0",
+        "ahead_any:16384",
+        "drain:1024",
+        "drain:16384",
+    ]
+)
+TITLES = {
+    "latency": "half a round trip, {bytes}",
+    "rate": "a message of {bytes}, 64 under way",
+    "ahead": "half a round trip, 0 B, {number} receives ahead",
+    "ahead_any": "the same by MPI_ANY_SOURCE, {number} ahead",
+    "drain": "a message of {number}, received in reverse",
+    "gather": "a message of {number} from each rank, received in reverse",
+}
+RESAMPLINGS = 2000
+
+
+def compiled(mpi: mpis.Mpi) -> Path:
+    target = COMPILED / mpi.name / "benchmark-messages"
+    if is_outdated(target, [SOURCE]):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        command = [mpi.compilers["c"], "-O2", SOURCE, "-o", target, *mpi.link_flags]
+        job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
+    return target
+
+
+def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Namespace) -> float:
+    """One job: the median of its windows, seconds."""
+    environment = {"UNISONO_CACHE": "", "UNISONO_LOG": "quiet", **WAYS[way]} if way != "native" else {}
+    program = [compiled(mpi), what, number, str(arguments.windows)]
+    line = mpi.launch(arguments.ranks, program if way == "native" else [SHIM, *program], environment)
+    fair = side_by_side.fair(mpi, line, arguments.ranks)
+    result = job.run(fair, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()
+    return float(np.median([float(word) for word in result.output.split()]))
+
+
+def measured(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    what, _, number = cell.partition(":")
+    taken: dict[str, list[float]] = {way: [] for way in WAYS}
+    ways = list(WAYS)
+    for turn in range(arguments.rounds):
+        for i in range(len(ways)):
+            way = ways[(i + turn) % len(ways)]
+            taken[way].append(run(mpi, way, what, number, arguments))
+    native, node = (np.array(taken[way]) for way in WAYS)
+    random = np.random.default_rng(1)
+    drawn = random.integers(0, len(native), (RESAMPLINGS, len(native)))
+    ratios = np.median(native[drawn], axis=1) / np.median(node[drawn], axis=1)
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    return {
+        "mpi": mpi.name,
+        "what": what,
+        "number": int(number),
+        "native_s": float(np.median(native)),
+        "node_s": float(np.median(node)),
+        "ratio": float(np.median(native) / np.median(node)),
+        "low": float(low),
+        "high": float(high),
+    }
+
+
+def title(cell: dict[str, Any]) -> str:
+    return TITLES[cell["what"]].format(bytes=units.bytes_text(cell["number"]), number=f"{cell['number']:,}")
+
+
+def page(cells: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator[str]:
+    yield "# Messages inside a node"
+    yield ""
+    yield f"{arguments.ranks} ranks on {usable_cores()} cores, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn."
+    yield ""
+    yield "| MPI | what | native | Unisono | ratio (95 %) |"
+    yield "| --- | --- | --- | --- | --- |"
+    for cell in cells:
+        times = f"{units.seconds_text(cell['native_s'])} | {units.seconds_text(cell['node_s'])}"
+        ratio = f"{cell['ratio']:.3g} ({cell['low']:.3g} to {cell['high']:.3g})"
+        yield f"| {cell['mpi']} | {title(cell)} | {times} | {ratio} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--mpi", action="append", choices=[mpi.name for mpi in mpis.ALL], help="default: openmpi5"
+    )
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--windows", type=int, default=20)
+    parser.add_argument("--what", action=AddUp, default=WHAT, help="PROGRAM:NUMBER, by commas")
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--output", type=Path, help="a page; default: standard output")
+    arguments = parser.parse_args()
+    cells = []
+    for name in arguments.mpi or ["openmpi5"]:
+        for cell in arguments.what.split(","):
+            if cell.partition(":")[0] not in TITLES or not cell.partition(":")[2].isdecimal():
+                parser.error(f"--what {cell}: PROGRAM:NUMBER, with a program of {', '.join(TITLES)}")
+            cells.append(measured(mpis.BY_NAME[name], cell, arguments))
+            done = cells[-1]
+            print(f"{name}: {title(done)}: {done['ratio']:.3g}", flush=True)
+    text = "\n".join(page(cells, arguments)) + "\n"
+    if arguments.json:
+        arguments.json.write_text(json.dumps(cells))
+    if arguments.output:
+        arguments.output.write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -86,6 +86,29 @@ def test_matrix(stage: Stage, built: dict[str, str]) -> None:
     assert "bad.mtx: is no matrix in Matrix Market's format" in bad.stderr
 
 
+_HEADER = "%%MatrixMarket matrix coordinate real general\n"
+
+
+def test_matrices_of_odd_sizes(stage: Stage, built: dict[str, str]) -> None:
+    pytest.importorskip("scipy")
+    # Stripes of 3, 2 and 2 rows: row 3 is the second rank's, row 7 the last one's.
+    (stage.work / "seven.mtx").write_text(_HEADER + "7 7 3\n3 4 1\n7 5 1\n4 5 1\n")
+    answer = _answer(stage, built, "seven.mtx", "--ranks", "3", "--ppn", "1")
+    assert _of(answer, "linear")["matrix"] == [[0, 0, 0], [1, 0, 1], [0, 0, 0]]
+    # Memory goes by the entries, not by the rows.
+    (stage.work / "long.mtx").write_text(_HEADER + "99999999999 99999999999 1\n1 99999999999 1\n")
+    answer = _answer(stage, built, "long.mtx", "--ranks", "3", "--ppn", "1")
+    assert _of(answer, "linear")["matrix"] == [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
+    for name, size, said in (
+        ("empty.mtx", "0 0 0", "has 0 rows and 0 columns, none for a rank to have"),
+        ("large.mtx", "3 3 999999999999999", "is too large a matrix for this machine's memory"),
+    ):
+        (stage.work / name).write_text(f"{_HEADER}{size}\n")
+        wrong = stage.unisono("graph", name, "--ranks", "2", environment=built)
+        assert wrong.returncode == 2
+        assert f"{name}: {said}" in wrong.stderr
+
+
 def _report(folder: Path, graphs: list[dict[str, Any]]) -> None:
     content = json.loads((FIXTURES / "report.json").read_text())
     (folder / "run.json").write_text(json.dumps({**content, "graphs": graphs}))

@@ -47,27 +47,32 @@ def from_matrix(path: Path, ranks: int) -> Graph:
     numpy = extras.load("numpy", "graphs")
     try:
         matrix = scipy_io.mmread(path)
-    except (OSError, ValueError, TypeError, IndexError, EOFError, UnicodeDecodeError) as error:
+    except MemoryError as error:
+        raise UsageError(f"{path}: is too large a matrix for this machine's memory") from error
+    except (OSError, ValueError, TypeError, IndexError, EOFError, OverflowError) as error:
         raise UsageError(f"{path}: is no matrix in Matrix Market's format: {error}") from error
     rows, columns = map(int, matrix.shape)
     least = min(rows, columns)
+    if least == 0:
+        raise UsageError(f"{path}: has {rows} rows and {columns} columns, none for a rank to have")
     if ranks > least:
         raise UsageError(
             f"{path}: has {rows} rows and {columns} columns, too few for a stripe on each of {ranks} ranks; --ranks {least}"
         )
     row, column = matrix.nonzero()
-    owner = [_stripes(numpy, count, ranks) for count in (rows, columns)]
-    pairs = numpy.unique(
-        numpy.stack([owner[0][row], owner[1][column]], axis=1)[owner[0][row] != owner[1][column]], axis=0
+    row_owner, column_owner = (
+        _owners(numpy, of, count, ranks) for of, count in ((row, rows), (column, columns))
     )
+    pairs = numpy.unique(numpy.stack([row_owner, column_owner], axis=1)[row_owner != column_owner], axis=0)
     edges = [(int(sender), int(receiver)) for receiver, sender in pairs]
     return Graph(f"{path.name}, {rows} x {columns} in stripes", ranks, edges)
 
 
-def _stripes(numpy: Any, count: int, ranks: int) -> Any:
-    """Of each row the rank that has it; the first ranks have one more where the number is not divisible."""
-    sizes = [count // ranks + (rank < count % ranks) for rank in range(ranks)]
-    return numpy.repeat(numpy.arange(ranks), sizes)
+def _owners(numpy: Any, of: Any, count: int, ranks: int) -> Any:
+    """Which ranks have these of `count` rows; the first ranks have one more where the number is not divisible."""
+    each, more = divmod(count, ranks)
+    of = numpy.asarray(of, dtype=numpy.int64)  # 32 bits are too few for the sums
+    return numpy.where(of < (each + 1) * more, of // (each + 1), (of - more) // each)
 
 
 def from_report(path: Path, communicator: int | None) -> Graph | Counted:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process's part of a job: owns what it is made of (job_parts.h), begins it, ends it. The functions of
-// runtime.h act on the process's one Job; tests make a Job for each thread.
+// One process's part of a job: owns what it is made of (job_parts.h), begins it, ends it (job_life.h). The
+// functions of runtime.h act on the process's one Job; tests make a Job for each thread.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,6 @@
 
 namespace unisono::runtime {
 
-class Communicators;
-struct Communicator;
-class PersistentCalls;
 struct JobParts;
 
 class Job {
@@ -31,18 +28,10 @@ class Job {
   bool has_stepped_aside() const;
   // For who needs more than the functions below, or all speed.
   JobParts& parts() { return *parts_; }
-  Communicators& communicators();
-  PersistentCalls& persistent();
 
   // As the functions of these names in runtime.h.
   Outcome collective(const Call& call, int* error);
-  Outcome collective_staged(const Call& call, int* error);
-  bool leaves_to_host(Operation operation, host::Comm handle, const Reduced* reduced = nullptr);
-  void native_finished(const Call& call, double seconds);
-  int compare(const Call& call, int host_error);
   Outcome start(const Call& call, const Completion& completion, HostPart** host = nullptr);
-  void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context);
-  bool has_calls_under_way() const;
   bool make_progress();  // true where a call has ended
   void begin_region(const std::string& name);
   void end_region();
@@ -53,15 +42,8 @@ class Job {
   std::optional<CrashFacts> crash_facts() const;
 
  private:
-  std::string read_known(std::vector<std::string>* warnings) const;
-  void take_known(const std::string& read, std::vector<std::string> warnings);
-  Communicator* set_up_world();
-  void touch_memory(Communicator& world);
-  void end_calls();
-  void report();
-
   std::unique_ptr<JobParts> parts_;
-  bool is_finished_ = false;
+  bool is_finished_;
 };
 
 }  // namespace unisono::runtime

@@ -18,7 +18,7 @@ constexpr const char* learned_origin = "learned";
 // Nothing where this Unisono has no such algorithm.
 std::optional<tuning::NamedAlgorithm> named(Operation operation, const UsedAlgorithm& used) {
   tuning::NamedAlgorithm made;
-  if (used.name == "native") return made;
+  if (used.is_native()) return made;
   made.algorithm = algorithms::find(operation, used.name);
   if (made.algorithm == nullptr) return std::nullopt;
   for (const auto& [key, value] : used.parameters) made.parameters.set(key, value);

@@ -21,6 +21,7 @@ using ParameterValues = std::vector<std::pair<std::string, std::int64_t>>;
 struct UsedAlgorithm {
   std::string name;
   ParameterValues parameters;
+  bool is_native() const { return name == "native"; }
   bool operator==(const UsedAlgorithm&) const = default;
 };
 UsedAlgorithm used_algorithm(const tuning::Choice& choice);

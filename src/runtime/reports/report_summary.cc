@@ -109,7 +109,7 @@ void add_saved(const LearnedKind& kind, Saved* saved) {
   double native_s = tuning::unknown_s, spent_s = kind.measuring_overhead_s + kind.monitoring_overhead_s;
   double calls = 0;
   for (const LearnedCandidate& candidate : kind.candidates) {
-    if (candidate.algorithm.name == "native") {
+    if (candidate.algorithm.is_native()) {
       native_s = candidate.time_s;
     } else if (candidate.time_s != tuning::unknown_s) {
       calls += static_cast<double>(candidate.calls);

@@ -24,7 +24,7 @@ class DecisionsTest : public ProgramTest {
     if (outcome == Outcome::done) {
       EXPECT_EQ(out, std::vector<std::int32_t>(count, size * (size + 1) / 2));
     }
-    if (outcome == Outcome::native_timed) job->native_finished(call, 1e-6);
+    if (outcome == Outcome::native_timed) BlockingCalls::native_finished(1e-6);
     return outcome;
   }
 
@@ -42,7 +42,7 @@ class DecisionsTest : public ProgramTest {
     int error = 0;
     const Outcome outcome = job->collective(call, &error);
     EXPECT_NE(outcome, Outcome::done);
-    if (outcome == Outcome::native_timed) job->native_finished(call, 1e-6);
+    if (outcome == Outcome::native_timed) BlockingCalls::native_finished(1e-6);
   }
 
   static std::string decided(Job* job, std::int64_t bytes) {
@@ -76,20 +76,23 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
     EXPECT_TRUE(job.set_algorithm("allreduce:native,alltoallv:native"));
     for (int i = 0; i < 3; ++i) EXPECT_NE(sum(&job, host, 2), Outcome::done);
     EXPECT_EQ(sum(&job, host, 0), Outcome::done) << "no data, nothing to do";
-    EXPECT_FALSE(job.leaves_to_host(Operation::alltoallv, host.world())) << "no call has been decided";
+    EXPECT_FALSE(job.parts().blocking.leaves_to_host(Operation::alltoallv, host.world(), nullptr))
+        << "no call has been decided";
     exchange(&job, host);
-    EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world())) << "that depends on its bytes";
+    EXPECT_FALSE(job.parts().blocking.leaves_to_host(Operation::allreduce, host.world(), nullptr))
+        << "that depends on its bytes";
     const Reduced like{
         .count = 2, .type = fake_host::datatype(ElementType::int32), .op = fake_host::op(ReduceOp::sum)};
-    EXPECT_FALSE(job.leaves_to_host(Operation::scan, host.world(), &like)) << "of another operation";
+    EXPECT_FALSE(job.parts().blocking.leaves_to_host(Operation::scan, host.world(), &like))
+        << "of another operation";
     for (Reduced other :
          {Reduced{3, like.type, like.op}, Reduced{2, fake_host::datatype(ElementType::int64), like.op},
           Reduced{2, like.type, fake_host::op(ReduceOp::max)}}) {
-      EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world(), &other));
+      EXPECT_FALSE(job.parts().blocking.leaves_to_host(Operation::allreduce, host.world(), &other));
     }
     int alike = 0;
     for (int i = 0; i < 200; ++i) {
-      if (job.leaves_to_host(Operation::allreduce, host.world(), &like))
+      if (job.parts().blocking.leaves_to_host(Operation::allreduce, host.world(), &like))
         ++alike;
       else
         EXPECT_NE(sum(&job, host, 2), Outcome::done);
@@ -98,7 +101,7 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
     // Those that are timed are asked for.
     int left = 0;
     for (int i = 0; i < 200; ++i) {
-      if (job.leaves_to_host(Operation::alltoallv, host.world())) {
+      if (job.parts().blocking.leaves_to_host(Operation::alltoallv, host.world(), nullptr)) {
         ++left;
       } else {
         exchange(&job, host);
@@ -106,8 +109,9 @@ TEST_F(DecisionsTest, WhatIsLeftToTheHostIsRememberedUntilDecidedAnew) {
     }
     EXPECT_GT(left, 100);
     EXPECT_TRUE(job.set_algorithm("alltoallv:flat"));
-    EXPECT_FALSE(job.leaves_to_host(Operation::alltoallv, host.world()));
-    EXPECT_FALSE(job.leaves_to_host(Operation::allreduce, host.world(), &like)) << "decided anew";
+    EXPECT_FALSE(job.parts().blocking.leaves_to_host(Operation::alltoallv, host.world(), nullptr));
+    EXPECT_FALSE(job.parts().blocking.leaves_to_host(Operation::allreduce, host.world(), &like))
+        << "decided anew";
     EXPECT_EQ(sum(&job, host, 2), Outcome::done);
   });
 }

@@ -42,18 +42,18 @@ TEST_F(FreeingOfJobsTest, AnAttemptThatDidNotComeBackLeavesTheState) {
     Rank rank(job, host);
     host::Comm fresh = split(host);
     rank.barrier(fresh);
-    const Communicator* state = job.communicators().find_known(fresh);
+    const Communicator* state = job.parts().communicators.find_known(fresh);
     ASSERT_NE(state, nullptr);
-    job.communicators().begin_freeing(fresh);
-    EXPECT_EQ(job.communicators().find_known(fresh), state);
-    job.communicators().begin_freeing(fresh);
-    EXPECT_EQ(job.communicators().find_known(fresh), state);
+    job.parts().communicators.begin_freeing(fresh);
+    EXPECT_EQ(job.parts().communicators.find_known(fresh), state);
+    job.parts().communicators.begin_freeing(fresh);
+    EXPECT_EQ(job.parts().communicators.find_known(fresh), state);
     rank.barrier(fresh);
     const host::Comm freed = fresh;
     host.comm_free(&fresh);
-    job.communicators().end_freeing(freed, true);
+    job.parts().communicators.end_freeing(freed, true);
     EXPECT_EQ(find_freeing(freed), nullptr);
-    EXPECT_EQ(job.communicators().find_known(freed), nullptr);
+    EXPECT_EQ(job.parts().communicators.find_known(freed), nullptr);
   });
 }
 
@@ -63,14 +63,14 @@ TEST_F(FreeingOfJobsTest, WithoutAHandedOverStateTheTableIsAsked) {
     Rank rank(job, host);
     host::Comm fresh = split(host);
     rank.barrier(fresh);
-    const Communicator* state = job.communicators().find_known(fresh);
+    const Communicator* state = job.parts().communicators.find_known(fresh);
     freeing_of(fresh).marks = 3;
-    EXPECT_EQ(job.communicators().find_known(fresh), state);
+    EXPECT_EQ(job.parts().communicators.find_known(fresh), state);
     forget_freeing(fresh);
-    job.communicators().begin_freeing(fresh);
+    job.parts().communicators.begin_freeing(fresh);
     const host::Comm freed = fresh;
     host.comm_free(&fresh);
-    job.communicators().end_freeing(freed, true);
+    job.parts().communicators.end_freeing(freed, true);
   });
 }
 

@@ -60,7 +60,7 @@ struct LearningRank {
     int error = host::success;
     const Outcome outcome = is_blocking ? job.collective(call, &error) : start_and_wait(job, call, &error);
     EXPECT_EQ(error, host::success);
-    if (outcome == Outcome::native_timed) job.native_finished(call, native_s);
+    if (outcome == Outcome::native_timed) BlockingCalls::native_finished(native_s);
     if (outcome == Outcome::done && operation == Operation::allreduce) {
       EXPECT_EQ(out, std::vector<std::int64_t>(count, std::int64_t{size} * (size + 1) / 2));
     }

@@ -35,7 +35,7 @@ TEST_F(NonBlockingTest, CompletesInAnyOrderOfWaiting) {
       for (int i = 0; i < count; ++i)
         rank.start(&calls[i], rank.prepare(&calls[i], host.world(), i, i % 2 == 0 ? 3 : 20'000));
       for (int i = count; i-- > 0;) rank.wait(calls[i]);
-      EXPECT_FALSE(job.has_calls_under_way());
+      EXPECT_EQ(job.parts().progress.under_way(), 0);
     });
   }
 }
@@ -70,7 +70,7 @@ TEST_F(NonBlockingTest, BlockingCallsWaitForNoneUnderWay) {
           if (number != 0) rank.run_blocking(second, call_second);
           rank.wait(first);
         }
-        EXPECT_FALSE(job.has_calls_under_way());
+        EXPECT_EQ(job.parts().progress.under_way(), 0);
       });
     }
   }
@@ -117,7 +117,7 @@ TEST_F(NonBlockingTest, CallsUnderWayKeepTheirAlgorithm) {
         for (int i = 0; i < 100; ++i) {
           int error = host::success;
           constexpr double slow_s = 1;
-          if (job.collective(call, &error) == Outcome::native_timed) job.native_finished(call, slow_s);
+          if (job.collective(call, &error) == Outcome::native_timed) BlockingCalls::native_finished(slow_s);
         }
         rank.start(&s, call);
         ASSERT_TRUE(job.set_algorithm("allreduce:ring") && job.set_algorithm(""));
@@ -204,18 +204,18 @@ TEST_F(NonBlockingTest, CommunicatorsServeUntilTheHostHasFreedThem) {
       host::Comm fresh = split(host);
       if (is_used_before) rank.barrier(fresh);
       // Refused: it lives on, with its state.
-      job.communicators().begin_freeing(fresh);
+      job.parts().communicators.begin_freeing(fresh);
       rank.barrier(fresh);
-      job.communicators().end_freeing(fresh, false);
+      job.parts().communicators.end_freeing(fresh, false);
       rank.barrier(fresh);
       // Freed: a call that its callbacks have started ends.
-      job.communicators().begin_freeing(fresh);
+      job.parts().communicators.begin_freeing(fresh);
       rank.barrier(fresh);
       Started s;
       rank.start(&s, rank.prepare(&s, fresh, 4, 50'000));
       const host::Comm freed = fresh;
       host.comm_free(&fresh);
-      job.communicators().end_freeing(freed, true);
+      job.parts().communicators.end_freeing(freed, true);
       EXPECT_TRUE(s.is_ended);
       s.expect_result();
     }

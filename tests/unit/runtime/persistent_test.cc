@@ -62,7 +62,7 @@ class PersistentRank : public Rank {
                                   --ended->under_way;
                                 },
                                 made};
-    ASSERT_EQ(job_.persistent().start(made->prepared.call, completion), Outcome::done);
+    ASSERT_EQ(job_.parts().persistent.start(made->prepared.call, completion), Outcome::done);
   }
   void wait(const Made& made) {
     make_progress_until(job_, [&] { return made.under_way == 0; });
@@ -74,7 +74,7 @@ class PersistentRank : public Rank {
   void prepare(Made* made, const Call& call) {
     made->call = call;
     made->call.is_persistent = true;
-    made->prepared = job_.persistent().prepare(made->call);
+    made->prepared = job_.parts().persistent.prepare(made->call);
   }
 };
 
@@ -122,7 +122,7 @@ TEST_F(PersistentTest, OutlivesItsCommunicator) {
       Made made, never_freed;
       rank.prepare(&made, comm, 1, 100);
       rank.prepare(&never_freed, comm, 3, 100);
-      job.communicators().end_calls(comm);
+      job.parts().communicators.end_calls(comm);
       host.comm_free(&comm);
       for (int turn = 0; turn < 3; ++turn) {
         rank.start(&made);
@@ -204,7 +204,7 @@ TEST_F(PersistentTest, WhatOneRankRefusesIsTheHostsOnAll) {
     PersistentRank rank(job, host);
     Made first, second;
     if (world_rank == 2) {
-      job.persistent().refuse(host.world());
+      job.parts().persistent.refuse(host.world());
     } else {
       rank.prepare(&first, host.world(), 1, 3);
     }

@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "fake_host/fake_host.h"
 #include "runtime/job.h"
+#include "runtime/job_parts.h"
 
 namespace unisono::runtime {
 

@@ -233,7 +233,7 @@ TEST_F(ReproducibleTest, ChangedHintsHoldFromTheNextCallOn) {
     while (in_one_order<double>(4, i) == from_the_left<double>(4, i)) ++i;
     if (sum(i) == from_the_left<double>(4, i)) ++equal;
     host.set_reproducible_hint(host.world(), host::Hint::yes);
-    job.communicators().forget(host.world());
+    job.parts().communicators.forget(host.world());
     if (sum(i) == in_one_order<double>(4, i)) ++equal;
   });
   EXPECT_EQ(equal, 8);

@@ -188,7 +188,7 @@ TEST_F(SetUpAsideTest, CallsNeverWait) {
       for (ByEither& s : started) rank.wait(&s);
       EXPECT_EQ(started.front().is_ours, round > 1);
     }
-    EXPECT_FALSE(job.has_calls_under_way());
+    EXPECT_EQ(job.parts().progress.under_way(), 0);
   });
 }
 
@@ -224,7 +224,7 @@ TEST_F(SetUpAsideTest, PersistentCallsEndIt) {
   run([](EitherRank& rank, Comm comm, Job& job, FakeHost&, int) {
     ByEither first;
     EXPECT_FALSE(rank.start(&first, comm, 1));
-    EXPECT_EQ(job.persistent().prepare({.operation = Operation::barrier, .comm = comm}).outcome,
+    EXPECT_EQ(job.parts().persistent.prepare({.operation = Operation::barrier, .comm = comm}).outcome,
               Outcome::done);
     EXPECT_TRUE(rank.run(comm, 2));
     rank.wait(&first);
@@ -307,7 +307,7 @@ TEST_F(SetUpAsideTest, OtherHintsBeginAnew) {
   run([](EitherRank& rank, Comm comm, Job& job, FakeHost& host, int) {
     for (const int calls : {1, 2, 40}) {
       rank.first_of_ours(comm, calls);
-      job.communicators().forget(comm);
+      job.parts().communicators.forget(comm);
       host.barrier(comm);
     }
     EXPECT_GE(rank.first_of_ours(comm, 40), 0);

@@ -73,7 +73,7 @@ struct Checked {
     EXPECT_EQ(part->calls[0].recv_buffer, out.data());
     EXPECT_EQ(part->calls[0].is_in_place, is_in_place);
     EXPECT_EQ(out, is_in_place ? in : std::vector<T>(count, T{}));
-    job.host_has_started(
+    job.parts().started_checks.host_has_started(
         part,
         [](void* context, int* error) {
           *error = host::success;
@@ -232,7 +232,7 @@ TEST_F(VerifyStartedTest, UnevenBlocksAreServedByAnother) {
       EXPECT_EQ(outcome, i == 0 ? Outcome::compared : Outcome::done);
       if (outcome != Outcome::compared) continue;
       // The host's is another one: so Unisono's is taken for wrong.
-      job.host_has_started(
+      job.parts().started_checks.host_has_started(
           part,
           [](void* context, int*) {
             static_cast<Gathered*>(context)->out.assign(6, -1);
@@ -293,7 +293,7 @@ TEST_F(VerifyStartedTest, BlockingCallsAgreeOnWhatWasFound) {
         const Outcome outcome = job.collective(blocking, &error);
         if (outcome == Outcome::compared) {
           out = 10;
-          EXPECT_EQ(job.compare(blocking, host::success), host::success);
+          EXPECT_EQ(job.parts().blocking.compare(blocking, host::success), host::success);
         }
       }
       host.comm_split(host.world(), 0, rank, &other);

@@ -52,7 +52,7 @@ struct Caller {
     EXPECT_EQ(in, given);
     EXPECT_EQ(out, is_in_place ? given : std::vector<T>(count, T{}));
     for (std::size_t i = 0; i < count; ++i) out[i] = hosts(i);
-    EXPECT_EQ(job.compare(call, host::success), host::success);
+    EXPECT_EQ(job.parts().blocking.compare(call, host::success), host::success);
     return outcome;
   }
   T hosts(std::size_t i) const {
@@ -134,7 +134,7 @@ TEST_F(VerifyTest, LearningMeetsAWrongAlgorithmOnce) {
       const Outcome outcome = caller.call();
       EXPECT_TRUE(outcome == Outcome::native_timed || outcome == Outcome::native ||
                   caller.has_hosts_result());
-      if (outcome == Outcome::native_timed) job.native_finished({}, 1);
+      if (outcome == Outcome::native_timed) BlockingCalls::native_finished(1);
     }
   });
   const auto content = report();
@@ -175,7 +175,7 @@ TEST_F(VerifyTest, NewCommunicatorsKnowOfIt) {
     int error = -1;
     if (job.collective(call, &error) == Outcome::compared) {
       out = 10;
-      job.compare(call, host::success);
+      job.parts().blocking.compare(call, host::success);
       ++right;
     }
     host.comm_free(&other);

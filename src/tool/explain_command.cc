@@ -39,6 +39,10 @@ Question question_from(const Arguments& arguments) {
   question.problem.operation = arguments.operation("operation");
   question.problem.layout = chosen_layout(arguments, standard_ranks, most_described_ranks);
   question.problem.size = question.problem.layout->size();
+  // Without one, as of a report's calls, nothing is predicted.
+  if (arguments.has("graph"))
+    question.problem.neighborhood =
+        chosen_graph(arguments, question.problem.operation, question.problem.size);
   const bool is_reducing = is_reduction(question.problem.operation);
   question.problem.is_reproducible = is_reducing && arguments.has("reproducible");
   question.problem.is_commutative =
@@ -209,7 +213,7 @@ TableJson to_json(const Question& question) {
 int explain_decision(const std::vector<std::string>& words) {
   const Arguments arguments(words,
                             {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table",
-                             "cache", "algorithm", "mpi", "region", "machine", "program"},
+                             "cache", "algorithm", "mpi", "region", "machine", "program", "graph"},
                             {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory",
                              "no-single-copy", "no-environment", "no-predictions"});
   Question question = question_from(arguments);
@@ -240,8 +244,10 @@ int explain_decision(const std::vector<std::string>& words) {
   for (const Candidate& candidate : list) candidates.push_back(to_json(candidate));
   for (const tuning::TableText& text : texts)
     tables.push_back({{"file", text.file}, {"source", text.source}});
+  TableJson asked = to_json(question);
+  if (arguments.has("graph")) asked["graph"] = arguments.text("graph");
   const TableJson answer = {
-      {"question", to_json(question)},
+      {"question", std::move(asked)},
       {"choice", {{"algorithm", choice.text()}, {"source", choice.source}, {"reason", choice.reason}}},
       {"learning", learning_json(options, question, choice)},
       {"considered", std::move(considered)},

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, Stage, needs_build
+from unisono.common.operations import OF_NEIGHBORS
 from unisono.reporting import explanation
 
 pytestmark = needs_build
@@ -92,6 +93,44 @@ def test_a_question(explain: Explain) -> None:
         "it needs all ranks on one node, there are 4 nodes",
     ):
         assert words_shown in text
+
+
+@pytest.mark.parametrize("operation", OF_NEIGHBORS)
+@pytest.mark.parametrize(("layout", "chosen"), [("4", "fused"), ("4x4", "bundles")])
+def test_collectives_of_neighbors(explain: Explain, operation: str, layout: str, chosen: str) -> None:
+    words = [operation, "8", "--layout", layout]
+    found = explain.json(*words, "--graph", "complete")
+    assert found["question"]["graph"] == "complete"
+    assert found["choice"]["algorithm"].startswith(f"{chosen}(")
+    times = {entry["algorithm"]: entry.get("predicted_us") for entry in found["candidates"]}
+    assert times["linear"] > 0 and times[chosen] > 0
+    # The usual graph has fewer edges, and messages for all of them take less time.
+    usual = explain.json(*words)
+    assert usual["question"]["graph"] == "ring"
+    (ring,) = (entry for entry in usual["candidates"] if entry["algorithm"] == "linear")
+    assert ring["predicted_us"] < times["linear"]
+    assert f"{operation} of 8 B (5 to 8 bytes)" in explain.run(*words)
+
+
+def test_graphs_of_questions_alone(explain: Explain) -> None:
+    said = explain.run("bcast", "--graph", "ring", status=2)
+    assert "--graph goes with collectives of neighbours; bcast is none" in said
+    said = explain.run("neighbor_alltoall", "--layout", "8", "--graph", "cart:3x3", status=2)
+    assert "a grid of 3x3 does not have 8 ranks" in said
+    report = explain.report()
+    assert "--graph asks about a layout" in explain.run(report, "allreduce", "--graph", "ring", status=2)
+
+
+def test_calls_of_neighbors_in_a_report(explain: Explain) -> None:
+    name = explain.report()
+    read = json.loads((explain.stage.work / name).read_text())
+    row = next(row for row in read["classes"] if row["operation"] == "allreduce")
+    read["classes"].append(
+        {**row, "operation": "neighbor_alltoallv", "algorithm": "bundles", "parameters": {}}
+    )
+    (explain.stage.work / name).write_text(json.dumps(read))
+    (found,) = explain.json(name, "neighbor_alltoallv")
+    assert all("predicted_us" not in entry for entry in found["candidates"])
 
 
 def test_near_rules_say_so(explain: Explain) -> None:

@@ -16,15 +16,16 @@ from rich.markup import escape
 
 from unisono.commands.given import require_algorithms
 from unisono.commands.listing import algorithms_of
-from unisono.commands.values import collected, json_option
-from unisono.common import files, places, printing, schemas, units
+from unisono.commands.values import collected, graph_option, json_option
+from unisono.common import files, operations, places, printing, schemas, units
 from unisono.common.errors import UnisonoError, UsageError
 from unisono.machine import catalogue
 from unisono.reporting import explanation, recorded, report
 from unisono.tables import decision_table, kept
 
 _SWITCHES = ("oversubscribed", "ordered", "reproducible", "non_blocking")
-_OF_QUESTIONS = ("layout", "names", "algorithm", "mpi", "topology", "machine", "program", *_SWITCHES)
+_OF_QUESTIONS = ("layout", "names", "algorithm", "mpi", "topology", "graph", "machine", "program", *_SWITCHES)
+_USUAL_GRAPH = "ring"  # as the compiled commands have it
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Asked:
     algorithm: str | None
     mpi: str | None
     topology: str | None
+    graph: str | None
     machine: str | None
     program: str | None
     region: str | None
@@ -61,6 +63,7 @@ class Asked:
             "algorithm": self.forced(operation),
             "mpi": self.mpi,
             "topology": self.topology,
+            "graph": self.graph or (_USUAL_GRAPH if operation in operations.OF_NEIGHBORS else None),
             "region": self.region,
             "program": self.program,
             "machine": machine,
@@ -108,6 +111,7 @@ class _ExplainCommand(click.Command):
     help="With what was learned, and what rules say, under this MPI: 'Open MPI 5.0.11'.",
 )
 @click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes: a file, or tree:4x8.")
+@graph_option
 @click.option(
     "--machine",
     metavar="NAME|FILE",
@@ -130,6 +134,7 @@ def command(asked: Asked) -> None:
 
     \b
       unisono explain allreduce 64K --layout 4x4 --table app.json
+      unisono explain neighbor_allgather 64 --layout 4x4 --graph moore:2,1
       unisono explain report.json                 # what a run has decided
       unisono explain report.json allreduce 64K   # with all candidates, and what learning measured
       unisono explain report.json allreduce --region solve

@@ -166,6 +166,7 @@ def _question_text(question: dict[str, Any]) -> str:
         question["form"],
     ]
     parts += [question["operator"]] if "operator" in question else []
+    parts += [f"graph {question['graph']}"] if "graph" in question else []
     parts += ["reproducible"] if question["reproducible"] else []
     parts += [f"region {question['region']}"] if question["region"] else []
     parts += [question["mpi"]] if question["mpi"] else []

@@ -7,8 +7,9 @@ namespace unisono::tuning {
 
 std::optional<double> predicted_us(const Question& question, const model::Candidate& candidate,
                                    const model::Machine& machine, std::int64_t most_steps) {
-  // A rank knows the neighbours of its own node's ranks, and the model plays all ranks.
-  if (question.problem.neighborhood != nullptr && !question.problem.neighborhood->is_whole())
+  // A rank knows the neighbours of its own node's ranks at most, and the model plays all ranks.
+  if (is_neighborhood(question.problem.operation) &&
+      (question.problem.neighborhood == nullptr || !question.problem.neighborhood->is_whole()))
     return std::nullopt;
   const model::PredictOptions options{.has_shared_memory = question.has_shared_memory,
                                       .has_single_copy = question.has_single_copy,

@@ -30,9 +30,10 @@ def show(answer: dict[str, Any]) -> None:
     if answer["nodes"] > 1 and answer["operation"] == "neighbor_allgather":
         console.print(
             f"Least between nodes, where messages go straight: {units.count_text(bounds['node_pairs'])} messages in all, and "
-            f"{bounds['blocks_into_node']['mean']:.1f} blocks into a node.\n",
+            f"{bounds['blocks_into_node']['mean']:.1f} blocks into a node.",
             soft_wrap=True,
         )
+    console.print()
     console.print(_times(answer))
     console.print(
         "Times are the model's. Break-even: calls at the first size after which the set-up has paid off.",
@@ -56,6 +57,7 @@ def _print_degrees(what: str, degrees: dict[str, Any]) -> None:
             "#" * math.ceil(_BAR * ranks / most),
         )
     printing.console().print(table)
+    printing.console().print()
 
 
 def _pair(counts: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the pages of docs/reference/ that the code itself can tell: cli.md, options.md, algorithms.md.
+"""Writes what the code itself can tell: cli.md, options.md and algorithms.md of docs/reference/, the version in CITATION.cff.
 
 With --check nothing is written; the exit status is 1 where a page differs from what the code says.
 """
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from unisono import __version__
 from unisono.commands.group import COMMANDS, cli
 from unisono.commands.listing import parameter_about
 from unisono.commands.options import default_text
@@ -22,7 +24,8 @@ from unisono.commands.run import SettingOption
 from unisono.common import files, tool
 from unisono.common.errors import UnisonoError
 
-DOCS = Path(__file__).resolve().parents[1] / "docs/reference"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS, CITATION = ROOT / "docs/reference", ROOT / "CITATION.cff"
 NOTE = "<!-- Written by tools/generate_docs.py from the code; change it there. -->"
 
 
@@ -185,10 +188,16 @@ def names_section(algorithms: list[dict[str, Any]]) -> str:
     )
 
 
+def citation() -> str:
+    """What is there, with the version that the package has."""
+    return re.sub(r"^version: .*$", f"version: {__version__}", CITATION.read_text(), flags=re.MULTILINE)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "options.md": options_page,
     "algorithms.md": algorithms_page,
+    CITATION.name: citation,
 }
 
 
@@ -204,7 +213,7 @@ def main() -> int:
         parser.error(f"no such page: {', '.join(sorted(unknown))}")
     status = 0
     for name in arguments.pages or PAGES:
-        page = DOCS / name
+        page = CITATION if name == CITATION.name else DOCS / name
         text = PAGES[name]()
         if page.is_file() and page.read_text() == text:
             continue

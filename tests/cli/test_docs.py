@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Stage, needs_build
+from unisono import __version__
 
 GENERATE = ROOT / "tools/generate_docs.py"
 
@@ -20,8 +21,9 @@ def generate(*arguments: str, environment: dict[str, str]) -> subprocess.Complet
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=50, check=False)
 
 
-def test_command_line_page(stage: Stage) -> None:
-    answer = generate("--check", "cli.md", environment=stage.environment())
+@pytest.mark.parametrize("page", ["cli.md", "CITATION.cff"])
+def test_pages_of_the_package(stage: Stage, page: str) -> None:
+    answer = generate("--check", page, environment=stage.environment())
     assert answer.returncode == 0, answer.stderr
 
 
@@ -44,6 +46,7 @@ def test_all_options_are_on_the_page(stage: Stage, tmp_path: Path) -> None:
     copy = tmp_path / "tree/tools/generate_docs.py"
     copy.parent.mkdir(parents=True)
     (tmp_path / "tree/docs/reference").mkdir(parents=True)
+    (tmp_path / "tree/CITATION.cff").write_text("title: Unisono\nversion: 0\n")
     copy.write_text(GENERATE.read_text())
     subprocess.run([sys.executable, str(copy)], env=stage.environment(), check=True, capture_output=True)
     options = (tmp_path / "tree/docs/reference/options.md").read_text()
@@ -52,6 +55,7 @@ def test_all_options_are_on_the_page(stage: Stage, tmp_path: Path) -> None:
     algorithms = (tmp_path / "tree/docs/reference/algorithms.md").read_text()
     assert "`segment` 8 KiB (0 B to 1 GiB)" in algorithms
     assert "All 4 algorithms" in algorithms
+    assert (tmp_path / "tree/CITATION.cff").read_text() == f"title: Unisono\nversion: {__version__}\n"
     assert (tmp_path / "tree/docs/reference/cli.md").read_text() == (
         ROOT / "docs/reference/cli.md"
     ).read_text()

@@ -30,7 +30,7 @@ std::vector<Sent>& all_sent() UNISONO_REQUIRES(mutex) {
 
 // What has left the buffer leaves room.
 void reclaim() UNISONO_REQUIRES(mutex) {
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   std::erase_if(all_sent(), [&](const Sent& sent) UNISONO_NOT_CHECKED {
     if (!sent.request->is_done) return false;
     used_bytes -= sent.bytes;

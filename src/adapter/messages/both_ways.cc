@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "adapter/messages/arguments.h"
 #include "adapter/messages/host_calls.h"
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
@@ -20,12 +21,12 @@ struct End {
 template <class Count>
 bool describe_end(const OwnComm& own, bool is_send, const void* buffer, Count count, MPI_Datatype type,
                   int partner, int tag, End* end) {
-  const bool is_wild = !is_send && (partner == MPI_ANY_SOURCE);
-  const bool is_tag = (tag >= 0 && tag <= largest_tag) || (!is_send && tag == MPI_ANY_TAG);
   end->partner = partner;
   end->tag = tag;
-  const bool is_partner = is_wild || partner == MPI_PROC_NULL || (partner >= 0 && partner < own.size);
-  return is_partner && is_tag && describe_data(buffer, count, type, &end->data);
+  const bool is_partner = partner == MPI_PROC_NULL ||
+                          (is_send ? is_destination(own, partner) : is_source_asked_for(own, partner));
+  return is_partner && (is_send ? is_tag(tag) : is_tag_asked_for(tag)) &&
+         describe_data(buffer, count, type, &end->data);
 }
 
 // The receive comes first, so that a message to oneself finds it.
@@ -94,26 +95,34 @@ int sendrecv_replace(void* buffer, Count count, MPI_Datatype type, int to, int o
 
 // --- Without waiting: the request is the receive's, which knows of the send ---
 
-// `is_replaced`: both have one buffer, so that what is sent leaves it before anything is put there.
+// Null: *error tells why.
+runtime::MessageRequest* start_receive_of(const OwnComm& own, const End& in, int* error) {
+  return in.is_there() ? new_receive(own, in.data, in.partner, in.tag, error)
+                       : new_receive_of_nothing(own, error);
+}
+runtime::MessageRequest* start_send_of(const OwnComm& own, const End& out, int* error) {
+  return out.is_there() ? new_send(own, out.data, out.partner, out.tag, Mode::standard, error) : done_send;
+}
+
+// The receive comes first, so that a message to oneself finds it. `is_replaced`: both have one buffer, so
+// that what is sent leaves it before anything is put there.
 int start_exchange(const OwnComm& own, End out, const End& in, bool is_replaced, MPI_Request* handle) {
   int error = MPI_SUCCESS;
-  runtime::MessageRequest* receive = new_request(own.comm, &error);
-  if (receive == nullptr) return error;
-  runtime::MessageRequest* send = out.is_there() ? new_request(own.comm, &error) : nullptr;
-  if (error != MPI_SUCCESS) return error;
-  if (send != nullptr && is_replaced) {
-    send->callers.copy = packed(out.data);
-    if (send->callers.copy == nullptr) return raise_on(own.comm, MPI_ERR_NO_MEM);
-    out.data.is_copied = false;
+  runtime::MessageRequest *receive = nullptr, *send = nullptr;
+  out.data.is_copied = out.data.is_copied || is_replaced;
+  if (is_replaced) send = start_send_of(own, out, &error);
+  if (error == MPI_SUCCESS) receive = start_receive_of(own, in, &error);
+  if (error == MPI_SUCCESS && !is_replaced) send = start_send_of(own, out, &error);
+  if (error == MPI_SUCCESS) {
+    if (send != done_send) receive->callers.beside = send;
+    *handle = handle_of<MPI_Request>(receive);
+    return MPI_SUCCESS;
   }
-  const bool is_begun =
-      in.is_there() ? begin_receive(receive, own, in.data, in.partner, in.tag) : begin_nothing(receive, own);
-  if (!is_begun ||
-      (send != nullptr && !begin_send(send, own, out.data, out.partner, out.tag, Mode::standard)))
-    return raise_on(own.comm, MPI_ERR_NO_MEM);
-  receive->callers.beside = send;
-  *handle = handle_of<MPI_Request>(receive);
-  return MPI_SUCCESS;
+  // What has begun ends by itself.
+  for (runtime::MessageRequest* begun : {receive, send}) {
+    if (begun != nullptr) free_begun(begun);
+  }
+  return error;
 }
 
 template <class Count>

@@ -115,16 +115,4 @@ const OwnComm* look_up(MPI_Comm comm, RememberedComm* place) {
   return own;
 }
 
-#if !defined(UNISONO_FAMILY_OPENMPI)
-std::uintptr_t place_of(std::uintptr_t bits) {
-  // A place outside of the table for what is no handle of ours.
-  if (first_place == 0 || bits < first_handle) return first_place - 1;
-  using Table = runtime::RequestTable;
-  return first_place + (bits - first_handle) * Table::place_bytes + Table::front_bytes;
-}
-std::uintptr_t bits_of(const runtime::MessageRequest* request) {
-  return first_handle + layer->requests().number_of(request);
-}
-#endif
-
 }  // namespace unisono::adapter::messages

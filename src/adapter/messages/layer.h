@@ -63,6 +63,9 @@ extern int largest_tag;
 
 // --- Handles: numbers that the MPI never makes, of requests and of messages that a probe has taken ---
 
+// Where the table of requests lies.
+extern std::uintptr_t first_place, end_of_places;
+
 #if defined(UNISONO_FAMILY_OPENMPI)
 // Addresses of the memory in front of the requests. Open MPI's Fortran library reads a number there, as it
 // does of Open MPI's own requests (conversions.cc).
@@ -75,11 +78,16 @@ inline std::uintptr_t bits_of(const runtime::MessageRequest* request) {
 #else
 // Of a kind that MPICH calls invalid, and of an object that does not exist.
 inline constexpr std::uintptr_t first_handle = 0x30000000;
-std::uintptr_t place_of(std::uintptr_t bits);
-std::uintptr_t bits_of(const runtime::MessageRequest* request);
+inline std::uintptr_t place_of(std::uintptr_t bits) {
+  // A place outside of the table for what is no handle of ours.
+  if (first_place == 0 || bits < first_handle) return first_place - 1;
+  using Table = runtime::RequestTable;
+  return first_place + (bits - first_handle) * Table::place_bytes + Table::front_bytes;
+}
+inline std::uintptr_t bits_of(const runtime::MessageRequest* request) {
+  return first_handle + layer->requests().number_of(request);
+}
 #endif
-
-extern std::uintptr_t first_place, end_of_places;
 
 template <class Handle>
 bool is_own(Handle handle) {

@@ -7,6 +7,7 @@
 #include "adapter/below/datatype.h"
 #include "adapter/below/held_types.h"
 #include "adapter/below/nesting.h"
+#include "adapter/messages/arguments.h"
 #include "runtime/runtime.h"
 
 namespace unisono::adapter::messages {
@@ -25,13 +26,6 @@ Data data_of(const MessageRequest& request) {
           .is_copied = request.callers.copy != nullptr};
 }
 
-int own_source(int source) {
-  return source == MPI_ANY_SOURCE ? matching::any_source : source;
-}
-int own_tag(int tag) {
-  return tag == MPI_ANY_TAG ? matching::any_tag : tag;
-}
-
 void hold_type(CallersPart* callers, MPI_Datatype type) {
   if (callers->kept != nullptr || is_predefined(type)) return;
   auto types = std::make_shared<HeldTypes>();
@@ -39,17 +33,21 @@ void hold_type(CallersPart* callers, MPI_Datatype type) {
   callers->kept = std::move(types);
 }
 
+void begin(CallersPart* callers, MPI_Comm comm) {
+  callers->comm = widen<std::uintptr_t>(comm);
+  callers->is_settled = false;
+  callers->is_active = true;
+  callers->error = MPI_SUCCESS;
+}
+
 // What is to be done with a receive's data once it has come.
 bool prepare_receive(MessageRequest* request, MPI_Comm comm, const Data& data) {
   CallersPart& callers = request->callers;
-  callers.comm = widen<std::uintptr_t>(comm);
+  begin(&callers, comm);
+  if (!data.is_copied) return true;
   callers.type = widen<std::uintptr_t>(data.type);
   callers.buffer = data.buffer;
   callers.count = data.count;
-  callers.is_settled = false;
-  callers.is_active = true;
-  callers.error = MPI_SUCCESS;
-  if (!data.is_copied) return true;
   hold_type(&callers, data.type);
   callers.copy.reset(new (std::nothrow) std::byte[std::max<std::uint64_t>(data.bytes, 1)]);
   return callers.copy != nullptr;
@@ -63,16 +61,13 @@ void* buffer_of(const MessageRequest* request, const Data& data) {
 
 bool begin_send(MessageRequest* request, const OwnComm& own, const Data& data, int to, int tag, Mode mode) {
   CallersPart& callers = request->callers;
-  callers.comm = widen<std::uintptr_t>(own.comm);
-  callers.is_settled = false;
-  callers.error = MPI_SUCCESS;
-  callers.is_active = true;
+  begin(&callers, own.comm);
   if (data.is_copied || mode == Mode::buffered) {
     callers.copy = packed(data);
     if (callers.copy == nullptr) return false;
   }
   const void* buffer = callers.copy != nullptr ? callers.copy.get() : data.buffer;
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   layer->endpoint().send(request, own.context, buffer, data.bytes, to, tag, mode == Mode::synchronous);
   layer->look_after_unfinished();
   return true;
@@ -80,7 +75,7 @@ bool begin_send(MessageRequest* request, const OwnComm& own, const Data& data, i
 
 bool begin_receive(MessageRequest* request, const OwnComm& own, const Data& data, int from, int tag) {
   if (!prepare_receive(request, own.comm, data)) return false;
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   layer->endpoint().receive(request, own.context, buffer_of(request, data), data.bytes, own_source(from),
                             own_tag(tag));
   layer->look_after_unfinished();
@@ -90,16 +85,75 @@ bool begin_receive(MessageRequest* request, const OwnComm& own, const Data& data
 bool begin_receive_of(MessageRequest* request, runtime::WaitingMessage* message, MPI_Comm comm,
                       const Data& data) {
   if (!prepare_receive(request, comm, data)) return false;
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   layer->endpoint().receive_taken(request, message, buffer_of(request, data), data.bytes);
   layer->look_after_unfinished();
   return true;
 }
 
+namespace {
+
+MessageRequest* or_error(MessageRequest* request, MPI_Comm comm, int* error) {
+  if (request == nullptr) *error = raise_on(comm, MPI_ERR_NO_MEM);
+  return request;
+}
+
+// With what `begin` starts on it; false: there was no memory for a copy.
+template <class Begin>
+MessageRequest* new_with_copy(MPI_Comm comm, int* error, Begin begin) {
+  MessageRequest* request = new_request(comm, error);
+  if (request == nullptr || begin(request)) return request;
+  drop_request(request);
+  return or_error(nullptr, comm, error);
+}
+
+}  // namespace
+
+// One lock for all of a message whose data needs no copy.
+MessageRequest* new_send(const OwnComm& own, const Data& data, int to, int tag, Mode mode, int* error) {
+  if (data.is_copied || mode == Mode::buffered)
+    return new_with_copy(own.comm, error, [&](MessageRequest* request) {
+      return begin_send(request, own, data, to, tag, mode);
+    });
+  MessageRequest* request = nullptr;
+  {
+    const BiasedGuard guard(layer->lock());
+    runtime::Endpoint& endpoint = layer->endpoint();
+    if (mode == Mode::standard && endpoint.try_send(own.context, data.buffer, data.bytes, to, tag))
+      return done_send;
+    request = endpoint.requests().take();
+    if (request != nullptr) {
+      begin(&request->callers, own.comm);
+      endpoint.send(request, own.context, data.buffer, data.bytes, to, tag, mode == Mode::synchronous);
+      layer->look_after_unfinished();
+    }
+  }
+  return or_error(request, own.comm, error);
+}
+
+MessageRequest* new_receive(const OwnComm& own, const Data& data, int from, int tag, int* error) {
+  if (data.is_copied)
+    return new_with_copy(own.comm, error, [&](MessageRequest* request) {
+      return begin_receive(request, own, data, from, tag);
+    });
+  MessageRequest* request = nullptr;
+  {
+    const BiasedGuard guard(layer->lock());
+    request = layer->endpoint().requests().take();
+    if (request != nullptr) {
+      begin(&request->callers, own.comm);
+      layer->endpoint().receive(request, own.context, data.buffer, data.bytes, own_source(from),
+                                own_tag(tag));
+      layer->look_after_unfinished();
+    }
+  }
+  return or_error(request, own.comm, error);
+}
+
 MessageRequest* new_request(MPI_Comm comm, int* error) {
   MessageRequest* request = nullptr;
   {
-    const SpinGuard guard(layer->lock());
+    const BiasedGuard guard(layer->lock());
     request = layer->endpoint().requests().take();
   }
   if (request == nullptr) *error = raise_on(comm, MPI_ERR_NO_MEM);
@@ -107,7 +161,7 @@ MessageRequest* new_request(MPI_Comm comm, int* error) {
 }
 
 void drop_request(MessageRequest* request) {
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   layer->endpoint().requests().give(request);
 }
 
@@ -118,30 +172,37 @@ void begin_own_requests() {
     settle(request, MPI_STATUS_IGNORE);
     request->callers.kept.reset();
   });
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   done_send = layer->endpoint().requests().take();
   done_send->kind = MessageRequest::Kind::send;
   done_send->is_done = true;
   done_send->callers.comm = widen<std::uintptr_t>(MPI_COMM_SELF);
 }
 
-bool begin_nothing(MessageRequest* request, const OwnComm& own) {
+MessageRequest* new_receive_of_nothing(const OwnComm& own, int* error) {
+  MessageRequest* request = new_request(own.comm, error);
+  if (request == nullptr) return nullptr;
+  begin(&request->callers, own.comm);
   request->kind = MessageRequest::Kind::receive;
   request->is_done = true;
+  request->is_cancelled = false;
+  request->bytes = request->message_bytes = 0;
   request->envelope = {.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-  request->callers.comm = widen<std::uintptr_t>(own.comm);
-  return true;
+  return request;
+}
+
+void Ended::give_back() {
+  if (count_ == 0) return;
+  const BiasedGuard guard(layer->lock());
+  while (count_ != 0) layer->endpoint().requests().give(requests_[--count_]);
 }
 
 int wait_for(MessageRequest* request) {
   if (is_over(request)) return MPI_SUCCESS;
-  const Nested nested;
-  try {
-    layer->wait_until([request] { return is_over(request); });
-  } catch (const runtime::PeerLost& lost) {
-    return raise_lost_peer(narrow<MPI_Comm>(request->callers.comm), lost);
-  }
-  return MPI_SUCCESS;
+  return unless_peer_is_lost(narrow<MPI_Comm>(request->callers.comm), [request] {
+    const Nested nested;
+    layer->wait_until([request] { return is_over(request); }, request);
+  });
 }
 
 bool is_over_by_now(MessageRequest* request) {
@@ -184,7 +245,7 @@ bool is_inactive(const MessageRequest* request) {
   return request->callers.form != Form::once && !request->callers.is_active;
 }
 
-int complete(MPI_Request* handle, MPI_Status* status) {
+int complete(MPI_Request* handle, MPI_Status* status, Ended* ended) {
   MessageRequest* request = request_of(*handle);
   if (request == done_send) {
     *handle = MPI_REQUEST_NULL;
@@ -196,8 +257,8 @@ int complete(MPI_Request* handle, MPI_Status* status) {
     request->callers.is_active = false;
     return error;
   }
-  if (request->callers.beside != nullptr) drop_request(request->callers.beside);
-  drop_request(request);
+  if (request->callers.beside != nullptr) ended->add(request->callers.beside);
+  ended->add(request);
   *handle = MPI_REQUEST_NULL;
   return error;
 }
@@ -207,14 +268,6 @@ int raise_on(MPI_Comm comm, int error) {
   const Outside outside;
   pmpi.Comm_call_errhandler(comm, error);
   return error;
-}
-
-int raise_of(const MessageRequest* request, int error) {
-  if (error == MPI_SUCCESS) return error;
-  const auto comm = narrow<MPI_Comm>(request->callers.comm);
-  const OwnComm* own = own_comm(comm);
-  // The program may have freed it meanwhile, and have another one by the same handle.
-  return own == nullptr ? error : raise_on(comm, error);
 }
 
 int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost) {
@@ -237,7 +290,7 @@ MessageRequest* make_persistent(const OwnComm& own, Form form, const Data& data,
   callers.tag = tag;
   callers.context = own.context;
   hold_type(&callers, data.type);
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   layer->endpoint().hold(own.context);
   return request;
 }
@@ -272,10 +325,15 @@ int start_own(MPI_Request* handle) {
 int free_own(MPI_Request* handle) {
   MessageRequest* request = request_of(*handle);
   *handle = MPI_REQUEST_NULL;
-  if (request == done_send) return MPI_SUCCESS;
+  free_begun(request);
+  return MPI_SUCCESS;
+}
+
+void free_begun(MessageRequest* request) {
+  if (request == done_send) return;
   // What ends with it may be the program's, which must not be called under a lock.
   const std::shared_ptr<void> kept = is_inactive(request) ? std::move(request->callers.kept) : nullptr;
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   if (request->callers.beside != nullptr) layer->endpoint().abandon(request->callers.beside);
   if (request->callers.form != Form::once) layer->endpoint().drop(request->callers.context);
   if (is_inactive(request)) {
@@ -283,12 +341,11 @@ int free_own(MPI_Request* handle) {
   } else {
     layer->endpoint().abandon(request);
   }
-  return MPI_SUCCESS;
 }
 
 int cancel_own(MPI_Request* handle) {
   MessageRequest* request = request_of(*handle);
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   layer->endpoint().cancel(request);
   return MPI_SUCCESS;
 }

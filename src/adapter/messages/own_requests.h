@@ -20,10 +20,15 @@ bool begin_receive(runtime::MessageRequest* request, const OwnComm& own, const D
 bool begin_receive_of(runtime::MessageRequest* request, runtime::WaitingMessage* message, MPI_Comm comm,
                       const Data& data);
 
-// A receive of nothing from MPI_PROC_NULL, which is done.
-bool begin_nothing(runtime::MessageRequest* request, const OwnComm& own);
+// The same on a place of the table. Null after the error handler was called: *error is what to return then.
+// A send that is done already is done_send.
+runtime::MessageRequest* new_send(const OwnComm& own, const Data& data, int to, int tag, Mode mode,
+                                  int* error);
+runtime::MessageRequest* new_receive(const OwnComm& own, const Data& data, int from, int tag, int* error);
+// Of nothing, from MPI_PROC_NULL: it is done.
+runtime::MessageRequest* new_receive_of_nothing(const OwnComm& own, int* error);
 
-// A place of the table, or null after the error handler was called: *error is what to return then.
+// A place of the table, or null as above.
 runtime::MessageRequest* new_request(MPI_Comm comm, int* error);
 // Gives it back unused.
 void drop_request(runtime::MessageRequest* request);
@@ -35,34 +40,59 @@ void begin_own_requests();
 // A short message that can go at once has gone without a request.
 inline bool has_gone_at_once(const OwnComm& own, const Data& data, int to, int tag) {
   if (data.bytes > shm::most_bytes_of_item || data.is_copied) return false;
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   return layer->endpoint().try_send(own.context, data.buffer, data.bytes, to, tag);
 }
 
 // A rank of the node has died while this one waited for it.
 int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost);
+// What `wait` waits for may never come since a peer has died: its error is returned then.
+template <class Wait>
+int unless_peer_is_lost(MPI_Comm comm, Wait wait) {
+  try {
+    wait();
+  } catch (const runtime::PeerLost& lost) {
+    return raise_lost_peer(comm, lost);
+  }
+  return MPI_SUCCESS;
+}
 
 // Is it done, with what stands beside it?
 inline bool is_over(const runtime::MessageRequest* request) {
   const runtime::MessageRequest* beside = request->callers.beside;
   return request->is_done_by_now() && (beside == nullptr || beside->is_done_by_now());
 }
-// Waits until `has_ended` says so, which takes no lock for long. A peer that has died ends the wait: its
-// error is returned.
+// Waits until `has_ended` says so, which takes no lock for long.
 template <class HasEnded>
 int wait_until_so(HasEnded has_ended, MPI_Comm comm = MPI_COMM_WORLD) {
-  shm::Backoff backoff(layer->wait());
-  try {
+  return unless_peer_is_lost(comm, [&] {
+    shm::Backoff backoff(layer->wait());
     while (!has_ended()) {
       layer->make_progress();
       const Nested nested;
       backoff.step();
     }
-  } catch (const runtime::PeerLost& lost) {
-    return raise_lost_peer(comm, lost);
-  }
-  return MPI_SUCCESS;
+  });
 }
+
+// Requests whose places are given back together.
+class Ended {
+ public:
+  Ended() = default;
+  ~Ended() { give_back(); }
+  Ended(const Ended&) = delete;
+  Ended& operator=(const Ended&) = delete;
+  void add(runtime::MessageRequest* request) {
+    if (count_ == most) give_back();
+    requests_[count_++] = request;
+  }
+
+ private:
+  static constexpr std::size_t most = 32;
+  void give_back();
+  runtime::MessageRequest* requests_[most];
+  std::size_t count_ = 0;
+};
 
 // Waits until it is over. A peer that has died ends the wait: its error is returned.
 int wait_for(runtime::MessageRequest* request);
@@ -72,15 +102,15 @@ void let_others_go_on_now_and_then();
 // Of one that is done: its data is where it belongs, its status is told. Returns the error of the message,
 // for which no handler was called yet.
 int settle(runtime::MessageRequest* request, MPI_Status* status);
-// The same of a program's request, which ends: a persistent one is inactive then, another one null.
-int complete(MPI_Request* handle, MPI_Status* status);
+// The same of a program's request, which ends: a persistent one is inactive then, another one null and among
+// `ended`.
+int complete(MPI_Request* handle, MPI_Status* status, Ended* ended);
 
 // Persistent, and not started?
 bool is_inactive(const runtime::MessageRequest* request);
 
-// Calls the handler of the communicator, if it still is one. Returns the error.
+// Calls the communicator's handler. Returns the error.
 int raise_on(MPI_Comm comm, int error);
-int raise_of(const runtime::MessageRequest* request, int error);
 
 // A persistent one, inactive. Null after the error handler was called.
 runtime::MessageRequest* make_persistent(const OwnComm& own, runtime::CallersPart::Form form,
@@ -88,6 +118,8 @@ runtime::MessageRequest* make_persistent(const OwnComm& own, runtime::CallersPar
 int start_own(MPI_Request* handle);
 
 int free_own(MPI_Request* handle);
+// One that is under way, or done: nobody waits for it.
+void free_begun(runtime::MessageRequest* request);
 int cancel_own(MPI_Request* handle);
 
 }  // namespace unisono::adapter::messages

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Probe and its kin. MPI 4.1, section 3.8.
 #include "adapter/below/nesting.h"
+#include "adapter/messages/arguments.h"
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
 
@@ -9,16 +10,7 @@ namespace {
 
 const OwnComm* taken(int from, int tag, MPI_Comm comm) {
   const OwnComm* own = own_comm(comm);
-  const bool is_source = own != nullptr && (from == MPI_ANY_SOURCE || (from >= 0 && from < own->size));
-  const bool is_tag = tag == MPI_ANY_TAG || (tag >= 0 && tag <= largest_tag);
-  return is_source && is_tag ? own : nullptr;
-}
-
-int own_source(int from) {
-  return from == MPI_ANY_SOURCE ? matching::any_source : from;
-}
-int own_tag(int tag) {
-  return tag == MPI_ANY_TAG ? matching::any_tag : tag;
+  return own != nullptr && is_source_asked_for(*own, from) && is_tag_asked_for(tag) ? own : nullptr;
 }
 
 // What a look has found.
@@ -47,13 +39,10 @@ bool look_once(Look look) {
 
 template <class Look>
 int look_until_there(MPI_Comm comm, Look look) {
-  const Nested nested;
-  try {
+  return unless_peer_is_lost(comm, [&] {
+    const Nested nested;
     layer->wait_until(look);
-  } catch (const runtime::PeerLost& lost) {
-    return raise_lost_peer(comm, lost);
-  }
-  return MPI_SUCCESS;
+  });
 }
 
 int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Recv, MPI_Irecv and MPI_Recv_init, and receives of messages that a probe has taken. MPI 4.1, sections
 // 3.2.4, 3.7, 3.8.3, 3.9.
+#include "adapter/messages/arguments.h"
 #include "adapter/messages/host_calls.h"
 #include "adapter/messages/messages.h"
 #include "adapter/messages/own_requests.h"
@@ -15,9 +16,8 @@ template <class Count>
 const OwnComm* taken(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                      Data* data) {
   const OwnComm* own = own_comm(comm);
-  const bool is_source = own != nullptr && (from == MPI_ANY_SOURCE || (from >= 0 && from < own->size));
-  const bool is_tag = tag == MPI_ANY_TAG || (tag >= 0 && tag <= largest_tag);
-  return is_source && is_tag && describe_data(buffer, count, type, data) ? own : nullptr;
+  const bool is_right = own != nullptr && is_source_asked_for(*own, from) && is_tag_asked_for(tag);
+  return is_right && describe_data(buffer, count, type, data) ? own : nullptr;
 }
 
 int finish_blocking(runtime::MessageRequest* request, MPI_Comm comm, MPI_Status* status) {
@@ -45,14 +45,9 @@ int start_receive(void* buffer, Count count, MPI_Datatype type, int from, int ta
   const OwnComm* own = handle == nullptr ? nullptr : taken(buffer, count, type, from, tag, comm, &data);
   if (own == nullptr) return call_host(pmpi.irecv, buffer, count, type, from, tag, comm, handle);
   int error = MPI_SUCCESS;
-  runtime::MessageRequest* request = new_request(comm, &error);
-  if (request == nullptr) return error;
-  if (!begin_receive(request, *own, data, from, tag)) {
-    drop_request(request);
-    return raise_on(comm, MPI_ERR_NO_MEM);
-  }
-  *handle = handle_of<MPI_Request>(request);
-  return MPI_SUCCESS;
+  runtime::MessageRequest* request = new_receive(*own, data, from, tag, &error);
+  if (request != nullptr) *handle = handle_of<MPI_Request>(request);
+  return error;
 }
 
 template <class Count>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Send and its kin: four modes, blocking, non-blocking and persistent. MPI 4.1, sections 3.2, 3.4, 3.7,
 // 3.9.
+#include "adapter/messages/arguments.h"
 #include "adapter/messages/attached_buffers.h"
 #include "adapter/messages/host_calls.h"
 #include "adapter/messages/messages.h"
@@ -46,23 +47,17 @@ template <class Count>
 const OwnComm* taken(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                      Data* data) {
   const OwnComm* own = own_comm(comm);
-  if (own == nullptr || to < 0 || to >= own->size || tag < 0 || tag > largest_tag ||
-      !describe_data(buffer, count, type, data))
-    return nullptr;
-  return own;
+  const bool is_right = own != nullptr && is_destination(*own, to) && is_tag(tag);
+  return is_right && describe_data(buffer, count, type, data) ? own : nullptr;
 }
 
 // Behind a buffered send nobody waits for it.
 int send_buffered(const OwnComm& own, const Data& data, int to, int tag) {
+  if (!has_room_in_buffer(data.bytes)) return raise_on(own.comm, MPI_ERR_BUFFER);
   int error = MPI_SUCCESS;
-  runtime::MessageRequest* request = new_request(own.comm, &error);
-  if (request == nullptr) return error;
-  if (!begin_send(request, own, data, to, tag, Mode::buffered)) {
-    drop_request(request);
-    return raise_on(own.comm, MPI_ERR_NO_MEM);
-  }
-  leave_to_buffer(request, data.bytes);
-  return MPI_SUCCESS;
+  runtime::MessageRequest* request = new_send(own, data, to, tag, Mode::buffered, &error);
+  if (request != nullptr) leave_to_buffer(request, data.bytes);
+  return error;
 }
 
 template <class As, class Count>
@@ -70,10 +65,7 @@ int send(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MP
   Data data;
   const OwnComm* own = taken(buffer, count, type, to, tag, comm, &data);
   if (own == nullptr) return call_host(pmpi.*As::blocking, buffer, count, type, to, tag, comm);
-  if constexpr (As::mode == Mode::buffered) {
-    if (!has_room_in_buffer(data.bytes)) return raise_on(comm, MPI_ERR_BUFFER);
-    return send_buffered(*own, data, to, tag);
-  }
+  if constexpr (As::mode == Mode::buffered) return send_buffered(*own, data, to, tag);
   if (As::mode == Mode::standard && has_gone_at_once(*own, data, to, tag)) return MPI_SUCCESS;
   runtime::MessageRequest request;
   if (!begin_send(&request, *own, data, to, tag, As::mode)) return raise_on(comm, MPI_ERR_NO_MEM);
@@ -86,24 +78,15 @@ int start_send(const void* buffer, Count count, MPI_Datatype type, int to, int t
   Data data;
   const OwnComm* own = handle == nullptr ? nullptr : taken(buffer, count, type, to, tag, comm, &data);
   if (own == nullptr) return call_host(pmpi.*As::started, buffer, count, type, to, tag, comm, handle);
-  if (As::mode == Mode::buffered && !has_room_in_buffer(data.bytes)) return raise_on(comm, MPI_ERR_BUFFER);
-  if (As::mode == Mode::standard && has_gone_at_once(*own, data, to, tag)) {
-    *handle = handle_of<MPI_Request>(done_send);
-    return MPI_SUCCESS;
-  }
   int error = MPI_SUCCESS;
-  runtime::MessageRequest* request = new_request(comm, &error);
-  if (request == nullptr) return error;
-  if (!begin_send(request, *own, data, to, tag, As::mode)) {
-    drop_request(request);
-    return raise_on(comm, MPI_ERR_NO_MEM);
-  }
+  runtime::MessageRequest* request = done_send;
   if constexpr (As::mode == Mode::buffered) {
-    leave_to_buffer(request, data.bytes);
-    request = done_send;
+    error = send_buffered(*own, data, to, tag);
+  } else {
+    request = new_send(*own, data, to, tag, As::mode, &error);
   }
-  *handle = handle_of<MPI_Request>(request);
-  return MPI_SUCCESS;
+  if (error == MPI_SUCCESS) *handle = handle_of<MPI_Request>(request);
+  return error;
 }
 
 template <class As, class Count>

@@ -18,11 +18,31 @@ bool is_active(MPI_Request request) {
   return request != MPI_REQUEST_NULL && !(is_own(request) && is_inactive(request_of(request)));
 }
 
-// Completes one that is over, and calls the error handler where it has failed.
+// Completes one that is over, and calls the error handler where it has failed. The program may have freed the
+// communicator meanwhile, and may have another one by the same handle, which is not to blame.
+int end_one(MPI_Request* request, MPI_Status* status, Ended* ended) {
+  const MessageRequest* own = request_of(*request);
+  const MPI_Comm comm = narrow<MPI_Comm>(own->callers.comm);
+  const std::uint32_t context = own->envelope.context;
+  const int error = complete(request, status, ended);
+  if (error == MPI_SUCCESS) return error;
+  const OwnComm* still = own_comm(comm);
+  return still == nullptr || still->context != context ? error : raise_on(comm, error);
+}
 int end_one(MPI_Request* request, MPI_Status* status) {
-  const MPI_Comm comm = narrow<MPI_Comm>(request_of(*request)->callers.comm);
-  const int error = complete(request, status);
-  return error == MPI_SUCCESS || own_comm(comm) == nullptr ? error : raise_on(comm, error);
+  Ended ended;
+  return end_one(request, status, &ended);
+}
+
+// Waits for one of ours.
+int wait(MPI_Request* request, MPI_Status* status, Ended* ended) {
+  MessageRequest* own = request_of(*request);
+  if (is_inactive(own)) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  if (const int error = wait_for(own); error != MPI_SUCCESS) return error;
+  return end_one(request, status, ended);
 }
 
 // The MPI's among them, with their places in the whole.
@@ -46,7 +66,7 @@ struct HostPart {
 // Which of ours are over now, the first one first: programs expect it as they know it of MPIs.
 template <class Take>
 void look_at_own(int count, const MPI_Request* requests, Take take) {
-  const SpinGuard guard(layer->lock());
+  const BiasedGuard guard(layer->lock());
   layer->endpoint().progress();
   for (int i = 0; i < count; ++i) {
     if (is_own(requests[i]) && is_active(requests[i]) && is_over(request_of(requests[i])) && !take(i)) break;
@@ -91,7 +111,10 @@ bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
   if (*error == MPI_SUCCESS && of_host == MPI_UNDEFINED) {
     host->requests.clear();
     host->places.clear();
-    return !is_any_active(count, requests) && (*index = MPI_UNDEFINED, set_empty_status(status), true);
+    if (is_any_active(count, requests)) return false;
+    *index = MPI_UNDEFINED;
+    set_empty_status(status);
+    return true;
   }
   *index = of_host == MPI_UNDEFINED ? MPI_UNDEFINED : host->places[static_cast<std::size_t>(of_host)];
   return true;
@@ -111,7 +134,10 @@ int take_some(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
     if (failed != MPI_SUCCESS) *error = MPI_ERR_IN_STATUS;
     completed[taken++] = place;
   };
-  for (const int i : over) note(i, end_one(&requests[i], at(statuses, taken)));
+  {
+    Ended ended;
+    for (const int i : over) note(i, end_one(&requests[i], at(statuses, taken), &ended));
+  }
   if (host->is_empty() || !is_host_asked) return taken;
   std::vector<int> places(host->requests.size());
   std::vector<MPI_Status> of_host(host->requests.size());
@@ -137,13 +163,8 @@ int take_some(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
 }  // namespace
 
 int wait(MPI_Request* request, MPI_Status* status) {
-  MessageRequest* own = request_of(*request);
-  if (is_inactive(own)) {
-    set_empty_status(status);
-    return MPI_SUCCESS;
-  }
-  if (const int error = wait_for(own); error != MPI_SUCCESS) return error;
-  return end_one(request, status);
+  Ended ended;
+  return wait(request, status, &ended);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
@@ -179,11 +200,18 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   int result = MPI_SUCCESS;
+  Ended ended;
+  // Where the last one is over all others mostly are.
+  for (int last = count - 1; last >= 0; --last) {
+    if (!is_own(requests[last]) || is_inactive(request_of(requests[last]))) continue;
+    if (const int error = wait_for(request_of(requests[last])); error != MPI_SUCCESS) return error;
+    break;
+  }
   for (int i = 0; i < count; ++i) {
     MPI_Status* status = at(statuses, i);
     int error = MPI_SUCCESS;
     if (is_own(requests[i])) {
-      error = wait(&requests[i], status);
+      error = wait(&requests[i], status, &ended);
     } else {
       error = adapter::wait(&requests[i], status);
     }
@@ -205,6 +233,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   }
   std::vector<MPI_Status> of_host(host.requests.size());
   int result = MPI_SUCCESS;
+  Ended ended;
   if (!host.is_empty()) {
     int are_over = 0;
     result = adapter::testall(host.count(), host.requests.data(), &are_over, of_host.data());
@@ -223,7 +252,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     if (requests[i] == MPI_REQUEST_NULL && !std::ranges::binary_search(host.places, i)) {
       set_empty_status(status);
     } else if (is_own(requests[i])) {
-      error = wait(&requests[i], status);
+      error = wait(&requests[i], status, &ended);
     } else {
       continue;
     }

@@ -18,7 +18,7 @@ Endpoint::Endpoint(shm::Mailbox* mailbox, EndpointOptions options)
 }
 
 Endpoint::~Endpoint() {
-  for (const WaitingMessage* message : waiting_) delete message;
+  waiting_.give(next_waiting_);
 }
 
 void Endpoint::open(std::uint32_t context, std::vector<int> ranks) {
@@ -47,9 +47,9 @@ void Endpoint::close_what_has_ended() {
     const Communicator& comm = communicator(context);
     if (comm.queues->posted().depth != 0 || comm.holders != 0) return false;
     // What nobody has asked for, nobody can ask for any more.
-    for (WaitingMessage* message : std::vector<WaitingMessage*>(waiting_.begin(), waiting_.end())) {
+    waiting_.for_each([&](WaitingMessage* message) {
       if (message->envelope.context == context && message->is_in_queue) forget(message);
-    }
+    });
     communicators_.erase(context);
     last_ = nullptr;
     return true;
@@ -164,11 +164,9 @@ bool Endpoint::try_write(int peer, const Outgoing& out) {
     return true;
   }
   if (!mailbox_.has_room(peer, sizeof(std::uint64_t))) return false;
-  void* place = mailbox_.arena().take(eager->bytes);
-  if (place == nullptr) return false;
-  std::memcpy(place, eager->buffer, eager->bytes);
-  const std::uint64_t offset = mailbox_.arena().offset(place);
-  mailbox_.write(peer, out.item, &offset, sizeof offset);
+  const std::uint64_t name = mailbox_.put_into_arena(peer, eager->buffer, eager->bytes);
+  if (name == 0) return false;
+  mailbox_.write(peer, out.item, &name, sizeof name);
   finish(eager);
   return true;
 }
@@ -197,10 +195,10 @@ bool Endpoint::flush() {
 bool Endpoint::move_piece(MessageRequest* request) {
   if (!mailbox_.has_room(request->peer, 2 * sizeof(std::uint64_t))) return false;
   const std::uint64_t bytes = std::min(options_.piece_bytes, request->bytes - request->moved);
-  void* place = mailbox_.arena().take(bytes);
-  if (place == nullptr) return false;
-  std::memcpy(place, static_cast<const std::byte*>(request->buffer) + request->moved, bytes);
-  const std::uint64_t numbers[] = {request->peer_request, mailbox_.arena().offset(place)};
+  const void* data = static_cast<const std::byte*>(request->buffer) + request->moved;
+  const std::uint64_t name = mailbox_.put_into_arena(request->peer, data, bytes);
+  if (name == 0) return false;
+  const std::uint64_t numbers[] = {request->peer_request, name};
   mailbox_.write(request->peer, item_of(ItemKind::piece, 0, 0, bytes), numbers, sizeof numbers);
   request->moved += bytes;
   return true;
@@ -226,11 +224,16 @@ bool Endpoint::is_idle() const {
   return held_back_ == 0 && moving_.empty();
 }
 
-bool Endpoint::progress() {
-  const int taken = mailbox_.poll([this](int from, shm::RingReader& reader) {
-    take_item(from, reader);
-    return true;
-  });
+bool Endpoint::progress(const MessageRequest* awaited) {
+  const bool is_from_other = awaited != nullptr && awaited->kind == MessageRequest::Kind::receive &&
+                             awaited->peer != mailbox_.rank();
+  const int preferred = is_from_other ? awaited->peer : -1;
+  const int taken = mailbox_.poll(
+      [&](int from, shm::RingReader& reader) {
+        take_item(from, reader);
+        return awaited == nullptr || !awaited->is_done;
+      },
+      preferred);
   const bool has_sent = flush();
   const bool has_moved = move_pieces();
   if (!closing_.empty()) close_what_has_ended();

@@ -12,13 +12,13 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "matching/queues.h"
 #include "runtime/messages/message.h"
 #include "runtime/messages/request_table.h"
+#include "runtime/messages/waiting_messages.h"
 #include "shm/pairs/mailbox.h"
 
 namespace unisono::runtime {
@@ -27,7 +27,7 @@ struct EndpointOptions {
   // Longer messages wait for their receive. At least what MPIs send at once, so that programs which rely on
   // it go on.
   std::uint64_t eager_bytes = 64 << 10;
-  std::uint64_t piece_bytes = 32 << 10;  // of longer messages
+  std::uint64_t piece_bytes = 16 << 10;  // of longer messages
   // Messages that nobody has asked for may take so many bytes; from then on only headers are taken in.
   std::uint64_t most_unexpected_bytes = std::uint64_t{256} << 20;
   // How a communicator's queues are made.
@@ -73,7 +73,9 @@ class Endpoint {
   bool cancel(MessageRequest* request);
 
   // Takes in what has come and sends what had no room, as far as it goes. True where something has moved.
-  bool progress();
+  // `awaited`: no more than it takes until that one is done. What comes behind it may soon have its receive,
+  // which is quicker than to keep it.
+  bool progress(const MessageRequest* awaited = nullptr);
   // Done, or null.
   void release(MessageRequest* request);
   // Of the table: it is released as soon as it is done, or put among ended() where it holds something of the
@@ -128,7 +130,7 @@ class Endpoint {
 
   void take_item(int from, shm::RingReader& reader);
   void arrive(Arrived message);
-  void piece_arrived(int from, MessageRequest* request, std::uint64_t offset, std::uint64_t bytes);
+  void piece_arrived(int from, MessageRequest* request, std::uint64_t name, std::uint64_t bytes);
   void deliver(MessageRequest* request, const Arrived& message);
   WaitingMessage* keep(const Arrived& message);
   static Arrived arrived(const WaitingMessage& message);
@@ -149,8 +151,8 @@ class Endpoint {
   RequestTable requests_;
   std::size_t unfinished_ = 0;          // requests
   std::vector<MessageRequest*> ended_;  // abandoned ones
-  std::unordered_set<WaitingMessage*> waiting_;
-  std::unique_ptr<WaitingMessage> spare_ = std::make_unique<WaitingMessage>();  // for what comes next
+  WaitingMessages waiting_;
+  WaitingMessage* next_waiting_ = waiting_.take();  // for what comes next
   std::uint64_t unexpected_bytes_ = 0;
   bool has_too_many_ = false;
 };

@@ -2,6 +2,7 @@
 // An endpoint's receives, and what comes in by the rings.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/messages/endpoint.h"
 #include "runtime/messages/items.h"
@@ -28,11 +29,12 @@ MessageRequest* Endpoint::receive(std::uint32_t context, void* buffer, std::uint
 void Endpoint::receive(MessageRequest* request, std::uint32_t context, void* buffer, std::uint64_t bytes,
                        int from, int tag) {
   begin(request, MessageRequest::Kind::receive);
+  Communicator& comm = communicator(context);
   request->envelope = {.source = from, .tag = tag, .context = context};
   request->buffer = buffer;
   request->bytes = bytes;
-  auto* message =
-      static_cast<WaitingMessage*>(communicator(context).queues->post(request->envelope, request));
+  request->peer = from == matching::any_source ? -1 : comm.ranks[static_cast<std::size_t>(from)];
+  auto* message = static_cast<WaitingMessage*>(comm.queues->post(request->envelope, request));
   if (message == nullptr) return;
   deliver(request, arrived(*message));
   forget(message);
@@ -78,7 +80,7 @@ Endpoint::Arrived Endpoint::arrived(const WaitingMessage& message) {
   return {.envelope = message.envelope,
           .peer = message.peer,
           .bytes = message.bytes,
-          .data = message.data.get(),
+          .data = message.data(),
           .sender_request = message.sender_request,
           .is_long = message.is_long};
 }
@@ -111,33 +113,32 @@ void Endpoint::arrive(Arrived message) {
   }
   Communicator& comm = *found;
   message.envelope.source = comm.number[static_cast<std::size_t>(message.peer)];
-  auto* request = static_cast<MessageRequest*>(comm.queues->arrive(message.envelope, spare_.get()));
+  auto* request = static_cast<MessageRequest*>(comm.queues->arrive(message.envelope, next_waiting_));
   if (request != nullptr) return deliver(request, message);
   keep(message);
 }
 
 // In what the queue has just been given.
 WaitingMessage* Endpoint::keep(const Arrived& message) {
-  WaitingMessage* kept = spare_.release();
-  spare_ = std::make_unique<WaitingMessage>();
+  WaitingMessage* kept = std::exchange(next_waiting_, waiting_.take());
+  waiting_.add(kept);
   kept->envelope = message.envelope;
   kept->bytes = message.bytes;
   kept->peer = message.peer;
   kept->sender_request = message.sender_request;
   kept->is_long = message.is_long;
-  if (!message.is_long && message.bytes != 0) {
-    kept->data = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
-    std::memcpy(kept->data.get(), message.data, message.bytes);
-  }
-  waiting_.insert(kept);
-  count_unexpected(kept->data == nullptr ? 0 : static_cast<std::int64_t>(kept->bytes));
+  if (message.is_long || message.bytes == 0) return kept;
+  if (message.bytes > sizeof kept->short_data)
+    kept->longer_data = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
+  std::memcpy(kept->longer_data != nullptr ? kept->longer_data.get() : kept->short_data, message.data,
+              message.bytes);
+  count_unexpected(static_cast<std::int64_t>(kept->bytes));
   return kept;
 }
 
 void Endpoint::forget(WaitingMessage* message) {
-  count_unexpected(message->data == nullptr ? 0 : -static_cast<std::int64_t>(message->bytes));
-  waiting_.erase(message);
-  delete message;
+  if (!message->is_long) count_unexpected(-static_cast<std::int64_t>(message->bytes));
+  waiting_.remove(message);
 }
 
 void Endpoint::count_unexpected(std::int64_t bytes) {
@@ -149,9 +150,8 @@ void Endpoint::count_unexpected(std::int64_t bytes) {
   mailbox_.want_headers_only(has_too_many_);
 }
 
-void Endpoint::piece_arrived(int from, MessageRequest* request, std::uint64_t offset, std::uint64_t bytes) {
-  copy_in(request, request->moved, mailbox_.in_arena(from, offset), bytes);
-  mailbox_.free_in_arena(from, offset);
+void Endpoint::piece_arrived(int from, MessageRequest* request, std::uint64_t name, std::uint64_t bytes) {
+  mailbox_.read_arena(from, name, [&](const void* data) { copy_in(request, request->moved, data, bytes); });
   request->moved += bytes;
   if (request->moved == request->message_bytes) finish(request);
 }
@@ -168,17 +168,19 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
   };
   switch (kind) {
     case ItemKind::short_message: {
+      // What lies in one line is read there.
       std::byte data[shm::most_bytes_of_item];
-      reader.copy(data, message.bytes);
-      reader.drop(message.bytes);
-      message.data = data;
-      return arrive(message);
+      message.data = message.bytes <= shm::bytes_of_first_line ? reader.first_bytes() : data;
+      if (message.data == data) reader.copy(data, message.bytes);
+      arrive(message);
+      return reader.drop(message.bytes);
     }
     case ItemKind::arena_message:
       take(1);
-      message.data = mailbox_.in_arena(from, numbers[0]);
-      arrive(message);
-      return mailbox_.free_in_arena(from, numbers[0]);
+      return mailbox_.read_arena(from, numbers[0], [&](const void* data) {
+        message.data = data;
+        arrive(message);
+      });
     case ItemKind::long_message:
       take(1);
       message.sender_request = numbers[0];

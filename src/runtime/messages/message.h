@@ -21,31 +21,32 @@ struct CallersPart {
   bool is_settled = false;  // its data is where the program wants it
   int error = 0;            // the host's code
   std::uintptr_t comm = 0, type = 0;
-  std::uint32_t context = 0;  // of a persistent one
-  void* buffer = nullptr;     // the program's, of `count` elements
-  std::uint64_t count = 0;
-  int partner = 0, tag = 0;  // of a persistent one
   // In the buffer's stead, where its elements do not lie one behind the other.
   std::unique_ptr<std::byte[]> copy;
-  std::shared_ptr<void> kept;        // until it ends
   MessageRequest* beside = nullptr;  // ends with it: the send of an MPI_Isendrecv
+  std::shared_ptr<void> kept;        // until it ends
+  void* buffer = nullptr;            // the program's, of `count` elements
+  std::uint64_t count = 0;
+  // Of a persistent one.
+  std::uint32_t context = 0;
+  int partner = 0, tag = 0;
 
   bool holds_something() const { return copy != nullptr || kept != nullptr || beside != nullptr; }
 };
 
-// What a program starts and waits for.
-struct MessageRequest {
+// What a program starts and waits for. What each message needs lies in two lines.
+struct alignas(64) MessageRequest {
   enum class Kind : std::uint8_t { send, receive };
   Kind kind = Kind::send;
   bool is_done = false;
   bool is_cancelled = false;
   bool is_abandoned = false;        // nobody waits for it (MPI_Request_free)
+  int peer = -1;                    // rank of the node
   matching::Envelope envelope{};    // as it was asked for; of a receive that has matched: the message's
   void* buffer = nullptr;           // a send's is only read
   std::uint64_t bytes = 0;          // a send's; of a receive the room
   std::uint64_t message_bytes = 0;  // of a receive that has matched: what was sent
   std::uint64_t moved = 0;          // of a long message, so far
-  int peer = -1;                    // rank of the node
   std::uint64_t peer_request = 0;   // of a long message: what its other end calls it
   CallersPart callers;
 
@@ -56,14 +57,20 @@ struct MessageRequest {
 
 // A message that no receive has asked for yet, or that a probe has taken out of the queue.
 struct WaitingMessage {
+  static constexpr std::size_t most_own_bytes = 64;  // of data, without memory of its own
+
   matching::Envelope envelope{};
   std::uint64_t bytes = 0;
   int peer = -1;
-  // The data, or who has it: of a long message the sender's request.
-  std::unique_ptr<std::byte[]> data;
-  std::uint64_t sender_request = 0;
   bool is_long = false;
   bool is_in_queue = true;
+  // The data, or who has it: of a long message the sender's request.
+  std::uint64_t sender_request = 0;
+  std::unique_ptr<std::byte[]> longer_data;
+  std::byte short_data[most_own_bytes];
+  WaitingMessage *before = nullptr, *next = nullptr;  // among all of them
+
+  const std::byte* data() const { return longer_data != nullptr ? longer_data.get() : short_data; }
 };
 
 }  // namespace unisono::runtime

@@ -94,6 +94,8 @@ void Messages::begin() {
     }
     return;
   }
+  // The thread beside the program is a visitor.
+  if (!world_.host.is_thread_multiple()) lock_.give_to_owner();
   endpoint_ = std::move(endpoint);
   requests_ = &endpoint_->requests();
   progress_.join(*this);
@@ -123,12 +125,12 @@ void Messages::let_others_go_on() {
 void Messages::settle_ended() {
   std::vector<MessageRequest*> ended;
   {
-    const SpinGuard guard(lock_);
+    const BiasedGuard guard(lock_);
     ended = endpoint_->ended();
   }
   for (MessageRequest* request : ended) {
     settle_(request);
-    const SpinGuard guard(lock_);
+    const BiasedGuard guard(lock_);
     endpoint_->release(request);
   }
 }
@@ -171,13 +173,13 @@ std::optional<std::uint32_t> Messages::open(host::Comm comm) {
   if (world_.host.agree(&number, 1, host::AgreeOp::max, comm) != host::success || number == refused)
     return std::nullopt;
   next_context_ = static_cast<std::uint32_t>(number) + 1;
-  const SpinGuard guard(lock_);
+  const BiasedGuard guard(lock_);
   endpoint_->open(static_cast<std::uint32_t>(number), std::move(on_node));
   return static_cast<std::uint32_t>(number);
 }
 
 void Messages::close(std::uint32_t context) {
-  const SpinGuard guard(lock_);
+  const BiasedGuard guard(lock_);
   endpoint_->close(context);
 }
 
@@ -195,14 +197,14 @@ bool Messages::advance() {
 
 // Where nothing is unfinished any more the thread may sleep until there is something again.
 bool Messages::advance_aside() {
-  if (!lock_.try_lock()) return false;
+  if (!lock_.try_visit()) return false;
   const bool has_gone_on = endpoint_->progress();
   if (is_looked_after_ && !endpoint_->has_unfinished()) {
     is_looked_after_ = false;
     progress_.leave_to_program();
     progress_.remove(1);
   }
-  lock_.unlock();
+  lock_.end_visit();
   return has_gone_on;
 }
 

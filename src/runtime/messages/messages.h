@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/spin_lock.h"
+#include "base/biased_lock.h"
 #include "runtime/messages/endpoint.h"
 #include "runtime/world/peers.h"
 #include "runtime/world/progress.h"
@@ -39,7 +39,7 @@ class Messages : public Progress::Source {
   void close(std::uint32_t context);
 
   // The endpoint, for whoever holds the lock.
-  SpinLock& lock() UNISONO_RETURN_CAPABILITY(lock_) { return lock_; }
+  BiasedLock& lock() UNISONO_RETURN_CAPABILITY(lock_) { return lock_; }
   Endpoint& endpoint() UNISONO_REQUIRES(lock_) { return *endpoint_; }
   // Where requests lie; for looking at handles.
   const RequestTable& requests() const { return *requests_; }
@@ -52,24 +52,25 @@ class Messages : public Progress::Source {
     }
   }
 
-  // Waits until `is_over` says so, which is asked under the lock. Throws PeerLost.
+  // Waits until `is_over` says so, which is asked under the lock. Throws PeerLost. `awaited`, which may be
+  // null, is what it waits for.
   template <class IsOver>
-  void wait_until(IsOver is_over) {
+  void wait_until(IsOver is_over, const MessageRequest* awaited = nullptr) {
     shm::Backoff backoff(wait_);
-    while (!is_over_by_now(is_over)) backoff.step();
+    while (!is_over_by_now(is_over, awaited)) backoff.step();
   }
   // The same once, without waiting.
   template <class IsOver>
-  bool is_over_by_now(IsOver is_over) {
-    const SpinGuard guard(lock_);
+  bool is_over_by_now(IsOver is_over, const MessageRequest* awaited = nullptr) {
+    const BiasedGuard guard(lock_);
     if (is_over()) return true;
-    endpoint_->progress();
+    endpoint_->progress(awaited);
     look_after_unfinished();
     return is_over();
   }
   // Takes in what has come, once.
   void make_progress() {
-    const SpinGuard guard(lock_);
+    const BiasedGuard guard(lock_);
     endpoint_->progress();
     look_after_unfinished();
   }
@@ -93,7 +94,7 @@ class Messages : public Progress::Source {
 
   World& world_;
   Progress& progress_;
-  SpinLock lock_;
+  BiasedLock lock_;
   shm::MailboxShape shape_;
   std::int64_t offset_ = -1;            // in the pool: what this rank has taken for its node
   void* memory_ = nullptr;              // of the node's mailboxes

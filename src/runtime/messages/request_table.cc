@@ -13,7 +13,6 @@ constexpr std::size_t least_places = 1024;
 }  // namespace
 
 RequestTable::RequestTable(std::size_t most) {
-  static_assert(sizeof(MessageRequest) <= place_bytes - front_bytes);
   for (most_ = most; most_ >= least_places; most_ /= 16) {
     void* area = mmap(nullptr, most_ * place_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

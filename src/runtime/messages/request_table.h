@@ -12,9 +12,11 @@ namespace unisono::runtime {
 
 class RequestTable {
  public:
-  // Bytes from one place to the next, and in front of a place's request: what looks at an address that the
-  // program has for its request finds memory there.
-  static constexpr std::size_t place_bytes = 512, front_bytes = 256;
+  // Bytes in front of a place's request: what looks at an address that the program has for its request finds
+  // memory there.
+  static constexpr std::size_t front_bytes = 256;
+  // From one place to the next: an odd number of cache lines, so that many requests share no cache set.
+  static constexpr std::size_t place_bytes = ((front_bytes + sizeof(MessageRequest)) / 64 | 1) * 64;
 
   // Reserves address space for `most` requests, or for fewer where the system refuses.
   explicit RequestTable(std::size_t most = std::size_t{1} << 24);

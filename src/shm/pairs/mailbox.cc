@@ -24,7 +24,7 @@ std::size_t MailboxShape::arena_bytes_of(int ranks) {
 
 // A rank's own does not exist: it sends itself nothing by a ring.
 std::size_t Mailbox::ring_bytes(int ranks) {
-  return to_pages(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * sizeof(RingMemory));
+  return to_pages(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * sizeof(Pair));
 }
 
 std::size_t MailboxShape::bytes() const {
@@ -40,8 +40,9 @@ Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy p
       arena_(arena_of(rank), shape.arena_bytes),
       has_begun_(index(shape.ranks)) {
   for (int peer = 0; peer < shape.ranks; ++peer) {
-    writers_.emplace_back(ring_of(rank, peer));
-    readers_.emplace_back(ring_of(peer, rank));
+    writers_.emplace_back(&pair_of(rank, peer)->ring);
+    readers_.emplace_back(&pair_of(peer, rank)->ring);
+    ways_.emplace_back(&pair_of(rank, peer)->times);
   }
 }
 
@@ -50,9 +51,9 @@ Mailbox::Place* Mailbox::place_of(int rank) const {
 }
 
 // What one rank writes lies together, so that a page has one rank's rings.
-RingMemory* Mailbox::ring_of(int from, int to) const {
-  std::byte* rings = memory_ + index(shape_.ranks) * to_pages(sizeof(Place));
-  return reinterpret_cast<RingMemory*>(rings) + index(from) * index(shape_.ranks) + to;
+Mailbox::Pair* Mailbox::pair_of(int from, int to) const {
+  std::byte* pairs = memory_ + index(shape_.ranks) * to_pages(sizeof(Place));
+  return reinterpret_cast<Pair*>(pairs) + index(from) * index(shape_.ranks) + to;
 }
 
 void* Mailbox::arena_of(int rank) const {
@@ -69,6 +70,20 @@ void Mailbox::write(int to, const RingItem& item, const void* data, std::size_t 
     place->news.fetch_add(1, std::memory_order_release);
   }
   if (wakes_readers_) ring(&place->doorbell);
+}
+
+std::uint64_t Mailbox::put_into_arena(int to, const void* data, std::size_t bytes) {
+  const ArenaPlace place = arena_.take(bytes);
+  if (place.data == nullptr) return 0;
+  CopyWay& way = ways_[index(to)];
+  const CopyWay::Copy copy = way.next(bytes);
+  way.copy(copy, place.data, data, bytes);
+  return place.name | static_cast<std::uint64_t>(copy.timed + 1) << timed_shift;
+}
+
+void Mailbox::tell_time(int from, int timed, std::uint64_t ns) {
+  const auto told = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ns, 1, INT32_MAX));
+  pair_of(from, rank_)->times.ns[timed % ReaderTimes::most].store(told, std::memory_order_release);
 }
 
 void Mailbox::add_senders() {

@@ -12,7 +12,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.h"
 #include "shm/pairs/arena.h"
+#include "shm/pairs/copy_way.h"
 #include "shm/pairs/ring.h"
 #include "shm/slice/wait.h"
 
@@ -43,6 +45,8 @@ class Mailbox {
   bool has_room(int to, std::size_t bytes) { return writers_[index(to)].has_room(bytes); }
   // Only where there is room. Wakes the reader where it sleeps.
   void write(int to, const RingItem& item, const void* data, std::size_t bytes);
+  // A place in the arena for what `to` shall read, with the data; the name is 0 where there is none.
+  std::uint64_t put_into_arena(int to, const void* data, std::size_t bytes);
   Arena& arena() { return arena_; }
   // Does `to` ask for headers alone, since it has more than it can keep?
   bool wants_headers_only(int to) const {
@@ -50,18 +54,30 @@ class Mailbox {
   }
 
   // --- Reading ---
-  // Calls `take(from, reader)` for each rank that something has come from, once for each of its items, as
-  // long as it returns true; it is to drop what it takes. First those from `preferred`, where that is a rank.
+  // Calls `take(from, reader)` for each item that has come, first those from `preferred`, where that is a
+  // rank. It is to drop what it takes, and says whether to go on. Returns how many it got.
   template <class Take>
   int poll(Take take, int preferred = -1) {
-    int taken = preferred < 0 ? 0 : poll_one(preferred, take);
+    int taken = 0;
+    if (preferred >= 0 && !poll_one(preferred, take, &taken)) return taken;
     look_for_senders();
-    for (const int from : senders_) taken += poll_one(from, take);
+    for (const int from : senders_) {
+      if (!poll_one(from, take, &taken)) break;
+    }
     return taken;
   }
-  // What `from` has in its arena, at the offset that an item says.
-  const void* in_arena(int from, std::uint64_t offset) const { return arena_address(arena_of(from), offset); }
-  void free_in_arena(int from, std::uint64_t offset) { shm::free_in_arena(arena_of(from), offset); }
+  // Calls `use(data)` with what `from` has put into its arena, by the name that an item says. Its place is
+  // free then.
+  template <class Use>
+  void read_arena(int from, std::uint64_t name, Use use) {
+    void* arena = arena_of(from);
+    const int timed = timed_of(name);
+    const std::uint64_t begin = timed < 0 ? 0 : now_ns();
+    use(arena_address(arena, name));
+    free_in_arena(arena, name);
+    if (timed >= 0) [[unlikely]]
+      tell_time(from, timed, now_ns() - begin);
+  }
 
   void want_headers_only(bool wants) {
     place_of(rank_)->wants_headers_only.store(wants ? 1 : 0, std::memory_order_relaxed);
@@ -83,18 +99,33 @@ class Mailbox {
 
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   Place* place_of(int rank) const;
-  RingMemory* ring_of(int from, int to) const;
+  // What one rank writes, and the other one reads.
+  struct Pair {
+    RingMemory ring;
+    ReaderTimes times;
+  };
+  Pair* pair_of(int from, int to) const;
   void* arena_of(int rank) const;
+  // Of a message whose copies are timed a name has its number as well.
+  static constexpr int timed_shift = 24;
+  static int timed_of(std::uint64_t name) {
+    return static_cast<int>(static_cast<std::uint32_t>(name) >> timed_shift) - 1;
+  }
+  void tell_time(int from, int timed, std::uint64_t ns);
   void look_for_senders() {
     if (place_of(rank_)->news.load(std::memory_order_acquire) != known_news_) add_senders();
   }
   void add_senders();
+  // False: `take` does not go on.
   template <class Take>
-  int poll_one(int from, Take take) {
+  bool poll_one(int from, Take& take, int* taken) {
     RingReader& reader = readers_[index(from)];
-    int taken = 0;
-    while (reader.peek() != nullptr && take(from, reader)) ++taken;
-    return taken;
+    for (int got = 0; reader.peek() != nullptr; ++got) {
+      if (got != 0) reader.fetch_ahead();
+      ++*taken;
+      if (!take(from, reader)) return false;
+    }
+    return true;
   }
 
   std::byte* memory_;
@@ -104,6 +135,7 @@ class Mailbox {
   Arena arena_;
   std::vector<RingWriter> writers_;
   std::vector<RingReader> readers_;
+  std::vector<CopyWay> ways_;    // into the arena, by who reads it
   std::vector<bool> has_begun_;  // to send to a rank
   std::vector<int> senders_;
   std::uint64_t known_news_ = 0;

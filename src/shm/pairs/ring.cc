@@ -3,8 +3,13 @@
 
 #include <algorithm>
 
+#include "shm/pairs/fetch.h"
+
 namespace unisono::shm {
 namespace {
+
+// So many lines that were read are fetched ahead.
+constexpr std::uint64_t lines_ahead = 7;
 
 // Calls `use(first byte, bytes)` for what lies in each line behind the item.
 template <class Use>
@@ -29,7 +34,11 @@ void RingWriter::write(const RingItem& item, const void* data, std::size_t bytes
     });
   }
   first.stamp.store(written_ + 1, std::memory_order_release);
-  written_ += static_cast<std::uint64_t>(ring_lines_of(bytes));
+  const auto count = static_cast<std::uint64_t>(ring_lines_of(bytes));
+  written_ += count;
+  for (std::uint64_t line = written_ + lines_ahead; line < written_ + lines_ahead + count; ++line) {
+    if (line - read_ < RingMemory::lines) fetch_for_writing(&memory_->at(line));
+  }
 }
 
 void RingReader::copy(void* into, std::size_t bytes) const {

@@ -82,6 +82,10 @@ class RingReader {
     if (line.stamp.load(std::memory_order_acquire) != read_ + 1) return nullptr;
     return reinterpret_cast<const RingItem*>(line.rest);
   }
+  // Items come one behind the other: a line further on is fetched while this one is looked at.
+  void fetch_ahead() const { __builtin_prefetch(&memory_->at(read_ + lines_ahead)); }
+  // What the next item brought along in its first line: at most bytes_of_first_line.
+  const std::byte* first_bytes() const { return memory_->at(read_).rest + sizeof(RingItem); }
   // What the next item brought along: its first `bytes`.
   void copy(void* into, std::size_t bytes) const;
   // Goes on behind the next item, which brought so many bytes along.
@@ -99,6 +103,8 @@ class RingReader {
   bool has_to_tell() const { return told_ != read_; }
 
  private:
+  static constexpr std::uint64_t lines_ahead = 8;
+
   RingMemory* memory_;
   std::uint64_t read_ = 0, told_ = 0;  // lines
 };

@@ -23,7 +23,7 @@ struct Traffic {
 };
 
 // Everybody sends to everybody at random, and reads in between. An item's words are its number on its pair,
-// and where its data lies in the arena plus 1, or 0; its first bytes there tell its number again.
+// and the name of its data's place in the arena, or 0; its first bytes there tell its number again.
 void exchange(const Traffic& traffic, Mailbox* mail) {
   const int ranks = traffic.ranks;
   std::minstd_rand random(seed() + static_cast<std::uint32_t>(mail->rank()));
@@ -44,10 +44,11 @@ void exchange(const Traffic& traffic, Mailbox* mail) {
       }
       EXPECT_EQ(item.words[0], got[peer]);
       if (item.words[1] != 0) {
-        const auto* data = static_cast<const std::uint64_t*>(mail->in_arena(from, item.words[1] - 1));
-        EXPECT_EQ(data[0], got[peer]);
-        EXPECT_EQ(data[1], static_cast<std::uint64_t>(from));
-        mail->free_in_arena(from, item.words[1] - 1);
+        mail->read_arena(from, item.words[1], [&](const void* data) {
+          const auto* numbers = static_cast<const std::uint64_t*>(data);
+          EXPECT_EQ(numbers[0], got[peer]);
+          EXPECT_EQ(numbers[1], static_cast<std::uint64_t>(from));
+        });
       }
       ++got[peer];
       reader.drop(0);
@@ -64,12 +65,11 @@ void exchange(const Traffic& traffic, Mailbox* mail) {
     std::uint64_t& number = sent[static_cast<std::size_t>(to)];
     RingItem item{{number, 0}};
     if (random() % 2 == 0) {
-      const std::size_t bytes = 16 + random() % 9000;
-      void* place = nullptr;
-      while ((place = mail->arena().take(bytes)) == nullptr) read(), std::this_thread::yield();
-      const std::uint64_t data[2] = {number, static_cast<std::uint64_t>(mail->rank())};
-      std::memcpy(place, data, sizeof data);
-      item.words[1] = mail->arena().offset(place) + 1;
+      std::vector<std::uint64_t> data(2 + random() % 1100, number);
+      data[1] = static_cast<std::uint64_t>(mail->rank());
+      const std::size_t bytes = data.size() * sizeof data[0];
+      while ((item.words[1] = mail->put_into_arena(to, data.data(), bytes)) == 0)
+        read(), std::this_thread::yield();
     }
     ++number;
     write(to, item);

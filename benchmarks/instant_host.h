@@ -34,6 +34,7 @@ class InstantHost final : public Host {
   int neighbors(Comm, TopologyNeighbors*) override { return not_here; }
 
   int isend(const void*, std::size_t, int, int, Comm, Request* request) override { return start(request); }
+  int issend(const void*, std::size_t, int, int, Comm, Request* request) override { return start(request); }
   int irecv(void*, std::size_t, int, int, Comm, Request* request) override { return start(request); }
   int test(Request* request, bool* is_done) override {
     *request = Request{};

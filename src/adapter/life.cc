@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/life.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "adapter/below/marks.h"
@@ -78,14 +79,22 @@ void begin() {
 
 }  // namespace
 
+// The program may get more than it asks for. Messages between nodes that Unisono carries need all.
+int least_thread_level() {
+  return messages::asked_for() == "all" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+}
+
 int init(int* argc, char*** argv) {
-  const int result = pmpi.Init(argc, argv);
+  const int least = least_thread_level();
+  int provided = MPI_THREAD_SINGLE;
+  const int result =
+      least == MPI_THREAD_SINGLE ? pmpi.Init(argc, argv) : pmpi.Init_thread(argc, argv, least, &provided);
   if (result == MPI_SUCCESS) begin();
   return result;
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
-  const int result = pmpi.Init_thread(argc, argv, required, provided);
+  const int result = pmpi.Init_thread(argc, argv, std::max(required, least_thread_level()), provided);
   if (result == MPI_SUCCESS) begin();
   return result;
 }

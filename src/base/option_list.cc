@@ -257,10 +257,12 @@ std::vector<OptionSpec> options_of_the_process() {
           "with any thread level, and a program hangs where one rank waits for such a call while another is "
           "blocked elsewhere in MPI.",
           &Options::progress),
-      choice("messages", "UNISONO_MESSAGES", "off|node", "general",
-             "Which of the program's messages (MPI_Send, MPI_Irecv and the like) Unisono carries. off: none. "
-             "node: those on communicators whose ranks share a node (docs/guide/messages.md).",
-             &Options::messages),
+      choice(
+          "messages", "UNISONO_MESSAGES", "off|node|all", "general",
+          "Which of the program's messages (MPI_Send, MPI_Irecv and the like) Unisono carries. off: none. "
+          "node: those on communicators whose ranks share a node. all: those between nodes too, by the MPI's "
+          "own, with MPI_THREAD_MULTIPLE (docs/guide/messages.md).",
+          &Options::messages),
   };
 }
 

@@ -24,7 +24,8 @@ enum class Op : std::uintptr_t {};
 enum class Request : std::uintptr_t {};
 
 inline constexpr int success = 0;
-inline constexpr int no_rank = -1;  // translate_ranks: not in the other communicator
+inline constexpr int no_rank = -1;     // translate_ranks: not in the other communicator
+inline constexpr int any_source = -1;  // irecv: from whichever rank
 
 // Layout of a datatype in memory, bytes. A type is `is_contiguous` when count elements are count * size_bytes
 // consecutive bytes from the buffer's address on.
@@ -96,6 +97,9 @@ class Host {
   // --- Messages of bytes (on communicators that the core made by comm_split) ---
   virtual int isend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
                     Request* request) = 0;
+  // The same, complete once its receive has begun.
+  virtual int issend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
+                     Request* request) = 0;
   virtual int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) = 0;
   // On completion frees the request and sets *is_done; also makes progress.
   virtual int test(Request* request, bool* is_done) = 0;

@@ -53,7 +53,7 @@ class HpccSuite:
         "PTRANS, errors of RandomAccess and FFT, nodes with errors, and its final `Success`."
     )
     mpis = ("openmpi4",)
-    variants = (NATIVE, "unisono", "learning", "point_to_point")
+    variants = (NATIVE, "unisono", "learning", "point_to_point", "point_to_point_all")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:
@@ -95,7 +95,7 @@ class LammpsSuite:
         "output, which is to be the same, digit for digit, as in a native run beside it (natively: in another one)."
     )
     mpis = ("openmpi4",)
-    variants = (NATIVE, "unisono", "learning", "point_to_point")
+    variants = (NATIVE, "unisono", "learning", "point_to_point", "point_to_point_all")
     parts_per_job = 1
     # Where sums act on the motion (a thermostat, say), their order, which MPI leaves open, shows after some thousand steps.
     examples = ("melt/in.melt", "crack/in.crack", "min/in.min", "peptide/in.peptide")

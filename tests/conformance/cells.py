@@ -40,13 +40,17 @@ UNDER_UNISONO: dict[str, list[str]] = {
     "learning": ["--learn", "auto", "--learn-iterations", "1", "--learn-budget", "100"],
     # The programs' own messages as well (MPI_Send and its kin).
     "point_to_point": ["--messages", "node"],
+    "point_to_point_all": ["--messages", "all"],
 }
 
 
 def options(variant: str, ranks: int) -> list[str]:
     """Return the options of `unisono run` for a variant under Unisono; two levels get two pretended nodes."""
     nodes = ["--nodes", f"{ranks - ranks // 2},{ranks // 2}"]
-    return [*UNDER_UNISONO[variant], *(nodes if variant == "two_level" and ranks > 1 else [])]
+    return [
+        *UNDER_UNISONO[variant],
+        *(nodes if variant in ("two_level", "point_to_point_all") and ranks > 1 else []),
+    ]
 
 
 # Outcomes, from good to bad. `died` and `hung` are said of the case in which a job ended early or stood still.

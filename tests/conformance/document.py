@@ -25,6 +25,7 @@ WORDS = {
     "two_level": "two levels",
     "learning": "learning",
     "point_to_point": "point-to-point messages too",
+    "point_to_point_all": "point-to-point messages between two nodes too",
 }
 # Of a part (a program, a module of tests) that has more cases which ended alike, the document says how many: tests/conformance/outcomes.json
 # has them all.

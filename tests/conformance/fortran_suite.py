@@ -21,7 +21,7 @@ class FortranSuite:
         "and `use mpi_f08`, on each MPI that has the binding for this compiler. A case is one call."
     )
     mpis = tuple(mpi.name for mpi in ALL if mpi.fortran_bindings)
-    variants = (NATIVE, "unisono", "point_to_point")
+    variants = (NATIVE, "unisono", "point_to_point", "point_to_point_all")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

@@ -205,6 +205,16 @@ bool FakeHost::has_hints(host::Comm comm) {
 
 int FakeHost::isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
                     host::Request* request) {
+  return start_send(data, bytes, destination, tag, comm, false, request);
+}
+
+int FakeHost::issend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+                     host::Request* request) {
+  return start_send(data, bytes, destination, tag, comm, true, request);
+}
+
+int FakeHost::start_send(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+                         bool waits, host::Request* request) {
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
   RankState& own = state_->ranks[rank_];
@@ -219,7 +229,7 @@ int FakeHost::isend(const void* data, std::size_t bytes, int destination, int ta
   message.tag = tag;
   message.comm = comm;
   message.bytes = bytes;
-  message.is_eager = !options.is_synchronous && bytes <= options.eager_limit_bytes;
+  message.is_eager = !waits && !options.is_synchronous && bytes <= options.eager_limit_bytes;
   message.send_slot = state_->take_slot(rank_);
   Slot& slot = own.slots[message.send_slot];
   slot.kind = Slot::Kind::send;
@@ -246,12 +256,13 @@ int FakeHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Co
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();
   const CommState& group = state_->comm(comm);
-  if (source < 0 || source >= static_cast<int>(group.members.size())) return error_argument;
+  const bool is_any = source == host::any_source;
+  if (!is_any && (source < 0 || source >= static_cast<int>(group.members.size()))) return error_argument;
   if (tag < 0 || tag > state_->options.largest_tag) return error_argument;
   const std::size_t index = state_->take_slot(rank_);
   Slot& slot = state_->ranks[rank_].slots[index];
   slot.kind = Slot::Kind::recv;
-  slot.peer = group.members[source];
+  slot.peer = is_any ? host::any_source : group.members[source];
   slot.tag = tag;
   slot.comm = comm;
   slot.bytes = bytes;

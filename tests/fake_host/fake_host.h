@@ -121,6 +121,8 @@ class FakeHost final : public host::Host {
 
   int isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
             host::Request* request) override;
+  int issend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+             host::Request* request) override;
   int irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
             host::Request* request) override;
   int test(host::Request* request, bool* is_done) override;
@@ -152,6 +154,8 @@ class FakeHost final : public host::Host {
   int abort(host::Comm comm, int exit_code) override;
 
  private:
+  int start_send(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm, bool waits,
+                 host::Request* request);
   using Contributions = std::vector<std::vector<char>>;
   std::shared_ptr<const Contributions> exchange(host::Comm comm, const void* data, std::size_t bytes,
                                                 std::uint64_t* number = nullptr);

@@ -86,7 +86,8 @@ bool State::take_gathered(Slot* slot) {
 namespace {
 
 bool does_match(const Slot& receive, const Message& message) {
-  return receive.peer == message.source && receive.tag == message.tag && receive.comm == message.comm;
+  return (receive.peer == host::any_source || receive.peer == message.source) && receive.tag == message.tag &&
+         receive.comm == message.comm;
 }
 
 }  // namespace

@@ -8,6 +8,9 @@ from harness import Runner, compile_program, installed, seed_of_this_run
 from mpis import ALL, BY_NAME, Mpi
 
 CARRIED = {"UNISONO_MESSAGES": "node"}
+ALL_CARRIED = {"UNISONO_MESSAGES": "all"}
+# Nodes of an emulated cluster: one rank each, and some with several.
+LAYOUTS = {"1,1": 2, "2,2": 4, "1,2,1": 4, "3,1,2": 6}
 
 
 @pytest.mark.in_turns(2)
@@ -27,6 +30,16 @@ def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
     if result.output == "LEVEL\n":
         pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
     assert result.output == "OK\n", f"seed {seed}: {result}"
+
+
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("nodes", LAYOUTS)
+@pytest.mark.parametrize("program", ["messages.c", "message_requests.c"])
+def test_what_mpi_promises_of_messages_between_nodes(mpi: Mpi, runner: Runner, nodes: str, program: str):
+    settings = {**ALL_CARRIED, "UNISONO_NODES": nodes, "UNISONO_LOG": "warning"}
+    result = runner.unisono(mpi, LAYOUTS[nodes], [compile_program(mpi, program)], settings, timeout=90)
+    assert result.check().output == "OK\n", str(result)
+    assert "are left to the MPI" not in result.errors, str(result)
 
 
 @pytest.mark.parametrize("nodes", ["1,2", "2,1"])

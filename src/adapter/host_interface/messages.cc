@@ -19,13 +19,27 @@ int MpiHost::isend(const void* data, std::size_t bytes, int destination, int tag
   return error;
 }
 
+int MpiHost::issend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+                    host::Request* request) {
+  const runtime::InsideHost here;
+  MPI_Request started = MPI_REQUEST_NULL;
+  const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
+  if (elements.error != MPI_SUCCESS) return elements.error;
+  const int error =
+      pmpi.issend.small(data, elements.count, elements.type, destination, tag, native(comm), &started);
+  *request = widen<host::Request>(started);
+  return error;
+}
+
 int MpiHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
                    host::Request* request) {
   const runtime::InsideHost here;
   MPI_Request started = MPI_REQUEST_NULL;
   const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
   if (elements.error != MPI_SUCCESS) return elements.error;
-  const int error = pmpi.Irecv(data, elements.count, elements.type, source, tag, native(comm), &started);
+  const int error =
+      pmpi.Irecv(data, elements.count, elements.type, source == host::any_source ? MPI_ANY_SOURCE : source,
+                 tag, native(comm), &started);
   *request = widen<host::Request>(started);
   return error;
 }

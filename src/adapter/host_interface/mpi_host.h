@@ -41,6 +41,8 @@ class MpiHost final : public host::Host {
 
   int isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
             host::Request* request) override;
+  int issend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+             host::Request* request) override;
   int irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
             host::Request* request) override;
   int test(host::Request* request, bool* is_done) override;

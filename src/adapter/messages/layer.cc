@@ -44,9 +44,12 @@ MpiHost& host_of_messages() {
   return *host_below;
 }
 
-bool is_wanted() {
-  std::vector<std::string> warnings;
-  return read_options(Environment::of_process(), &warnings).messages != "off";
+const std::string& asked_for() {
+  static const std::string asked = [] {
+    std::vector<std::string> warnings;
+    return read_options(Environment::of_process(), &warnings).messages;
+  }();
+  return asked;
 }
 
 void begin(MpiHost& host) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "adapter/below/functions.h"
 #include "adapter/host_interface/mpi_host.h"
@@ -19,8 +20,12 @@ extern runtime::Messages* layer;
 inline bool is_on() {
   return layer != nullptr;
 }
-// Does this process ask for it? Then the functions that send and receive lead here.
-bool is_wanted();
+// Which messages this process asks for (option `messages`).
+const std::string& asked_for();
+// Are there any? Then the functions that send and receive lead here.
+inline bool is_wanted() {
+  return asked_for() != "off";
+}
 
 // After the runtime has started, and before it ends. `host` outlives it.
 void begin(MpiHost& host);

@@ -12,7 +12,7 @@ namespace unisono::runtime {
 Endpoint::Endpoint(shm::Mailbox* mailbox, EndpointOptions options)
     : mailbox_(*mailbox),
       options_(std::move(options)),
-      outgoing_(static_cast<std::size_t>(mailbox->ranks())) {
+      outgoing_(static_cast<std::size_t>(mailbox->ranks()) + options_.far.size()) {
   options_.eager_bytes = std::min<std::uint64_t>(options_.eager_bytes, mailbox_.arena().most_bytes());
   options_.piece_bytes = std::min<std::uint64_t>(options_.piece_bytes, mailbox_.arena().most_bytes());
 }
@@ -24,7 +24,7 @@ Endpoint::~Endpoint() {
 void Endpoint::open(std::uint32_t context, std::vector<int> ranks) {
   Communicator& comm = communicators_[context];
   last_ = nullptr;
-  comm.number.assign(static_cast<std::size_t>(mailbox_.ranks()), -1);
+  comm.number.assign(outgoing_.size(), -1);
   for (int rank = 0; rank < std::ssize(ranks); ++rank)
     comm.number[static_cast<std::size_t>(ranks[static_cast<std::size_t>(rank)])] = rank;
   comm.ranks = std::move(ranks);
@@ -112,6 +112,8 @@ void Endpoint::send(MessageRequest* request, std::uint32_t context, const void* 
   request->bytes = bytes;
   if (request->peer == mailbox_.rank()) {
     send_to_self(request, waits);
+  } else if (is_far(request->peer)) {
+    send_to_far(request, waits);
   } else {
     send_to_other(request, waits);
   }
@@ -120,7 +122,7 @@ void Endpoint::send(MessageRequest* request, std::uint32_t context, const void* 
 bool Endpoint::try_send(std::uint32_t context, const void* buffer, std::uint64_t bytes, int to, int tag) {
   if (bytes > shm::most_bytes_of_item) return false;
   const int peer = communicator(context).ranks[static_cast<std::size_t>(to)];
-  if (peer == mailbox_.rank() || !outgoing_[static_cast<std::size_t>(peer)].empty() ||
+  if (peer == mailbox_.rank() || is_far(peer) || !outgoing_[static_cast<std::size_t>(peer)].empty() ||
       mailbox_.wants_headers_only(peer) || !mailbox_.has_room(peer, bytes))
     return false;
   mailbox_.write(peer, item_of(ItemKind::short_message, context, tag, bytes), buffer, bytes);
@@ -150,7 +152,32 @@ void Endpoint::send_to_self(MessageRequest* request, bool waits) {
   if (!is_long) finish(request);
 }
 
+// Where its data does not go with the item both start together: the receiver then asks for nothing.
+void Endpoint::send_to_far(MessageRequest* request, bool waits) {
+  const int peer = request->peer;
+  const auto item = [&](ItemKind kind) {
+    return item_of(kind, request->envelope.context, request->envelope.tag, request->bytes);
+  };
+  if (!waits && request->bytes <= HostLink::most_bytes)
+    return write(peer, {item(ItemKind::short_message), {}, request});
+  const int tag = options_.link->take_tag(rank_of_far(peer));
+  write(peer, {item(ItemKind::hosts_message), data_of(static_cast<std::uint64_t>(tag)), nullptr});
+  options_.link->send_data(rank_of_far(peer), request, tag, waits);
+}
+
+bool Endpoint::try_write_far(int peer, const Outgoing& out) {
+  if (!options_.link->has_room()) return false;
+  if (MessageRequest* eager = out.eager; eager != nullptr) {
+    options_.link->write(rank_of_far(peer), out.item, eager->buffer, eager->bytes);
+    finish(eager);
+  } else {
+    options_.link->write(rank_of_far(peer), out.item, out.data.data(), out.data.size());
+  }
+  return true;
+}
+
 bool Endpoint::try_write(int peer, const Outgoing& out) {
+  if (is_far(peer)) return try_write_far(peer, out);
   MessageRequest* eager = out.eager;
   if (eager == nullptr) {
     if (!mailbox_.has_room(peer, out.data.size())) return false;
@@ -182,7 +209,7 @@ void Endpoint::write(int peer, Outgoing out) {
 bool Endpoint::flush() {
   if (held_back_ == 0) return false;
   const std::size_t before = held_back_;
-  for (int peer = 0; peer < mailbox_.ranks(); ++peer) {
+  for (int peer = 0; peer < std::ssize(outgoing_); ++peer) {
     std::deque<Outgoing>& held_back = outgoing_[static_cast<std::size_t>(peer)];
     while (!held_back.empty() && try_write(peer, held_back.front())) {
       held_back.pop_front();
@@ -221,12 +248,22 @@ bool Endpoint::move_pieces() {
 }
 
 bool Endpoint::is_idle() const {
-  return held_back_ == 0 && moving_.empty();
+  return held_back_ == 0 && moving_.empty() && (options_.link == nullptr || options_.link->is_idle());
+}
+
+bool Endpoint::progress_of_link(const MessageRequest* awaited) {
+  if (options_.link == nullptr) return false;
+  return options_.link->poll(
+      [&](int rank, const shm::RingItem& item, const void* data) {
+        take_far_item(options_.number_of_far[static_cast<std::size_t>(rank)], item, data);
+        return awaited == nullptr || !awaited->is_done;
+      },
+      [this](MessageRequest* request) { finish(request); });
 }
 
 bool Endpoint::progress(const MessageRequest* awaited) {
   const bool is_from_other = awaited != nullptr && awaited->kind == MessageRequest::Kind::receive &&
-                             awaited->peer != mailbox_.rank();
+                             awaited->peer != mailbox_.rank() && !is_far(awaited->peer);
   const int preferred = is_from_other ? awaited->peer : -1;
   const int taken = mailbox_.poll(
       [&](int from, shm::RingReader& reader) {
@@ -234,10 +271,11 @@ bool Endpoint::progress(const MessageRequest* awaited) {
         return awaited == nullptr || !awaited->is_done;
       },
       preferred);
+  const bool has_linked = progress_of_link(awaited);
   const bool has_sent = flush();
   const bool has_moved = move_pieces();
   if (!closing_.empty()) close_what_has_ended();
-  return taken != 0 || has_sent || has_moved;
+  return taken != 0 || has_linked || has_sent || has_moved;
 }
 
 }  // namespace unisono::runtime

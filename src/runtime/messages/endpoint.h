@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "matching/queues.h"
+#include "runtime/messages/host_link.h"
 #include "runtime/messages/message.h"
 #include "runtime/messages/request_table.h"
 #include "runtime/messages/waiting_messages.h"
@@ -30,6 +31,10 @@ struct EndpointOptions {
   std::uint64_t piece_bytes = 16 << 10;  // of longer messages
   // Messages that nobody has asked for may take so many bytes; from then on only headers are taken in.
   std::uint64_t most_unexpected_bytes = std::uint64_t{256} << 20;
+  // Peers are known by numbers: the node's ranks, and behind them those of other nodes, which `link` reaches.
+  // Null: there are none. `far`: of each of those its rank there, and of each rank there its number.
+  HostLink* link = nullptr;
+  std::vector<int> far, number_of_far;
   // How a communicator's queues are made.
   std::function<std::unique_ptr<matching::Queues>()> make_queues;
 };
@@ -41,7 +46,7 @@ class Endpoint {
   Endpoint(shm::Mailbox* mailbox, EndpointOptions options);
   ~Endpoint();
 
-  // A communicator of ranks of this node: which one is which. Messages that came earlier wait for it.
+  // A communicator: which rank is which peer. Messages that came earlier wait for it.
   void open(std::uint32_t context, std::vector<int> ranks);
   // Receives that wait still get their messages; the queues go once there are none, and nobody holds them
   // (MPI_Comm_free).
@@ -93,8 +98,8 @@ class Endpoint {
 
  private:
   struct Communicator {
-    std::vector<int> ranks;            // rank -> rank of the node
-    std::vector<std::int32_t> number;  // rank of the node -> rank, -1: not in it
+    std::vector<int> ranks;            // rank -> peer
+    std::vector<std::int32_t> number;  // peer -> rank, -1: not in it
     std::unique_ptr<matching::Queues> queues;
     int holders = 0;
   };
@@ -120,15 +125,21 @@ class Endpoint {
   void begin(MessageRequest* request, MessageRequest::Kind kind);
   void finish(MessageRequest* request);
 
+  bool is_far(int peer) const { return peer >= mailbox_.ranks(); }
+  int rank_of_far(int peer) const { return options_.far[static_cast<std::size_t>(peer - mailbox_.ranks())]; }
   void send_to_other(MessageRequest* request, bool waits);
+  void send_to_far(MessageRequest* request, bool waits);
   void send_to_self(MessageRequest* request, bool waits);
   bool try_write(int peer, const Outgoing& out);
+  bool try_write_far(int peer, const Outgoing& out);
   void write(int peer, Outgoing out);
   bool flush();
+  bool progress_of_link(const MessageRequest* awaited);
   bool move_pieces();
   bool move_piece(MessageRequest* request);
 
   void take_item(int from, shm::RingReader& reader);
+  void take_far_item(int from, const shm::RingItem& item, const void* data);
   void arrive(Arrived message);
   void piece_arrived(int from, MessageRequest* request, std::uint64_t name, std::uint64_t bytes);
   void deliver(MessageRequest* request, const Arrived& message);
@@ -145,7 +156,7 @@ class Endpoint {
   Communicator* last_ = nullptr;  // of that context; null: none
   std::vector<std::uint32_t> closing_;
   std::map<std::uint32_t, std::vector<WaitingMessage*>> early_;  // of communicators that are not open yet
-  std::vector<std::deque<Outgoing>> outgoing_;                   // by rank of the node
+  std::vector<std::deque<Outgoing>> outgoing_;                   // by peer
   std::size_t held_back_ = 0;                                    // all of them
   std::vector<MessageRequest*> moving_;                          // long ones whose receiver is known
   RequestTable requests_;

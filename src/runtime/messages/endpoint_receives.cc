@@ -100,6 +100,9 @@ void Endpoint::deliver(MessageRequest* request, const Arrived& message) {
     return finish(request);
   }
   request->peer_request = message.sender_request;
+  if (is_far(message.peer))
+    return options_.link->fetch_data(rank_of_far(message.peer), request,
+                                     static_cast<int>(message.sender_request));
   write(message.peer, {item_of(ItemKind::clear_to_send, 0, 0, 0),
                        data_of(message.sender_request, number_of(request)), nullptr});
   if (message.bytes == 0) finish(request);
@@ -197,7 +200,21 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
     case ItemKind::piece:
       take(2);
       return piece_arrived(from, request_of(numbers[0]), numbers[1], item.words[1]);
+    case ItemKind::hosts_message:
+      return;  // between nodes alone
   }
+}
+
+void Endpoint::take_far_item(int from, const shm::RingItem& item, const void* data) {
+  Arrived message{
+      .envelope = {.tag = tag_of(item), .context = context_of(item)}, .peer = from, .bytes = item.words[1]};
+  if (kind_of(item) == ItemKind::hosts_message) {
+    message.is_long = true;
+    std::memcpy(&message.sender_request, data, sizeof message.sender_request);
+  } else {
+    message.data = data;
+  }
+  arrive(message);
 }
 
 }  // namespace unisono::runtime

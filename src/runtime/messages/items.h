@@ -18,6 +18,7 @@ enum class ItemKind : std::uint8_t {
   long_message,   // with the sender's request
   clear_to_send,  // with both requests
   piece,          // with the receiver's request and the place of its data
+  hosts_message,  // between nodes: with the tag of its data, which the host carries
 };
 inline constexpr int kind_bits = 4, tag_shift = 32;
 

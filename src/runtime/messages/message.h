@@ -41,7 +41,7 @@ struct alignas(64) MessageRequest {
   bool is_done = false;
   bool is_cancelled = false;
   bool is_abandoned = false;        // nobody waits for it (MPI_Request_free)
-  int peer = -1;                    // rank of the node
+  int peer = -1;                    // rank of the node, or one behind them (EndpointOptions)
   matching::Envelope envelope{};    // as it was asked for; of a receive that has matched: the message's
   void* buffer = nullptr;           // a send's is only read
   std::uint64_t bytes = 0;          // a send's; of a receive the room

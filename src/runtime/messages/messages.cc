@@ -70,6 +70,40 @@ bool Messages::agree_on_memory() {
   return memory_ != nullptr;
 }
 
+// The host is called by whoever makes progress, also beside the program: it must allow that.
+bool Messages::link_nodes() {
+  peer_of_ = rank_on_node_;
+  if (world_.options.messages != "all" || std::ranges::count(rank_on_node_, -1) == 0) return false;
+  if (!world_.may_call_host_aside) {
+    if (world_.rank == 0)
+      world_.notices().warn(
+          "option 'messages': those between nodes are left to the MPI, which gives no MPI_THREAD_MULTIPLE");
+    return false;
+  }
+  host::Comm comm{};
+  if (world_.host.comm_copy(world_.comm, &comm) != host::success) return false;
+  link_ = std::make_unique<HostLink>(world_.host, comm);
+  int peers = shape_.ranks;
+  for (int& peer : peer_of_) {
+    if (peer < 0) peer = peers++;
+  }
+  return true;
+}
+
+EndpointOptions Messages::options_of_endpoint() {
+  EndpointOptions options;
+  options.make_queues = [ranks = link_ == nullptr ? shape_.ranks : world_.size] {
+    return matching::make_queues(*matching::find(structure), {.ranks = ranks, .values = {}});
+  };
+  if (link_ == nullptr) return options;
+  options.link = link_.get();
+  options.number_of_far = peer_of_;
+  for (int rank = 0; rank < world_.size; ++rank) {
+    if (rank_on_node_[static_cast<std::size_t>(rank)] < 0) options.far.push_back(rank);
+  }
+  return options;
+}
+
 void Messages::begin() {
   if (world_.options.messages == "off" || !world_.options.is_enabled) return;
   find_node();
@@ -78,10 +112,8 @@ void Messages::begin() {
     choose_wait();
     mailbox_ = std::make_unique<shm::Mailbox>(
         memory_, shape_, rank_on_node_[static_cast<std::size_t>(world_.rank)], wait_.policy);
-    endpoint = std::make_unique<Endpoint>(
-        mailbox_.get(), EndpointOptions{.make_queues = [ranks = shape_.ranks] {
-          return matching::make_queues(*matching::find(structure), {.ranks = ranks, .values = {}});
-        }});
+    link_nodes();
+    endpoint = std::make_unique<Endpoint>(mailbox_.get(), options_of_endpoint());
   }
   // On all ranks of the job or on none, so that one sentence says it.
   std::uint64_t is_here = endpoint != nullptr && endpoint->requests().bytes() != 0 ? 1 : 0;
@@ -149,6 +181,7 @@ void Messages::end() {
         wait_until(
             [&] { return is_done || world_.host.test(&request, &is_done) != host::success || is_done; });
       }
+      if (link_ != nullptr) link_->end();
     } catch (const PeerLost&) {
       world_.has_lost_peer = true;
       // Nobody waits for messages of a job that is breaking off.
@@ -163,7 +196,7 @@ std::optional<std::uint32_t> Messages::open(host::Comm comm) {
   bool is_here = world_.host.translate_ranks(comm, world_.comm, &in_world) == host::success;
   std::vector<int> on_node;
   for (const int rank : in_world) {
-    const int place = rank < 0 ? -1 : rank_on_node_[static_cast<std::size_t>(rank)];
+    const int place = rank < 0 ? -1 : peer_of_[static_cast<std::size_t>(rank)];
     is_here = is_here && place >= 0;
     on_node.push_back(place);
   }

@@ -90,6 +90,8 @@ class Messages : public Progress::Source {
   void settle_ended();
   void choose_wait();
   bool agree_on_memory();  // collective over the world
+  bool link_nodes();       // the same
+  EndpointOptions options_of_endpoint();
   std::vector<std::int64_t> offered(int windows);
 
   World& world_;
@@ -104,6 +106,9 @@ class Messages : public Progress::Source {
   const RequestTable* requests_ = nullptr;
   int first_of_node_ = 0;          // in the world
   std::vector<int> rank_on_node_;  // by rank of the world; -1: on another node
+  // Between nodes (messages = all): null where the host carries those.
+  std::unique_ptr<HostLink> link_;
+  std::vector<int> peer_of_;  // by rank of the world; -1: the host carries its messages
   std::unique_ptr<Peers> peers_;
   shm::WaitConfig wait_;
   void (*settle_)(MessageRequest*) = [](MessageRequest*) {};

@@ -15,6 +15,7 @@
 
 #include "../seed.h"
 #include "../shm/ranks.h"
+#include "fake_host/fake_host.h"
 #include "matching/catalogue.h"
 
 namespace unisono::runtime {
@@ -415,6 +416,54 @@ TEST(Endpoint, RandomTrafficOfThreads) {
       });
     }
     for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// Ranks of several nodes: inside a node by rings, between nodes by the host's messages, whose completions
+// come late. Nothing is left of them in the end.
+TEST(Endpoint, RandomTrafficBetweenNodes) {
+  struct Case {
+    std::vector<int> nodes;
+    bool is_synchronous;
+    const char* structure;
+  };
+  for (const Case& one :
+       {Case{{0, 1}, false, "own"}, Case{{0, 0, 1}, true, "own"}, Case{{0, 1, 0, 2}, false, "list"}}) {
+    const int ranks = static_cast<int>(one.nodes.size());
+    fake_host::Options options;
+    options.is_synchronous = one.is_synchronous;
+    options.seed = seed();
+    options.max_delay = 5;
+    fake_host::FakeWorld world(ranks, options);
+    const shm::MailboxShape most{.ranks = ranks, .arena_bytes = 256 << 10};
+    std::vector<std::unique_ptr<shm::SharedMemory>> memory;
+    for (int node = 0; node < ranks; ++node)
+      memory.push_back(std::make_unique<shm::SharedMemory>(most.bytes()));
+    world.run([&](fake_host::FakeHost& host, int rank) {
+      const int node = one.nodes[static_cast<std::size_t>(rank)];
+      host::Comm comm{};
+      ASSERT_EQ(host.comm_copy(host.world(), &comm), host::success);
+      HostLink link(host, comm);
+      EndpointOptions of_endpoint = options_of(ranks, one.structure);
+      of_endpoint.link = &link;
+      int near = 0, place = 0;
+      for (int other = 0; other < ranks; ++other) {
+        const bool is_near = one.nodes[static_cast<std::size_t>(other)] == node;
+        if (other == rank) place = near;
+        of_endpoint.number_of_far.push_back(is_near ? near++ : -1);
+        if (!is_near) of_endpoint.far.push_back(other);
+      }
+      for (std::size_t i = 0; i < of_endpoint.far.size(); ++i)
+        of_endpoint.number_of_far[static_cast<std::size_t>(of_endpoint.far[i])] = near + static_cast<int>(i);
+      const shm::MailboxShape shape{.ranks = near, .arena_bytes = 256 << 10};
+      shm::Mailbox mail(memory[static_cast<std::size_t>(node)]->get(), shape, place, shm::WaitPolicy::yield);
+      Endpoint end(&mail, of_endpoint);
+      for (const std::uint32_t context : {0u, 1u}) end.open(context, of_endpoint.number_of_far);
+      exchange({ranks, 60, one.structure}, &end, rank);
+      host.barrier(host.world());
+      link.end();
+    });
+    EXPECT_EQ(world.leftovers(), "");
   }
 }
 

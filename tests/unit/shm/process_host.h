@@ -69,6 +69,7 @@ class ProcessHost final : public host::Host {
   bool has_hints(host::Comm) override { std::abort(); }
   int neighbors(host::Comm, host::TopologyNeighbors*) override { std::abort(); }
   int isend(const void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
+  int issend(const void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
   int irecv(void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
   int test(host::Request*, bool*) override { std::abort(); }
   int test_some(int, host::Request*, int*, int*) override { std::abort(); }

@@ -57,6 +57,12 @@
   X(Buffer_detach)               \
   X(Buffer_attach_c)             \
   X(Buffer_detach_c)             \
+  X(Buffer_flush)                \
+  X(Buffer_iflush)               \
+  X(Request_toint)               \
+  X(Request_fromint)             \
+  X(Message_toint)               \
+  X(Message_fromint)             \
   X(Request_c2f)                 \
   X(Request_f2c)                 \
   X(Message_c2f)                 \

@@ -156,6 +156,12 @@ struct Functions {
                                       MPI_Comm*) = nullptr;
   int (*Buffer_attach_c)(void*, MPI_Count) = nullptr;
   int (*Buffer_detach_c)(void*, MPI_Count*) = nullptr;
+  int (*Buffer_flush)() = nullptr;
+  int (*Buffer_iflush)(MPI_Request*) = nullptr;
+  int (*Request_toint)(MPI_Request) = nullptr;
+  MPI_Request (*Request_fromint)(int) = nullptr;
+  int (*Message_toint)(MPI_Message) = nullptr;
+  MPI_Message (*Message_fromint)(int) = nullptr;
 #if defined(UNISONO_FAMILY_OPENMPI)  // elsewhere handles are Fortran's numbers
   MPI_Fint (*Request_c2f)(MPI_Request) = nullptr;
   MPI_Request (*Request_f2c)(MPI_Fint) = nullptr;

@@ -101,25 +101,45 @@ int buffer_detach(void* memory, Size* size) {
   return error;
 }
 
+// What is in the buffer lies in memory of Unisono's, so that the program's is free at once.
+void flush() {
+  const LockGuard lock(mutex);
+  used_bytes = 0;
+  for (Sent& sent : all_sent()) sent.bytes = 0;
+}
+
+int buffer_flush() {
+  if (is_on()) flush();
+  return pmpi.Buffer_flush == nullptr ? raise_on(MPI_COMM_SELF, MPI_ERR_UNSUPPORTED_OPERATION)
+                                      : pmpi.Buffer_flush();
+}
+int buffer_iflush(MPI_Request* request) {
+  if (is_on()) flush();
+  return pmpi.Buffer_iflush == nullptr ? raise_on(MPI_COMM_SELF, MPI_ERR_UNSUPPORTED_OPERATION)
+                                       : pmpi.Buffer_iflush(request);
+}
+
 }  // namespace
 
 bool has_room_in_buffer(std::uint64_t bytes) {
   const LockGuard lock(mutex);
   if (!is_attached) return may_have_others();
   reclaim();
-  return is_unlimited || used_bytes + bytes + MPI_BSEND_OVERHEAD <= attached_bytes;
+  return is_unlimited || used_bytes + bytes <= attached_bytes;
 }
 
 void leave_to_buffer(runtime::MessageRequest* request, std::uint64_t bytes) {
   const LockGuard lock(mutex);
-  const std::uint64_t counted = bytes + MPI_BSEND_OVERHEAD;
-  all_sent().push_back({request, counted});
-  used_bytes += counted;
+  // Without MPI_BSEND_OVERHEAD: the program's MPI may have a smaller one than this header says.
+  all_sent().push_back({request, bytes});
+  used_bytes += bytes;
 }
 
 void add_buffers(UnisonoFunction* functions) {
   functions[unisono_slot_Buffer_attach] = erased(buffer_attach<int>);
   functions[unisono_slot_Buffer_detach] = erased(buffer_detach<int>);
+  functions[unisono_slot_Buffer_flush] = erased(buffer_flush);
+  functions[unisono_slot_Buffer_iflush] = erased(buffer_iflush);
   functions[unisono_slot_Buffer_attach_c] = erased(buffer_attach<MPI_Count>);
   functions[unisono_slot_Buffer_detach_c] = erased(buffer_detach<MPI_Count>);
 }

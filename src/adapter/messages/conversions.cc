@@ -66,6 +66,26 @@ template <class Handle>
 Handle handle_at(int number) {
   return narrow<Handle>(static_cast<std::uintptr_t>(static_cast<unsigned>(number)));
 }
+// The standard ABI's numbers of what is predefined are not its addresses: its MPI knows those. Older MPIs
+// have no such functions, and handles that are numbers.
+int request_toint(MPI_Request request) {
+  const bool is_number = (is_on() && is_own(request)) || pmpi.Request_toint == nullptr;
+  return is_number ? number_of(request) : pmpi.Request_toint(request);
+}
+MPI_Request request_fromint(int number) {
+  const auto handle = handle_at<MPI_Request>(number);
+  const bool is_handle = (is_on() && is_own(handle)) || pmpi.Request_fromint == nullptr;
+  return is_handle ? handle : pmpi.Request_fromint(number);
+}
+int message_toint(MPI_Message message) {
+  const bool is_number = (is_on() && is_own(message)) || pmpi.Message_toint == nullptr;
+  return is_number ? number_of(message) : pmpi.Message_toint(message);
+}
+MPI_Message message_fromint(int number) {
+  const auto handle = handle_at<MPI_Message>(number);
+  const bool is_handle = (is_on() && is_own(handle)) || pmpi.Message_fromint == nullptr;
+  return is_handle ? handle : pmpi.Message_fromint(number);
+}
 #endif
 
 }  // namespace
@@ -82,11 +102,19 @@ void add_conversions(UnisonoFunction* functions) {
   functions[unisono_slot_Request_f2c] = erased(request_f2c);
   functions[unisono_slot_Message_c2f] = erased(message_c2f);
   functions[unisono_slot_Message_f2c] = erased(message_f2c);
+  functions[unisono_slot_Request_toint] = erased(request_c2f);
+  functions[unisono_slot_Request_fromint] = erased(request_f2c);
+  functions[unisono_slot_Message_toint] = erased(message_c2f);
+  functions[unisono_slot_Message_fromint] = erased(message_f2c);
 #else
   functions[unisono_slot_Request_c2f] = erased(number_of<MPI_Request>);
   functions[unisono_slot_Request_f2c] = erased(handle_at<MPI_Request>);
   functions[unisono_slot_Message_c2f] = erased(number_of<MPI_Message>);
   functions[unisono_slot_Message_f2c] = erased(handle_at<MPI_Message>);
+  functions[unisono_slot_Request_toint] = erased(request_toint);
+  functions[unisono_slot_Request_fromint] = erased(request_fromint);
+  functions[unisono_slot_Message_toint] = erased(message_toint);
+  functions[unisono_slot_Message_fromint] = erased(message_fromint);
 #endif
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What MPI promises of the requests of messages: completion, cancelling, errors, buffers, progress.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
 #include "messages.inc"
 
 static void check_empty(MPI_Status* status) {
@@ -363,6 +366,62 @@ static void buffers(void) {
   free(buffer);
 }
 
+// Of a buffer that was flushed all is free again, also where its messages were not received yet. MPI 4.1.
+static void flushed(void) {
+  enum { bytes = 100000, count = 2 };
+  int version = 0, subversion = 0;
+  MPI_Get_version(&version, &subversion);
+  int (*flush)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPI_Buffer_flush");
+  if (flush == NULL || version < 4 || (version == 4 && subversion < 1)) return;
+  int attached = count * (bytes + MPI_BSEND_OVERHEAD);
+  void* buffer = malloc((size_t)attached);
+  unsigned char* data = malloc(bytes);
+  fill(data, bytes, rank);
+  MPI_Buffer_attach(buffer, attached);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < count; ++i) MPI_Bsend(data, bytes, MPI_BYTE, next_rank(), 1, MPI_COMM_WORLD);
+    flush();
+  }
+  for (int i = 0; i < 2 * count; ++i) {
+    MPI_Recv(data, bytes, MPI_BYTE, previous_rank(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(is_filled(data, bytes, previous_rank()));
+  }
+  void* detached = NULL;
+  MPI_Buffer_detach(&detached, &attached);
+  free(buffer);
+  free(data);
+}
+
+// Handles as numbers, and back.
+static void numbers(void) {
+  int (*toint)(MPI_Request) = (int (*)(MPI_Request))dlsym(RTLD_DEFAULT, "MPI_Request_toint");
+  MPI_Request (*fromint)(int) = (MPI_Request(*)(int))dlsym(RTLD_DEFAULT, "MPI_Request_fromint");
+  int (*message_toint)(MPI_Message) = (int (*)(MPI_Message))dlsym(RTLD_DEFAULT, "MPI_Message_toint");
+  MPI_Message (*message_fromint)(int) = (MPI_Message(*)(int))dlsym(RTLD_DEFAULT, "MPI_Message_fromint");
+  if (toint == NULL || fromint == NULL || message_toint == NULL || message_fromint == NULL) return;
+  int value = -1, sent = rank;
+  MPI_Request requests[2];
+  MPI_Irecv(&value, 1, MPI_INT, previous_rank(), 3, MPI_COMM_WORLD, &requests[0]);
+  MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);  // may be the MPI's
+  for (int i = 0; i < 2; ++i) {
+    const int number = toint(requests[i]);
+    CHECK(number != toint(MPI_REQUEST_NULL) && fromint(number) == requests[i]);
+    CHECK(number != toint(requests[1 - i]));
+  }
+  CHECK(fromint(toint(MPI_REQUEST_NULL)) == MPI_REQUEST_NULL);
+  MPI_Send(&sent, 1, MPI_INT, next_rank(), 3, MPI_COMM_WORLD);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  CHECK(value == previous_rank());
+  MPI_Request out;
+  MPI_Message message;
+  MPI_Isend(&sent, 1, MPI_INT, next_rank(), 4, MPI_COMM_WORLD, &out);
+  MPI_Mprobe(previous_rank(), 4, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+  MPI_Message again = message_fromint(message_toint(message));
+  CHECK(again == message);
+  MPI_Mrecv(&value, 1, MPI_INT, &again, MPI_STATUS_IGNORE);
+  MPI_Wait(&out, MPI_STATUS_IGNORE);
+}
+
 // A receiver that sits in another call while its sender needs it.
 static void trap(void) {
   enum { many = 5000 };
@@ -418,6 +477,8 @@ int main(int argc, char** argv) {
                                             {"freed", freed},
                                             {"abandoned", abandoned},
                                             {"buffers", buffers},
+                                            {"flushed", flushed},
+                                            {"numbers", numbers},
                                             {"trap", trap},
                                             {"flood", flood},
                                             {NULL, NULL}};

@@ -62,7 +62,7 @@ BRANCHES = (
         "adapter",
         "shim",
     ),
-    ("proof", "pictures", "launch", "tool", "front"),
+    ("proof", "pictures", "traces", "launch", "tool", "front"),
     ("measure",),
 )
 MEETS_MPI = ("preload", "adapter", "measure")

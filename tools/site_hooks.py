@@ -34,7 +34,16 @@ SECTIONS = [
     (
         "reference",
         "Reference",
-        ["cli", "options", "algorithms", "table-format", "machine-format", "c-api", "python-api"],
+        [
+            "cli",
+            "options",
+            "algorithms",
+            "table-format",
+            "machine-format",
+            "trace-format",
+            "c-api",
+            "python-api",
+        ],
     ),
     ("figures", "Figures", ["index", "measurements"]),
     (

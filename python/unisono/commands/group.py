@@ -36,6 +36,7 @@ COMMANDS = {
     "cache": ("cache", "Show and forget what jobs have kept for later ones."),
     "predict": ("predict", "Predict how long algorithms would take on a machine."),
     "graph": ("graph", "Count what collectives of neighbours cost on a graph."),
+    "match": ("match", "Say what queues of messages cost, and what would help."),
     "machine": ("machine", "Measure, show and list machines."),
     "topology": ("topology", "Show and find the switches between machines."),
     "options": ("options", "List the options of a run."),
@@ -45,7 +46,7 @@ COMMANDS = {
 
 # As the list of commands has them; what is in none of these comes last.
 PARTS = {
-    "Run a program, and see what was gained": ("run", "report", "profile", "explain"),
+    "Run a program, and see what was gained": ("run", "report", "profile", "explain", "match"),
     "Make it faster": ("tune", "bench", "table", "cache", "crashes"),
     "Look into algorithms and machines": ("list", "show", "check", "predict", "graph", "machine", "topology"),
     "About this installation": ("options", "info", "completion"),

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono match`: structures measured alone, traces replayed and reported on, and files that are no traces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Stage, needs_build
+
+pytestmark = needs_build
+
+_HEAD = "unisono-message-trace 1\nranks 4\nmpi MPICH 5.0.1\n"
+
+
+def _json(stage: Stage, environment: dict[str, str], *words: str) -> Any:
+    answer = stage.unisono("match", *words, "--json", environment=environment)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+def _deep(count: int, run_ns: int) -> str:
+    """Rank 0 asks for so many messages, which come in reverse."""
+    lines = [f"run {run_ns}", *(f"post {i} {i} 1 {i} 0 8" for i in range(count))]
+    lines += [f"arrive {count + i} 1 {count - 1 - i} 0 8" for i in range(count)]
+    return _HEAD + "rank 0\n" + "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def deep(stage: Stage) -> Path:
+    file = stage.work / "deep.trace"
+    file.write_text(_deep(2000, 20_000_000))
+    return file
+
+
+def test_bench(stage: Stage, built: dict[str, str]) -> None:
+    words = (
+        "--engine",
+        "list,own",
+        "--depth",
+        "512",
+        "--order",
+        "reverse",
+        "--queue",
+        "posted",
+        "--any-source",
+        "0",
+    )
+    lines = _json(stage, built, "bench", *words)
+    assert [line["engine"] for line in lines] == ["list", "own"]
+    assert lines[0]["traversals"] == 256.5 and lines[1]["traversals"] < 20
+    assert lines[0]["ns"] > 2 * lines[1]["ns"] > 0
+    text = stage.unisono("match", "bench", *words, environment=built).stdout
+    assert "posted queue, reverse, 0 %" in text and "own" in text
+
+
+def test_bench_forward_finds_the_first(stage: Stage, built: dict[str, str]) -> None:
+    for queue in ("posted", "unexpected"):
+        words = (
+            "--engine",
+            "list",
+            "--depth",
+            "64",
+            "--order",
+            "forward",
+            "--queue",
+            queue,
+            "--any-source",
+            "100",
+        )
+        assert _json(stage, built, "bench", *words)[0]["traversals"] == 1
+
+
+def test_replay(stage: Stage, built: dict[str, str], deep: Path) -> None:
+    answer = _json(stage, built, "replay", str(deep), "--engine", "all")
+    engines = {one["engine"]: one["low"] for one in answer["engines"]}
+    assert len(engines) >= 13
+    assert engines["list"]["posted"] == {"searches": 2000, "traversals": 2000 * 2001 // 2}
+    assert engines["own"]["posted"]["traversals"] < 40_000
+    assert answer["depths"]["low"]["posted"]["max"] == 2000
+    assert answer["is_exact"]
+    words = ("--engine", "clusters_k_means(k=4),own")
+    text = stage.unisono("match", "replay", str(deep), *words, environment=built).stdout
+    assert "clusters_k_means(k=4)" in text and "2,000" in text
+
+
+def test_replay_has_bounds(stage: Stage, built: dict[str, str]) -> None:
+    file = stage.work / "passive.trace"
+    sends = "".join(f"send {i} 0 {i} 0 8\n" for i in range(100))
+    receives = "".join(
+        f"post {200 + 2 * i} {i} 1 {i} 0 8\ndone {201 + 2 * i} {i} 1 {i} 8\n" for i in range(100)
+    )
+    file.write_text(f"{_HEAD}rank 0\n{receives}rank 1\n{sends}")
+    answer = _json(stage, built, "replay", str(file), "--engine", "list")
+    assert answer["depths"]["low"]["unexpected"]["max"] == 0
+    assert answer["depths"]["high"]["unexpected"]["max"] == 100
+    assert answer["receives"] == {"as_recorded": 100, "otherwise": 0, "unmatched": 0}
+    assert "0 - 100" in stage.unisono("match", "replay", str(file), environment=built).stdout
+
+
+@pytest.mark.parametrize("name", ["amg", "fds", "lammps"])
+def test_patterns(stage: Stage, built: dict[str, str], name: str) -> None:
+    answer = stage.unisono(
+        "match", "pattern", name, "a.trace", "--ranks", "40", "--steps", "2", environment=built
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert _json(stage, built, "replay", "a.trace", "--engine", "list")["ranks"] == 40
+    assert name in stage.unisono("match", "pattern", environment=built).stdout
+
+
+def test_report_says_turn_it_on(stage: Stage, built: dict[str, str], deep: Path) -> None:
+    answer = _json(stage, built, "report", str(deep))
+    # 2,001,000 elements of 5 ns in 20 ms.
+    assert answer["verdict"] == "Turn it on: 50 % of rank 0's time. Run with `--messages node`."
+    assert answer["low"]["posted"]["lengths"]["max"] == 2000
+    text = stage.unisono("match", "report", str(deep), environment=built).stdout
+    assert text.startswith("Turn it on") and "1024-2047" in text
+
+
+def test_report_says_leave_it(stage: Stage, built: dict[str, str]) -> None:
+    file = stage.work / "short.trace"
+    file.write_text(_deep(4, 20_000_000))
+    assert _json(stage, built, "report", str(file))["verdict"].startswith("Leave it")
+    file.write_text(_deep(4, 0).replace("run 0\n", ""))
+    assert "does not say how long" in _json(stage, built, "report", str(file))["verdict"]
+
+
+def test_report_counts_what_open_mpi_looks_at(stage: Stage, built: dict[str, str]) -> None:
+    """Its lists are one for each source."""
+    lines = [f"post {i} {i} {i % 4} {i} 0 8" for i in range(400)]
+    lines += [f"arrive {400 + i} {i % 4} {i} 0 8" for i in reversed(range(400))]
+    times = iter(range(1000))
+    lines = [" ".join([line.split()[0], str(next(times)), *line.split()[2:]]) for line in lines]
+    file = stage.work / "many.trace"
+    looked_at = []
+    for mpi in ("MPICH 5.0.1", "Open MPI 5.0.11"):
+        file.write_text(
+            f"unisono-message-trace 1\nranks 4\nmpi {mpi}\nrank 0\nrun 9000\n" + "\n".join(lines) + "\n"
+        )
+        looked_at.append(_json(stage, built, "report", str(file))["low"]["posted"]["looked_at"]["mean"])
+    assert looked_at[0] > 3 * looked_at[1]
+
+
+def test_page(stage: Stage, built: dict[str, str], deep: Path) -> None:
+    answer = stage.unisono("match", "report", str(deep), "--html", "deep.html", environment=built)
+    assert answer.returncode == 0, answer.stderr
+    page = (stage.work / "deep.html").read_text()
+    assert "Turn it on: 50 % of rank 0" in page and "<script" not in page and "default-src 'none'" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hello\n", "line 1 is not 'unisono-message-trace 1'"),
+        (
+            _HEAD + "rank 0\nsend 1 9 0 0 8\n",
+            "line 5 is no 'send TIME TO TAG CONTEXT BYTES' with ranks below 4",
+        ),
+        (_HEAD + "rank 0\npost 1 0 1 99999999999999999999 0 8\n", "line 5"),
+        (_HEAD + "rank 0\n\x00\x1b[31m\n", "line 5 begins with"),
+    ],
+)
+def test_refuses_what_is_no_trace(stage: Stage, built: dict[str, str], text: str, said: str) -> None:
+    (stage.work / "bad.trace").write_text(text)
+    for command in ("replay", "report"):
+        answer = stage.unisono("match", command, "bad.trace", environment=built)
+        assert answer.returncode == 2
+        assert "bad.trace is no trace of messages" in answer.stderr and said in answer.stderr
+        assert "\x1b" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bench", "--engine", "lists"), "did you mean 'list'?"),
+        (("bench", "--engine", "list(k=2)"), "list has no parameter 'k'"),
+        (("bench", "--engine", "clusters_k_means(k=99999)"), "k takes a whole number"),
+        (("bench", "--depth", "0"), "--depth takes"),
+        (("bench", "--any-source", "101"), "--any-source takes"),
+        (("pattern", "fsd", "x.trace"), "did you mean 'fds'?"),
+        (("pattern", "fds"), "say which file is written"),
+        (("pattern", "fds", "x.trace", "--steps", "65536"), "too large"),
+        (("replay", "x.trace"), "does not exist"),
+    ],
+)
+def test_refuses_what_makes_no_sense(
+    stage: Stage, built: dict[str, str], words: tuple[str, ...], said: str
+) -> None:
+    answer = stage.unisono("match", *words, environment=built)
+    assert answer.returncode == 2 and said in answer.stderr, answer.stderr

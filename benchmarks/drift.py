@@ -20,7 +20,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,40 +30,20 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from side_by_side import CALLS_BY_NAME, ROOT, compiled
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
+# isort: split
+import mpis
+from harness import SHIM, Cluster
+from lists import AddUp
+from unisono.common import units
 
-import job  # noqa: E402
-import mpis  # noqa: E402
-from harness import COMPILED, SHIM, Cluster, is_outdated  # noqa: E402
-from lists import AddUp  # noqa: E402
-from unisono.common import units  # noqa: E402
-
-SOURCES = [ROOT / "benchmarks/drift.c", ROOT / "src/measure/operations.h"]
 BATCH = 10  # learn_iterations
 WINDOW = 100
 MOST_NAMED = 5  # in the picture
 TOLERATED = 1.25
 LONG_CALL_S = 1e-3
 CALLS_OF_A_BATCH = 64  # one batch in so many calls below a millisecond is looked at
-
-
-def compiled(mpi: mpis.Mpi) -> Path:
-    target = COMPILED / mpi.name / "benchmark-drift"
-    if is_outdated(target, SOURCES):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        command = [
-            mpi.compilers["c"],
-            "-O2",
-            f"-I{SOURCES[1].parent}",
-            SOURCES[0],
-            "-o",
-            target,
-            *mpi.link_flags,
-        ]
-        job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
-    return target
 
 
 @contextlib.contextmanager
@@ -86,7 +65,13 @@ def run(
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
         environment = {"UNISONO_CACHE": "", "UNISONO_REPORT": str(report), "UNISONO_LOG": "quiet", **settings}
-        program = [SHIM, compiled(mpi), arguments.operation, str(arguments.bytes), str(arguments.calls)]
+        program = [
+            SHIM,
+            compiled(mpi, "drift", CALLS_BY_NAME),
+            arguments.operation,
+            str(arguments.bytes),
+            str(arguments.calls),
+        ]
         layout = mpis.Layout((arguments.ppn,) * arguments.nodes)
         line = cluster.on_head(mpi.launch(layout.ranks, program, environment, layout))
         limited = ["timeout", "-k", "5", str(arguments.timeout), *line]

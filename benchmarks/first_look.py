@@ -20,17 +20,15 @@ from typing import Any
 
 import numpy as np
 import side_by_side
-from side_by_side import ROOT
 
 # isort: split
 import job
 import mpis
-from harness import COMPILED, SHIM, build_yield_preload, is_outdated
+from harness import SHIM, build_yield_preload
 from numpy.typing import NDArray
 from unisono.common import units
 from unisono.machine.host import usable_cores
 
-SOURCE = ROOT / "benchmarks/first_look.c"
 OPERATIONS = ("allreduce", "reduce", "bcast", "gather", "allgather", "alltoall")
 WAYS: dict[str, dict[str, str]] = {
     "native": {},
@@ -48,22 +46,13 @@ RESAMPLINGS = 2000
 Times = dict[str, NDArray[np.float64]]  # by way: seconds of a call, [round, size]
 
 
-def compiled(mpi: mpis.Mpi) -> Path:
-    target = COMPILED / mpi.name / "benchmark-first-look"
-    if is_outdated(target, [SOURCE]):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", SOURCE, "-o", target, *mpi.link_flags]
-        job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
-    return target
-
-
 def run(mpi: mpis.Mpi, ranks: int, way: str, operation: str, arguments: argparse.Namespace) -> list[float]:
     """One job: the times of its sizes."""
     environment = {"UNISONO_CACHE": "", "UNISONO_LOG": "quiet", **WAYS[way]} if way != "native" else {}
     if ranks > usable_cores() and not mpi.is_yielding:
         environment["LD_PRELOAD"] = str(build_yield_preload())
     program = [
-        compiled(mpi),
+        side_by_side.compiled(mpi, "first_look"),
         operation,
         str(arguments.smallest),
         str(arguments.largest),

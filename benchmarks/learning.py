@@ -22,23 +22,20 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from side_by_side import CALLS_BY_NAME, compiled
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
+# isort: split
+import job
+import mpis
+from harness import SHIM
+from lists import AddUp
+from unisono.common import units
 
-import job  # noqa: E402
-import mpis  # noqa: E402
-from harness import COMPILED, SHIM, is_outdated  # noqa: E402
-from lists import AddUp  # noqa: E402
-from unisono.common import units  # noqa: E402
-
-SOURCES = [ROOT / "benchmarks/learning.c", ROOT / "src/measure/operations.h"]
 MODES: dict[str, dict[str, str]] = {
     "left": {"UNISONO_LEARN": "off", "UNISONO_ALGORITHM": "all:native"},
     "off": {"UNISONO_LEARN": "off"},
@@ -54,24 +51,6 @@ TOLERATED = 1.02
 RESAMPLINGS = 2000
 
 
-def compiled(mpi: mpis.Mpi) -> Path:
-    target = COMPILED / mpi.name / "benchmark-learning"
-    if is_outdated(target, SOURCES):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        command = [
-            mpi.compilers["c"],
-            "-O2",
-            f"-I{SOURCES[1].parent}",
-            SOURCES[0],
-            "-o",
-            target,
-            "-ldl",
-            *mpi.link_flags,
-        ]
-        job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
-    return target
-
-
 def run(
     mpi: mpis.Mpi, mode: str, cell: tuple[str, int, int], arguments: argparse.Namespace
 ) -> dict[str, Any]:
@@ -84,7 +63,14 @@ def run(
             environment["UNISONO_MACHINE"] = str(arguments.machine.absolute())
         if arguments.nodes:
             environment["UNISONO_NODES"] = arguments.nodes
-        program = [SHIM, compiled(mpi), operation, str(size), str(calls), str(min(TURNS, calls))]
+        program = [
+            SHIM,
+            compiled(mpi, "learning", CALLS_BY_NAME),
+            operation,
+            str(size),
+            str(calls),
+            str(min(TURNS, calls)),
+        ]
         line = mpi.launch(arguments.ranks, program, environment)
         result = job.run(line, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()
         times = json.loads(result.output.strip().splitlines()[-1])

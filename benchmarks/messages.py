@@ -19,17 +19,15 @@ from typing import Any
 
 import numpy as np
 import side_by_side
-from side_by_side import ROOT
 
 # isort: split
 import job
 import mpis
-from harness import COMPILED, SHIM, is_outdated
+from harness import SHIM
 from lists import AddUp
 from unisono.common import units
 from unisono.machine.host import usable_cores
 
-SOURCE = ROOT / "benchmarks/messages.c"
 WAYS: dict[str, dict[str, str]] = {"native": {}, "node": {"UNISONO_MESSAGES": "node"}}
 SIZES = (0, 8, 64, 256, 1024, 4096, 8192, 16384, 65536, 262144, 1048576, 4194304)
 WHAT = ",".join(
@@ -57,19 +55,10 @@ TITLES = {
 RESAMPLINGS = 2000
 
 
-def compiled(mpi: mpis.Mpi) -> Path:
-    target = COMPILED / mpi.name / "benchmark-messages"
-    if is_outdated(target, [SOURCE]):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", SOURCE, "-o", target, *mpi.link_flags]
-        job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
-    return target
-
-
 def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Namespace) -> float:
     """One job: the median of its windows, seconds."""
     environment = {"UNISONO_CACHE": "", "UNISONO_LOG": "quiet", **WAYS[way]} if way != "native" else {}
-    program = [compiled(mpi), what, number, str(arguments.windows)]
+    program = [side_by_side.compiled(mpi, "messages"), what, number, str(arguments.windows)]
     line = mpi.launch(arguments.ranks, program if way == "native" else [SHIM, *program], environment)
     fair = side_by_side.fair(mpi, line, arguments.ranks)
     result = job.run(fair, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()

@@ -34,14 +34,14 @@ import side_by_side
 from side_by_side import ROOT
 
 # isort: split
-import job
 import mpis
-from harness import COMPILED, SHIM, Cluster, build_yield_preload, is_outdated
+from harness import SHIM, Cluster, build_yield_preload
 from mpis import Layout, Mpi
 from unisono.common import units
 from unisono.machine.host import processor_name, usable_cores
 from unisono.measuring import bench
 
+GRAPHS_IN_C = ROOT / "benchmarks/neighbor_graphs.h"
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (8, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, MIB)
 SMALL = 4 * KIB
@@ -98,17 +98,6 @@ class Measured:
     served: list[str]
 
 
-def compiled(mpi: Mpi) -> Path:
-    target = COMPILED / mpi.name / "benchmark-neighbors"
-    folder = ROOT / "benchmarks"
-    sources = [folder / "neighbors.c", folder / "neighbor_graphs.h", ROOT / "src/measure/operations.h"]
-    if is_outdated(target, sources):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", f"-I{ROOT / 'src/measure'}", sources[0], "-o", target, "-ldl"]
-        job.run([*command, *mpi.link_flags], mpis.launcher_environment(mpi), timeout=120).check()
-    return target
-
-
 def set_up_s(first_s: Sequence[float]) -> float:
     """What first calls take longer than the last ones of them."""
     steady_s = float(np.median(first_s[-8:]))
@@ -154,7 +143,12 @@ def command_line(arguments: argparse.Namespace, layout: str, mpi: Mpi, report: P
     options = ["--samples", str(arguments.samples), "--seconds", str(arguments.seconds)]
     options += ["--operations", ",".join(arguments.operation or OPERATIONS)]
     options += ["--sizes", ",".join(map(str, arguments.size))]
-    program = [SHIM, compiled(mpi), *options, *(arguments.graph or GRAPHS)]
+    program = [
+        SHIM,
+        side_by_side.compiled(mpi, "neighbors", GRAPHS_IN_C, side_by_side.CALLS_BY_NAME),
+        *options,
+        *(arguments.graph or GRAPHS),
+    ]
     return side_by_side.fair(mpi, mpi.launch(ranks, program, settings, NODES if is_emulated else None), ranks)
 
 

@@ -81,7 +81,12 @@ def measure(arguments: argparse.Namespace, rate: str, layout: Layout) -> list[be
         try:
             for operation in ALGORITHMS:
                 blocks = 1 if operation == "bcast" else layout.ranks
-                options = ["--operations", operation, "--sizes", ",".join(str(s // blocks) for s in SIZES)]
+                options = [
+                    "--operations",
+                    operation,
+                    "--sizes",
+                    ",".join(str(s // blocks) for s in SIZES if s <= arguments.largest),
+                ]
                 options += ["--samples", str(arguments.samples), "--seconds", str(arguments.seconds)]
                 options += ["--finalists", str(len(SHARES))]
                 options += [
@@ -156,6 +161,12 @@ def main() -> int:
         help="N nodes of M ranks each; may be repeated (default 4x4)",
     )
     parser.add_argument("--rate", action="append", choices=list(RATES), help="default: both")
+    parser.add_argument(
+        "--largest",
+        type=int,
+        default=SIZES[-1],
+        help="the longest in bytes, all blocks together (default 8 MiB)",
+    )
     parser.add_argument("--samples", type=int, default=15, help="most samples of each kind (default 15)")
     parser.add_argument("--seconds", type=float, default=4.0, help="most time for a cell (default 4)")
     parser.add_argument("--timeout", type=float, default=300, help="most seconds for a job (default 300)")

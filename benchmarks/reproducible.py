@@ -13,22 +13,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
+from side_by_side import compiled
 
-import job  # noqa: E402
-import mpis  # noqa: E402
-import numpy as np  # noqa: E402
-from harness import COMPILED, SHIM  # noqa: E402
-from unisono.common import units  # noqa: E402
-from unisono.measuring import bench  # noqa: E402
+# isort: split
+import job
+import mpis
+import numpy as np
+from harness import SHIM
+from unisono.common import units
+from unisono.measuring import bench
 
-SOURCE = ROOT / "benchmarks/reproducible.c"
 SIZES = (8, 1 << 10, 32 << 10, 1 << 20)
 
 
@@ -49,17 +46,15 @@ LAYOUTS = (
 )
 
 
-def compiled(mpi: mpis.Mpi) -> Path:
-    target = COMPILED / mpi.name / "benchmark-reproducible"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    command = [mpi.compilers["c"], "-O2", SOURCE, "-o", target, "-ldl", *mpi.link_flags]
-    job.run(command, mpis.launcher_environment(mpi), timeout=120).check()
-    return target
-
-
 def measured(mpi: mpis.Mpi, layout: Layout, arguments: argparse.Namespace) -> list[dict]:
     """Run one layout and return what its rank 0 printed: one object for each operation and size."""
-    program = [SHIM, compiled(mpi), str(arguments.samples), str(arguments.seconds), *map(str, SIZES)]
+    program = [
+        SHIM,
+        compiled(mpi, "reproducible"),
+        str(arguments.samples),
+        str(arguments.seconds),
+        *map(str, SIZES),
+    ]
     environment = {"UNISONO_LEARN": "off"} | ({"UNISONO_NODES": layout.nodes} if layout.nodes else {})
     line = mpi.launch(layout.ranks, program, environment)
     result = job.run(line, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()

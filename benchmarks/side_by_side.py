@@ -11,12 +11,25 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
+CALLS_BY_NAME = ROOT / "src/measure/operations.h"  # how benchmarks call operations by their names
 
+import job  # noqa: E402
 import mpis  # noqa: E402
-from harness import Cluster, build_yield_preload  # noqa: E402
+from harness import COMPILED, Cluster, build_yield_preload, is_outdated  # noqa: E402
 from mpis import Layout, Mpi  # noqa: E402
 from unisono.machine.host import usable_cores  # noqa: E402
 from unisono.measuring import bench  # noqa: E402
+
+
+def compiled(mpi: Mpi, name: str, *headers: Path) -> Path:
+    """benchmarks/NAME.c with this MPI's wrapper, kept in build/integration until it, or one of its headers, changes."""
+    source = ROOT / f"benchmarks/{name}.c"
+    target = COMPILED / mpi.name / f"benchmark-{name}"
+    if is_outdated(target, [source, *headers]):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        command = [mpi.compilers["c"], "-O2", f"-I{CALLS_BY_NAME.parent}", source, "-o", target, "-ldl"]
+        job.run([*command, *mpi.link_flags], mpis.launcher_environment(mpi), timeout=120).check()
+    return target
 
 
 def words(

@@ -39,6 +39,10 @@ NODES, LOCALS = 4, 4
 FLAT, TWO_LEVEL = "bcast:binomial", "bcast:renumbered_binomial"
 
 
+def sizes(all_of_them: tuple[int, ...], arguments: argparse.Namespace) -> tuple[int, ...]:
+    return tuple(size for size in all_of_them if size <= arguments.largest)
+
+
 def cells(
     arguments: argparse.Namespace,
     mpi: Mpi,
@@ -110,11 +114,17 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             exchange = ["allgather:recursive_doubling"]
             pairs = (Layout((2,)), Layout((1, 1)))
             node, network = (
-                alpha_and_beta(cells(arguments, mpi, cluster, pair, "allgather", FITTED_SIZES, exchange))
+                alpha_and_beta(
+                    cells(
+                        arguments, mpi, cluster, pair, "allgather", sizes(FITTED_SIZES, arguments), exchange
+                    )
+                )
                 for pair in pairs
             )
             layout = Layout((LOCALS,) * NODES, cyclic=True)
-            found = cells(arguments, mpi, cluster, layout, "bcast", SIZES, [FLAT, TWO_LEVEL])
+            found = cells(
+                arguments, mpi, cluster, layout, "bcast", sizes(SIZES, arguments), [FLAT, TWO_LEVEL]
+            )
         finally:
             cluster.down()
         machine = Path(folder) / "machine.json"
@@ -168,6 +178,7 @@ def main() -> int:
     parser.add_argument("--mpi", default="openmpi5", choices=[mpi.name for mpi in mpis.ALL])
     parser.add_argument("--rate", default="1gbit", help="of each node's link (default 1gbit)")
     parser.add_argument("--seconds", type=float, default=0.5, help="most time for a cell (default 0.5)")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="the longest in bytes (default 4 MiB)")
     parser.add_argument("--timeout", type=float, default=100, help="most seconds for a job (default 100)")
     parser.add_argument(
         "--output", type=Path, default=ROOT / "reports/two_level_gain.json", help="the figures"

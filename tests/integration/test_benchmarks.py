@@ -74,10 +74,10 @@ CLUSTER = {
         "| cart:2 | neighbor_allgather | 8 B | 4.0, 4 | 32 | 8 |",
     ),
     "overlap --layout 2x8 --layout 4x4 --seconds 2 --samples 40": (
-        f"--layout 2x2 --rate 1gbit {QUICK} --output page.md",
+        f"--layout 2x2 --rate 1gbit --largest 1048576 {QUICK} --output page.md",
         "| allgather, two_level_ring",
     ),
-    "two_level_gain": ("--seconds 0.02 --rate 10gbit --output page.md", "network: alpha"),
+    "two_level_gain": ("--seconds 0.02 --rate 10gbit --largest 65536 --output page.md", "network: alpha"),
 }
 # More commands of pages that are there already with other options, or take half a minute.
 IN_TURNS = {

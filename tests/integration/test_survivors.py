@@ -70,40 +70,36 @@ else
   done
 fi
 """
-KINDS_OF_MESSAGES = ["receive", "wait", "wait for any", "probe", "message", "long send", "synchronous send"]
-KINDS = ["lines", "channel", "stream", "copy", "no block, small", "no block, channel", "persistent"]
+# What waits: the program's calls, the settings under which Unisono serves them, and what it calls them.
+WAITS = {
+    "collectives": (
+        "dead_peer.c",
+        {"UNISONO_ALGORITHM": "allreduce:fused,bcast:shared,alltoallv:fused"},
+        ["lines", "channel", "stream", "copy", "no block, small", "no block, channel", "persistent"],
+        "a collective",
+    ),
+    "messages": (
+        "message_dead_peer.c",
+        {"UNISONO_MESSAGES": "node"},
+        ["receive", "wait", "wait for any", "probe", "message", "long send", "synchronous send"],
+        "a call with messages",
+    ),
+}
 
 
 @pytest.mark.in_turns(3)
-def test_waits_for_a_dead_rank_end(mpi: mpis.Mpi, runner: Runner) -> None:
+@pytest.mark.parametrize("waits", WAITS)
+def test_waits_for_a_dead_rank_end(mpi: mpis.Mpi, runner: Runner, waits: str) -> None:
     """Where nobody ends the job, those that wait in shared memory for a rank that died hear of it, call by call."""
-    program = compile_program(mpi, "dead_peer.c")
-    environment = {"UNISONO_ALGORITHM": "allreduce:fused,bcast:shared,alltoallv:fused"}
-    environment = runner.environment_for_ranks(mpi, 3, environment)
+    source, settings, kinds, place = WAITS[waits]
+    program = compile_program(mpi, source)
+    environment = runner.environment_for_ranks(mpi, 3, settings)
     shell = ["sh", "-c", HUSHED, "hushed"] if mpi.family == "mpich" else []
     line = mpi.launch(3, [*shell, SHIM, program], environment)
     result = runner.run_line(mpi, [line[0], *LEFT_ALONE[mpi.family], *line[1:]], timeout=60)
     assert not result.is_timed_out, str(result)
     heard = sorted(line for line in result.output.splitlines() if line[:2] in ("0 ", "1 "))
-    assert heard == sorted(f"{rank} {kind}: an error" for rank in (0, 1) for kind in KINDS), str(result)
+    assert heard == sorted(f"{rank} {kind}: an error" for rank in (0, 1) for kind in kinds), str(result)
     for rank in (0, 1):
-        assert f"has died; rank {rank} waited for it in a collective" in result.errors, str(result)
-    assert result.survivors == []
-
-
-@pytest.mark.in_turns(3)
-def test_waits_for_messages_of_a_dead_rank_end(mpi: mpis.Mpi, runner: Runner) -> None:
-    """The same of messages that Unisono carries."""
-    program = compile_program(mpi, "message_dead_peer.c")
-    environment = runner.environment_for_ranks(mpi, 3, {"UNISONO_MESSAGES": "node"})
-    shell = ["sh", "-c", HUSHED, "hushed"] if mpi.family == "mpich" else []
-    line = mpi.launch(3, [*shell, SHIM, program], environment)
-    result = runner.run_line(mpi, [line[0], *LEFT_ALONE[mpi.family], *line[1:]], timeout=60)
-    assert not result.is_timed_out, str(result)
-    heard = sorted(line for line in result.output.splitlines() if line[:2] in ("0 ", "1 "))
-    assert heard == sorted(f"{rank} {kind}: an error" for rank in (0, 1) for kind in KINDS_OF_MESSAGES), str(
-        result
-    )
-    for rank in (0, 1):
-        assert f"has died; rank {rank} waited for it in a call with messages" in result.errors, str(result)
+        assert f"has died; rank {rank} waited for it in {place}" in result.errors, str(result)
     assert result.survivors == []

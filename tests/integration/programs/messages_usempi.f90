@@ -4,13 +4,5 @@ program messages_usempi
   implicit none
   integer :: requests(12), status(MPI_STATUS_SIZE), statuses(MPI_STATUS_SIZE, 12), message
   include 'messages_body.inc'
-contains
-  integer function source_of(of)
-    integer, intent(in) :: of(MPI_STATUS_SIZE)
-    source_of = of(MPI_SOURCE)
-  end function
-  integer function tag_of(of)
-    integer, intent(in) :: of(MPI_STATUS_SIZE)
-    tag_of = of(MPI_TAG)
-  end function
+  include 'messages_statuses.inc'
 end program

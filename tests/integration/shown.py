@@ -157,6 +157,7 @@ SHORT_PROGRAMS = {
     "traversal.py": "--lattice 6",
     "halo.py": "--cells 4 --steps 5",
     "benchmarks/neighbor_groups.py": "moore:2,1",
+    "benchmarks/neighbor_model.py": "'--random 124,0.78 --layout 4x31'",
     "benchmarks/neighbors.py": "--size 8 --seconds 0.05 --samples 3",
 }
 # What a command needs that the reader's folder has as a function: a word of it, and that.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from harness import Runner, compile_program
 from mpis import Mpi
 
@@ -10,6 +11,7 @@ from mpis import Mpi
 NATIVE_CASES = ["made_aside", "copy_that_fails", "of_groups", "more_than_there_are"]
 
 
+@pytest.mark.in_turns(2)
 def test_communicators_are_made_and_freed(mpi: Mpi, runner: Runner):
     """The MPI passes by itself, and so it does under Unisono, which sets up each communicator at its first call."""
     program = compile_program(mpi, "constructors.c")

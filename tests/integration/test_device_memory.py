@@ -60,7 +60,7 @@ def run(
     return read
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("way", PREFERRED)
 def test_a_library_that_is_loaded_later(mpi: Mpi, runner: Runner, way: str):
     # Calls that do not block go otherwise than through lines.

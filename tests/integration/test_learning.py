@@ -90,6 +90,8 @@ def test_programs_learn_where_nothing_is_set(mpi: Mpi, runner: Runner):
     assert "learned by an earlier job" in begins, begins
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.each_library
 def test_communicators_alike_begin_with_what_one_has_learned(mpi: Mpi, runner: Runner):
     """Rows of a grid learn; its columns, whose ranks come from different rows, and duplicates begin with that.
 

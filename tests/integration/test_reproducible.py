@@ -96,12 +96,14 @@ def test_same_bits_whatever_is_forced(request: pytest.FixtureRequest, runner: Ru
     assert len(set(hashes.values())) == 1, hashes
 
 
+@pytest.mark.in_turns(2)
 def test_info_key(mpi: Mpi, runner: Runner):
     """The key on a communicator is enough, under every MPI; without it the bits are others."""
     (_, without), (_, by_hint), (_, by_set) = outcomes(runner, mpi, 4, {}, "plain", "hint", "set")
     assert without > 0 and by_hint == 0 and by_set == 0
 
 
+@pytest.mark.in_turns(3)
 def test_otherwise_bits_differ(mpi: Mpi, runner: Runner):
     """The inputs tell orders apart: natively every MPI gives other bits than the one order for some call."""
     assert outcome(runner, mpi, 8, {"NATIVE": "1"}, "apart")[1] > 0

@@ -83,6 +83,7 @@ def test_refused(request: pytest.FixtureRequest, runner: Runner, name: str, line
     assert "is refused: it needs a topology of this job: " in result.errors
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.cluster
 def test_machines_by_name(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     layout = Layout((2, 2, 2, 2))

@@ -279,6 +279,10 @@ std::vector<OptionSpec> options_of_nodes() {
              "What the node's pool is made of; memfd falls back to shm_open by itself where it cannot be "
              "shared.",
              &Options::segment),
+      number("unexpected_bytes", "UNISONO_UNEXPECTED_BYTES", "bytes", "shared memory",
+             "Memory that a rank may take for messages of its node which came before their receives (option "
+             "messages). Beyond it senders wait for their receives.",
+             64 * kib, 1024 * gib, &Options::unexpected_bytes),
       number("pool_bytes", "UNISONO_POOL_BYTES", "bytes", "shared memory",
              "Most shared memory that all communicators of a node may take together.", mib, 1024 * gib,
              &Options::pool_bytes),

@@ -65,7 +65,8 @@ struct NodeOptions {
 // What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
 struct Options : DecisionOptions, LearningOptions, TellingOptions, NodeOptions {
   std::string progress = "thread";  // thread, calls
-  std::string messages = "off";     // off, node, all
+  std::int64_t unexpected_bytes = std::int64_t{256} << 20;
+  std::string messages = "off";  // off, node, all
   std::int64_t cache_bytes = std::int64_t{16} << 20;
 };
 

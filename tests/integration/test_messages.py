@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from harness import Runner, compile_program, installed, seed_of_this_run
 from mpis import ALL, BY_NAME, Mpi
@@ -14,7 +17,7 @@ LAYOUTS = {"1,1": 2, "2,2": 4, "1,2,1": 4, "3,1,2": 6}
 
 
 @pytest.mark.in_turns(2)
-@pytest.mark.parametrize("program", ["messages.c", "message_requests.c"])
+@pytest.mark.parametrize("program", ["messages.c", "message_requests.c", "message_floods.c"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, program: str):
     result = runner.unisono(mpi, ranks, [compile_program(mpi, program)], CARRIED, timeout=90)
@@ -34,12 +37,26 @@ def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
 
 @pytest.mark.in_turns(2)
 @pytest.mark.parametrize("nodes", LAYOUTS)
-@pytest.mark.parametrize("program", ["messages.c", "message_requests.c"])
+@pytest.mark.parametrize("program", ["messages.c", "message_requests.c", "message_floods.c"])
 def test_what_mpi_promises_of_messages_between_nodes(mpi: Mpi, runner: Runner, nodes: str, program: str):
     settings = {**ALL_CARRIED, "UNISONO_NODES": nodes, "UNISONO_LOG": "warning"}
     result = runner.unisono(mpi, LAYOUTS[nodes], [compile_program(mpi, program)], settings, timeout=90)
     assert result.check().output == "OK\n", str(result)
     assert "are left to the MPI" not in result.errors, str(result)
+
+
+def test_reports_tell_of_queues_and_floods(mpi: Mpi, runner: Runner, tmp_path: Path):
+    """Section backlog has 20,000 messages of 1,000 bytes before their receives, far more than may wait here."""
+    report = tmp_path / "report.json"
+    settings = {**CARRIED, "UNISONO_REPORT": str(report), "UNISONO_UNEXPECTED_BYTES": "256K"}
+    command = [compile_program(mpi, "message_floods.c"), "backlog"]
+    assert runner.unisono(mpi, 2, command, settings, timeout=60).check().output == "OK\n"
+    totals = json.loads(report.read_text())["messages"]
+    assert totals["sent"] >= 40_000
+    assert totals["deepest_unexpected"] >= 20_000
+    assert totals["floods"] > 0
+    # Beyond the limit there may be what lies in the sender's arena when it is told.
+    assert 256 << 10 < totals["most_unexpected_bytes"] < (256 << 10) + (4 << 20)
 
 
 @pytest.mark.parametrize("nodes", ["1,2", "2,1"])

@@ -68,11 +68,23 @@ def _render(report: dict[str, Any], console: Console) -> None:
     _communicators(report, console)
     if report.get("measured_here"):
         console.print(f"as measured on this machine: {escape(str(report['measured_here']))}")
+    if "messages" in report:
+        console.print(_messages(report["messages"]))
     for hint in report["hints"]:
         console.print(f"[hint]hint:[/hint] {escape(hint)}")
     for warning in report["warnings"]:
         console.print(f"[warning]warning:[/warning] {escape(warning)}")
     printing.print_prose(console, verdict.of_report(report).text, "bold")
+
+
+def _messages(totals: dict[str, int]) -> str:
+    line = (
+        f"messages: {totals['sent']:,} sent; at most {totals['deepest_posted']:,} receives "
+        f"and {totals['deepest_unexpected']:,} messages waited on a rank"
+    )
+    if totals["floods"]:
+        line += f"; senders had to wait {totals['floods']:,} times (option unexpected_bytes)"
+    return line
 
 
 def _headline(report: dict[str, Any], console: Console) -> None:

@@ -50,6 +50,7 @@ void Endpoint::close_what_has_ended() {
     waiting_.for_each([&](WaitingMessage* message) {
       if (message->envelope.context == context && message->is_in_queue) forget(message);
     });
+    totals_.note_depths(comm.queues->posted().deepest, comm.queues->unexpected().deepest);
     communicators_.erase(context);
     last_ = nullptr;
     return true;
@@ -105,6 +106,7 @@ void Endpoint::send(MessageRequest* request, std::uint32_t context, const void* 
                     int to, int tag, bool waits) {
   const Communicator& comm = communicator(context);
   begin(request, MessageRequest::Kind::send);
+  ++totals_.sent;
   request->peer = comm.ranks[static_cast<std::size_t>(to)];
   request->envelope = {
       .source = comm.number[static_cast<std::size_t>(mailbox_.rank())], .tag = tag, .context = context};
@@ -126,6 +128,7 @@ bool Endpoint::try_send(std::uint32_t context, const void* buffer, std::uint64_t
       mailbox_.wants_headers_only(peer) || !mailbox_.has_room(peer, bytes))
     return false;
   mailbox_.write(peer, item_of(ItemKind::short_message, context, tag, bytes), buffer, bytes);
+  ++totals_.sent;
   return true;
 }
 
@@ -183,6 +186,12 @@ bool Endpoint::try_write(int peer, const Outgoing& out) {
     if (!mailbox_.has_room(peer, out.data.size())) return false;
     mailbox_.write(peer, out.item, out.data.data(), out.data.size());
     return true;
+  }
+  // The peer may have said so since the message began.
+  if (mailbox_.wants_headers_only(peer)) {
+    const shm::RingItem header =
+        item_of(ItemKind::long_message, context_of(out.item), tag_of(out.item), eager->bytes);
+    return try_write(peer, {header, data_of(number_of(eager)), nullptr});
   }
   if (eager->bytes <= shm::most_bytes_of_item) {
     if (!mailbox_.has_room(peer, eager->bytes)) return false;
@@ -245,6 +254,13 @@ bool Endpoint::move_pieces() {
     has_ever_moved = has_ever_moved || has_moved;
   }
   return has_ever_moved;
+}
+
+MessageTotals Endpoint::totals() const {
+  MessageTotals totals = totals_;
+  for (const auto& [context, comm] : communicators_)
+    totals.note_depths(comm.queues->posted().deepest, comm.queues->unexpected().deepest);
+  return totals;
 }
 
 bool Endpoint::is_idle() const {

@@ -19,6 +19,7 @@
 #include "runtime/messages/host_link.h"
 #include "runtime/messages/message.h"
 #include "runtime/messages/request_table.h"
+#include "runtime/messages/totals.h"
 #include "runtime/messages/waiting_messages.h"
 #include "shm/pairs/mailbox.h"
 
@@ -94,6 +95,8 @@ class Endpoint {
 
   RequestTable& requests() { return requests_; }
   std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
+  // Of this rank.
+  MessageTotals totals() const;
   std::size_t live_requests() const { return requests_.live(); }
 
  private:
@@ -165,6 +168,7 @@ class Endpoint {
   WaitingMessages waiting_;
   WaitingMessage* next_waiting_ = waiting_.take();  // for what comes next
   std::uint64_t unexpected_bytes_ = 0;
+  MessageTotals totals_;  // depths: of communicators that are closed
   bool has_too_many_ = false;
 };
 

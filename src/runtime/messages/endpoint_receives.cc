@@ -146,10 +146,12 @@ void Endpoint::forget(WaitingMessage* message) {
 
 void Endpoint::count_unexpected(std::int64_t bytes) {
   unexpected_bytes_ += static_cast<std::uint64_t>(bytes);
+  totals_.most_unexpected_bytes = std::max(totals_.most_unexpected_bytes, unexpected_bytes_);
   const std::uint64_t most =
       has_too_many_ ? options_.most_unexpected_bytes / 2 : options_.most_unexpected_bytes;
   if (has_too_many_ == (unexpected_bytes_ > most)) return;
   has_too_many_ = !has_too_many_;
+  if (has_too_many_) ++totals_.floods;
   mailbox_.want_headers_only(has_too_many_);
 }
 

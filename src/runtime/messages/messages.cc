@@ -95,6 +95,7 @@ EndpointOptions Messages::options_of_endpoint() {
   options.make_queues = [ranks = link_ == nullptr ? shape_.ranks : world_.size] {
     return matching::make_queues(*matching::find(structure), {.ranks = ranks, .values = {}});
   };
+  options.most_unexpected_bytes = static_cast<std::uint64_t>(world_.options.unexpected_bytes);
   if (link_ == nullptr) return options;
   options.link = link_.get();
   options.number_of_far = peer_of_;
@@ -182,11 +183,31 @@ void Messages::end() {
             [&] { return is_done || world_.host.test(&request, &is_done) != host::success || is_done; });
       }
       if (link_ != nullptr) link_->end();
+      add_up();
     } catch (const PeerLost&) {
       world_.has_lost_peer = true;
       // Nobody waits for messages of a job that is breaking off.
     }
   }
+}
+
+void Messages::add_up() {
+  MessageTotals own;
+  {
+    const BiasedGuard guard(lock_);
+    own = endpoint_->totals();
+  }
+  std::uint64_t sums[] = {own.sent, own.floods};
+  std::uint64_t most[] = {own.deepest_posted, own.deepest_unexpected, own.most_unexpected_bytes};
+  host::Host& host = world_.host;
+  if (host.agree(sums, 2, host::AgreeOp::sum, world_.comm) != host::success ||
+      host.agree(most, 3, host::AgreeOp::max, world_.comm) != host::success)
+    return;
+  totals_ = {.sent = sums[0],
+             .deepest_posted = most[0],
+             .deepest_unexpected = most[1],
+             .most_unexpected_bytes = most[2],
+             .floods = sums[1]};
 }
 
 std::optional<std::uint32_t> Messages::open(host::Comm comm) {

@@ -33,6 +33,9 @@ class Messages : public Progress::Source {
   // world.
   void end();
 
+  // What all ranks' came to, known behind end(); nothing where the MPI has carried all.
+  const std::optional<MessageTotals>& totals() const { return totals_; }
+
   // A communicator that the program has just made: its number here, or nothing where it stays the MPI's.
   // Collective over it.
   std::optional<std::uint32_t> open(host::Comm comm);
@@ -89,6 +92,7 @@ class Messages : public Progress::Source {
   void find_node();
   void settle_ended();
   void choose_wait();
+  void add_up();           // collective over the world
   bool agree_on_memory();  // collective over the world
   bool link_nodes();       // the same
   EndpointOptions options_of_endpoint();
@@ -113,6 +117,7 @@ class Messages : public Progress::Source {
   shm::WaitConfig wait_;
   void (*settle_)(MessageRequest*) = [](MessageRequest*) {};
   std::uint32_t next_context_ = 1;
+  std::optional<MessageTotals> totals_;
   bool is_looked_after_ UNISONO_GUARDED_BY(lock_) = false;
 };
 

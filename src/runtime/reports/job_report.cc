@@ -38,7 +38,8 @@ std::string now_text() {
 
 }  // namespace
 
-void write_job_report(const World& world, std::vector<std::string> hints, const JobRecords& records) {
+void write_job_report(const World& world, std::vector<std::string> hints,
+                      const std::optional<MessageTotals>& messages, const JobRecords& records) {
   JobFacts facts{.mpi = world.host.library_name(),
                  .family = world.host.family_name(),
                  .options = to_text(world.options),
@@ -49,7 +50,8 @@ void write_job_report(const World& world, std::vector<std::string> hints, const 
                  .wall_s = now_s() - world.started_s,
                  .machine = world.measured.text(),
                  .warnings = world.notices().all(),
-                 .hints = std::move(hints)};
+                 .hints = std::move(hints),
+                 .messages = messages};
   for (const auto& ranks : world.layout().ranks_of) {
     const auto first = static_cast<std::size_t>(ranks.front());
     facts.node_names.push_back(world.pool->host_names()[first]);

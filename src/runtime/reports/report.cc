@@ -207,6 +207,14 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
   report["under_way_time_s"] = {{"max", records.under_way.most_s}, {"mean", records.under_way.mean_s}};
   if (records.profile) report["profile"] = profile_json(*records.profile);
   if (!facts.machine.empty()) report["measured_here"] = facts.machine;
+  if (facts.messages) {
+    const MessageTotals& of = *facts.messages;
+    report["messages"] = {{"sent", of.sent},
+                          {"deepest_posted", of.deepest_posted},
+                          {"deepest_unexpected", of.deepest_unexpected},
+                          {"most_unexpected_bytes", of.most_unexpected_bytes},
+                          {"floods", of.floods}};
+  }
   report["warnings"] = facts.warnings;
   report["hints"] = facts.hints;
   return report;

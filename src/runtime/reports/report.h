@@ -4,9 +4,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/messages/totals.h"
 #include "runtime/reports/job_records.h"
 
 namespace unisono::runtime {
@@ -22,6 +24,7 @@ struct JobFacts {
   std::vector<int> node_cores;
   std::string machine;  // what this machine's file has decided; empty: nothing
   std::vector<std::string> warnings, hints;
+  std::optional<MessageTotals> messages;  // that Unisono has carried
 };
 
 // "blocking", "non-blocking", "persistent".

@@ -52,6 +52,14 @@ std::string row(const std::string& operation, const std::string& bytes, const st
   return row.str();
 }
 
+std::string messages_line(const MessageTotals& of) {
+  std::ostringstream line;
+  line << of.sent << " sent; at most " << of.deepest_posted << " receives and " << of.deepest_unexpected
+       << " messages waited on a rank";
+  if (of.floods != 0) line << "; senders had to wait " << of.floods << " times (option 'unexpected_bytes')";
+  return line.str();
+}
+
 // `bcast`, `ibcast`, `bcast_init`: as the program called it.
 std::string operation_text(const ClassKey& key) {
   const std::string operation(name(key.operation));
@@ -169,6 +177,7 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   for (const LearnedKind& kind : records.learned.kinds) out << "  learned: " << learned_line(kind) << '\n';
   if (records.profile) out << profile_summary(*records.profile);
   if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
+  if (facts.messages) out << "  messages: " << messages_line(*facts.messages) << '\n';
   for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';
   for (const std::string& warning : facts.warnings) out << "  warning: " << warning << '\n';
   out << "  " << verdict(facts, records) << '\n';

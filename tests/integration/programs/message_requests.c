@@ -422,53 +422,6 @@ static void numbers(void) {
   MPI_Wait(&out, MPI_STATUS_IGNORE);
 }
 
-// A receiver that sits in another call while its sender needs it.
-static void trap(void) {
-  enum { many = 5000 };
-  for (int turn = 0; turn < 2; ++turn) {
-    const int bytes = turn ? 8 : 1 << 20, count = turn ? many : 1;
-    unsigned char* data = malloc((size_t)bytes * (size_t)count);
-    MPI_Request* requests = malloc(sizeof(MPI_Request) * (size_t)count);
-    if (rank == 1) {
-      for (int i = 0; i < count; ++i)
-        MPI_Irecv(data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
-    }
-    if (rank == 0 && size > 1) {
-      for (int i = 0; i < count; ++i) {
-        fill(data + (size_t)i * (size_t)bytes, bytes, i);
-        MPI_Send(data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD);
-      }
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1) {
-      MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-      for (int i = 0; i < count; ++i) CHECK(is_filled(data + (size_t)i * (size_t)bytes, bytes, i));
-    }
-    free(requests);
-    free(data);
-  }
-}
-
-// More messages under way than anything has room for.
-static void flood(void) {
-  enum { count = 20000, bytes = 1000 };
-  MPI_Request* requests = malloc(sizeof(MPI_Request) * count);
-  unsigned char* out = malloc(bytes);
-  unsigned char* in = malloc(bytes);
-  fill(out, bytes, rank);
-  for (int i = 0; i < count; ++i)
-    MPI_Isend(out, bytes, MPI_BYTE, next_rank(), i % 100, MPI_COMM_WORLD, &requests[i]);
-  for (int i = count - 1; i >= 0; --i) {
-    MPI_Status status;
-    MPI_Recv(in, bytes, MPI_BYTE, previous_rank(), i % 100, MPI_COMM_WORLD, &status);
-    if (i % 100 == 0) CHECK(is_filled(in, bytes, previous_rank()));
-  }
-  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-  free(in);
-  free(out);
-  free(requests);
-}
-
 int main(int argc, char** argv) {
   static const struct Section sections[] = {{"completions", completions},
                                             {"persistent", persistent},
@@ -479,8 +432,6 @@ int main(int argc, char** argv) {
                                             {"buffers", buffers},
                                             {"flushed", flushed},
                                             {"numbers", numbers},
-                                            {"trap", trap},
-                                            {"flood", flood},
                                             {NULL, NULL}};
   return run_sections(sections, argc, argv);
 }

@@ -2,6 +2,7 @@
 // Which algorithm would serve a call, why, and what else there is (B3): asks the Decider that jobs ask.
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <tuple>

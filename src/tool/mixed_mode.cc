@@ -2,6 +2,7 @@
 #include "tool/mixed_mode.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "model/mixed_mode.h"

@@ -3,7 +3,7 @@
 // of the records of all ranks, here and nowhere else.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 // Rules as they stand in files, for who writes tables or prints them.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "tuning/tables/table.h"

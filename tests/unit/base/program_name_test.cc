@@ -21,7 +21,7 @@ TEST(ProgramName, OfPythonNamesTheScript) {
 }
 
 TEST(ProgramName, OfThisProcess) {
-  EXPECT_EQ(program_name(), "base_program_name_test");
+  EXPECT_EQ(program_name(), "base_tests");
 }
 
 }  // namespace

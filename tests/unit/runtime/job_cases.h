@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/catalogue/descriptor.h"
+#include "base/operations.h"
+
 namespace unisono::runtime {
 
 // What a run of all operations is made of.
@@ -20,6 +23,25 @@ struct Setting {
   bool is_commutative = true;
   bool is_blocking = true;
 };
+
+// Calls of one operation, all alike.
+struct Calls {
+  Setting setting;
+  Operation operation{};
+  int root = 0;
+};
+
+// One algorithm of each operation, the first, the second, ..., until each had its turn.
+inline std::vector<std::vector<const algorithms::Descriptor*>> in_turns() {
+  std::vector<std::vector<const algorithms::Descriptor*>> turns;
+  std::vector<std::size_t> of_operation(operation_count);
+  for (const algorithms::Descriptor& d : algorithms::registry()) {
+    const std::size_t turn = of_operation[static_cast<std::size_t>(d.operation)]++;
+    if (turn == turns.size()) turns.emplace_back();
+    turns[turn].push_back(&d);
+  }
+  return turns;
+}
 
 // So many ranks on one node, on two alike in both orders, on three unlike ones, on a node each.
 inline std::vector<std::string> layouts_of(int size) {

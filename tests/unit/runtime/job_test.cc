@@ -30,45 +30,52 @@ class JobTest : public ProgramTest {
   int check(
       const Setting& s, Operation operation, int root,
       const std::function<void(int rank)>& once_set_up = [](int) {}) {
-    return check_all({s}, operation, root, once_set_up);
-  }
-
-  // One after the other in one job: settings that differ in counts, and in whether they are in place.
-  int check_all(
-      const std::vector<Setting>& settings, Operation operation, int root,
-      const std::function<void(int rank)>& once_set_up = [](int) {}) {
-    const Setting& s = settings.front();
-    std::atomic<int> taken{0};
-    FakeWorld world(s.size);
-    const host::Datatype gaps = world.gapped_int32();
-    const host::Datatype dense = world.add_type({{0, 8}}, 8);
-    const host::Op op = world.add_op(
-        [&s](const void* in, void* inout, std::size_t count, host::Datatype) {
-          const std::size_t stride = s.has_gaps ? 16 : 8, second = s.has_gaps ? 8 : 4;
-          for (std::size_t i = 0; i < count; ++i) {
-            Pair l, r;
-            const char* left = static_cast<const char*>(in) + i * stride;
-            char* right = static_cast<char*>(inout) + i * stride;
-            std::memcpy(&l.a, left, 4), std::memcpy(&l.b, left + second, 4);
-            std::memcpy(&r.a, right, 4), std::memcpy(&r.b, right + second, 4);
-            const Pair v = s.is_commutative ? add(l, r) : compose(l, r);
-            std::memcpy(right, &v.a, 4), std::memcpy(right + second, &v.b, 4);
-          }
-        },
-        s.is_commutative);
-    const host::Datatype type = s.has_gaps ? gaps : dense;
     if (!s.nodes.empty()) options_.nodes = s.nodes;
     if (!s.algorithm.empty()) options_.algorithm = s.algorithm;
+    return check_all({{s, operation, root}}, once_set_up).front();
+  }
+
+  // One after the other in one job on so many ranks as the first has: to start a job takes longer than its
+  // calls. Gives for each how many ranks' calls were taken.
+  std::vector<int> check_all(
+      const std::vector<Calls>& all, const std::function<void(int rank)>& once_set_up = [](int) {}) {
+    const int size = all.front().setting.size;
+    std::vector<std::atomic<int>> taken(all.size());
+    FakeWorld world(size);
+    const host::Datatype gaps = world.gapped_int32();
+    const host::Datatype dense = world.add_type({{0, 8}}, 8);
+    host::Op ops[2][2];
+    for (const bool has_gaps : {false, true}) {
+      for (const bool is_commutative : {false, true}) {
+        ops[has_gaps][is_commutative] = world.add_op(
+            [=](const void* in, void* inout, std::size_t count, host::Datatype) {
+              const std::size_t stride = has_gaps ? 16 : 8, second = has_gaps ? 8 : 4;
+              for (std::size_t i = 0; i < count; ++i) {
+                Pair l, r;
+                const char* left = static_cast<const char*>(in) + i * stride;
+                char* right = static_cast<char*>(inout) + i * stride;
+                std::memcpy(&l.a, left, 4), std::memcpy(&l.b, left + second, 4);
+                std::memcpy(&r.a, right, 4), std::memcpy(&r.b, right + second, 4);
+                const Pair v = is_commutative ? add(l, r) : compose(l, r);
+                std::memcpy(right, &v.a, 4), std::memcpy(right + second, &v.b, 4);
+              }
+            },
+            is_commutative);
+      }
+    }
     // With a thread of ours the host makes them that have the program's operators.
-    if (!s.is_blocking) options_.progress = "calls";
+    if (!all.front().setting.is_blocking) options_.progress = "calls";
     run_jobs(world, [&](Job& job, FakeHost& host, int rank) {
       once_set_up(rank);
-      for (const Setting& each : settings)
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto& [s, operation, root] = all[i];
         for (int repeat = 0; repeat < 3; ++repeat)
-          taken += run_once(job, host, each, operation, (root + repeat) % s.size, rank, type, op);
+          taken[i] += run_once(job, host, s, operation, (root + repeat) % size, rank,
+                               s.has_gaps ? gaps : dense, ops[s.has_gaps][s.is_commutative]);
+      }
     });
-    EXPECT_EQ(world.leftovers(), "") << print(s);
-    return taken;
+    EXPECT_EQ(world.leftovers(), "") << print(all.front().setting);
+    return {taken.begin(), taken.end()};
   }
 
   // As run_once, for uneven blocks that lie in the order of the ranks, or the other way round with gaps.
@@ -298,24 +305,32 @@ TEST_F(JobTest, TheRulesServeEveryOperation) {
   int runs = 0;
   for (int size : {2, 3, 5, 8}) {
     for (const std::string& nodes : layouts_of(size)) {
-      for (std::size_t count : {1, 7, 3000}) {
-        for (int variant = 0; variant < 8; ++variant) {
-          if (runs++ % case_stride() != 0) continue;
-          const Setting s{.size = size,
-                          .nodes = nodes,
-                          .count = count,
-                          .is_in_place = (variant & 1) != 0,
-                          .has_gaps = (variant & 2) != 0,
-                          .is_commutative = variant % 4 != 3,
-                          .is_blocking = variant < 4};
-          for (int op = 0; op < operation_count; ++op) {
-            const int taken = check(s, static_cast<Operation>(op), size - 1);
-            EXPECT_TRUE(taken == 0 || taken == 3 * size)
-                << "all ranks or none: " << taken << "; " << print(s);
+      for (const bool is_blocking : {true, false}) {
+        std::vector<Calls> all;
+        for (std::size_t count : {1, 7, 3000}) {
+          for (int variant = 0; variant < 4; ++variant) {
+            if (runs++ % case_stride() != 0) continue;
+            const Setting s{.size = size,
+                            .nodes = nodes,
+                            .count = count,
+                            .is_in_place = (variant & 1) != 0,
+                            .has_gaps = (variant & 2) != 0,
+                            .is_commutative = variant != 3,
+                            .is_blocking = is_blocking};
+            for (int op = 0; op < operation_count; ++op)
+              all.push_back({s, static_cast<Operation>(op), size - 1});
           }
-          options_ = quiet_options();
-          if (HasFailure()) return;
         }
+        if (all.empty()) continue;
+        options_.nodes = nodes;
+        const std::vector<int> taken = check_all(all);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          EXPECT_TRUE(taken[i] == 0 || taken[i] == 3 * size)
+              << "all ranks or none: " << taken[i] << "; " << name(all[i].operation) << ", "
+              << print(all[i].setting);
+        }
+        options_ = quiet_options();
+        if (HasFailure()) return;
       }
     }
   }
@@ -323,23 +338,31 @@ TEST_F(JobTest, TheRulesServeEveryOperation) {
 
 TEST_F(JobTest, EveryAlgorithmGivesTheRightResult) {
   int runs = 0;
-  for (const algorithms::Descriptor& d : algorithms::registry()) {
+  for (const std::vector<const algorithms::Descriptor*>& turn : in_turns()) {
+    std::string chosen;
+    for (const algorithms::Descriptor* d : turn)
+      chosen += (chosen.empty() ? "" : ",") + std::string(name(d->operation)) + ":" + d->name;
     for (int size : {2, 3, 5, 8}) {
       for (const std::string& nodes : layouts_of(size)) {
-        std::vector<Setting> settings;
-        for (std::size_t count : {1, 4, 1003}) {
-          for (bool is_in_place : {false, true}) {
-            if (runs++ % case_stride() != 0) continue;
-            settings.push_back({.size = size,
-                                .nodes = nodes,
-                                .algorithm = std::string(name(d.operation)) + ":" + d.name,
-                                .count = count,
-                                .is_in_place = is_in_place,
-                                .is_commutative = d.legality.needs_commutative});
+        std::vector<Calls> all;
+        for (const algorithms::Descriptor* d : turn) {
+          for (std::size_t count : {1, 4, 1003}) {
+            for (bool is_in_place : {false, true}) {
+              if (runs++ % case_stride() != 0) continue;
+              const Setting s{.size = size,
+                              .nodes = nodes,
+                              .algorithm = std::string(name(d->operation)) + ":" + d->name,
+                              .count = count,
+                              .is_in_place = is_in_place,
+                              .is_commutative = d->legality.needs_commutative};
+              all.push_back({s, d->operation, 1});
+            }
           }
         }
-        if (settings.empty()) continue;
-        check_all(settings, d.operation, 1);
+        if (all.empty()) continue;
+        options_.nodes = nodes;
+        options_.algorithm = chosen;
+        check_all(all);
         options_ = quiet_options();
         if (HasFailure()) return;
       }

@@ -2,6 +2,8 @@
 // Which rules suit a question: precedence, regions, what is near, and what the reasons say.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "questions.h"
 #include "tuning/tables/table.h"
 #include "tuning/tables/table_json.h"

@@ -53,13 +53,16 @@ TITLES = {
     "gather": "a message of {number} from each rank, received in reverse",
 }
 RESAMPLINGS = 2000
+# Ranks that wait never leave their cores to others then: at most as many as there are cores.
+REALTIME = ["chrt", "--fifo", "5"]
 
 
 def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Namespace) -> float:
     """One job: the median of its windows, seconds."""
     environment = {"UNISONO_CACHE": "", "UNISONO_LOG": "quiet", **WAYS[way]} if way != "native" else {}
     program = [side_by_side.compiled(mpi, "messages"), what, number, str(arguments.windows)]
-    line = mpi.launch(arguments.ranks, program if way == "native" else [SHIM, *program], environment)
+    command = [*(REALTIME if arguments.realtime else []), *([] if way == "native" else [SHIM]), *program]
+    line = mpi.launch(arguments.ranks, command, environment)
     fair = side_by_side.fair(mpi, line, arguments.ranks)
     result = job.run(fair, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()
     return float(np.median([float(word) for word in result.output.split()]))
@@ -97,7 +100,8 @@ def title(cell: dict[str, Any]) -> str:
 def page(cells: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator[str]:
     yield "# Messages inside a node"
     yield ""
-    yield f"{arguments.ranks} ranks on {usable_cores()} cores, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn."
+    before = ", before all other processes" if arguments.realtime else ""
+    yield f"{arguments.ranks} ranks on {usable_cores()} cores{before}, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn."
     yield ""
     yield "| MPI | what | native | Unisono | ratio (95 %) |"
     yield "| --- | --- | --- | --- | --- |"
@@ -119,9 +123,16 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=20)
     parser.add_argument("--what", action=AddUp, default=WHAT, help="PROGRAM:NUMBER, by commas")
     parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument(
+        "--realtime", action="store_true", help="ranks before all other processes (root; a core for each)"
+    )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--output", type=Path, help="a page; default: standard output")
     arguments = parser.parse_args()
+    if arguments.realtime and arguments.ranks > usable_cores():
+        parser.error(
+            f"--realtime: {arguments.ranks} ranks on {usable_cores()} cores would wait for each other for ever"
+        )
     cells = []
     for name in arguments.mpi or ["openmpi5"]:
         for cell in arguments.what.split(","):

@@ -35,6 +35,8 @@ class Arena {
   ArenaPlace take(std::size_t bytes);
   // The longest place that is ever handed out: half of the arena, so that two may be under way.
   std::size_t most_bytes() const;
+  // How much is in use so far: what is handed out before the same memory is again.
+  std::size_t lap_bytes() const { return part_ * 64; }
   // Have all places been freed?
   bool is_unused();
 

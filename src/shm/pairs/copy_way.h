@@ -4,7 +4,7 @@
 // Which is quicker is four times as quick, and depends on where both cores are. Cores that share a cache hand
 // lines over there. Between others each line has to be taken back from the reader before it is written, and
 // to be fetched from the writer's cache. Nobody tells a program where its cores are, and virtual machines
-// move them. So a few messages are timed in both ways, on both sides, at the beginning and now and then.
+// move them. So a few messages are timed in both ways, on both sides, soon and now and then.
 #pragma once
 
 #include <atomic>
@@ -30,14 +30,15 @@ class CopyWay {
     bool is_streaming = false;
     int timed = -1;  // its number among those that are timed
   };
-  // Of the next message of so many bytes.
-  Copy next(std::size_t bytes) {
+  // Of the next message of so many bytes. `lap_bytes`: how much is written before its memory is again.
+  Copy next(std::size_t bytes, std::size_t lap_bytes) {
     OfLength& length = lengths_[length_class(bytes)];
+    if (length.is_streaming) length.streamed_bytes += bytes;
     if (length.until_timed != 0) [[likely]] {
       --length.until_timed;
       return {.is_streaming = length.is_streaming};
     }
-    return next_timed(&length);
+    return next_timed(&length, bytes, lap_bytes);
   }
   // Makes it, and takes its time where that is wanted.
   void copy(const Copy& how, void* into, const void* from, std::size_t bytes);
@@ -45,15 +46,23 @@ class CopyWay {
  private:
   struct OfLength {
     bool is_streaming = false;
-    std::uint32_t until_timed = 0, interval = 64;
+    std::uint32_t until_timed = first_interval, interval = first_interval;
+    // Lines that were streamed are the reader's, so that copies through the cache are slow at first. They are
+    // timed after a lap of them, which is worth it seldom.
+    std::uint64_t streamed_bytes = 0;
+    std::size_t lap_then = 0;
+    std::uint32_t warming = 0;
+    bool is_warm = false;
   };
+  static constexpr std::uint32_t first_interval = 64;
   static constexpr std::size_t lengths = 4;
   // Up to 2 KiB, 8 KiB, 32 KiB, and longer ones.
   static std::size_t length_class(std::size_t bytes) {
     return bytes <= 8192 ? (bytes <= 2048 ? 0 : 1) : (bytes <= 32768 ? 2 : 3);
   }
 
-  Copy next_timed(OfLength* length);
+  Copy next_timed(OfLength* length, std::size_t bytes, std::size_t lap_bytes);
+  void warm_up(OfLength* length, std::size_t bytes, std::size_t lap_bytes);
   void decide(OfLength* length);
 
   ReaderTimes* times_;

@@ -76,7 +76,7 @@ std::uint64_t Mailbox::put_into_arena(int to, const void* data, std::size_t byte
   const ArenaPlace place = arena_.take(bytes);
   if (place.data == nullptr) return 0;
   CopyWay& way = ways_[index(to)];
-  const CopyWay::Copy copy = way.next(bytes);
+  const CopyWay::Copy copy = way.next(bytes, arena_.lap_bytes());
   way.copy(copy, place.data, data, bytes);
   return place.name | static_cast<std::uint64_t>(copy.timed + 1) << timed_shift;
 }

@@ -57,6 +57,7 @@ BRANCHES = (
         "adapter/large_counts",
         "adapter/host_interface",
         "adapter/messages",
+        "adapter/recording",
         "adapter/requests",
         "adapter/collectives",
         "adapter",

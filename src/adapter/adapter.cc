@@ -13,6 +13,7 @@
 #include "adapter/life.h"
 #include "adapter/messages/messages.h"
 #include "adapter/profile/profile.h"
+#include "adapter/recording/recording.h"
 #include "adapter/requests/requests.h"
 #include "adapter/windows.h"
 #include "preload/adapter_library.h"
@@ -122,6 +123,7 @@ extern "C" __attribute__((visibility("default"))) const UnisonoAdapter* unisono_
     if (!load_functions(mpi_library, problem, problem_bytes)) return nullptr;
     load_predefined();
     messages::add_wrappers(adapter.functions);
+    if (recording::is_wanted()) recording::begin(adapter.functions);
     if (unisono::runtime::is_profile_wanted()) profile::begin(adapter.functions);
     is_loaded = true;
   }

@@ -11,6 +11,7 @@
 #include "adapter/host_interface/mpi_host.h"
 #include "adapter/messages/layer.h"
 #include "adapter/profile/profile.h"
+#include "adapter/recording/recording.h"
 #include "adapter/requests/requests.h"
 #include "runtime/profile.h"
 #include "runtime/runtime.h"
@@ -37,6 +38,7 @@ void end() {
     profile::end_run();
     runtime::keep_profile(profile::counted());
   }
+  recording::end_run(host_below);
   messages::end();
   runtime::finish();
   end_requests();
@@ -72,6 +74,7 @@ void begin() {
   runtime::start(host_below);
   if (!is_enabled_by_program) runtime::set_enabled(false);
   messages::begin(host_below);
+  recording::begin_run(host_below);
   update_open();
   is_profiled = profile::is_on.load();
   if (is_profiled) profile::begin_run(runtime::node_labels());

@@ -242,6 +242,10 @@ std::vector<OptionSpec> options_of_the_process() {
            "the report has them (docs/guide/profile.md). Without option report a summary goes to standard "
            "error.",
            &Options::is_profiled),
+      text("record_messages", "UNISONO_RECORD_MESSAGES", "file", "general",
+           "Write a trace of the program's messages to this file at MPI_Finalize, for `unisono match report` "
+           "(docs/guide/matching.md).",
+           &Options::record_messages),
       choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
              &Options::log),
       choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex", "shared memory",
@@ -291,6 +295,10 @@ std::vector<OptionSpec> options_of_nodes() {
           "Shared buffer of a communicator on one node, for each of its channels. Where it is not given the "
           "machine's file (option machine) may say how large the buffers are.",
           64 * kib, gib, &Options::channel_bytes),
+      number("record_bytes", "UNISONO_RECORD_BYTES", "bytes", "general",
+             "Most memory that each rank takes for a trace of messages, 32 bytes an event. When it is full, "
+             "what comes later is counted only.",
+             64 * kib, 64 * gib, &Options::record_bytes),
       number("cache_bytes", "UNISONO_CACHE_BYTES", "bytes", "general",
              "Most memory for the schedules that a communicator keeps.", 64 * kib, 16 * gib,
              &Options::cache_bytes),

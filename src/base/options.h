@@ -46,6 +46,8 @@ struct TellingOptions {
   bool watches_crashes = true;
   bool is_profiled = false;
   std::string report;           // file, "-" for standard error, empty for none
+  std::string record_messages;  // file, empty for none
+  std::int64_t record_bytes = std::int64_t{64} << 20;
   std::string log = "warning";  // quiet, warning, info
 };
 

@@ -17,6 +17,7 @@
 #include "runtime/job.h"
 #include "runtime/job_parts.h"
 #include "runtime/profile.h"
+#include "runtime/recording.h"
 #include "runtime/world/start_watch.h"
 
 namespace unisono::runtime {
@@ -201,6 +202,18 @@ bool is_profile_wanted() {
 
 const std::vector<int>* node_labels() {
   return job == nullptr ? nullptr : &job->parts().world.node_labels;
+}
+
+std::string record_messages_option() {
+  return job == nullptr ? std::string() : job->parts().world.options.record_messages;
+}
+
+std::int64_t record_bytes_option() {
+  return job == nullptr ? 0 : job->parts().world.options.record_bytes;
+}
+
+std::string messages_option() {
+  return messages() == nullptr ? "off" : job->parts().world.options.messages;
 }
 
 void keep_profile(RankProfile profile) {

@@ -90,6 +90,18 @@ ordered_json samples_of(const traces::RankTrace& of_one) {
   return samples.searches == 0 ? ordered_json() : to_json(samples);
 }
 
+// Of all ranks, also of those whose queues have seen nothing.
+std::map<std::string, std::uint64_t> counts_of(const traces::Trace& trace) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& [rank, of_one] : trace.of_rank)
+    for (const auto& [name, count] : of_one.counts) counts[name] += count;
+  return counts;
+}
+std::ptrdiff_t full_ranks(const traces::Trace& trace) {
+  return std::ranges::count_if(trace.of_rank,
+                               [](const auto& of_one) { return of_one.second.full_ns != UINT64_MAX; });
+}
+
 bool has_several_nodes(const traces::Trace& trace) {
   return std::ranges::any_of(trace.nodes, [&](int node) { return node != trace.nodes.front(); });
 }
@@ -116,8 +128,6 @@ int report_on_messages(const std::vector<std::string>& words) {
     ranks.push_back({{"rank", of.rank},
                      {"run_ns", of_one.run_ns},
                      {"is_exact", of.is_exact},
-                     {"is_full", of_one.full_ns != UINT64_MAX},
-                     {"counts", of_one.counts},
                      {"receives",
                       {{"as_recorded", of.low.as_recorded},
                        {"otherwise", of.low.otherwise},
@@ -136,6 +146,8 @@ int report_on_messages(const std::vector<std::string>& words) {
               {"messages", trace.messages},
               {"several_nodes", has_several_nodes(trace)},
               {"is_exact", std::ranges::all_of(all, &RankOrders::is_exact)},
+              {"full_ranks", full_ranks(trace)},
+              {"counts", counts_of(trace)},
               {"present", present},
               {"ns_per_element", ns},
               {"low", both(low_total)},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options of a run as somebody has given them, before there is a job: what a job would only warn of.
+#include <unistd.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -69,6 +71,19 @@ Problems of_topology(const std::string& value) {
   return read.topology ? Problems() : Problems{read.problem};
 }
 
+// Its folder must be there, as far as that can be seen from here.
+Problems of_record(const std::string& value) {
+  if (value.empty()) return {};
+  const std::string problem = why_not_replaced(value);
+  if (!problem.empty()) return {value + " " + problem};
+  const std::string folder =
+      value.find('/') == std::string::npos ? "." : value.substr(0, value.rfind('/') + 1);
+  if (::access(folder.c_str(), F_OK) != 0) return {value + ": there is no folder " + folder};
+  if (::access(folder.c_str(), W_OK) != 0)
+    return {value + ": the folder " + folder + " cannot be written to"};
+  return {};
+}
+
 Problems problems_of(const OptionSpec& spec, const std::string& value) {
   Options options;
   if (std::string problem = spec.set(options, value); !problem.empty()) return {"it " + problem};
@@ -78,6 +93,7 @@ Problems problems_of(const OptionSpec& spec, const std::string& value) {
   if (spec.name == "machine") return of_machine(value);
   if (spec.name == "nodes") return of_nodes(value);
   if (spec.name == "topology") return of_topology(value);
+  if (spec.name == "record_messages") return of_record(value);
   return {};
 }
 

@@ -23,6 +23,7 @@ def command() -> None:
     """Say what the queues of messages cost a program, and what other structures would cost.
 
     Traces of messages are text, which docs/reference/trace-format.md describes.
+    `unisono run --record-messages FILE` writes them; docs/guide/matching.md says what to do with them.
     """
 
 

@@ -221,16 +221,16 @@ def notes(answer: dict[str, Any]) -> list[str]:
             "When the MPI has looked at a message cannot be seen from outside: low is as if it took in no more than it "
             "needed, high as if it took in all that was sent."
         )
-    full = sum(one["is_full"] for one in answer["of_ranks"])
+    full = answer["full_ranks"]
     if full:
         found.append(
-            f"The memory of {full} ranks was full before the run ended: what is said here is of the time before that."
+            f"The memory for the trace was full on {full} ranks before the run ended: what is said here is of the time before that."
         )
     for name, text in (
         ("left-out", "messages on communicators with other jobs are not recorded"),
         ("failed-probes", "probes found nothing, and are not in these figures"),
     ):
-        count = sum(one["counts"].get(name, 0) for one in answer["of_ranks"])
+        count = answer["counts"].get(name, 0)
         if count:
             found.append(f"{units.count_text(count)} {text}.")
     samples = [one["mpi_samples"] for one in answer["of_ranks"] if one["mpi_samples"]]

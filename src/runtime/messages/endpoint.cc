@@ -215,6 +215,31 @@ void Endpoint::write(int peer, Outgoing out) {
   ++held_back_;
 }
 
+void Endpoint::buffer_held_back() {
+  if (held_back_ == 0) return;
+  for (std::deque<Outgoing>& held_back : outgoing_) {
+    for (Outgoing& out : held_back) {
+      MessageRequest* request = out.eager;
+      if (request == nullptr || request->is_abandoned) continue;
+      if (buffered_bytes_ + request->bytes > options_.most_unexpected_bytes) return;
+      MessageRequest* copy = requests_.take();
+      if (copy == nullptr) return;
+      copy->callers.copy.reset(new (std::nothrow) std::byte[std::max<std::uint64_t>(request->bytes, 1)]);
+      if (copy->callers.copy == nullptr) return requests_.give(copy);
+      if (request->bytes != 0) std::memcpy(copy->callers.copy.get(), request->buffer, request->bytes);
+      begin(copy, MessageRequest::Kind::send);
+      copy->peer = request->peer;
+      copy->envelope = request->envelope;
+      copy->buffer = copy->callers.copy.get();
+      copy->bytes = request->bytes;
+      copy->is_abandoned = true;
+      buffered_bytes_ += copy->bytes;
+      out.eager = copy;
+      finish(request);
+    }
+  }
+}
+
 bool Endpoint::flush() {
   if (held_back_ == 0) return false;
   const std::size_t before = held_back_;
@@ -225,6 +250,7 @@ bool Endpoint::flush() {
       --held_back_;
     }
   }
+  if (held_back_ == 0) buffered_bytes_ = 0;
   return held_back_ != before;
 }
 

@@ -75,6 +75,9 @@ class Endpoint {
   WaitingMessage* take(std::uint32_t context, int from, int tag);
   void receive_taken(MessageRequest* request, WaitingMessage* message, void* buffer, std::uint64_t bytes);
   MessageRequest* receive_taken(WaitingMessage* message, void* buffer, std::uint64_t bytes);
+  // Messages that are sent at once, but had no room yet, are copied: their requests are done. Whoever waits
+  // for one for long may be what its receiver waits for. As far as most_unexpected_bytes go.
+  void buffer_held_back();
   // Of a receive; true where no message had come for it. It is done then.
   bool cancel(MessageRequest* request);
 
@@ -168,7 +171,8 @@ class Endpoint {
   WaitingMessages waiting_;
   WaitingMessage* next_waiting_ = waiting_.take();  // for what comes next
   std::uint64_t unexpected_bytes_ = 0;
-  MessageTotals totals_;  // depths: of communicators that are closed
+  std::uint64_t buffered_bytes_ = 0;  // of messages that wait for room
+  MessageTotals totals_;              // depths: of communicators that are closed
   bool has_too_many_ = false;
 };
 

@@ -72,8 +72,37 @@ static void backlog(void) {
   free(requests);
 }
 
+// Messages that MPIs send at once, to a receiver that has posted nothing and sits in another call.
+static void unposted(void) {
+  enum { many = 8000, long_ones = 200, long_bytes = 50000 };
+  for (int way = 0; way < 3; ++way) {
+    const int count = way == 2 ? long_ones : many, bytes = way == 2 ? long_bytes : 4;
+    unsigned char* data = malloc((size_t)bytes);
+    MPI_Request* requests = malloc(sizeof(MPI_Request) * (size_t)count);
+    if (rank == 1) {
+      for (int i = 0; i < count; ++i) {
+        fill(data, bytes, i);
+        if (way == 1) {
+          MPI_Isend("send", 4, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
+        } else {
+          MPI_Send(data, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD);
+          memset(data, 0xEE, (size_t)bytes);  // the buffer is the program's again
+        }
+      }
+      if (way == 1) MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = count - 1; i >= 0 && rank == 0 && size > 1; --i) {
+      MPI_Recv(data, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(way == 1 ? memcmp(data, "send", 4) == 0 : is_filled(data, bytes, i));
+    }
+    free(requests);
+    free(data);
+  }
+}
+
 int main(int argc, char** argv) {
   static const struct Section sections[] = {
-      {"trap", trap}, {"flood", flood}, {"backlog", backlog}, {NULL, NULL}};
+      {"trap", trap}, {"flood", flood}, {"backlog", backlog}, {"unposted", unposted}, {NULL, NULL}};
   return run_sections(sections, argc, argv);
 }

@@ -51,6 +51,15 @@ Messages* messages() {
 int end_with_lost_peer(host::Comm, int, int) {
   return host::success;
 }
+std::string record_messages_option() {
+  return "";
+}
+std::int64_t record_bytes_option() {
+  return 0;
+}
+std::string messages_option() {
+  return "off";
+}
 
 void left_to_host(Operation, NativeReason reason) {
   recording.left.push_back(reason);

@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration"), str(ROOT / "benchmarks")]
 
 import job  # noqa: E402
-import learning  # noqa: E402
 import mpis  # noqa: E402
+import side_by_side  # noqa: E402
 from harness import SHIM  # noqa: E402
 from lists import AddUp  # noqa: E402
 from unisono.common import units  # noqa: E402
@@ -41,7 +41,14 @@ def seconds(
     """All calls of one job under Unisono, and as many of the MPI's own in the same process."""
     operation, size, calls = cell
     environment = {"UNISONO_CACHE": "", "UNISONO_LEARN": way}
-    program = [SHIM, learning.compiled(mpi), operation, str(size), str(calls), "1"]
+    program = [
+        SHIM,
+        side_by_side.compiled(mpi, "learning", side_by_side.CALLS_BY_NAME),
+        operation,
+        str(size),
+        str(calls),
+        "1",
+    ]
     line = mpi.launch(ranks, program, environment)
     result = job.run(line, mpis.launcher_environment(mpi), timeout=timeout).check()
     times = json.loads(result.output.strip().splitlines()[-1])

@@ -182,7 +182,10 @@ void Messages::end() {
         wait_until(
             [&] { return is_done || world_.host.test(&request, &is_done) != host::success || is_done; });
       }
-      if (link_ != nullptr) link_->end();
+      if (link_ != nullptr) {
+        const BiasedGuard guard(lock_);
+        link_->end();
+      }
       add_up();
     } catch (const PeerLost&) {
       world_.has_lost_peer = true;

@@ -74,7 +74,7 @@ static void backlog(void) {
 
 // Messages that MPIs send at once, to a receiver that has posted nothing and sits in another call.
 static void unposted(void) {
-  enum { many = 8000, long_ones = 200, long_bytes = 50000 };
+  enum { many = 8000, long_ones = 2000, long_bytes = 4000 };
   for (int way = 0; way < 3; ++way) {
     const int count = way == 2 ? long_ones : many, bytes = way == 2 ? long_bytes : 4;
     unsigned char* data = malloc((size_t)bytes);

@@ -17,10 +17,9 @@ from typing import Any
 from unisono import __version__
 from unisono.common import extras, files, units
 from unisono.common.errors import UnisonoError
-from unisono.common.extras import jinja2
 from unisono.common.operations import OPERATIONS
 from unisono.machine import catalogue
-from unisono.page import colours, decisions, fit, profile, shares, speedups, text, timelines
+from unisono.page import colours, decisions, fit, profile, shares, speedups, templates, text, timelines
 from unisono.page.sources import Cells, Run, Source, Table
 from unisono.reporting import estimates, verdict
 from unisono.tables import decision_table
@@ -83,13 +82,7 @@ def page(sources: Sequence[Source], machine: str = catalogue.STANDARD, layouts: 
 
 
 def _rendered(values: Mapping[str, Any]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("unisono", "page/assets"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates.environment()
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}  # and not sorted, as by itself
     environment.filters |= {
         "seconds": text.seconds,

@@ -11,8 +11,7 @@ from typing import Any
 
 from unisono import __version__
 from unisono.common import units
-from unisono.common.extras import jinja2
-from unisono.page import colours, text
+from unisono.page import colours, templates, text
 from unisono.reporting import graphs
 
 _WIDTH, _HEIGHT = 560.0, 220.0  # of a chart of bars
@@ -50,13 +49,7 @@ class Matrix:
 
 def page(answer: dict[str, Any]) -> str:
     """All in one file that loads nothing and runs no script."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("unisono", "page/assets"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates.environment()
     environment.filters |= {
         "us": lambda us: text.seconds(us * 1e-6),
         "times": text.times,

@@ -10,8 +10,7 @@ from typing import Any
 
 from unisono import __version__
 from unisono.common import units
-from unisono.common.extras import jinja2
-from unisono.page import colours
+from unisono.page import colours, templates
 from unisono.page.graph import Rectangle
 from unisono.reporting import matching, matching_text
 
@@ -32,13 +31,7 @@ class Chart:
 
 def page(answer: dict[str, Any]) -> str:
     """All in one file that loads nothing and runs no script."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("unisono", "page/assets"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates.environment()
     environment.filters |= {"count": units.count_text, "percent": matching.percent_text}
     style = (importlib.resources.files("unisono") / "page/assets/page.css").read_text() + colours.css()
     each, rows = matching_text.heat_map(answer, _CELLS)

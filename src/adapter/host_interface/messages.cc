@@ -8,40 +8,42 @@
 
 namespace unisono::adapter {
 
-int MpiHost::isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
-                   host::Request* request) {
+namespace {
+
+// Calls `function(count, type, &started)` with the bytes as elements.
+template <class Function>
+int start(std::size_t bytes, host::Request* request, Function function) {
   const runtime::InsideHost here;
   MPI_Request started = MPI_REQUEST_NULL;
   const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
   if (elements.error != MPI_SUCCESS) return elements.error;
-  const int error = pmpi.Isend(data, elements.count, elements.type, destination, tag, native(comm), &started);
+  const int error = function(elements.count, elements.type, &started);
   *request = widen<host::Request>(started);
   return error;
+}
+
+}  // namespace
+
+int MpiHost::isend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
+                   host::Request* request) {
+  return start(bytes, request, [&](int count, MPI_Datatype type, MPI_Request* started) {
+    return pmpi.Isend(data, count, type, destination, tag, native(comm), started);
+  });
 }
 
 int MpiHost::issend(const void* data, std::size_t bytes, int destination, int tag, host::Comm comm,
                     host::Request* request) {
-  const runtime::InsideHost here;
-  MPI_Request started = MPI_REQUEST_NULL;
-  const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
-  if (elements.error != MPI_SUCCESS) return elements.error;
-  const int error =
-      pmpi.issend.small(data, elements.count, elements.type, destination, tag, native(comm), &started);
-  *request = widen<host::Request>(started);
-  return error;
+  return start(bytes, request, [&](int count, MPI_Datatype type, MPI_Request* started) {
+    return pmpi.issend.small(data, count, type, destination, tag, native(comm), started);
+  });
 }
 
 int MpiHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
                    host::Request* request) {
-  const runtime::InsideHost here;
-  MPI_Request started = MPI_REQUEST_NULL;
-  const Elements elements(static_cast<MPI_Count>(bytes), MPI_BYTE);
-  if (elements.error != MPI_SUCCESS) return elements.error;
-  const int error =
-      pmpi.Irecv(data, elements.count, elements.type, source == host::any_source ? MPI_ANY_SOURCE : source,
-                 tag, native(comm), &started);
-  *request = widen<host::Request>(started);
-  return error;
+  const int from = source == host::any_source ? MPI_ANY_SOURCE : source;
+  return start(bytes, request, [&](int count, MPI_Datatype type, MPI_Request* started) {
+    return pmpi.Irecv(data, count, type, from, tag, native(comm), started);
+  });
 }
 
 int MpiHost::test(host::Request* request, bool* is_done) {

@@ -12,9 +12,9 @@ namespace unisono::runtime {
 Endpoint::Endpoint(shm::Mailbox* mailbox, EndpointOptions options)
     : mailbox_(*mailbox),
       options_(std::move(options)),
-      outgoing_(static_cast<std::size_t>(mailbox->ranks()) + options_.far.size()) {
-  options_.eager_bytes = std::min<std::uint64_t>(options_.eager_bytes, mailbox_.arena().most_bytes());
-  options_.piece_bytes = std::min<std::uint64_t>(options_.piece_bytes, mailbox_.arena().most_bytes());
+      outgoing_(static_cast<std::size_t>(mailbox->ranks()) + options_.far.size()),
+      incoming_(static_cast<std::size_t>(mailbox->ranks())) {
+  options_.piece_bytes = std::min<std::uint64_t>(options_.piece_bytes, mailbox_.most_bytes_in_arena());
 }
 
 Endpoint::~Endpoint() {
@@ -149,6 +149,7 @@ void Endpoint::send_to_self(MessageRequest* request, bool waits) {
   arrive({.envelope = request->envelope,
           .peer = request->peer,
           .bytes = request->bytes,
+          .here = request->bytes,
           .data = request->buffer,
           .sender_request = number_of(request),
           .is_long = is_long});
@@ -188,7 +189,7 @@ bool Endpoint::try_write(int peer, const Outgoing& out) {
     return true;
   }
   // The peer may have said so since the message began.
-  if (mailbox_.wants_headers_only(peer)) {
+  if (eager->moved == 0 && mailbox_.wants_headers_only(peer)) {
     const shm::RingItem header =
         item_of(ItemKind::long_message, context_of(out.item), tag_of(out.item), eager->bytes);
     return try_write(peer, {header, data_of(number_of(eager)), nullptr});
@@ -199,10 +200,22 @@ bool Endpoint::try_write(int peer, const Outgoing& out) {
     finish(eager);
     return true;
   }
-  if (!mailbox_.has_room(peer, sizeof(std::uint64_t))) return false;
-  const std::uint64_t name = mailbox_.put_into_arena(peer, eager->buffer, eager->bytes);
-  if (name == 0) return false;
-  mailbox_.write(peer, out.item, &name, sizeof name);
+  return try_write_pieces(peer, out);
+}
+
+// As far as there is room; the rest follows.
+bool Endpoint::try_write_pieces(int peer, const Outgoing& out) {
+  MessageRequest* eager = out.eager;
+  do {
+    if (!mailbox_.has_room(peer, sizeof(std::uint64_t))) return false;
+    const std::uint64_t bytes = piece_of_eager(eager->bytes, eager->moved);
+    const std::uint64_t name = mailbox_.put_into_arena(
+        peer, static_cast<const std::byte*>(eager->buffer) + eager->moved, bytes, eager->bytes);
+    if (name == 0) return false;
+    const shm::RingItem item = eager->moved == 0 ? out.item : item_of(ItemKind::more_data, 0, 0, bytes);
+    mailbox_.write(peer, item, &name, sizeof name);
+    eager->moved += bytes;
+  } while (eager->moved != eager->bytes);
   finish(eager);
   return true;
 }
@@ -232,6 +245,7 @@ void Endpoint::buffer_held_back() {
       copy->envelope = request->envelope;
       copy->buffer = copy->callers.copy.get();
       copy->bytes = request->bytes;
+      copy->moved = request->moved;
       copy->is_abandoned = true;
       buffered_bytes_ += copy->bytes;
       out.eager = copy;
@@ -258,7 +272,7 @@ bool Endpoint::move_piece(MessageRequest* request) {
   if (!mailbox_.has_room(request->peer, 2 * sizeof(std::uint64_t))) return false;
   const std::uint64_t bytes = std::min(options_.piece_bytes, request->bytes - request->moved);
   const void* data = static_cast<const std::byte*>(request->buffer) + request->moved;
-  const std::uint64_t name = mailbox_.put_into_arena(request->peer, data, bytes);
+  const std::uint64_t name = mailbox_.put_into_arena(request->peer, data, bytes, request->bytes);
   if (name == 0) return false;
   const std::uint64_t numbers[] = {request->peer_request, name};
   mailbox_.write(request->peer, item_of(ItemKind::piece, 0, 0, bytes), numbers, sizeof numbers);

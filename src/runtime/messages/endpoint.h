@@ -115,11 +115,17 @@ class Endpoint {
     std::vector<std::byte> data;      // with the item
     MessageRequest* eager = nullptr;  // whose data goes with it, by the arena if it is long; it is done then
   };
+  // A message of which some pieces are still to come: where they go. Nowhere: nobody can ask for it any more.
+  struct Incoming {
+    MessageRequest* request = nullptr;
+    WaitingMessage* waiting = nullptr;
+    std::uint64_t bytes = 0, here = 0;
+  };
   // What has come: of a long message only who has it.
   struct Arrived {
     matching::Envelope envelope{};
     int peer = -1;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0, here = 0;
     const void* data = nullptr;
     std::uint64_t sender_request = 0;
     bool is_long = false;
@@ -138,6 +144,7 @@ class Endpoint {
   void send_to_self(MessageRequest* request, bool waits);
   bool try_write(int peer, const Outgoing& out);
   bool try_write_far(int peer, const Outgoing& out);
+  bool try_write_pieces(int peer, const Outgoing& out);
   void write(int peer, Outgoing out);
   bool flush();
   bool progress_of_link(const MessageRequest* awaited);
@@ -147,6 +154,7 @@ class Endpoint {
   void take_item(int from, shm::RingReader& reader);
   void take_far_item(int from, const shm::RingItem& item, const void* data);
   void arrive(Arrived message);
+  void more_arrived(int from, std::uint64_t name, std::uint64_t bytes);
   void piece_arrived(int from, MessageRequest* request, std::uint64_t name, std::uint64_t bytes);
   void deliver(MessageRequest* request, const Arrived& message);
   WaitingMessage* keep(const Arrived& message);
@@ -164,6 +172,7 @@ class Endpoint {
   std::map<std::uint32_t, std::vector<WaitingMessage*>> early_;  // of communicators that are not open yet
   std::vector<std::deque<Outgoing>> outgoing_;                   // by peer
   std::size_t held_back_ = 0;                                    // all of them
+  std::vector<Incoming> incoming_;                               // by rank of the node
   std::vector<MessageRequest*> moving_;                          // long ones whose receiver is known
   RequestTable requests_;
   std::size_t unfinished_ = 0;          // requests

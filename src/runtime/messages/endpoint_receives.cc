@@ -80,6 +80,7 @@ Endpoint::Arrived Endpoint::arrived(const WaitingMessage& message) {
   return {.envelope = message.envelope,
           .peer = message.peer,
           .bytes = message.bytes,
+          .here = message.here,
           .data = message.data(),
           .sender_request = message.sender_request,
           .is_long = message.is_long};
@@ -90,8 +91,11 @@ void Endpoint::deliver(MessageRequest* request, const Arrived& message) {
   request->message_bytes = message.bytes;
   request->peer = message.peer;
   if (!message.is_long) {
-    copy_in(request, 0, message.data, message.bytes);
-    return finish(request);
+    copy_in(request, 0, message.data, message.here);
+    if (message.here == message.bytes) return finish(request);
+    incoming_[static_cast<std::size_t>(message.peer)] = {
+        .request = request, .bytes = message.bytes, .here = message.here};
+    return;
   }
   if (message.peer == mailbox_.rank()) {
     MessageRequest* sender = request_of(message.sender_request);
@@ -127,20 +131,28 @@ WaitingMessage* Endpoint::keep(const Arrived& message) {
   waiting_.add(kept);
   kept->envelope = message.envelope;
   kept->bytes = message.bytes;
+  kept->here = message.here;
   kept->peer = message.peer;
   kept->sender_request = message.sender_request;
   kept->is_long = message.is_long;
   if (message.is_long || message.bytes == 0) return kept;
   if (message.bytes > sizeof kept->short_data)
     kept->longer_data = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
-  std::memcpy(kept->longer_data != nullptr ? kept->longer_data.get() : kept->short_data, message.data,
-              message.bytes);
+  std::memcpy(kept->data(), message.data, message.here);
+  if (message.here != message.bytes)
+    incoming_[static_cast<std::size_t>(message.peer)] = {
+        .waiting = kept, .bytes = message.bytes, .here = message.here};
   count_unexpected(static_cast<std::int64_t>(kept->bytes));
   return kept;
 }
 
 void Endpoint::forget(WaitingMessage* message) {
   if (!message->is_long) count_unexpected(-static_cast<std::int64_t>(message->bytes));
+  // What is still to come of it has got its receive by now, or nobody asks for it any more.
+  if (message->here != message->bytes) {
+    Incoming& incoming = incoming_[static_cast<std::size_t>(message->peer)];
+    if (incoming.waiting == message) incoming.waiting = nullptr;
+  }
   waiting_.remove(message);
 }
 
@@ -155,8 +167,25 @@ void Endpoint::count_unexpected(std::int64_t bytes) {
   mailbox_.want_headers_only(has_too_many_);
 }
 
+// The next piece of a message that went at once.
+void Endpoint::more_arrived(int from, std::uint64_t name, std::uint64_t bytes) {
+  Incoming& incoming = incoming_[static_cast<std::size_t>(from)];
+  MessageRequest* request = incoming.request;
+  WaitingMessage* waiting = incoming.waiting;
+  mailbox_.read_arena(from, name, bytes, [&](const void* data) {
+    if (request != nullptr) copy_in(request, incoming.here, data, bytes);
+    if (waiting != nullptr) std::memcpy(waiting->data() + incoming.here, data, bytes);
+  });
+  incoming.here += bytes;
+  if (waiting != nullptr) waiting->here = incoming.here;
+  if (incoming.here != incoming.bytes) return;
+  incoming = {};
+  if (request != nullptr) finish(request);
+}
+
 void Endpoint::piece_arrived(int from, MessageRequest* request, std::uint64_t name, std::uint64_t bytes) {
-  mailbox_.read_arena(from, name, [&](const void* data) { copy_in(request, request->moved, data, bytes); });
+  mailbox_.read_arena(from, name, bytes,
+                      [&](const void* data) { copy_in(request, request->moved, data, bytes); });
   request->moved += bytes;
   if (request->moved == request->message_bytes) finish(request);
 }
@@ -165,8 +194,10 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
   const shm::RingItem item = *reader.peek();
   const ItemKind kind = kind_of(item);
   std::uint64_t numbers[2] = {};
-  Arrived message{
-      .envelope = {.tag = tag_of(item), .context = context_of(item)}, .peer = from, .bytes = item.words[1]};
+  Arrived message{.envelope = {.tag = tag_of(item), .context = context_of(item)},
+                  .peer = from,
+                  .bytes = item.words[1],
+                  .here = item.words[1]};
   const auto take = [&](std::size_t count) {
     reader.copy(numbers, count * sizeof numbers[0]);
     reader.drop(count * sizeof numbers[0]);
@@ -182,10 +213,14 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
     }
     case ItemKind::arena_message:
       take(1);
-      return mailbox_.read_arena(from, numbers[0], [&](const void* data) {
+      message.here = piece_of_eager(message.bytes, 0);
+      return mailbox_.read_arena(from, numbers[0], message.here, [&](const void* data) {
         message.data = data;
         arrive(message);
       });
+    case ItemKind::more_data:
+      take(1);
+      return more_arrived(from, numbers[0], item.words[1]);
     case ItemKind::long_message:
       take(1);
       message.sender_request = numbers[0];
@@ -208,8 +243,10 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
 }
 
 void Endpoint::take_far_item(int from, const shm::RingItem& item, const void* data) {
-  Arrived message{
-      .envelope = {.tag = tag_of(item), .context = context_of(item)}, .peer = from, .bytes = item.words[1]};
+  Arrived message{.envelope = {.tag = tag_of(item), .context = context_of(item)},
+                  .peer = from,
+                  .bytes = item.words[1],
+                  .here = item.words[1]};
   if (kind_of(item) == ItemKind::hosts_message) {
     message.is_long = true;
     std::memcpy(&message.sender_request, data, sizeof message.sender_request);

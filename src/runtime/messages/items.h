@@ -2,6 +2,7 @@
 // What ranks of a node write into each other's rings.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -14,13 +15,22 @@ namespace unisono::runtime {
 // What an item of a ring is: its first word has this, the communicator and the tag; the second one has bytes.
 enum class ItemKind : std::uint8_t {
   short_message,  // with its data
-  arena_message,  // with the place of its data
+  arena_message,  // with the place of its data, or of the first piece of it
+  more_data,      // with the place of the message's next piece
   long_message,   // with the sender's request
   clear_to_send,  // with both requests
   piece,          // with the receiver's request and the place of its data
   hosts_message,  // between nodes: with the tag of its data, which the host carries
 };
 inline constexpr int kind_bits = 4, tag_shift = 32;
+
+// A message that goes at once leaves in pieces, so that its reader copies one while the next one is written.
+// How many bytes of it do, from byte `at` on.
+inline std::uint64_t piece_of_eager(std::uint64_t bytes, std::uint64_t at) {
+  constexpr std::uint64_t whole = 12 << 10, piece = 8 << 10;
+  const std::uint64_t left = bytes - at;
+  return left <= whole ? left : piece;
+}
 
 inline shm::RingItem item_of(ItemKind kind, std::uint32_t context, std::int32_t tag, std::uint64_t bytes) {
   return {{static_cast<std::uint64_t>(kind) | std::uint64_t{context} << kind_bits |

@@ -46,7 +46,7 @@ struct alignas(64) MessageRequest {
   void* buffer = nullptr;           // a send's is only read
   std::uint64_t bytes = 0;          // a send's; of a receive the room
   std::uint64_t message_bytes = 0;  // of a receive that has matched: what was sent
-  std::uint64_t moved = 0;          // of a long message, so far
+  std::uint64_t moved = 0;          // of a message that goes in pieces, so far
   std::uint64_t peer_request = 0;   // of a long message: what its other end calls it
   CallersPart callers;
 
@@ -60,7 +60,7 @@ struct WaitingMessage {
   static constexpr std::size_t most_own_bytes = 64;  // of data, without memory of its own
 
   matching::Envelope envelope{};
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, here = 0;  // sent, and come so far
   int peer = -1;
   bool is_long = false;
   bool is_in_queue = true;
@@ -70,6 +70,7 @@ struct WaitingMessage {
   std::byte short_data[most_own_bytes];
   WaitingMessage *before = nullptr, *next = nullptr;  // among all of them
 
+  std::byte* data() { return longer_data != nullptr ? longer_data.get() : short_data; }
   const std::byte* data() const { return longer_data != nullptr ? longer_data.get() : short_data; }
 };
 

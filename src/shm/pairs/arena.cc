@@ -15,6 +15,8 @@ constexpr std::uint64_t first_part_lines = (32 << 10) / line_bytes;
 // that it does not count, each page in use has carried more than that before another one is taken.
 constexpr int laps_before_growth = 64;
 constexpr int laps_of_a_refusal = 4;
+// A longer part is of use only where readers are behind.
+constexpr std::uint64_t most_part_lines = (256 << 10) / line_bytes;
 constexpr std::uint64_t growth = 2;
 constexpr std::uint64_t blocks_in_part = 4;  // at least
 
@@ -75,7 +77,7 @@ void Arena::grow(std::uint64_t wanted) {
 
 // Only where head_ lies behind tail_, or nothing is taken: what is in use must be in one piece.
 void Arena::end_lap(std::uint64_t wanted) {
-  ++worn_;
+  if (part_ < most_part_lines) ++worn_;
   if (part_ < lines_ && (worn_ >= laps_before_growth || wanted * blocks_in_part > part_)) {
     grow(wanted);
     if (room() >= wanted) return;

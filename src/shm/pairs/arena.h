@@ -3,9 +3,8 @@
 // free. M10.
 //
 // Blocks lie one behind the other, and the arena is gone through again and again. It begins with a small
-// part, since pages that were never touched are slow, and goes on to more of it the longer it is used. In the
-// whole of it a block's lines have left the reader's cache by the time they are written once more, which is
-// much faster than to take them back.
+// part, since pages that were never touched are slow, and goes on to more of it where readers are behind.
+// What they have read they give back (fetch.h), so that a small part is as fast as the whole.
 //
 // That a block is free is told by a byte of its own, aside of all blocks. So the lines of a block go to the
 // reader only, and a line with many such bytes comes back once for all of them.
@@ -35,8 +34,6 @@ class Arena {
   ArenaPlace take(std::size_t bytes);
   // The longest place that is ever handed out: half of the arena, so that two may be under way.
   std::size_t most_bytes() const;
-  // How much is in use so far: what is handed out before the same memory is again.
-  std::size_t lap_bytes() const { return part_ * 64; }
   // Have all places been freed?
   bool is_unused();
 

@@ -11,9 +11,6 @@ namespace unisono::shm {
 namespace {
 
 constexpr std::uint32_t longest_interval = 4096;
-// A lap the slow way takes up to two milliseconds, and this some hundred.
-constexpr std::uint64_t streamed_before_looking = std::uint64_t{1} << 30;
-constexpr std::size_t grown_before_looking = 4;
 // The reader may take its time: after so many messages it is no longer waited for.
 constexpr int most_waited = 64;
 // Small differences are the clock's. Short messages that are streamed may seem to take a little longer, and
@@ -27,27 +24,8 @@ std::uint32_t median(std::uint32_t* values, int count) {
 
 }  // namespace
 
-// One more of the lap through the cache that goes before timed copies.
-void CopyWay::warm_up(OfLength* length, std::size_t bytes, std::size_t lap_bytes) {
-  if (length->warming == 0) {
-    length->warming = static_cast<std::uint32_t>(lap_bytes / bytes) + 1;
-    length->streamed_bytes = 0;
-  }
-  length->is_warm = --length->warming == 0;
-}
-
-CopyWay::Copy CopyWay::next_timed(OfLength* length, std::size_t bytes, std::size_t lap_bytes) {
+CopyWay::Copy CopyWay::next_timed(OfLength* length) {
   const Copy untimed{.is_streaming = length->is_streaming};
-  if (timing_ == nullptr && length->is_streaming && !length->is_warm) {
-    const bool is_due = length->warming != 0 || length->streamed_bytes >= streamed_before_looking ||
-                        lap_bytes >= grown_before_looking * length->lap_then;
-    if (is_due) {
-      warm_up(length, bytes, lap_bytes);
-      return {.is_streaming = false};
-    }
-    length->until_timed = length->interval;
-    return untimed;
-  }
   if (timing_ == nullptr) {
     timing_ = length;
     timed_ = waited_ = 0;
@@ -59,22 +37,22 @@ CopyWay::Copy CopyWay::next_timed(OfLength* length, std::size_t bytes, std::size
   const auto* last = times_->ns + 2 * timed_of_each - 1;
   if (last->load(std::memory_order_acquire) == 0 && ++waited_ < most_waited) return untimed;
   decide(length);
-  length->is_warm = false;
-  length->lap_then = lap_bytes;
   timing_ = nullptr;
   length->until_timed = length->interval;
   length->interval = std::min(2 * length->interval, longest_interval);
   return {.is_streaming = length->is_streaming};
 }
 
-// By the sum of both sides' times. The first copy of each kind finds what the other kind has left.
+// By the sum of both sides' times; pieces are written while others are read, so that the longer time counts.
+// The first copy of each kind finds what the other kind has left.
 void CopyWay::decide(OfLength* length) {
+  const bool has_pieces = length >= &lengths_[first_in_pieces];
   std::uint32_t ns[2][timed_of_each - 1];
   for (int i = 0; i < 2 * timed_of_each; ++i) {
     const std::uint32_t reader = times_->ns[i].load(std::memory_order_relaxed);
     if (reader == 0) return;
     const int way = i / timed_of_each, turn = i % timed_of_each;
-    if (turn != 0) ns[way][turn - 1] = own_ns_[i] + reader;
+    if (turn != 0) ns[way][turn - 1] = has_pieces ? std::max(own_ns_[i], reader) : own_ns_[i] + reader;
   }
   const std::uint32_t cached = median(ns[0], timed_of_each - 1), streamed = median(ns[1], timed_of_each - 1);
   const double limit = length == &lengths_[0] ? worth_it_if_short : worth_it;

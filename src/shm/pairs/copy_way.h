@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a writer copies into its arena for one reader: through its cache, or past it into memory. M10.
 //
-// Which is quicker is four times as quick, and depends on where both cores are. Cores that share a cache hand
-// lines over there. Between others each line has to be taken back from the reader before it is written, and
-// to be fetched from the writer's cache. Nobody tells a program where its cores are, and virtual machines
-// move them. So a few messages are timed in both ways, on both sides, soon and now and then.
+// Which is quicker depends on where both cores are. Cores that share a cache hand lines over there. Between
+// others each line has to be taken back from the reader before it is written, and to be fetched from the
+// writer's cache. Nobody tells a program where its cores are, and virtual machines move them. So a few
+// messages are timed in both ways, on both sides, soon and now and then. What was copied past the cache lies
+// in memory of its own: otherwise the first copies through the cache behind it would be slow ones.
 #pragma once
 
 #include <atomic>
@@ -30,15 +31,18 @@ class CopyWay {
     bool is_streaming = false;
     int timed = -1;  // its number among those that are timed
   };
-  // Of the next message of so many bytes. `lap_bytes`: how much is written before its memory is again.
-  Copy next(std::size_t bytes, std::size_t lap_bytes) {
+  // Of the next message of so many bytes, or of a piece of it.
+  Copy next(std::size_t bytes) {
     OfLength& length = lengths_[length_class(bytes)];
-    if (length.is_streaming) length.streamed_bytes += bytes;
     if (length.until_timed != 0) [[likely]] {
       --length.until_timed;
       return {.is_streaming = length.is_streaming};
     }
-    return next_timed(&length, bytes, lap_bytes);
+    return next_timed(&length);
+  }
+  // The last one is not made, since it has no place.
+  void drop(const Copy& copy) {
+    if (copy.timed >= 0) --timed_;
   }
   // Makes it, and takes its time where that is wanted.
   void copy(const Copy& how, void* into, const void* from, std::size_t bytes);
@@ -47,22 +51,15 @@ class CopyWay {
   struct OfLength {
     bool is_streaming = false;
     std::uint32_t until_timed = first_interval, interval = first_interval;
-    // Lines that were streamed are the reader's, so that copies through the cache are slow at first. They are
-    // timed after a lap of them, which is worth it seldom.
-    std::uint64_t streamed_bytes = 0;
-    std::size_t lap_then = 0;
-    std::uint32_t warming = 0;
-    bool is_warm = false;
   };
   static constexpr std::uint32_t first_interval = 64;
-  static constexpr std::size_t lengths = 4;
+  static constexpr std::size_t lengths = 4, first_in_pieces = 2;
   // Up to 2 KiB, 8 KiB, 32 KiB, and longer ones.
   static std::size_t length_class(std::size_t bytes) {
     return bytes <= 8192 ? (bytes <= 2048 ? 0 : 1) : (bytes <= 32768 ? 2 : 3);
   }
 
-  Copy next_timed(OfLength* length, std::size_t bytes, std::size_t lap_bytes);
-  void warm_up(OfLength* length, std::size_t bytes, std::size_t lap_bytes);
+  Copy next_timed(OfLength* length);
   void decide(OfLength* length);
 
   ReaderTimes* times_;

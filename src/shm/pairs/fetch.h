@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of memory that are fetched before they are written.
+// Lines of memory that go from core to core: fetched before they are written, and given back once they were
+// read.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
 
 namespace unisono::shm {
 
@@ -13,6 +17,17 @@ inline void fetch_for_writing(const void* line) {
 #else
   __builtin_prefetch(line, 1);
 #endif
+}
+
+// To write to lines that another core has read since is slow on some processors. An AMD EPYC asks for each by
+// itself, which takes 7 ns between cores that share a cache, and 35 ns between others. Lines that the other
+// core has written come five times as fast. So a reader that has done with them writes a word into each.
+// `data` is aligned to lines.
+inline void give_back(const void* data, std::size_t bytes) {
+  constexpr std::size_t line_bytes = 64;
+  const auto* lines = static_cast<const std::byte*>(data);
+  for (std::size_t at = 0; at < bytes; at += line_bytes)
+    *reinterpret_cast<volatile std::uint64_t*>(const_cast<std::byte*>(lines + at)) = 0;
 }
 
 }  // namespace unisono::shm

@@ -37,7 +37,8 @@ Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy p
       shape_(shape),
       rank_(rank),
       wakes_readers_(policy == WaitPolicy::futex),
-      arena_(arena_of(rank), shape.arena_bytes),
+      arenas_{Arena(arena_of(rank, false), shape.arena_bytes / 2),
+              Arena(arena_of(rank, true), shape.arena_bytes / 2)},
       has_begun_(index(shape.ranks)) {
   for (int peer = 0; peer < shape.ranks; ++peer) {
     writers_.emplace_back(&pair_of(rank, peer)->ring);
@@ -56,9 +57,9 @@ Mailbox::Pair* Mailbox::pair_of(int from, int to) const {
   return reinterpret_cast<Pair*>(pairs) + index(from) * index(shape_.ranks) + to;
 }
 
-void* Mailbox::arena_of(int rank) const {
+std::byte* Mailbox::arena_of(int rank, bool is_streamed) const {
   return memory_ + index(shape_.ranks) * to_pages(sizeof(Place)) + ring_bytes(shape_.ranks) +
-         index(rank) * shape_.arena_bytes;
+         index(rank) * shape_.arena_bytes + (is_streamed ? shape_.arena_bytes / 2 : 0);
 }
 
 void Mailbox::write(int to, const RingItem& item, const void* data, std::size_t bytes) {
@@ -72,13 +73,18 @@ void Mailbox::write(int to, const RingItem& item, const void* data, std::size_t 
   if (wakes_readers_) ring(&place->doorbell);
 }
 
-std::uint64_t Mailbox::put_into_arena(int to, const void* data, std::size_t bytes) {
-  const ArenaPlace place = arena_.take(bytes);
-  if (place.data == nullptr) return 0;
+std::uint64_t Mailbox::put_into_arena(int to, const void* data, std::size_t bytes,
+                                      std::size_t message_bytes) {
   CopyWay& way = ways_[index(to)];
-  const CopyWay::Copy copy = way.next(bytes, arena_.lap_bytes());
+  const CopyWay::Copy copy = way.next(message_bytes);
+  const ArenaPlace place = arenas_[copy.is_streaming ? 1 : 0].take(bytes);
+  if (place.data == nullptr) {
+    way.drop(copy);
+    return 0;
+  }
   way.copy(copy, place.data, data, bytes);
-  return place.name | static_cast<std::uint64_t>(copy.timed + 1) << timed_shift;
+  const std::uint64_t name = place.name | static_cast<std::uint64_t>(copy.timed + 1) << timed_shift;
+  return copy.is_streaming ? name | streamed : name;
 }
 
 void Mailbox::tell_time(int from, int timed, std::uint64_t ns) {

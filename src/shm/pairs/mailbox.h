@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "shm/pairs/arena.h"
 #include "shm/pairs/copy_way.h"
+#include "shm/pairs/fetch.h"
 #include "shm/pairs/ring.h"
 #include "shm/slice/wait.h"
 
@@ -45,9 +46,13 @@ class Mailbox {
   bool has_room(int to, std::size_t bytes) { return writers_[index(to)].has_room(bytes); }
   // Only where there is room. Wakes the reader where it sleeps.
   void write(int to, const RingItem& item, const void* data, std::size_t bytes);
-  // A place in the arena for what `to` shall read, with the data; the name is 0 where there is none.
-  std::uint64_t put_into_arena(int to, const void* data, std::size_t bytes);
-  Arena& arena() { return arena_; }
+  // A place in the arena for what `to` shall read, with the data; the name is 0 where there is none. It may
+  // be a piece of a message of `message_bytes`.
+  std::uint64_t put_into_arena(int to, const void* data, std::size_t bytes, std::size_t message_bytes);
+  // The longest that it ever has a place for.
+  std::size_t most_bytes_in_arena() const { return arenas_[0].most_bytes(); }
+  // Has all been read that was put there?
+  bool is_arena_unused() { return arenas_[0].is_unused() && arenas_[1].is_unused(); }
   // Does `to` ask for headers alone, since it has more than it can keep?
   bool wants_headers_only(int to) const {
     return place_of(to)->wants_headers_only.load(std::memory_order_relaxed) != 0;
@@ -66,14 +71,16 @@ class Mailbox {
     }
     return taken;
   }
-  // Calls `use(data)` with what `from` has put into its arena, by the name that an item says. Its place is
-  // free then.
+  // Calls `use(data)` with the `bytes` that `from` has put into its arena, by the name that an item says. Its
+  // place is free then.
   template <class Use>
-  void read_arena(int from, std::uint64_t name, Use use) {
-    void* arena = arena_of(from);
+  void read_arena(int from, std::uint64_t name, std::size_t bytes, Use use) {
+    std::byte* arena = arena_of(from, (name & streamed) != 0);
     const int timed = timed_of(name);
     const std::uint64_t begin = timed < 0 ? 0 : now_ns();
-    use(arena_address(arena, name));
+    const void* data = arena_address(arena, name);
+    use(data);
+    if ((name & streamed) == 0) give_back(data, bytes);
     free_in_arena(arena, name);
     if (timed >= 0) [[unlikely]]
       tell_time(from, timed, now_ns() - begin);
@@ -105,12 +112,12 @@ class Mailbox {
     ReaderTimes times;
   };
   Pair* pair_of(int from, int to) const;
-  void* arena_of(int rank) const;
-  // Of a message whose copies are timed a name has its number as well.
+  // What has been copied past the caches has a half of its own.
+  std::byte* arena_of(int rank, bool is_streamed) const;
+  // A name says as well how its data was copied, and of copies that are timed their number.
   static constexpr int timed_shift = 24;
-  static int timed_of(std::uint64_t name) {
-    return static_cast<int>(static_cast<std::uint32_t>(name) >> timed_shift) - 1;
-  }
+  static constexpr std::uint64_t most_timed = 15, streamed = std::uint64_t{1} << 31;
+  static int timed_of(std::uint64_t name) { return static_cast<int>(name >> timed_shift & most_timed) - 1; }
   void tell_time(int from, int timed, std::uint64_t ns);
   void look_for_senders() {
     if (place_of(rank_)->news.load(std::memory_order_acquire) != known_news_) add_senders();
@@ -132,7 +139,7 @@ class Mailbox {
   MailboxShape shape_;
   int rank_;
   bool wakes_readers_;
-  Arena arena_;
+  Arena arenas_[2];  // the second one for copies past the caches
   std::vector<RingWriter> writers_;
   std::vector<RingReader> readers_;
   std::vector<CopyWay> ways_;    // into the arena, by who reads it

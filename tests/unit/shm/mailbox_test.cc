@@ -22,8 +22,13 @@ struct Traffic {
   WaitPolicy policy = WaitPolicy::yield;
 };
 
+// How much the item of that number of a pair has in the arena.
+std::size_t bytes_of(std::uint64_t number) {
+  return (3 + number * 7919 % 1100) * sizeof number;
+}
+
 // Everybody sends to everybody at random, and reads in between. An item's words are its number on its pair,
-// and the name of its data's place in the arena, or 0; its first bytes there tell its number again.
+// and the name of its data's place in the arena, or 0. Its first and last bytes there tell that number again.
 void exchange(const Traffic& traffic, Mailbox* mail) {
   const int ranks = traffic.ranks;
   std::minstd_rand random(seed() + static_cast<std::uint32_t>(mail->rank()));
@@ -44,10 +49,11 @@ void exchange(const Traffic& traffic, Mailbox* mail) {
       }
       EXPECT_EQ(item.words[0], got[peer]);
       if (item.words[1] != 0) {
-        mail->read_arena(from, item.words[1], [&](const void* data) {
+        mail->read_arena(from, item.words[1], bytes_of(got[peer]), [&](const void* data) {
           const auto* numbers = static_cast<const std::uint64_t*>(data);
           EXPECT_EQ(numbers[0], got[peer]);
           EXPECT_EQ(numbers[1], static_cast<std::uint64_t>(from));
+          EXPECT_EQ(numbers[bytes_of(got[peer]) / sizeof numbers[0] - 1], got[peer] + bytes_of(got[peer]));
         });
       }
       ++got[peer];
@@ -65,10 +71,11 @@ void exchange(const Traffic& traffic, Mailbox* mail) {
     std::uint64_t& number = sent[static_cast<std::size_t>(to)];
     RingItem item{{number, 0}};
     if (random() % 2 == 0) {
-      std::vector<std::uint64_t> data(2 + random() % 1100, number);
+      const std::size_t bytes = bytes_of(number);
+      std::vector<std::uint64_t> data(bytes / sizeof number, number);
       data[1] = static_cast<std::uint64_t>(mail->rank());
-      const std::size_t bytes = data.size() * sizeof data[0];
-      while ((item.words[1] = mail->put_into_arena(to, data.data(), bytes)) == 0)
+      data.back() += bytes;
+      while ((item.words[1] = mail->put_into_arena(to, data.data(), bytes, bytes)) == 0)
         read(), std::this_thread::yield();
     }
     ++number;
@@ -79,7 +86,7 @@ void exchange(const Traffic& traffic, Mailbox* mail) {
     if (to != mail->rank()) write(to, {{end, sent[static_cast<std::size_t>(to)]}});
   }
   while (ended < ranks) read(), std::this_thread::yield();
-  while (!mail->arena().is_unused()) std::this_thread::yield();
+  while (!mail->is_arena_unused()) std::this_thread::yield();
 }
 
 TEST(Mailbox, AllSendToAll) {

@@ -262,10 +262,12 @@ std::vector<OptionSpec> options_of_the_process() {
           "blocked elsewhere in MPI.",
           &Options::progress),
       choice(
-          "messages", "UNISONO_MESSAGES", "off|node|all", "general",
+          "messages", "UNISONO_MESSAGES", "off|node|all|auto", "general",
           "Which of the program's messages (MPI_Send, MPI_Irecv and the like) Unisono carries. off: none. "
           "node: those on communicators whose ranks share a node. all: those between nodes too, by the MPI's "
-          "own, with MPI_THREAD_MULTIPLE (docs/guide/messages.md).",
+          "own, with MPI_THREAD_MULTIPLE. auto: node where that was measured to be faster with this MPI, and "
+          "off "
+          "elsewhere (docs/guide/messages.md).",
           &Options::messages),
   };
 }

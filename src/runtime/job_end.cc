@@ -49,6 +49,7 @@ void report(JobParts& parts) {
         "calls that do not block were left to the MPI, since Unisono's messages could not go on while the "
         "program is elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or set UNISONO_PROGRESS=calls");
   }
+  if (!parts.messages.auto_text().empty()) hints.push_back(parts.messages.auto_text());
   write_job_report(parts.world, std::move(hints), parts.messages.totals(), of_all);
 }
 

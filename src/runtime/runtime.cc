@@ -213,7 +213,9 @@ std::int64_t record_bytes_option() {
 }
 
 std::string messages_option() {
-  return messages() == nullptr ? "off" : job->parts().world.options.messages;
+  if (messages() == nullptr) return "off";
+  const std::string& wanted = job->parts().world.options.messages;
+  return wanted == "auto" ? "node" : wanted;
 }
 
 void keep_profile(RankProfile profile) {

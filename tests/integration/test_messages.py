@@ -45,6 +45,18 @@ def test_what_mpi_promises_of_messages_between_nodes(mpi: Mpi, runner: Runner, n
     assert "are left to the MPI" not in result.errors, str(result)
 
 
+def test_auto_carries_where_it_was_measured_to_be_faster(mpi: Mpi, runner: Runner, tmp_path: Path):
+    report = tmp_path / "report.json"
+    settings = {"UNISONO_MESSAGES": "auto", "UNISONO_REPORT": str(report)}
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "messages.c")], settings, timeout=90)
+    assert result.check().output == "OK\n"
+    told = json.loads(report.read_text())
+    is_carried = mpi.name != "intel"
+    assert ("messages" in told) == is_carried
+    whose = "Unisono's" if is_carried else "the MPI's"
+    assert [hint for hint in told["hints"] if hint.startswith(f"messages of nodes are {whose}, since ")]
+
+
 def test_reports_tell_of_queues_and_floods(mpi: Mpi, runner: Runner, tmp_path: Path):
     """Section backlog has 20,000 messages of 1,000 bytes before their receives, far more than may wait here."""
     report = tmp_path / "report.json"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "matching/catalogue.h"
+#include "runtime/messages/auto_choice.h"
 
 namespace unisono::runtime {
 namespace {
@@ -105,8 +106,21 @@ EndpointOptions Messages::options_of_endpoint() {
   return options;
 }
 
+// The same on all ranks.
+bool Messages::is_wanted() {
+  const std::string& wanted = world_.options.messages;
+  if (wanted == "off" || !world_.options.is_enabled) return false;
+  if (wanted != "auto") return true;
+  const bool shares_cores = std::ranges::any_of(world_.cores, &shm::CoreShare::is_crowded);
+  const AutoChoice choice =
+      choose_messages(world_.host.library_name(), shares_cores, world_.takes_device_memory);
+  auto_text_ = std::string("messages of nodes are ") + (choice.is_carried ? "Unisono's" : "the MPI's") +
+               ", since " + choice.why + " (option 'messages')";
+  return choice.is_carried;
+}
+
 void Messages::begin() {
-  if (world_.options.messages == "off" || !world_.options.is_enabled) return;
+  if (!is_wanted()) return;
   find_node();
   std::unique_ptr<Endpoint> endpoint;
   if (agree_on_memory()) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/biased_lock.h"
@@ -29,6 +30,8 @@ class Messages : public Progress::Source {
   // goes on, and the report says why.
   void begin();
   bool is_on() const { return endpoint_ != nullptr; }
+  // What option `messages` = auto has come to, as a sentence; empty: it was not asked for.
+  const std::string& auto_text() const { return auto_text_; }
   // All that was sent has left, and nobody of the node waits for this rank any more. Collective over the
   // world.
   void end();
@@ -89,6 +92,7 @@ class Messages : public Progress::Source {
 
  private:
   void begin_looking_after() UNISONO_REQUIRES(lock_);
+  bool is_wanted();
   void find_node();
   void settle_ended();
   void choose_wait();
@@ -117,6 +121,7 @@ class Messages : public Progress::Source {
   shm::WaitConfig wait_;
   void (*settle_)(MessageRequest*) = [](MessageRequest*) {};
   std::uint32_t next_context_ = 1;
+  std::string auto_text_;
   std::optional<MessageTotals> totals_;
   bool is_looked_after_ UNISONO_GUARDED_BY(lock_) = false;
 };

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/messages/auto_choice.h"
+
+namespace unisono::runtime {
+
+AutoChoice choose_messages(const std::string& mpi, bool shares_cores, bool takes_device_memory) {
+  if (takes_device_memory) return {.why = "the program uses GPUs, whose memory would be copied twice"};
+  if (mpi.starts_with("MPICH ")) return {.is_carried = true, .why = "MPICH's own take longer at all lengths"};
+  if (shares_cores) return {.why = "there are more ranks than cores"};
+  if (mpi.starts_with("Open MPI "))
+    return {.is_carried = true, .why = "Open MPI's own take longer from 4 KiB on, and with long queues"};
+  if (mpi.starts_with("Intel MPI ")) return {.why = "Intel MPI's own are as fast where queues are short"};
+  return {.why = "nobody has compared them with this MPI's own"};
+}
+
+}  // namespace unisono::runtime

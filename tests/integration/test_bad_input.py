@@ -83,6 +83,7 @@ def test_full_dev_shm_where_it_is_needed(tcp_mpi: Mpi, runner: Runner):
     assert "/dev/shm is full" in result.errors
 
 
+@pytest.mark.in_turns(3, 2)
 def test_no_memory_left_in_the_pool(mpi: Mpi, runner: Runner):
     """Communicators that get no slice go on by messages."""
     command = [compile_program(mpi, "collectives"), "communicators", "many_communicators", "random"]
@@ -92,6 +93,7 @@ def test_no_memory_left_in_the_pool(mpi: Mpi, runner: Runner):
     assert result.output.startswith("OK "), str(result)
 
 
+@pytest.mark.in_turns(3, 2)
 def test_directories_in_place_of_files(mpi: Mpi, runner: Runner):
     """No option that names a file stops the program."""
     directory = str(runner.scratch)
@@ -118,6 +120,7 @@ UNFIT = {
 }
 
 
+@pytest.mark.in_turns(3)
 def test_pipes_devices_and_nested_files(mpi: Mpi, runner: Runner):
     """Nothing waits for a pipe, reads a device, or goes down as deep as a file says; not in the cache either."""
     scratch = runner.scratch
@@ -141,6 +144,7 @@ def test_pipes_devices_and_nested_files(mpi: Mpi, runner: Runner):
     assert "crashes.jsonl is no regular file" in result.errors, str(result)
 
 
+@pytest.mark.in_turns(3, 1)
 def test_a_limit_on_file_sizes(mpi: Mpi, runner: Runner):
     """As natively the job ends well: what cannot be written is said, and no signal comes."""
     report, cache = runner.scratch / "report.json", runner.scratch / "cache"
@@ -158,6 +162,7 @@ def test_a_limit_on_file_sizes(mpi: Mpi, runner: Runner):
     ]
 
 
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.each_library
 def test_places_that_nobody_may_write(mpi: Mpi, runner: Runner):
     """As natively the job ends well: what cannot be written is said, once, with the system's own reason."""
@@ -174,6 +179,7 @@ def test_places_that_nobody_may_write(mpi: Mpi, runner: Runner):
         assert result.errors.count(message) == 1, str(result)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.each_library
 def test_names_of_regions(mpi: Mpi, runner: Runner):
     """Of any length, number and content they are bounded, told apart, and shown as text."""
@@ -193,6 +199,7 @@ def test_names_of_regions(mpi: Mpi, runner: Runner):
     assert {file.stat().st_mode & 0o777 for file in cache.rglob("*") if file.is_file()} <= {0o600}
 
 
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.each_library
 def test_a_cache_of_another_user(mpi: Mpi, runner: Runner):
     """It is neither read nor written, and neither is what its links lead to."""
@@ -216,6 +223,7 @@ def test_a_cache_of_another_user(mpi: Mpi, runner: Runner):
     assert sorted(file.name for file in cache.iterdir()) == ["crashes.jsonl", "tables"]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.cluster
 def test_a_node_without_the_library(cluster_mpi: Mpi, runner: Runner, broken_cluster: Cluster):
     """The shim ends the job with a message that says where the library is missing."""

@@ -176,6 +176,7 @@ def test_the_programs_handler_is_called(crashing: Crashing, mode: str):
     assert len(crashing.records()) == (1 if mode == "before" else 0), str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_a_fault_that_the_program_answers(crashing: Crashing):
     result = crashing.run("answered").check()
     assert "RIGHT" in result.output and not own_words(result), str(result)
@@ -184,12 +185,14 @@ def test_a_fault_that_the_program_answers(crashing: Crashing):
     assert "quarantined" not in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_the_option_switches_it_off(crashing: Crashing):
     result = crashing.run("call", settings={"UNISONO_CRASHES": "0"})
     assert result.status != 0 and not own_words(result), str(result)
     assert not crashing.cache.exists()
 
 
+@pytest.mark.in_turns(3, 1)
 def test_without_a_cache_it_is_said_only(crashing: Crashing):
     result = crashing.run("call", settings={"UNISONO_CACHE": ""})
     assert "gets SIGSEGV inside allreduce:" in result.errors and "no cache directory" in result.errors, str(
@@ -197,6 +200,7 @@ def test_without_a_cache_it_is_said_only(crashing: Crashing):
     )
 
 
+@pytest.mark.in_turns(2, 1)
 def test_python_with_its_fault_handler(mpi: Mpi, runner: Runner, python: str):
     """Python's own handler speaks as well, and the record names the script."""
     if not mpi.has_mpi4py:

@@ -76,6 +76,7 @@ def test_other_gpus_from_the_start(mpi: Mpi, runner: Runner, kind: str):
     run(mpi, runner, kind, "early", settings=forced("shared"))
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.each_library
 def test_native_is_the_default_where_the_mpi_knows_the_gpus(mpi: Mpi, runner: Runner):
     report = run(mpi, runner, "cuda", "native", settings={}, variant="aware")

@@ -35,6 +35,7 @@ def test_program_sees_no_difference(mpi: Mpi, runner: Runner, program: Path, mod
     assert "unisono" not in result.errors.lower(), str(result)
 
 
+@pytest.mark.in_turns(2, 1)
 def test_end_that_nobody_tells_of_is_seen(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
     """The report is written although MPI_Finalize was called past us."""
     report = tmp_path / "report.json"
@@ -42,11 +43,13 @@ def test_end_that_nobody_tells_of_is_seen(mpi: Mpi, runner: Runner, program: Pat
     assert json.loads(report.read_text(encoding="utf-8"))["ranks"] == 3
 
 
+@pytest.mark.in_turns(2, 1)
 def test_files(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
     command = [program, "files", tmp_path / "data"]
     assert runner.unisono(mpi, 3, command).check().output == "OK\n"
 
 
+@pytest.mark.in_turns(2)
 def test_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
     tool = compile_program(mpi, "tool.c", flags=["-shared", "-fPIC"])
     report = tmp_path / "report.json"
@@ -57,6 +60,7 @@ def test_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Runner, pr
     assert served(report)["allreduce"] > 0, "the tool's calls reach Unisono"
 
 
+@pytest.mark.in_turns(2, 1)
 def test_linked_profiler_stays_between_program_and_unisono(mpi: Mpi, runner: Runner, tmp_path: Path):
     """A tool that the program was linked with: a library that is preloaded must not take its place."""
     tool = compile_program(mpi, "tool.c", flags=["-shared", "-fPIC", "-Wl,-soname,libtool.so"])
@@ -78,6 +82,7 @@ def served(report: Path) -> dict[str, int]:
     return {entry["operation"]: entry["calls"] for entry in classes}
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.each_library
 def test_address_sanitizer_with_and_without_a_profiler(mpi: Mpi, runner: Runner, tmp_path: Path):
     """The sanitizer's runtime wants to come first, and the profiler before Unisono. (Leaks are the MPIs' own.)"""
@@ -125,6 +130,7 @@ def test_a_rank_without_an_adapter_ends_the_job(
     assert "rank 1 (process " in result.errors, str(result)
 
 
+@pytest.mark.in_turns(3, 1)
 def test_a_report_that_cannot_be_written_there_is_written_here(mpi: Mpi, runner: Runner, program: Path):
     report = runner.scratch / "nowhere/report.json"
     result = runner.unisono(mpi, 2, [program, "errors"], {"UNISONO_REPORT": str(report)}).check()
@@ -133,6 +139,7 @@ def test_a_report_that_cannot_be_written_there_is_written_here(mpi: Mpi, runner:
     assert json.loads(place.read_text(encoding="utf-8"))["ranks"] == 2
 
 
+@pytest.mark.in_turns(2, 1)
 def test_without_an_adapter_the_program_runs_alone(mpi: Mpi, runner: Runner, program: Path, tmp_path: Path):
     alone = tmp_path / "alone"
     alone.mkdir()

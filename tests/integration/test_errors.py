@@ -61,6 +61,7 @@ def test_sessions_go_on_behind_finalize(mpi: Mpi, runner: Runner):
     assert lines_of(result.output) == ["OK"], str(result)
 
 
+@pytest.mark.in_turns(2, 1)
 def test_hints_of_all_that_makes_communicators(mpi: Mpi, runner: Runner):
     # Where one order is asked for, this algorithm is refused.
     environment = {"UNISONO_ALGORITHM": "allreduce:ring"}

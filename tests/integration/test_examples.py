@@ -90,11 +90,13 @@ def test_nbody_gives_the_same_for_all_ranks(
     assert_same([nbody_reference, *(nbody(mpi, ranks, *NBODY_STEPS) for ranks in (2, 3))])
 
 
+@pytest.mark.in_turns(2, 1)
 def test_nbody_shares_few_bodies_among_many_ranks(mpi: Mpi, nbody: Callable[..., Result]) -> None:
     few = ["--bodies", "7", "--steps", "20"]
     assert_same([nbody(mpi, ranks, *few) for ranks in (1, 5)])
 
 
+@pytest.mark.in_turns(2)
 def test_nbody_gives_the_same_under_unisono(
     mpi: Mpi, nbody: Callable[..., Result], nbody_reference: Result
 ) -> None:
@@ -103,6 +105,7 @@ def test_nbody_gives_the_same_under_unisono(
     )
 
 
+@pytest.mark.in_turns(2)
 def test_nbody_finds_that_a_step_is_too_long(
     mpi: Mpi, runner: Runner, nbody_of: Callable[[Mpi], Path]
 ) -> None:
@@ -135,6 +138,7 @@ def test_nbody_converges_with_the_square_of_the_step(
     assert 2.5 < coarse / fine < 6.0
 
 
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize(
     "options", [["--steps", "0"], ["--steps"], ["--steps", "3x"], ["--softening", "0"], ["--unknown"]]
 )
@@ -148,6 +152,7 @@ def test_nbody_refuses_wrong_usage(
     )
 
 
+@pytest.mark.in_turns(2)
 def test_heat_gives_the_same_on_all_mpis(
     mpi: Mpi, heat: Callable[..., Result], heat_reference: Result
 ) -> None:
@@ -161,6 +166,7 @@ def test_heat_gives_the_same_for_all_ranks(
     assert_same([heat_reference, *(heat(reference_mpi, ranks, *HEAT_STEPS) for ranks in (4, 5))])
 
 
+@pytest.mark.in_turns(2, 1)
 def test_heat_gives_the_same_under_unisono(
     mpi: Mpi, heat: Callable[..., Result], heat_reference: Result
 ) -> None:

@@ -75,6 +75,7 @@ def test_programs_learn(mpi: Mpi, runner: Runner, mode: str):
     assert {row["region"] for row in rows} == {"", "first", "second"}
 
 
+@pytest.mark.in_turns(2, 1)
 def test_programs_learn_where_nothing_is_set(mpi: Mpi, runner: Runner):
     """What one job has learned is where the next one begins, where no option says so: however short that is."""
     report, cache = runner.scratch / "report.json", runner.scratch / "cache"

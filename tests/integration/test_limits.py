@@ -21,6 +21,7 @@ def at_start(output: str) -> int:
     return int(found[1])
 
 
+@pytest.mark.in_turns(2, 1)
 def test_address_space(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "limits.c")
     native = runner.run(mpi, RANKS, [program, "none"]).check()
@@ -35,6 +36,7 @@ def test_address_space(mpi: Mpi, runner: Runner):
     assert f"RIGHT {RANKS}" in result.output and "unisono:" not in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_so_little_that_the_pool_is_full(mpi: Mpi, runner: Runner):
     """The program runs, and the message names the option and the limit."""
     program = compile_program(mpi, "limits.c")

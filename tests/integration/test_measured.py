@@ -38,6 +38,7 @@ def said(runner: Runner, mpi: Mpi, **options: str) -> str:
     return str(json.loads(file.read_text()).get("measured_here", ""))
 
 
+@pytest.mark.in_turns(2, 1)
 def test_what_was_measured_decides(mpi: Mpi, runner: Runner):
     """The user's word holds before it."""
     file: Path = runner.scratch / "machine.json"

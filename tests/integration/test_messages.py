@@ -57,6 +57,7 @@ def test_auto_carries_where_it_was_measured_to_be_faster(mpi: Mpi, runner: Runne
     assert [hint for hint in told["hints"] if hint.startswith(f"messages of nodes are {whose}, since ")]
 
 
+@pytest.mark.in_turns(2, 1)
 def test_reports_tell_of_queues_and_floods(mpi: Mpi, runner: Runner, tmp_path: Path):
     """Section backlog has 20,000 messages of 1,000 bytes before their receives, far more than may wait here."""
     report = tmp_path / "report.json"
@@ -83,6 +84,7 @@ def test_communicators_over_nodes_stay_the_mpis(mpi: Mpi, runner: Runner, nodes:
         assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_without_shared_memory_the_mpi_goes_on(mpi: Mpi, runner: Runner):
     settings = {**CARRIED, "UNISONO_SHARED_MEMORY": "0", "UNISONO_LOG": "warning"}
     command = [compile_program(mpi, "messages.c"), "order", "communicators"]

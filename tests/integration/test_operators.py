@@ -25,6 +25,7 @@ def run(runner: Runner, mpi: Mpi, ranks: int, *arguments: str) -> tuple[dict[str
     return {name: int(number) for name, number in map(str.split, lines[:-1])}, json.loads(file.read_text())
 
 
+@pytest.mark.in_turns(2, 1)
 def test_pairs_beyond_the_standard(mpi: Mpi, runner: Runner):
     told, report = run(runner, mpi, 3)
     assert told["SERVED"] > 30 and told["UNDEFINED"] > 10
@@ -43,6 +44,7 @@ def test_pairs_beyond_the_standard(mpi: Mpi, runner: Runner):
     )
 
 
+@pytest.mark.in_turns(2)
 def test_calls_that_the_mpi_has_to_judge(mpi: Mpi, runner: Runner):
     told, report = run(runner, mpi, 2, "left")
     reasons = {

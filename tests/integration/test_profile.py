@@ -132,6 +132,7 @@ def test_fortran(request: pytest.FixtureRequest, runner: Runner, name: str, bind
     assert {key: found.get(key) for key in expected} == expected
 
 
+@pytest.mark.in_turns(2, 1)
 def test_mpi4py(mpi: Mpi, runner: Runner):
     """Which of the two forms of a function it calls differs by MPI."""
     if not mpi.has_mpi4py:

@@ -23,6 +23,7 @@ def test_progress(mpi: Mpi, runner: Runner, ranks: int, single_copy: str):
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2, 1)
 def test_threads(mpi: Mpi, runner: Runner):
     result = runner.unisono(mpi, 3, [compile_program(mpi, "threads.c")], timeout=90).check()
     if result.output == "SKIP\n":
@@ -169,6 +170,7 @@ def test_persistent_collectives_of_neighbors(mpi: Mpi, runner: Runner, ranks: in
     assert result.output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2, 1)
 def test_set_up_late(mpi: Mpi, runner: Runner):
     """Setting up a communicator leaves alone what an earlier collective of the MPI is still delivering."""
     command = [compile_program(mpi, "set_up_late.c", flags=[HEADER])]
@@ -208,6 +210,7 @@ def test_a_rank_dies_in_a_collective(mpi: Mpi, runner: Runner, number: signal.Si
     assert not ours
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("mode", ["never", "early"])
 def test_program_without_calls(mpi: Mpi, runner: Runner, mode: str):
     """A program that is linked with MPI and makes no call, or none that needs MPI_Init."""
@@ -217,6 +220,7 @@ def test_program_without_calls(mpi: Mpi, runner: Runner, mode: str):
     assert "unisono" not in result.errors.lower(), str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_second_init(mpi: Mpi, runner: Runner):
     """The MPI below refuses a second MPI_Init in its own way, with and without Unisono."""
     command = [compile_program(mpi, "never_init.c"), "twice"]
@@ -227,6 +231,7 @@ def test_second_init(mpi: Mpi, runner: Runner):
     assert result.output.count("returned") == native.output.count("returned"), f"{native}\n{result}"
 
 
+@pytest.mark.in_turns(2)
 def test_program_that_knows_no_mpi(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "nompi.c")
     result = runner.unisono(mpi, 2, [program, "word"]).check()
@@ -296,6 +301,7 @@ def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: boo
     assert any("outside this program's MPI_COMM_WORLD" in reason for reason in native), native
 
 
+@pytest.mark.in_turns(2, 1)
 def test_one_look_behind_a_barrier(mpi: Mpi, runner: Runner):
     """MPI_Win_test behind a barrier finds what was completed before it, though nobody called the MPI inside."""
     result = runner.unisono(mpi, 2, [compile_program(mpi, "windows.c")], timeout=60).check()
@@ -304,6 +310,7 @@ def test_one_look_behind_a_barrier(mpi: Mpi, runner: Runner):
     assert int(found[1]) <= int(found[2]) // 20, str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_several_programs_in_one_job(mpi: Mpi, runner: Runner):
     """MPMD: ranks of different executables call the collectives together."""
     from_c, from_cxx = (

@@ -74,6 +74,7 @@ def test_what_mpi_promises_holds_and_all_is_matched(mpi: Mpi, runner: Runner, tm
         assert _asked("match-replay", file, "--engine", "list")[0]["events"] > 100
 
 
+@pytest.mark.in_turns(2, 1)
 def test_long_queues_are_seen(mpi: Mpi, runner: Runner, tmp_path: Path):
     file = tmp_path / "deep.trace"
     command = [compile_program(mpi, "recording.c"), "deep", "500"]
@@ -84,6 +85,7 @@ def test_long_queues_are_seen(mpi: Mpi, runner: Runner, tmp_path: Path):
     assert engine["high"]["unexpected"]["traversals"] >= 500 * 501 // 2
 
 
+@pytest.mark.in_turns(2, 1)
 def test_a_full_memory_goes_on_counting(mpi: Mpi, runner: Runner, tmp_path: Path):
     file = tmp_path / "full.trace"
     command = [compile_program(mpi, "recording.c"), "deep", "3000"]
@@ -96,6 +98,7 @@ def test_a_full_memory_goes_on_counting(mpi: Mpi, runner: Runner, tmp_path: Path
     assert answer["full_ranks"] >= 1 and answer["counts"]["sends"] == 3000
 
 
+@pytest.mark.in_turns(2)
 def test_a_killed_rank_leaves_nothing(mpi: Mpi, runner: Runner, tmp_path: Path):
     file = tmp_path / "killed.trace"
     result = runner.unisono(mpi, 2, [compile_program(mpi, "recording.c"), "kill"], _settings(file))
@@ -103,6 +106,7 @@ def test_a_killed_rank_leaves_nothing(mpi: Mpi, runner: Runner, tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.in_turns(3, 1)
 def test_a_file_that_cannot_be_written(mpi: Mpi, runner: Runner, tmp_path: Path):
     command = [compile_program(mpi, "recording.c")]
     result = runner.unisono(mpi, 2, command, _settings(tmp_path / "no/such.trace"))

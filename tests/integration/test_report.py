@@ -29,6 +29,7 @@ def rows(report: dict[str, Any], operation: str) -> list[dict[str, Any]]:
     return [row for row in report["classes"] if row["operation"] == operation]
 
 
+@pytest.mark.in_turns(2)
 def test_a_rank_that_comes_late(mpi: Mpi, runner: Runner):
     """Most of these calls are not timed, but the time that a rank waits in them is all there, once."""
     result, report = reported(runner, mpi, "late")
@@ -38,12 +39,14 @@ def test_a_rank_that_comes_late(mpi: Mpi, runner: Runner):
     assert 0.5 * inside_s < told["max"] + told["error"] and told["max"] - told["error"] < 1.5 * inside_s
 
 
+@pytest.mark.in_turns(2, 1)
 def test_calls_under_way_together(mpi: Mpi, runner: Runner):
     _, report = reported(runner, mpi, "overlapping")
     assert report["under_way_time_s"]["max"] <= report["wall_s"]
     assert report["collective_time_s"]["max"] < report["under_way_time_s"]["max"], "the wait is no collective"
 
 
+@pytest.mark.in_turns(2, 1)
 def test_starts_of_persistent_calls(mpi: Mpi, runner: Runner):
     _, report = reported(runner, mpi, "persistent")
     for operation in ("allreduce", "gatherv"):
@@ -51,6 +54,7 @@ def test_starts_of_persistent_calls(mpi: Mpi, runner: Runner):
         assert row["calls"] == 50
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("operation", ["allreduce", "gatherv"])
 def test_starts_of_persistent_calls_that_are_left_to_the_mpi(mpi: Mpi, runner: Runner, operation: str):
     environment = {"UNISONO_ALGORITHM": f"{operation}:native"}
@@ -59,6 +63,7 @@ def test_starts_of_persistent_calls_that_are_left_to_the_mpi(mpi: Mpi, runner: R
     assert (row["calls"], row["algorithm"]) == (50, "native")
 
 
+@pytest.mark.in_turns(2)
 def test_checks(mpi: Mpi, runner: Runner):
     _, report = reported(runner, mpi, "started", environment={"UNISONO_VERIFY": "sample:4"})
     assert sum(row["checks"] for row in rows(report, "allreduce")) == 5
@@ -92,6 +97,7 @@ def test_cancelling(runner: Runner, name: str):
     assert ours.split(", ")[0] in (known if natively.split(", ")[0] in known else {natively.split(", ")[0]})
 
 
+@pytest.mark.in_turns(3, 1)
 def test_a_misspelt_info_key(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "reproducible.c")
     for value, is_told in (("TRUE", False), ("maybe", True)):

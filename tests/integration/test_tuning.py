@@ -140,6 +140,7 @@ def test_a_proof(mpi: Mpi, runner: Runner):
     assert not list(runner.scratch.glob(".*progress"))
 
 
+@pytest.mark.in_turns(2)
 def test_a_killed_command_leaves_no_job(mpi: Mpi, runner: Runner):
     """The ranks wait for the next question, which nobody can ask any more."""
     mark = uuid.uuid4().hex
@@ -193,7 +194,7 @@ def described(
     return machine
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.alone  # what is compared here are measured times
 def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     """Times are the machine's business; that longer messages take longer is not."""
@@ -206,7 +207,7 @@ def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     assert len(machine["findings"]["operations"]) == 7 and machine["call_us"]["value"] >= 0
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.alone
 def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner):
     """One of the values that are tried: from a switch to four of them."""
@@ -243,6 +244,7 @@ def benchmark(mpi: Mpi, runner: Runner, *options: str) -> list[dict[str, Any]]:
     return cells
 
 
+@pytest.mark.in_turns(3, 1)
 def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
     """Random arrivals in a window, cold caches, another communicator; results are compared."""
     options = ["--skew", "30", "--cold", "--start", "window", "--comm", "reversed", "--seconds", "0.05"]

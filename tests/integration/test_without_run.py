@@ -54,6 +54,7 @@ sh -c 'exit 0' && ls / > /dev/null && {shlex.quote(sys.executable)} -c 'pass'
     return path
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.each_library
 def test_a_batch_script(mpi: Mpi, tmp_path: Path) -> None:
     result = job.run(["bash", script(mpi, tmp_path)], environment(mpi, tmp_path), directory=tmp_path).check()

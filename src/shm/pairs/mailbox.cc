@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t most_arena_bytes = std::size_t{4} << 20, least_arena_bytes = std::size_t{256} << 10;
-constexpr std::size_t most_arenas_bytes = std::size_t{64} << 20;  // all together
+constexpr std::size_t most_arenas_bytes = std::size_t{32} << 20;  // all together
 
 constexpr std::size_t to_pages(std::size_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;

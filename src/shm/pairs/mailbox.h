@@ -27,7 +27,7 @@ struct MailboxShape {
   int ranks = 1;
   std::size_t arena_bytes = 0;  // of each rank; a multiple of the page size
   std::size_t bytes() const;
-  // Longer than a core's own cache where memory allows: 4 MiB, and less for many ranks.
+  // 4 MiB, and less where there are many ranks: 32 MiB for a node.
   static std::size_t arena_bytes_of(int ranks);
 };
 

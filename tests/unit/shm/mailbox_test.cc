@@ -108,7 +108,7 @@ TEST(Mailbox, AllSendToAll) {
 TEST(Mailbox, PairsThatDoNotTalkTakeNoMemory) {
   constexpr int ranks = 64;
   const MailboxShape shape{.ranks = ranks, .arena_bytes = MailboxShape::arena_bytes_of(ranks)};
-  EXPECT_EQ(shape.arena_bytes, std::size_t{1} << 20);
+  EXPECT_EQ(shape.arena_bytes, std::size_t{512} << 10);
   const SharedMemory memory(shape.bytes());
   std::vector<Mailbox> mails;
   for (int rank = 0; rank < ranks; ++rank) mails.emplace_back(memory.get(), shape, rank, WaitPolicy::yield);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <tuple>
 #include <type_traits>
 
 #include "adapter/below/functions.h"
@@ -14,17 +13,28 @@
 
 namespace unisono::adapter::profile {
 
-// One place of work is counted once: what MPI calls while it serves the program, and what Unisono does, is
-// not the program's.
-class Inside {
+// One call that is counted. What is alike in all functions is compiled once (counted.cc): a header declares
+// several hundred. What MPI calls meanwhile, to serve the program, is not the program's and not counted.
+class CountedCall {
  public:
-  explicit Inside(ThreadTable* table) : table_(table) { table->is_inside = true; }
-  ~Inside() { table_->is_inside = false; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  // `elements`: how many the call has, or 0.
+  CountedCall(ThreadTable* table, std::size_t function, std::int64_t elements);
+  ~CountedCall() { table_->is_inside = false; }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+
+  // The call is over; what follows is no part of its time.
+  void stop();
+  // After stop().
+  void add(const Movement& moved);
+  void stop_and_add_nothing_moved();
 
  private:
   ThreadTable* table_;
+  Sampler* sampler_;
+  std::size_t function_;
+  std::uint64_t started_ = 0;   // 0: the call is not timed
+  std::uint64_t weighted_ = 0;  // its ticks, and those of the calls that it stands for
 };
 
 // What is to be forgotten when a function that ends a handle has done so.
@@ -54,65 +64,54 @@ struct Counted<index, traits, end, Result (*)(Arguments...)> {
     const auto target = reinterpret_cast<Result (*)(Arguments...)>(targets[index]);
     ThreadTable* table = table_to_count_in();
     if (table == nullptr) return target(given...);
-    std::tuple<Arguments...> arguments(given...);
     MPI_Status own_status;
     const MPI_Status* status = nullptr;
     if constexpr (traits.status >= 0) {
-      auto& asked = std::get<static_cast<std::size_t>(traits.status)>(arguments);
+      auto& asked = nth<traits.status>(given...);
       if (asked == MPI_STATUS_IGNORE) asked = &own_status;
       status = asked;
     }
     std::uintptr_t ended = 0;
     if constexpr (end != Ends::nothing) {
-      const auto* handle = std::get<0>(arguments);
+      const auto* handle = nth<0>(given...);
       if (handle != nullptr) ended = widen<std::uintptr_t>(*handle);
     }
-    Sampler& sampler = table->sampler(index, elements_class(arguments));
-    const bool is_timed = sampler.left == 0;
-    if (!is_timed) --sampler.left;
-    Result result{};
-    std::uint64_t weighted = 0;
-    {
-      const Inside inside(table);
-      const std::uint64_t started = is_timed ? ticks() : 0;
-      result = std::apply(target, arguments);
-      if (is_timed) weighted = take_in(&sampler, started, ticks(), table->random());
+    CountedCall counted(table, index, elements(given...));
+    const Result result = target(given...);
+    if constexpr (traits.shape == Shape::plain) {
+      counted.stop_and_add_nothing_moved();
+    } else {
+      counted.stop();
+      counted.add(moved(table, Pack<Arguments...>{given...}, status, result));
     }
-    count(table, arguments, status, result, weighted);
     if constexpr (end != Ends::nothing) forget<end>(ended);
     return result;
   }
 
  private:
-  static int elements_class(const std::tuple<Arguments...>& arguments) {
+  static std::int64_t elements(Arguments... given) {
     if constexpr (traits.count >= 0) {
-      const auto count = std::get<static_cast<std::size_t>(traits.count)>(arguments);
-      if constexpr (std::is_integral_v<decltype(count)>)
-        return tuning::size_class(static_cast<std::int64_t>(count));
+      const auto count = nth<traits.count>(given...);
+      if constexpr (std::is_integral_v<decltype(count)>) return static_cast<std::int64_t>(count);
     }
     return 0;
   }
 
-  static void count(ThreadTable* table, const std::tuple<Arguments...>& arguments, const MPI_Status* status,
-                    Result result, std::uint64_t weighted) {
-    Movement moved;
-    if constexpr (traits.shape != Shape::plain) {
-      // Of a call that has failed the arguments may mean nothing.
-      if (result == MPI_SUCCESS) moved = Moved<traits, Arguments...>(table, arguments).movement(status);
-      if constexpr (traits.is_init) {
-        if (result == MPI_SUCCESS) remember(arguments, moved);
-        moved = {};
-      }
+  static Movement moved(ThreadTable* table, const Pack<Arguments...>& arguments, const MPI_Status* status,
+                        Result result) {
+    // Of a call that has failed the arguments may mean nothing.
+    if (result != MPI_SUCCESS) return {};
+    const Movement moved = Moved<traits, Arguments...>(table, arguments).movement(status);
+    if constexpr (traits.is_init) {
+      remember(arguments, moved);
+      return {};
     }
-    Cell& cell = table->cell(index, moved.distance, moved.bytes);
-    cell.calls.add(1);
-    cell.bytes.add(static_cast<std::uint64_t>(moved.bytes));
-    if (weighted != 0) cell.ticks.add(weighted);
+    return moved;
   }
 
   // Starts of a receive send nothing.
-  static void remember(const std::tuple<Arguments...>& arguments, Movement moved) {
-    const MPI_Request* request = std::get<sizeof...(Arguments) - 1>(arguments);
+  static void remember(const Pack<Arguments...>& arguments, Movement moved) {
+    const MPI_Request* request = element<static_cast<int>(sizeof...(Arguments)) - 1>(arguments);
     if constexpr (traits.kind == FunctionKind::point_to_point && !traits.is_sending) moved.bytes = 0;
     remember_start(*request, moved);
   }

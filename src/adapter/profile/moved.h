@@ -3,18 +3,44 @@
 // in, or, of MPI_Scatter and MPI_Scatterv, what it gets out.
 #pragma once
 
-#include <tuple>
-
 #include "adapter/profile/known.h"
 #include "adapter/profile/traits.h"
 
 namespace unisono::adapter::profile {
 
+// Arguments of a call. There are some hundred lists of them, for each of which std::tuple takes long to
+// compile.
+template <class... All>
+struct Pack {};
+template <class First, class... Rest>
+struct Pack<First, Rest...> {
+  First first;
+  Pack<Rest...> rest;
+};
+
+template <int place, class First, class... Rest>
+const auto& element(const Pack<First, Rest...>& pack) {
+  if constexpr (place == 0) {
+    return pack.first;
+  } else {
+    return element<place - 1>(pack.rest);
+  }
+}
+
+// The same, of what is not packed yet.
+template <int place, class First, class... Rest>
+auto& nth(First& first, Rest&... rest) {
+  if constexpr (place == 0) {
+    return first;
+  } else {
+    return nth<place - 1>(rest...);
+  }
+}
+
 template <Traits traits, class... Arguments>
 class Moved {
  public:
-  Moved(ThreadTable* table, const std::tuple<Arguments...>& arguments)
-      : table_(table), arguments_(arguments) {}
+  Moved(ThreadTable* table, const Pack<Arguments...>& arguments) : table_(table), arguments_(arguments) {}
 
   // `status`: what came, of a receive that has one.
   Movement movement(const MPI_Status* status) const {
@@ -39,7 +65,7 @@ class Moved {
  private:
   template <int place>
   auto argument() const {
-    return std::get<static_cast<std::size_t>(place)>(arguments_);
+    return element<place>(arguments_);
   }
   template <int count, int type>
   std::int64_t elements() const {
@@ -162,7 +188,7 @@ class Moved {
   }
 
   ThreadTable* table_;
-  const std::tuple<Arguments...>& arguments_;
+  const Pack<Arguments...>& arguments_;
 };
 
 }  // namespace unisono::adapter::profile

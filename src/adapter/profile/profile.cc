@@ -123,7 +123,7 @@ void begin(UnisonoFunction* served) {
     const int slot = slot_of(function.name);
     if (slot >= 0) {
       targets[number] = served[slot];
-      served[slot] = function.wrapper;
+      served[slot] = counted_wrappers[number];
       continue;
     }
     const std::string name(function.name);
@@ -134,7 +134,7 @@ void begin(UnisonoFunction* served) {
     const void* first = dlsym(RTLD_DEFAULT, ("MPI_" + name).c_str());
     replacements()[function.name] = {.of_mpi = outer,
                                      .of_mpi_p = inner,
-                                     .wrapper = reinterpret_cast<const void*>(function.wrapper),
+                                     .wrapper = reinterpret_cast<const void*>(counted_wrappers[number]),
                                      .has_tool = first != nullptr && first != outer && first != inner};
   }
   replace_bindings(replacements(), find("PMPI_Init"));

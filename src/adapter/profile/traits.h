@@ -102,8 +102,8 @@ struct BareName {
   }
   // Without regard to the first letter's case.
   constexpr bool is(std::string_view other) const {
-    return text.size() == other.size() && text.substr(1) == other.substr(1) &&
-           (text[0] | 0x20) == (other[0] | 0x20);
+    return text.size() == other.size() && (text[0] | 0x20) == (other[0] | 0x20) &&
+           text.substr(1) == other.substr(1);
   }
   constexpr bool is_one_of(std::initializer_list<std::string_view> others) const {
     for (const std::string_view other : others) {

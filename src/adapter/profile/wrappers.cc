@@ -12,42 +12,44 @@
 namespace unisono::adapter::profile {
 namespace {
 
-enum Number : std::size_t {
-#define UNISONO_NUMBER(name) number_##name,
-  UNISONO_PROFILE_NAMES(UNISONO_NUMBER)
-#undef UNISONO_NUMBER
+// X(name, type) of each of them. Unisono has large collectives and messages where the MPI has none.
+#define UNISONO_OF_MPI(name) UNISONO_X(name, decltype(&PMPI_##name))
 #ifdef UNISONO_PROFILE_LACKS_LARGE_COLLECTIVES
-#define UNISONO_NUMBER(Name, name) number_##Name##_c, number_I##name##_c, number_##Name##_init_c,
-      UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_NUMBER)
-#undef UNISONO_NUMBER
-#define UNISONO_NUMBER(Name, name, Large) number_##Name##_c,
-          UNISONO_MESSAGE_FUNCTIONS(UNISONO_NUMBER)
-#undef UNISONO_NUMBER
+#define UNISONO_LARGE(Name, name)                    \
+  UNISONO_X(Name##_c, LargeTypes::Name)              \
+  UNISONO_X(I##name##_c, Starting<LargeTypes::Name>) \
+  UNISONO_X(Name##_init_c, Initializing<LargeTypes::Name>)
+#define UNISONO_LARGE_MESSAGE(Name, name, Large) UNISONO_X(Name##_c, LargeMessageTypes::Large)
+#define UNISONO_ALL                              \
+  UNISONO_PROFILE_NAMES(UNISONO_OF_MPI)          \
+  UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_LARGE) \
+  UNISONO_MESSAGE_FUNCTIONS(UNISONO_LARGE_MESSAGE)
+#else
+#define UNISONO_ALL UNISONO_PROFILE_NAMES(UNISONO_OF_MPI)
 #endif
-              number_count
+
+enum Number : std::size_t {
+#define UNISONO_X(name, type) number_##name,
+  UNISONO_ALL
+#undef UNISONO_X
+      number_count
 };
 
-template <std::size_t number, Traits traits, Ends end, class Function>
-UnisonoFunction wrapper() {
-  return reinterpret_cast<UnisonoFunction>(&Counted<number, traits, end, Function>::call);
-}
+#define UNISONO_X(name, type) constexpr Traits traits_##name = traits_of(#name);
+UNISONO_ALL
+#undef UNISONO_X
 
-const CountedFunction functions[] = {
-#define UNISONO_COUNTED_AS(name, type) \
-  {#name, traits_of(#name), wrapper<number_##name, traits_of(#name), ends(#name), type>()},
-#define UNISONO_COUNTED(name) UNISONO_COUNTED_AS(name, decltype(&PMPI_##name))
-    UNISONO_PROFILE_NAMES(UNISONO_COUNTED)
-// Unisono has these where the MPI has none.
-#ifdef UNISONO_PROFILE_LACKS_LARGE_COLLECTIVES
-#define UNISONO_LARGE(Name, name)                             \
-  UNISONO_COUNTED_AS(Name##_c, LargeTypes::Name)              \
-  UNISONO_COUNTED_AS(I##name##_c, Starting<LargeTypes::Name>) \
-  UNISONO_COUNTED_AS(Name##_init_c, Initializing<LargeTypes::Name>)
-        UNISONO_COLLECTIVES_WITH_COUNTS(UNISONO_LARGE)
-#undef UNISONO_LARGE
-#define UNISONO_LARGE(Name, name, Large) UNISONO_COUNTED_AS(Name##_c, LargeMessageTypes::Large)
-            UNISONO_MESSAGE_FUNCTIONS(UNISONO_LARGE)
-#endif
+// Two arrays of constants: code that fills one at the start would take seconds to compile.
+constexpr CountedFunction functions[] = {
+#define UNISONO_X(name, type) {#name, traits_##name},
+    UNISONO_ALL
+#undef UNISONO_X
+};
+const UnisonoFunction wrappers[] = {
+#define UNISONO_X(name, type) \
+  reinterpret_cast<UnisonoFunction>(&Counted<number_##name, traits_##name, ends(#name), type>::call),
+    UNISONO_ALL
+#undef UNISONO_X
 };
 
 UnisonoFunction all_targets[number_count];
@@ -55,6 +57,7 @@ UnisonoFunction all_targets[number_count];
 }  // namespace
 
 const CountedFunction* const counted_functions = functions;
+const UnisonoFunction* const counted_wrappers = wrappers;
 const std::size_t counted_function_count = number_count;
 UnisonoFunction* const targets = all_targets;
 

@@ -13,10 +13,11 @@ namespace unisono::adapter::profile {
 struct CountedFunction {
   std::string_view name;  // "Send"
   Traits traits;
-  UnisonoFunction wrapper;
 };
 
 extern const CountedFunction* const counted_functions;
 extern const std::size_t counted_function_count;
+// By the function's number, as all of these: what counts it, and then calls it.
+extern const UnisonoFunction* const counted_wrappers;
 
 }  // namespace unisono::adapter::profile

@@ -11,6 +11,8 @@
 #include "proof/check_algorithm.h"
 #include "tool/arguments.h"
 #include "tool/commands.h"
+#include "tool/layouts.h"
+#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {
@@ -24,7 +26,6 @@ using proof::CheckResult;
 using std::chrono::steady_clock;
 
 constexpr auto progress_interval = std::chrono::milliseconds(200);
-constexpr int most_ranks = 1024;
 
 std::vector<const Descriptor*> chosen(const Arguments& arguments) {
   std::vector<const Descriptor*> found;
@@ -45,11 +46,6 @@ std::vector<const Descriptor*> chosen(const Arguments& arguments) {
                      did_you_mean(arguments.text("algorithm", ""), names) + " (`unisono list` names them)");
   }
   return found;
-}
-
-void print_line(const ordered_json& line) {
-  std::puts(line.dump().c_str());
-  std::fflush(stdout);
 }
 
 ordered_json to_json(const CheckFailure& failure) {

@@ -13,6 +13,7 @@
 #include "tool/arguments.h"
 #include "tool/commands.h"
 #include "tool/graph_methods.h"
+#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {
@@ -20,11 +21,6 @@ namespace {
 using nlohmann::ordered_json;
 using patterns::Traffic;
 using std::chrono::steady_clock;
-
-void print_line(const ordered_json& line) {
-  std::puts(line.dump(-1, ' ', true, ordered_json::error_handler_t::replace).c_str());
-  std::fflush(stdout);
-}
 
 ordered_json mean_and_most(const std::vector<std::int64_t>& counts) {
   const auto sum = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));

@@ -18,6 +18,7 @@
 #include "launch/run_options.h"
 #include "tool/arguments.h"
 #include "tool/commands.h"
+#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {
@@ -35,10 +36,6 @@ ordered_json to_json(const launch::Launcher& launcher) {
           {"flavour", launcher.flavour->name},
           {"version", launcher.version},
           {"title", launcher.title()}};
-}
-
-void print(const ordered_json& answer) {
-  std::puts(json_text(answer, 1).c_str());
 }
 
 launch::Shim shim_of(const Arguments& arguments) {

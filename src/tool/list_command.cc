@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "tool/arguments.h"
 #include "tool/commands.h"
+#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {
@@ -73,10 +74,6 @@ ordered_json to_json(const Descriptor& descriptor) {
           {"shared_memory", legality.needs_shared_memory},
           {"reproducible", legality.keeps_one_order},
           {"levels", legality.needs_several_nodes ? 2 : 1}};
-}
-
-void print(const ordered_json& answer) {
-  std::puts(answer.dump(1).c_str());
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 // emptied forward, from the middle on, or in reverse.
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 
 #include "tool/commands.h"
 #include "tool/match_traces.h"
+#include "tool/print.h"
 #include "traces/items.h"
 
 namespace unisono::tool {
@@ -116,7 +118,7 @@ int measure_matching(const std::vector<std::string>& words) {
     const Load load = load_of(asked, senders, apart);
     for (const Engine& engine : engines) {
       tell_progress(arguments, done++ / static_cast<double>(cases.size() * engines.size()), engine.text);
-      print_line(measured(asked, load, engine, senders + 1, ms), stdout);
+      print_line(measured(asked, load, engine, senders + 1, ms));
     }
   }
   return 0;

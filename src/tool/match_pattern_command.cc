@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Traces like those of known programs, made up.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/near_names.h"
 #include "tool/commands.h"
 #include "tool/match_traces.h"
+#include "tool/print.h"
 #include "traces/patterns.h"
 
 namespace unisono::tool {
@@ -22,7 +24,7 @@ int make_message_pattern(const std::vector<std::string>& words) {
                     {"steps", pattern.standard_steps}});
   }
   if (!arguments.has("name")) {
-    print_line({{"patterns", list}}, stdout);
+    print_line({{"patterns", list}});
     return 0;
   }
   const std::string name = arguments.text("name");
@@ -40,7 +42,7 @@ int make_message_pattern(const std::vector<std::string>& words) {
     const std::string out = arguments.text("out");
     if (const std::string problem = replace_file(out, traces::to_text(trace)); !problem.empty())
       throw UsageError(out + ": " + problem);
-    print_line({{"file", out}, {"ranks", ranks}, {"steps", steps}, {"events", trace.event_count()}}, stdout);
+    print_line({{"file", out}, {"ranks", ranks}, {"steps", steps}, {"events", trace.event_count()}});
     return 0;
   }
   throw UsageError("there is no pattern '" + name + "'" + did_you_mean(name, names) +

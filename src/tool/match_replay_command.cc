@@ -2,9 +2,11 @@
 // A trace of messages through every structure: what each would have cost.
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "tool/commands.h"
 #include "tool/match_traces.h"
+#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {
@@ -55,7 +57,7 @@ ordered_json to_json(const Cost& cost) {
       {"memory", cost.memory}, {"most_memory", cost.most_memory}};
 }
 
-ordered_json to_json(const traces::Histogram& histogram) {
+ordered_json searches_in(const traces::Histogram& histogram) {
   return {{"searches", histogram.searches}, {"mean", histogram.mean()}, {"max", histogram.most}};
 }
 
@@ -67,7 +69,7 @@ ordered_json depths(const std::vector<RankOrders>& all, int ranks, bool is_high)
     posted.add(found.posted.lengths);
     unexpected.add(found.unexpected.lengths);
   }
-  return {{"posted", to_json(posted)}, {"unexpected", to_json(unexpected)}};
+  return {{"posted", searches_in(posted)}, {"unexpected", searches_in(unexpected)}};
 }
 
 }  // namespace
@@ -94,7 +96,7 @@ int replay_messages(const std::vector<std::string>& words) {
     unmatched += of.low.unmatched;
   }
   head["receives"] = {{"as_recorded", as_recorded}, {"otherwise", otherwise}, {"unmatched", unmatched}};
-  print_line(head, stdout);
+  print_line(head);
   double done = 0;
   for (const Engine& engine : engines) {
     Cost low, high;
@@ -106,7 +108,7 @@ int replay_messages(const std::vector<std::string>& words) {
     ordered_json line = {
         {"engine", engine.text}, {"source", engine.descriptor->source}, {"low", to_json(low)}};
     if (!is_exact) line["high"] = to_json(high);
-    print_line(line, stdout);
+    print_line(line);
   }
   return 0;
 }

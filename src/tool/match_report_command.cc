@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "tool/commands.h"
 #include "tool/match_traces.h"
+#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {
@@ -152,8 +154,7 @@ int report_on_messages(const std::vector<std::string>& words) {
               {"ns_per_element", ns},
               {"low", both(low_total)},
               {"high", both(high_total)},
-              {"of_ranks", ranks}},
-             stdout);
+              {"of_ranks", ranks}});
   return 0;
 }
 

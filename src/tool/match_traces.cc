@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "base/near_names.h"
+#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {
@@ -115,13 +117,7 @@ void tell_progress(const Arguments& arguments, double share, const std::string& 
   constexpr auto interval = std::chrono::milliseconds(200);
   if (!arguments.has("progress") || steady_clock::now() - last < interval) return;
   last = steady_clock::now();
-  print_line({{"progress", share}, {"now", now}}, stdout);
-}
-
-void print_line(const nlohmann::ordered_json& line, std::FILE* file) {
-  std::fputs((line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n").c_str(),
-             file);
-  std::fflush(file);
+  print_line({{"progress", share}, {"now", now}});
 }
 
 }  // namespace unisono::tool

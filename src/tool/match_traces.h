@@ -3,7 +3,6 @@
 // the clock.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +42,5 @@ std::vector<RankOrders> orders_of(const traces::Trace& trace, const Arguments& a
 double cpu_ns();
 // Prints a line with what is done of the work, a few times a second.
 void tell_progress(const Arguments& arguments, double share, const std::string& now);
-void print_line(const nlohmann::ordered_json& line, std::FILE* file);
 
 }  // namespace unisono::tool

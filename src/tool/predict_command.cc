@@ -16,12 +16,12 @@
 #include "tool/layouts.h"
 #include "tool/machines.h"
 #include "tool/mixed_mode.h"
+#include "tool/print.h"
 #include "tuning/decisions/algorithm_text.h"
 
 namespace unisono::tool {
 namespace {
 
-using algorithms::Descriptor;
 using algorithms::ParameterSpec;
 using model::Candidate;
 using model::Machine;
@@ -69,7 +69,7 @@ struct Asked {
 };
 
 ordered_json to_json(const Prediction& prediction, const std::vector<Asked>& asked) {
-  const Descriptor* algorithm = prediction.candidate.algorithm;
+  const algorithms::Descriptor* algorithm = prediction.candidate.algorithm;
   ordered_json json = {{"algorithm", algorithm != nullptr ? algorithm->name : std::string("native")},
                        {"text", text_of(prediction.candidate)}};
   const auto found = std::ranges::find(asked, prediction.candidate, &Asked::candidate);
@@ -84,11 +84,6 @@ ordered_json to_json(const Prediction& prediction, const std::vector<Asked>& ask
   json["most_waiting"] = prediction.most_waiting;
   json["is_for_all_nodes"] = prediction.is_for_all_nodes;
   return json;
-}
-
-void print_line(const ordered_json& line) {
-  std::puts(line.dump().c_str());
-  std::fflush(stdout);
 }
 
 model::PredictOptions chosen_options(const Arguments& arguments) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# All linters over the files that git knows; goes on after a failure, so that one run shows everything.
+# All linters over the files that git knows; goes on after a failure, so that one run shows everything. They run side by
+# side, and what each says is printed in the order in which they stand here.
 #   tools/lint.sh          check
 #   tools/lint.sh --fix    format in place, mend what ruff can mend, then check
 set -uo pipefail
@@ -8,15 +9,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 fix=${1:-}
 status=0
 
+said=$(mktemp -d)
+trap 'rm -rf "$said"' EXIT
+names=()
+processes=()
 check() { # check NAME COMMAND...
-  local name=$1
+  names+=("$1")
   shift
-  if "$@"; then
-    echo "lint: $name: ok"
-  else
-    echo "lint: $name: FAILED"
-    status=1
-  fi
+  "$@" >"$said/${#names[@]}" 2>&1 &
+  processes+=($!)
 }
 
 # Tracked files and new ones that are not ignored, as they stand in the working tree.
@@ -37,7 +38,8 @@ if [ "$fix" = --fix ]; then
   .venv/bin/ruff format --quiet .
   .venv/bin/ruff check --quiet --fix .
 fi
-[ ${#c_files[@]} = 0 ] || check clang-format .venv/bin/clang-format --dry-run --Werror "${c_files[@]}"
+printf '%s\n' "${c_files[@]}" >"$said/files"
+[ ${#c_files[@]} = 0 ] || check clang-format xargs -a "$said/files" -P 2 -n 200 .venv/bin/clang-format --dry-run --Werror
 check "ruff format" .venv/bin/ruff format --quiet --diff .
 check "ruff" .venv/bin/ruff check --quiet .
 check "types" .venv/bin/mypy --no-error-summary
@@ -54,4 +56,10 @@ else
   .venv/bin/python tools/check_locks.py
 fi
 [ ${#shell_files[@]} = 0 ] || check shellcheck shellcheck "${shell_files[@]}"
+for i in "${!names[@]}"; do
+  result=ok
+  wait "${processes[$i]}" || { result=FAILED; status=1; }
+  cat "$said/$((i + 1))"
+  echo "lint: ${names[$i]}: $result"
+done
 exit "$status"

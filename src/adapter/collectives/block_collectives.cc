@@ -273,5 +273,6 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
                                      MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
+#undef UNISONO_INSTANTIATE_FORM
 
 }  // namespace unisono::adapter

@@ -213,5 +213,6 @@ template int barrier(MPI_Comm, MPI_Request*);
 template int barrier(MPI_Comm, MPI_Info, MPI_Request*);
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
+#undef UNISONO_INSTANTIATE_FORM
 
 }  // namespace unisono::adapter

@@ -230,5 +230,6 @@ int neighbor_alltoallw(const void* in, const Count* in_counts, const MPI_Aint* i
                                          MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
+#undef UNISONO_INSTANTIATE_FORM
 
 }  // namespace unisono::adapter

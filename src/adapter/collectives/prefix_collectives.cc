@@ -85,5 +85,6 @@ int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
                              MPI_Comm __VA_OPT__(, ) __VA_ARGS__);
 UNISONO_INSTANTIATE(int)
 UNISONO_INSTANTIATE(MPI_Count)
+#undef UNISONO_INSTANTIATE_FORM
 
 }  // namespace unisono::adapter

@@ -21,7 +21,7 @@ pid_t start_waiting(bool ends_by_request) {
   const pid_t id = fork();
   if (id == 0) {
     signal(SIGTERM, ends_by_request ? SIG_DFL : SIG_IGN);
-    if (write(ready[1], "", 1) != 1) _exit(1);
+    if (::write(ready[1], "", 1) != 1) _exit(1);
     for (;;) pause();
   }
   char byte = 0;

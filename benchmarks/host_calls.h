@@ -3,14 +3,13 @@
 // pointer take turns in batches. The figure is the median of the differences, with the quartiles.
 #pragma once
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-enum { batches = 301, calls_a_batch = 2000, host_path_length = 4096 };
+#include "../src/measure/host_library.h"
+
+enum { batches = 301, calls_a_batch = 2000 };
 
 static double seconds(void) {
   struct timespec now;
@@ -45,24 +44,4 @@ static void measure(const char* label, void (*call)(int)) {
   qsort(difference, batches, sizeof *difference, ascending);
   printf("%-15s host %7.1f ns   added %6.1f ns   (quartiles %.1f to %.1f)\n", label, host[batches / 2],
          difference[batches / 2], difference[batches / 4], difference[3 * batches / 4]);
-}
-
-static int find_host(struct dl_phdr_info* object, size_t size, void* result) {
-  (void)size;
-  const char* slash = strrchr(object->dlpi_name, '/');
-  const char* file = slash == NULL ? object->dlpi_name : slash + 1;
-  if (strncmp(file, "libmpi.so", 9) != 0 && strncmp(file, "libmpich.so", 11) != 0 &&
-      strncmp(file, "libmpi_abi.so", 13) != 0) {
-    return 0;
-  }
-  strncpy(result, object->dlpi_name, host_path_length - 1);
-  return 1;
-}
-
-// The MPI library's own handle: its functions are found there whatever is preloaded. Null where there is
-// none.
-static void* host_library(void) {
-  char path[host_path_length] = "";
-  dl_iterate_phdr(find_host, path);
-  return path[0] == '\0' ? NULL : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 }

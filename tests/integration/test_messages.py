@@ -36,6 +36,22 @@ def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
 
 
 @pytest.mark.in_turns(4)
+@pytest.mark.parametrize(("ranks", "threads"), [(2, 1), (3, 1), (5, 1), (2, 3)])
+def test_random_messages_come_as_natively(mpi: Mpi, runner: Runner, ranks: int, threads: int):
+    """The same messages natively, and carried inside a node and between two: data and statuses are the same."""
+    seed = seed_of_this_run()
+    command: list[str | Path] = [compile_program(mpi, "message_stress.c"), seed, "8", str(threads)]
+    natively = runner.run(mpi, ranks, [*command, "late"], timeout=90).check().output
+    if natively == "LEVEL\n":
+        pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
+    assert natively.startswith("OK "), f"seed {seed}: {natively}"
+    two_nodes = {**ALL_CARRIED, "UNISONO_NODES": f"{ranks - ranks // 2},{ranks // 2}"}
+    for settings in ({**CARRIED, "UNISONO_UNEXPECTED_BYTES": "64K"}, two_nodes):
+        result = runner.unisono(mpi, ranks, command, settings, timeout=90)
+        assert result.check().output == natively, f"seed {seed}: {result}"
+
+
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("nodes", LAYOUTS)
 @pytest.mark.parametrize("program", ["messages.c", "message_requests.c", "message_floods.c"])
 def test_what_mpi_promises_of_messages_between_nodes(mpi: Mpi, runner: Runner, nodes: str, program: str):

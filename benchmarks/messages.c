@@ -8,6 +8,9 @@
 // - ahead_any: the same by MPI_ANY_SOURCE.
 // - drain: a message of NUMBER, sent in the reverse order of their receives.
 // - gather: the same, from all other ranks.
+// - ring: a step in which every rank sends NUMBER bytes to the next one.
+// - random: a step in which every rank sends NUMBER bytes to four others, by chance.
+// - fan_in: a message of NUMBER bytes, of all other ranks to rank 0, which takes them by MPI_ANY_SOURCE.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -105,6 +108,55 @@ static void drain(int depth, int senders, int windows) {
   free(requests);
 }
 
+// Steps of `make`, of which one is `per_step` of what is printed.
+static void steps(void (*make)(char*, int), int bytes, int windows, double per_step) {
+  enum { first_look = 5 };
+  char* data = calloc((size_t)(bytes + 1) * 16, 1);
+  make(data, bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+  double begin = MPI_Wtime();
+  for (int i = 0; i < first_look; ++i) make(data, bytes);
+  // Windows of 20 ms: many ranks of a core come to run several times.
+  const int count = count_for((MPI_Wtime() - begin) / first_look / 4);
+  for (int w = 0; w < windows; ++w) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = MPI_Wtime();
+    for (int i = 0; i < count; ++i) make(data, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    print((MPI_Wtime() - begin) / count / per_step);
+  }
+  free(data);
+}
+
+static void ring(char* data, int bytes) {
+  MPI_Sendrecv(data, bytes, MPI_BYTE, (rank + 1) % size, 1, data + bytes, bytes, MPI_BYTE,
+               (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+// All ranks draw the same distances.
+static void random_exchange(char* data, int bytes) {
+  enum { others = 4 };
+  static unsigned state = 1;
+  MPI_Request requests[2 * others];
+  int distances[others];
+  for (int i = 0; i < others; ++i) {
+    state = state * 1664525U + 1013904223U;
+    distances[i] = 1 + (int)((state >> 8) % (unsigned)(size - 1));
+    MPI_Irecv(data + i * bytes, bytes, MPI_BYTE, (rank + size - distances[i]) % size, i, MPI_COMM_WORLD,
+              &requests[i]);
+  }
+  for (int i = 0; i < others; ++i)
+    MPI_Isend(data + (others + i) * bytes, bytes, MPI_BYTE, (rank + distances[i]) % size, i, MPI_COMM_WORLD,
+              &requests[others + i]);
+  MPI_Waitall(2 * others, requests, MPI_STATUSES_IGNORE);
+}
+
+static void fan_in(char* data, int bytes) {
+  if (rank != 0) MPI_Send(data, bytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+  for (int i = 1; i < size && rank == 0; ++i)
+    MPI_Recv(data, bytes, MPI_BYTE, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -118,6 +170,9 @@ int main(int argc, char** argv) {
   if (strcmp(what, "ahead_any") == 0) ahead(number, windows, -1);
   if (strcmp(what, "drain") == 0) drain(number, 1, windows < 5 ? windows : 5);
   if (strcmp(what, "gather") == 0) drain(number, size - 1, windows < 5 ? windows : 5);
+  if (strcmp(what, "ring") == 0) steps(ring, number, windows, 1);
+  if (strcmp(what, "random") == 0) steps(random_exchange, number, windows, 1);
+  if (strcmp(what, "fan_in") == 0) steps(fan_in, number, windows, size - 1);
   MPI_Finalize();
   return 0;
 }

@@ -51,17 +51,29 @@ TITLES = {
     "ahead_any": "the same by MPI_ANY_SOURCE, {number} ahead",
     "drain": "a message of {number}, received in reverse",
     "gather": "a message of {number} from each rank, received in reverse",
+    "ring": "a step of a ring, {bytes}",
+    "random": "a step to four ranks by chance, {bytes}",
+    "fan_in": "a message of many to one, {bytes}",
 }
 RESAMPLINGS = 2000
-# Ranks that wait never leave their cores to others then: at most as many as there are cores.
-REALTIME = ["chrt", "--fifo", "5"]
+
+
+def before_others(mpi: mpis.Mpi, ranks: int) -> list[str]:
+    """What starts ranks before all other processes; nothing where waiting ranks would keep their cores from each other."""
+    if ranks <= usable_cores():
+        return ["chrt", "--fifo", "5"]
+    return ["chrt", "--rr", "5"] if mpi.is_yielding else []
 
 
 def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Namespace) -> float:
     """One job: the median of its windows, seconds."""
     environment = {"UNISONO_CACHE": "", "UNISONO_LOG": "quiet", **WAYS[way]} if way != "native" else {}
     program = [side_by_side.compiled(mpi, "messages"), what, number, str(arguments.windows)]
-    command = [*(REALTIME if arguments.realtime else []), *([] if way == "native" else [SHIM]), *program]
+    command = [
+        *(before_others(mpi, arguments.ranks) if arguments.realtime else []),
+        *([] if way == "native" else [SHIM]),
+        *program,
+    ]
     line = mpi.launch(arguments.ranks, command, environment)
     fair = side_by_side.fair(mpi, line, arguments.ranks)
     result = job.run(fair, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()
@@ -124,15 +136,13 @@ def main() -> None:
     parser.add_argument("--what", action=AddUp, default=WHAT, help="PROGRAM:NUMBER, by commas")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument(
-        "--realtime", action="store_true", help="ranks before all other processes (root; a core for each)"
+        "--realtime",
+        action="store_true",
+        help="ranks before all other processes (root); with more ranks than cores where the MPI yields",
     )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--output", type=Path, help="a page; default: standard output")
     arguments = parser.parse_args()
-    if arguments.realtime and arguments.ranks > usable_cores():
-        parser.error(
-            f"--realtime: {arguments.ranks} ranks on {usable_cores()} cores would wait for each other for ever"
-        )
     cells = []
     for name in arguments.mpi or ["openmpi5"]:
         for cell in arguments.what.split(","):

@@ -11,6 +11,8 @@
 // an order that all ranks share. So no round can stand still.
 #include "message_stress.inc"
 
+#include "message_stress_next.inc"
+
 static int frees_late;
 
 enum Kind { receives_ahead, sends_ahead, both_repeated, in_order };
@@ -254,68 +256,6 @@ static void play(struct Traffic* traffic, struct Round* round) {
   end_items(traffic);
   if (round->is_freed_early && frees_late) MPI_Comm_free(&round->comm);
   MPI_Barrier(traffic->base);
-}
-
-// --- Every rank to the next one ---
-
-static void exchange(struct Traffic* traffic, struct Round* round) {
-  enum { most_ints = 30000 };
-  const int ints =
-      (int)(next(&traffic->same) % 3 ? next(&traffic->same) % 60 : next(&traffic->same) % most_ints);
-  const int to = (round->rank + 1) % round->size, from = (round->rank + round->size - 1) % round->size;
-  int *out = malloc((most_ints + 1) * sizeof(int)), *in = malloc((most_ints + 1) * sizeof(int)), got = -1;
-  MPI_Status status;
-  for (int k = 0; k < ints; ++k) out[k] = pattern(round->rank, 3, k);
-  switch (round->number % 3) {
-    case 0:
-      MPI_Sendrecv(out, ints, MPI_INT, to, 50, in, most_ints, MPI_INT, from, 50, round->comm, &status);
-      break;
-    case 1:
-      memcpy(in, out, (size_t)ints * sizeof(int));
-      MPI_Sendrecv_replace(in, ints, MPI_INT, to, 50, MPI_ANY_SOURCE, 50, round->comm, &status);
-      break;
-    default:
-      MPI_Sendrecv(out, ints, MPI_INT, to, 50, in, ints, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, round->comm,
-                   &status);
-  }
-  MPI_Get_count(&status, MPI_INT, &got);
-  CHECK(got == ints && status.MPI_SOURCE == from && status.MPI_TAG == 50);
-  for (int k = 0; k < ints; ++k) CHECK(in[k] == pattern(from, 3, k));
-  traffic->digest += mixed(mixed(7, got), status.MPI_SOURCE);
-  free(out);
-  free(in);
-}
-
-// A message that is longer than its receive, a receive that gets nothing, and none of all.
-static void odd_ends(struct Traffic* traffic, struct Round* round) {
-  // Open MPI writes behind the receive's end where the message is long.
-  enum { most_ints = 200 };
-  const int ints = 2 + (int)(next(&traffic->same) % (most_ints - 2));
-  const int to = (round->rank + 1) % round->size, from = (round->rank + round->size - 1) % round->size;
-  int *out = malloc(most_ints * sizeof(int)), *in = malloc(most_ints * sizeof(int));
-  int class = 0, cancelled = 0, count = -1, nothing = 5;
-  MPI_Request requests[3];
-  MPI_Status status;
-  for (int k = 0; k < ints; ++k) out[k] = pattern(round->rank, 4, k);
-  in[ints / 2] = -77;
-  // Open MPI does not notice it where a rank sends to itself.
-  const int room = round->size > 1 ? ints / 2 : ints;
-  MPI_Irecv(in, room, MPI_INT, from, 51, round->comm, &requests[0]);
-  MPI_Irecv(&nothing, 1, MPI_INT, from, 52, round->comm, &requests[1]);
-  MPI_Isend(out, ints, MPI_INT, to, 51, round->comm, &requests[2]);
-  MPI_Cancel(&requests[1]);
-  MPI_Wait(&requests[1], &status);
-  MPI_Test_cancelled(&status, &cancelled);
-  CHECK(cancelled && nothing == 5);
-  MPI_Error_class(MPI_Wait(&requests[0], &status), &class);
-  CHECK(status.MPI_SOURCE == from && status.MPI_TAG == 51);
-  CHECK(room == ints || (class == MPI_ERR_TRUNCATE && in[room] == -77));
-  MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
-  MPI_Recv(&nothing, 1, MPI_INT, MPI_PROC_NULL, 4, round->comm, &status);
-  MPI_Get_count(&status, MPI_INT, &count);
-  CHECK(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG && count == 0 && nothing == 5);
-  free(out);
-  free(in);
 }
 
 static void* run_traffic(void* argument) {

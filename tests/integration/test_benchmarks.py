@@ -37,7 +37,7 @@ ALONE = {
         "| 500 allreduce of 8 B | auto |",
     ),
     "messages": (
-        "--rounds 1 --windows 2 --what latency:8,drain:64 --output page.md",
+        "--rounds 1 --windows 2 --what latency:8,drain:64,random:8,fan_in:8 --output page.md",
         "| openmpi5 | half a round trip, 8 B |",
     ),
     "neighbors": (

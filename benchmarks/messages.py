@@ -6,7 +6,8 @@
 
 benchmarks/messages.c has the programs. Each round runs each of them natively and under Unisono, in an order that changes; a
 round's figure is the median of its windows. The table has the medians over the rounds, and their ratio with the 95 % interval of
-a bootstrap over the rounds. Above 1: Unisono is faster.
+a bootstrap over the rounds. Above 1: Unisono is faster. Virtual machines move their cores: rounds with cores that share a cache
+are summed up apart from others.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import side_by_side
 # isort: split
 import job
 import mpis
+from core_distance import where_cores_are
 from harness import SHIM
 from lists import AddUp
 from unisono.common import units
@@ -80,29 +82,44 @@ def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Nam
     return float(np.median([float(word) for word in result.output.split()]))
 
 
-def measured(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> dict[str, Any]:
+def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Rounds: both ways' medians, seconds, and where the cores were. One during which they moved does not count."""
     what, _, number = cell.partition(":")
-    taken: dict[str, list[float]] = {way: [] for way in WAYS}
+    before = before_others(mpi, 2) if arguments.realtime else []
     ways = list(WAYS)
     for turn in range(arguments.rounds):
+        cores = where_cores_are(before)
+        taken = {}
         for i in range(len(ways)):
             way = ways[(i + turn) % len(ways)]
-            taken[way].append(run(mpi, way, what, number, arguments))
-    native, node = (np.array(taken[way]) for way in WAYS)
+            taken[way] = run(mpi, way, what, number, arguments)
+        if where_cores_are(before) == cores:
+            yield {"mpi": mpi.name, "what": what, "number": int(number), "cores": cores, **taken}
+
+
+def summed_up(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of rounds of one cell with cores in one place."""
+    native, node = (np.array([one[way] for one in rounds]) for way in WAYS)
     random = np.random.default_rng(1)
     drawn = random.integers(0, len(native), (RESAMPLINGS, len(native)))
     ratios = np.median(native[drawn], axis=1) / np.median(node[drawn], axis=1)
     low, high = np.quantile(ratios, [0.025, 0.975])
     return {
-        "mpi": mpi.name,
-        "what": what,
-        "number": int(number),
+        **{key: rounds[0][key] for key in ("mpi", "what", "number", "cores")},
+        "rounds": len(rounds),
         "native_s": float(np.median(native)),
         "node_s": float(np.median(node)),
         "ratio": float(np.median(native) / np.median(node)),
         "low": float(low),
         "high": float(high),
     }
+
+
+def cells_of(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    groups: dict[tuple[str, str, int, str], list[dict[str, Any]]] = {}
+    for one in rounds:
+        groups.setdefault((one["mpi"], one["what"], one["number"], one["cores"]), []).append(one)
+    return [summed_up(group) for group in groups.values()]
 
 
 def title(cell: dict[str, Any]) -> str:
@@ -113,14 +130,15 @@ def page(cells: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator
     yield "# Messages inside a node"
     yield ""
     before = ", before all other processes" if arguments.realtime else ""
-    yield f"{arguments.ranks} ranks on {usable_cores()} cores{before}, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn."
+    yield f"{arguments.ranks} ranks on {usable_cores()} cores{before}, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn. Cores are near where they share a last-level cache."
     yield ""
-    yield "| MPI | what | native | Unisono | ratio (95 %) |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| MPI | what | cores | rounds | native | Unisono | ratio (95 %) |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
     for cell in cells:
         times = f"{units.seconds_text(cell['native_s'])} | {units.seconds_text(cell['node_s'])}"
         ratio = f"{cell['ratio']:.3g} ({cell['low']:.3g} to {cell['high']:.3g})"
-        yield f"| {cell['mpi']} | {title(cell)} | {times} | {ratio} |"
+        place = f"{cell['cores']} | {cell['rounds']}"
+        yield f"| {cell['mpi']} | {title(cell)} | {place} | {times} | {ratio} |"
 
 
 def main() -> None:
@@ -140,20 +158,22 @@ def main() -> None:
         action="store_true",
         help="ranks before all other processes (root); with more ranks than cores where the MPI yields",
     )
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="rounds are added to those that it has")
     parser.add_argument("--output", type=Path, help="a page; default: standard output")
     arguments = parser.parse_args()
-    cells = []
+    rounds = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else []
     for name in arguments.mpi or ["openmpi5"]:
         for cell in arguments.what.split(","):
             if cell.partition(":")[0] not in TITLES or not cell.partition(":")[2].isdecimal():
                 parser.error(f"--what {cell}: PROGRAM:NUMBER, with a program of {', '.join(TITLES)}")
-            cells.append(measured(mpis.BY_NAME[name], cell, arguments))
-            done = cells[-1]
-            print(f"{name}: {title(done)}: {done['ratio']:.3g}", flush=True)
+            new = list(taken_in_turn(mpis.BY_NAME[name], cell, arguments))
+            rounds += new
+            for done in cells_of(new):
+                print(f"{name}: {title(done)}, cores {done['cores']}: {done['ratio']:.3g}", flush=True)
+            if arguments.json:
+                arguments.json.write_text(json.dumps(rounds))
+    cells = cells_of(rounds)
     text = "\n".join(page(cells, arguments)) + "\n"
-    if arguments.json:
-        arguments.json.write_text(json.dumps(cells))
     if arguments.output:
         arguments.output.write_text(text)
     else:

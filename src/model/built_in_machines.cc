@@ -148,7 +148,8 @@ Link link_from_hockney(const Value& alpha_us, const Value& beta_us_per_byte) {
 }
 
 const std::vector<Machine>& built_in_machines() {
-  static const std::vector<Machine> all = {typical(), ethernet(), myrinet()};
+  static const std::vector<Machine> all = {typical(), ethernet(), myrinet(), quadrics_crescendo(typical()),
+                                           quadrics_alc(typical())};
   return all;
 }
 

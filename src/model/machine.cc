@@ -37,6 +37,17 @@ constexpr std::array<std::string_view, 4> model_names = {"hockney", "logp", "log
 
 }  // namespace
 
+Machine with_combine(Machine machine, std::string_view type, std::string_view op) {
+  const auto chosen = [&](const std::vector<Combine>& all, Curve* usual) {
+    for (const Combine& one : all) {
+      if (one.type == type && one.op == op) *usual = one.us;
+    }
+  };
+  chosen(machine.combine, &machine.shared.combine_us);
+  if (machine.agent) chosen(machine.agent->combine, &machine.agent->combine_us);
+  return machine;
+}
+
 std::string_view name(MessageModel model) {
   return model_names[static_cast<std::size_t>(model)];
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/measured_choices.h"
+#include "model/noise.h"
 
 namespace unisono::model {
 
@@ -125,6 +126,26 @@ struct SharedMemory {
   bool operator==(const SharedMemory&) const = default;
 };
 
+// What joining two vectors takes where it depends on their type and the operator (table 4.3 of N6). Such
+// curves are of one type and one operator, by the bytes of a vector.
+struct Combine {
+  std::string type, op;  // "float64", "sum"
+  Curve us;
+  bool operator==(const Combine&) const = default;
+};
+
+// N1: a processor beside each node's cores (a NIC, a DPU, a spare core) that reduces for the node's ranks.
+struct Agent {
+  Value ring_us;                 // a host's core, to hand a call over
+  Value start_us;                // from then on until the agent begins
+  Value completion_us;           // from the agent's end until the host can see it
+  Value crossing_us;             // that a message takes longer for each of its ends that is at a host
+  Link link;                     // messages between agents
+  Curve combine_us;              // joining two vectors
+  std::vector<Combine> combine;  // by type and operator, before the above
+  bool operator==(const Agent&) const = default;
+};
+
 struct Machine {
   std::string name;
   std::string note;  // where the numbers come from
@@ -141,16 +162,27 @@ struct Machine {
   NetworkCard card;
   SharedMemory shared;
   Curve overlap_penalty_us;  // ovp(m), section 4.5: what copying m bytes costs messages that are under way
+  std::vector<Combine> combine;     // by type and operator, before shared.combine_us
+  std::optional<Agent> agent;       // of each node; none: there is none
+  Value broadcast_us;               // N10: the network sends a result on to all nodes; 0: it cannot
+  std::vector<NoiseSource> noise;   // that meets each core; `unisono simulate` alone counts it
   std::vector<std::string> filled;  // parts of a file that it left out: what follows from others, or is usual
 
   const Link& link(bool is_between_nodes) const { return is_between_nodes ? network : node; }
   bool operator==(const Machine&) const = default;
 };
 
-// Built in: "typical" (the default), "ethernet", and "myrinet", the cluster of G1.
+// Joins as for that type and operator, hosts and agents, where they say so.
+Machine with_combine(Machine machine, std::string_view type, std::string_view op);
+
+// Built in: "typical" (the default), "ethernet", "myrinet" (the cluster of G1), "quadrics-crescendo" and
+// "quadrics-alc" (those of N6 and N7).
 const std::vector<Machine>& built_in_machines();
 const Machine& default_machine();
 const Machine* find_built_in(std::string_view name);
+// The clusters of N6 and N7, on what is usual elsewhere.
+Machine quadrics_crescendo(Machine usual);
+Machine quadrics_alc(Machine usual);
 // All models' parameters of messages from Hockney's two, split as those of G1 are.
 Link link_from_hockney(const Value& alpha_us, const Value& beta_us_per_byte);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A machine as a file: python/unisono/schema/machine.schema.json.
-#include <cmath>
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "base/json_text.h"
-#include "base/shown.h"
 #include "model/machine.h"
+#include "model/machine_reader.h"
 
 namespace unisono::model {
 namespace {
@@ -14,107 +13,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int schema_version = 1;
-
-// What stands at a place of the file is not what it has to be.
-struct Refusal : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-[[noreturn]] void refuse(const std::string& where, const std::string& what) {
-  throw Refusal(where + ": " + what);
-}
-
-class Reader {
- public:
-  Reader(const ordered_json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json_.is_object()) refuse(where_.empty() ? "the file" : where_, "is no object");
-  }
-
-  Reader inner(const char* key) const { return {member(key), path(key)}; }
-  std::string text(const char* key) const {
-    if (!json_.contains(key)) return {};
-    if (!json_[key].is_string()) refuse(path(key), "is no text");
-    constexpr std::size_t most = 4096;
-    return bounded(json_[key].get_ref<const std::string&>(), most);
-  }
-  bool has(const char* key) const { return json_.contains(key); }
-  std::vector<std::string> texts(const char* key) const {
-    std::vector<std::string> all;
-    if (!member(key).is_array()) refuse(path(key), "is no list");
-    for (const ordered_json& item : member(key)) {
-      if (!item.is_string()) refuse(path(key), "holds what is no text");
-      all.push_back(item.get<std::string>());
-    }
-    return all;
-  }
-  std::string path(const char* key) const { return where_.empty() ? key : where_ + "." + key; }
-  Value value(const char* key) const { return value_from(member(key), path(key)); }
-  Value value(const char* key, const Value& otherwise) const {
-    return json_.contains(key) ? value(key) : otherwise;
-  }
-  int count(const char* key, const std::optional<int>& otherwise) const {
-    constexpr int most = 1 << 20;
-    const double number = otherwise ? value(key, *otherwise) : value(key);
-    if (number > most) refuse(path(key), "is more than " + std::to_string(most));
-    return static_cast<int>(number);
-  }
-  Curve curve_if_any(const char* key) const { return json_.contains(key) ? curve(key) : Curve(); }
-  Curve curve(const char* key) const {
-    const Reader columns = inner(key);
-    const auto bytes = columns.numbers("bytes");
-    const auto us = columns.numbers("us");
-    const auto low = columns.numbers_if_any("low", us.size());
-    const auto high = columns.numbers_if_any("high", us.size());
-    if (bytes.empty()) refuse(path(key), "has no points");
-    if (bytes.size() != us.size()) refuse(path(key), "has not as many us as bytes");
-    std::vector<Curve::Point> points;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      Curve::Point point{static_cast<std::int64_t>(bytes[i]), us[i]};
-      if (!low.empty()) point.us.low = low[i];
-      if (!high.empty()) point.us.high = high[i];
-      if (i > 0 && point.bytes <= points.back().bytes) refuse(path(key), "its bytes do not ascend");
-      points.push_back(point);
-    }
-    return Curve(std::move(points));
-  }
-
- private:
-  const ordered_json& member(const char* key) const {
-    if (!json_.contains(key)) refuse(path(key), "is missing");
-    return json_[key];
-  }
-  static double number(const ordered_json& json, const std::string& where) {
-    // Less than what a whole number holds: times, bytes and counts of machines all are.
-    constexpr double most = 1e15;
-    if (!json.is_number() || !(json.get<double>() >= 0)) refuse(where, "is no number from 0 on");
-    if (json.get<double>() > most) refuse(where, "is more than 1e15");
-    return json.get<double>();
-  }
-  static Value value_from(const ordered_json& json, const std::string& where) {
-    if (!json.is_object()) return number(json, where);
-    if (!json.contains("value")) refuse(where, "has no value");
-    Value value(number(json["value"], where + ".value"));
-    if (json.contains("low")) value.low = number(json["low"], where + ".low");
-    if (json.contains("high")) value.high = number(json["high"], where + ".high");
-    return value;
-  }
-  std::vector<double> numbers(const char* key) const {
-    const ordered_json& list = member(key);
-    if (!list.is_array()) refuse(path(key), "is no list");
-    std::vector<double> all;
-    for (const ordered_json& item : list) all.push_back(number(item, path(key)));
-    return all;
-  }
-  std::vector<double> numbers_if_any(const char* key, std::size_t count) const {
-    if (!json_.contains(key)) return {};
-    auto all = numbers(key);
-    if (all.size() != count) refuse(path(key), "has not as many numbers as us");
-    return all;
-  }
-
-  const ordered_json& json_;
-  std::string where_;
-};
 
 // A link needs Hockney's parameters, or LogGP's, from which the others follow where they are missing.
 Link link_from(const Reader& reader, std::vector<std::string>* filled) {
@@ -159,6 +57,56 @@ SharedMemory shared_from(const Reader& reader) {
           .line_us = reader.value("line_us"),
           .memory_us_per_byte = reader.value("memory_us_per_byte"),
           .channel_bytes = reader.value("channel_bytes")};
+}
+
+std::vector<Combine> combine_from(const Reader& reader) {
+  std::vector<Combine> all;
+  for (const Reader& one : reader.list_if_any("combine"))
+    all.push_back({one.text("type"), one.text("op"), one.curve("us")});
+  return all;
+}
+
+Agent agent_from(const Reader& reader, std::vector<std::string>* filled) {
+  return {.ring_us = reader.value("ring_us"),
+          .start_us = reader.value("start_us"),
+          .completion_us = reader.value("completion_us"),
+          .crossing_us = reader.value("crossing_us", 0),
+          .link = link_from(reader.inner("link"), filled),
+          .combine_us = reader.curve("combine_us"),
+          .combine = combine_from(reader)};
+}
+
+NoiseRecording recording_from(const Reader& reader) {
+  NoiseRecording recording{.length_us = reader.value("length_us"),
+                           .begins_us = reader.numbers("begins_us"),
+                           .us = reader.numbers("us")};
+  if (recording.us.size() != recording.begins_us.size())
+    refuse(reader.path("us"), "has not as many numbers as begins_us");
+  if (!std::ranges::is_sorted(recording.begins_us)) refuse(reader.path("begins_us"), "does not ascend");
+  const double last = recording.begins_us.empty() ? 0 : recording.begins_us.back();
+  if (recording.length_us <= last) refuse(reader.path("length_us"), "is not behind the last begin");
+  return recording;
+}
+
+std::vector<NoiseSource> noise_from(const Reader& reader) {
+  std::vector<NoiseSource> all;
+  for (const Reader& one : reader.list_if_any("noise")) {
+    const std::string kind = one.text("kind");
+    const ReadNoise read = noise_from_text(kind == "recorded" ? kind : kind + "(rate=1,mean=1)");
+    if (!read.source) refuse(one.path("kind"), read.problem);
+    NoiseSource source = *read.source;
+    if (source.kind == NoiseKind::recorded) {
+      source.recording = recording_from(one.inner("recording"));
+    } else {
+      source.rate_hz = one.value("rate_hz");
+      source.mean_us = one.value("mean_us");
+      source.shape = one.value("shape", 0);
+      if (source.rate_hz <= 0) refuse(one.path("rate_hz"), "is not above 0");
+    }
+    source.waiting_share = one.value("waiting_share", 1);
+    all.push_back(std::move(source));
+  }
+  return all;
 }
 
 // For messages of a node that were given by their two parameters alone. A copy is half of a message, as in
@@ -231,6 +179,10 @@ Machine machine_from(const ordered_json& json) {
   }
   if (machine.shared.channel_bytes < 1) refuse("shared_memory.channel_bytes", "is less than 1");
   machine.overlap_penalty_us = filler.curve("overlap_penalty_us", usual.overlap_penalty_us);
+  machine.combine = combine_from(reader);
+  if (reader.has("agent")) machine.agent = agent_from(reader.inner("agent"), &machine.filled);
+  machine.broadcast_us = reader.value("broadcast_us", 0);
+  machine.noise = noise_from(reader);
   if (reader.has("filled")) machine.filled = reader.texts("filled");
   return machine;
 }
@@ -288,6 +240,38 @@ ordered_json json_of(const SharedMemory& shared) {
           {"channel_bytes", json_of(shared.channel_bytes)}};
 }
 
+std::vector<ordered_json> json_of(const std::vector<Combine>& all) {
+  std::vector<ordered_json> list;
+  for (const Combine& one : all)
+    list.push_back({{"type", one.type}, {"op", one.op}, {"us", json_of(one.us)}});
+  return list;
+}
+
+ordered_json json_of(const Agent& agent) {
+  return {{"ring_us", json_of(agent.ring_us)},
+          {"start_us", json_of(agent.start_us)},
+          {"completion_us", json_of(agent.completion_us)},
+          {"crossing_us", json_of(agent.crossing_us)},
+          {"link", json_of(agent.link)},
+          {"combine_us", json_of(agent.combine_us)},
+          {"combine", json_of(agent.combine)}};
+}
+
+ordered_json json_of(const NoiseSource& source) {
+  ordered_json json = {{"kind", name(source.kind)}};
+  if (source.kind == NoiseKind::recorded) {
+    json["recording"] = {{"length_us", source.recording.length_us},
+                         {"begins_us", source.recording.begins_us},
+                         {"us", source.recording.us}};
+  } else {
+    json["rate_hz"] = source.rate_hz;
+    json["mean_us"] = source.mean_us;
+    json["shape"] = source.shape;
+  }
+  json["waiting_share"] = source.waiting_share;
+  return json;
+}
+
 // Files that people write have none of this.
 ReadMachine with_facts(ReadMachine read, const ordered_json& json) {
   read.choices = choices_from(json.value("findings", ordered_json()));
@@ -332,6 +316,10 @@ std::string to_json(const Machine& machine) {
                        {"shared_memory", json_of(machine.shared)},
                        {"overlap_penalty_us", json_of(machine.overlap_penalty_us)}};
   if (!machine.fresh_message_us.empty()) json["fresh_message_us"] = json_of(machine.fresh_message_us);
+  if (!machine.combine.empty()) json["combine"] = json_of(machine.combine);
+  if (machine.agent) json["agent"] = json_of(*machine.agent);
+  if (machine.broadcast_us > 0) json["broadcast_us"] = json_of(machine.broadcast_us);
+  for (const NoiseSource& source : machine.noise) json["noise"].push_back(json_of(source));
   if (!machine.filled.empty()) json["filled"] = machine.filled;
   return json.dump(1, ' ', true) + "\n";
 }

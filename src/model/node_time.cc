@@ -25,9 +25,10 @@ void VirtualRun::Channel::find_least() {
   if (!flags.empty()) least = *std::min_element(flags.begin(), flags.end());
 }
 
-double VirtualRun::moving_us(const LiveStep& step, std::int64_t bytes) const {
+double VirtualRun::moving_us(int index, const LiveStep& step, std::int64_t bytes) const {
   const SharedMemory& shared = machine_.shared;
   const double copy_us = shared.copy_us.at(bytes);
+  if (step.kind == StepKind::reduce && is_on_agent(index)) return machine_.agent->combine_us.at(bytes);
   if (step.kind == StepKind::reduce) {
     // Operands that others have written come more slowly.
     const double fetch_us = std::max(0.0, shared.get_us.at(bytes) - copy_us);
@@ -42,15 +43,17 @@ double VirtualRun::moving_us(const LiveStep& step, std::int64_t bytes) const {
 void VirtualRun::move_data(int index, std::int32_t number, std::int32_t piece, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   const std::int64_t bytes = size_.bytes_of(step.elements_of(piece));
-  if (bytes == 0) return push_finish(index, number, piece, us);
-  const double cost = moving_us(step, bytes);
-  const double begins = take_core(index, us, cost);
+  if (bytes == 0) return finish_at_once(index, number, piece, us);
+  const double cost = moving_us(index, step, bytes);
+  const auto [begins, ends] = take_core(index, us, cost);
   NodeState& node = node_of(index);
   node.memory_us =
       std::max(node.memory_us, begins) + machine_.shared.memory_us_per_byte * static_cast<double>(bytes);
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
   rank.core_free_us = std::max(rank.core_free_us, node.memory_us);
   hold_core(index, rank.core_free_us);
+  if (options_.recorder != nullptr)
+    record_work(index, number, step_us(index) + cost + (rank.core_free_us - ends));
   // Section 4.5: the node's messages under way get their data later, by up to what the copy takes.
   const double penalty = std::min(cost, machine_.overlap_penalty_us.at(bytes));
   if (node.card_out_us > begins) node.card_out_us += penalty;
@@ -62,10 +65,12 @@ void VirtualRun::signal(int index, std::int32_t number, std::int32_t piece, doub
   LiveSteps& steps = steps_[static_cast<std::size_t>(index)];
   const LiveStep& step = steps.at(number);
   const double cost = machine_.shared.signal_us;
-  const double done = take_core(index, us, cost) + cost;
+  const double done = take_core(index, us, cost).ends;
   push_finish(index, number, piece, done);
+  if (options_.recorder != nullptr) record_work(index, number, step_us(index) + cost);
   if (step.kind == StepKind::expose) return;
   const StageUse& use = steps.use(step.stage);
+  if (options_.recorder != nullptr) record_flag(index, number, use.channel, use.tick_of(piece, step.tick));
   push({.us = done + machine_.shared.flag_us,
         .kind = EventKind::flag,
         .index = index,
@@ -113,7 +118,30 @@ void VirtualRun::end_await(int index, std::int32_t number, std::int32_t piece, d
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   const int flags = step.kind == StepKind::await ? 1 : locals_of(index);
   const double cost = flags * machine_.shared.await_us;
-  push_finish(index, number, piece, take_core(index, us, cost) + cost);
+  push_finish(index, number, piece, take_core(index, us, cost).ends);
+  if (options_.recorder == nullptr) return;
+  record_await(index, number, piece);
+  record_work(index, number, step_us(index) + cost);
+}
+
+void VirtualRun::record_flag(int index, std::int32_t number, std::int32_t channel, std::int64_t tick) {
+  const auto at = static_cast<std::size_t>(index);
+  const TimeRef done = options_.recorder->finished(index, number);
+  options_.recorder->raise(crew_.node_of[at], channel, crew_.local_rank_of[at], tick,
+                           {done.work, done.after_us + machine_.shared.flag_us});
+}
+
+void VirtualRun::record_await(int index, std::int32_t number, std::int32_t piece) {
+  const LiveSteps& steps = steps_[static_cast<std::size_t>(index)];
+  const LiveStep& step = steps.at(number);
+  const StageUse& use = steps.use(step.stage);
+  const std::int64_t tick =
+      step.kind == StepKind::await_space ? use.space_tick(piece) : use.tick_of(piece, step.tick);
+  const int node = crew_.node_of[static_cast<std::size_t>(index)];
+  for (int other = 0; other < locals_of(index); ++other) {
+    if (step.kind == StepKind::await && other != step.peer) continue;
+    options_.recorder->wait_for(index, number, options_.recorder->raised(node, use.channel, other, tick));
+  }
 }
 
 namespace {
@@ -152,10 +180,16 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const std::int64_t written = is_for_all ? bytes * locals_of(index) : bytes;
   const SharedMemory& shared = machine_.shared;
   const double cost = shared.fused_us + (is_writing ? line_time(written, shared.put_us, shared) : 0.0);
-  const double done = take_core_alone(index, us, cost) + cost;
+  const double done = take_core_alone(index, us, cost).ends;
 
   NodeState& node = node_of(index);
   const std::int32_t operation = ranks_[static_cast<std::size_t>(index)].fused++;
+  if (options_.recorder != nullptr) {
+    record_work(index, number, cost);
+    const TimeRef seen = options_.recorder->finished(index, number);
+    options_.recorder->enter_fused(crew_.node_of[static_cast<std::size_t>(index)], operation, local_rank,
+                                   {seen.work, seen.after_us + machine_.shared.flag_us});
+  }
   if (node.fused.size() <= static_cast<std::size_t>(operation)) {
     node.fused.resize(static_cast<std::size_t>(operation) + 1);
   }
@@ -168,7 +202,7 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
     return push_finish(index, number, 0, done);
   Fused& fused = node.fused[static_cast<std::size_t>(operation)];
   if (has_heard(fused, step, index)) {
-    read_fused(index, number, done);
+    read_fused(index, number, operation, done);
   } else {
     fused.waiting.push_back({index, number});
   }
@@ -191,11 +225,11 @@ void VirtualRun::enter_fused(int index, std::int32_t operation, std::int32_t loc
     }
     fused.waiting[i] = fused.waiting.back();
     fused.waiting.pop_back();
-    give(other, {.kind = Task::Kind::read_fused, .step = number}, now_);
+    give(other, {.kind = Task::Kind::read_fused, .step = number, .piece = operation}, now_);
   }
 }
 
-void VirtualRun::read_fused(int index, std::int32_t number, double us) {
+void VirtualRun::read_fused(int index, std::int32_t number, std::int32_t operation, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
   const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : size_.bytes_of(step.elements_of(0));
   const bool is_in_blocks =
@@ -207,7 +241,14 @@ void VirtualRun::read_fused(int index, std::int32_t number, double us) {
   if (is_fused_reduction(step.kind)) {
     cost += sources * machine_.shared.combine_us.at(own);
   }
-  push_finish(index, number, 0, take_core_alone(index, us, cost) + cost);
+  push_finish(index, number, 0, take_core_alone(index, us, cost).ends);
+  if (options_.recorder == nullptr) return;
+  const int node = crew_.node_of[static_cast<std::size_t>(index)];
+  for (int other = 0; other < locals_of(index); ++other) {
+    if (other == local_rank || !is_heard(step.kind, step.peer, other, local_rank)) continue;
+    options_.recorder->wait_for(index, number, options_.recorder->entered(node, operation, other));
+  }
+  record_work(index, number, cost);
 }
 
 }  // namespace unisono::model

@@ -31,12 +31,6 @@ constexpr std::int64_t many_steps = standard_many_steps;
 constexpr std::int64_t batched_bytes = 16 * 1024;
 constexpr int calls_of_batch = 16;
 
-bool is_sharing_cores(const patterns::Layout& layout, const Machine& machine) {
-  const auto cores = static_cast<std::size_t>(machine.cores_per_node);
-  return std::ranges::any_of(ranks_on_cores(layout.ranks_of, machine),
-                             [&](std::size_t ranks) { return ranks > cores; });
-}
-
 CallSize size_of(Operation operation, std::int64_t bytes, const Machine& machine) {
   // What is reduced has elements: doubles, as far as the bytes are some.
   std::int64_t element_bytes = 1;
@@ -97,16 +91,20 @@ std::string steps_text(std::int64_t steps) {
   return "takes about " + std::to_string(steps) + " steps";
 }
 
-Prediction run(const Candidate& candidate, const Problem& problem, const CallSize& size,
-               const Machine& machine, const PredictOptions& options) {
-  const algorithms::Descriptor& algorithm = *candidate.algorithm;
+BuildProgram build_of(const Descriptor& algorithm, const Parameters& parameters, int ranks,
+                      const CallSize& size) {
   const bool is_short =
       algorithm.build_short &&
-      size.elements * size.element_bytes <= static_cast<std::int64_t>(shm::Slice::most_block_bytes(
-                                                algorithm.block_lines(problem.size, candidate.parameters)));
-  const BuildProgram build = [&](const Problem& own) {
-    return (is_short ? algorithm.build_short : algorithm.build)(own, candidate.parameters);
+      size.elements * size.element_bytes <=
+          static_cast<std::int64_t>(shm::Slice::most_block_bytes(algorithm.block_lines(ranks, parameters)));
+  return [&algorithm, parameters, is_short](const Problem& own) {
+    return (is_short ? algorithm.build_short : algorithm.build)(own, parameters);
   };
+}
+
+Prediction run(const Candidate& candidate, const Problem& problem, const Prepared& prepared,
+               const Machine& machine, const PredictOptions& options) {
+  const auto& [no_problem, build, size] = prepared;
   const algorithms::KeptLayouts leaders;
   Prediction prediction{.candidate = candidate};
   RunOptions run_options{.model = options.model};
@@ -240,21 +238,35 @@ std::vector<Prediction*> postponed(std::vector<Prediction>* all, bool has_native
 
 }  // namespace
 
+bool is_sharing_cores(const patterns::Layout& layout, const Machine& machine) {
+  const auto cores = static_cast<std::size_t>(machine.cores_per_node);
+  return std::ranges::any_of(ranks_on_cores(layout.ranks_of, machine),
+                             [&](std::size_t ranks) { return ranks > cores; });
+}
+
+Prepared prepare(const Candidate& candidate, const Problem& problem, std::int64_t bytes,
+                 const Machine& machine, const PredictOptions& options) {
+  const Descriptor& algorithm = *candidate.algorithm;
+  std::string why =
+      why_illegal(algorithm, problem, bytes, options.has_shared_memory, options.has_single_copy);
+  if (why.empty() && algorithm.legality.waits_inside && !options.is_blocking)
+    why = "waits inside, which the call must not";
+  if (!why.empty()) return {.problem = std::move(why), .build = {}, .size = {}};
+  CallSize size = size_of(problem.operation, bytes, machine);
+  if (is_neighborhood(problem.operation) && algorithm.legality.needs_shared_memory)
+    size.room = room_for(problem, size);
+  const Parameters parameters = with_standards(algorithm, candidate.parameters);
+  return {.problem = {}, .build = build_of(algorithm, parameters, problem.size, size), .size = size};
+}
+
 Prediction predict(const Candidate& candidate, const Problem& problem, std::int64_t bytes,
                    const Machine& machine, const PredictOptions& options) {
   if (candidate.algorithm == nullptr) return predict_native(problem, bytes, machine, options);
-  std::string why =
-      why_illegal(*candidate.algorithm, problem, bytes, options.has_shared_memory, options.has_single_copy);
-  if (why.empty() && candidate.algorithm->legality.waits_inside && !options.is_blocking) {
-    why = "waits inside, which the call must not";
-  }
-  if (!why.empty()) return {.candidate = candidate, .problem = why};
   Candidate complete = candidate;
   complete.parameters = with_standards(*candidate.algorithm, candidate.parameters);
-  CallSize size = size_of(problem.operation, bytes, machine);
-  if (is_neighborhood(problem.operation) && candidate.algorithm->legality.needs_shared_memory)
-    size.room = room_for(problem, size);
-  return run(complete, problem, size, machine, options);
+  const Prepared prepared = prepare(complete, problem, bytes, machine, options);
+  if (!prepared.problem.empty()) return {.candidate = candidate, .problem = prepared.problem};
+  return run(complete, problem, prepared, machine, options);
 }
 
 std::optional<double> predict_us(const Descriptor& algorithm, const Parameters& parameters,

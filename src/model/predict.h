@@ -11,6 +11,7 @@
 
 #include "algorithms/catalogue/descriptor.h"
 #include "model/machine.h"
+#include "model/virtual_time.h"
 #include "schedule/program.h"
 
 namespace unisono::model {
@@ -54,6 +55,17 @@ struct Prediction {
   std::int64_t most_waiting = 0;  // steps held at a time
   bool is_for_all_nodes = false;  // one node was run for all
 };
+
+// A call as the model runs it.
+struct Prepared {
+  std::string problem;  // why it may not run; else empty
+  BuildProgram build;   // may not outlive the descriptor
+  CallSize size;
+};
+Prepared prepare(const Candidate& candidate, const schedule::Problem& problem, std::int64_t bytes,
+                 const Machine& machine, const PredictOptions& options);
+// Do ranks have to take turns on their cores?
+bool is_sharing_cores(const patterns::Layout& layout, const Machine& machine);
 
 // `bytes` as size classes count them (tuning/decisions/size_class.h): a vector, or one block. The problem's
 // rank does not count. Some 0.1 to 1 ms for 16 ranks and a usual algorithm.

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/recorder.h"
 #include "model/virtual_time.h"
 
 namespace unisono::model {
@@ -30,7 +31,8 @@ class VirtualRun {
     arrive,  // and in its memory
     flag,    // a raised flag is seen: `piece` is the channel, `step` the tick
     fused,   // what a rank writes in a fused operation is seen: `piece` is the operation's number
-    turn     // core `index` comes to the rank whose turn it is
+    turn,    // core `index` comes to the rank whose turn it is
+    begin    // the rank begins its call
   };
   struct Event {
     double us = 0;
@@ -42,6 +44,8 @@ class VirtualRun {
     bool operator>(const Event& other) const { return us != other.us ? us > other.us : order > other.order; }
   };
 
+  // Over which link: a node's, the hosts' between nodes, or the agents', with one end at a host or none.
+  enum class Way : std::uint8_t { node, network, agents, agent_and_host };
   struct MessageKey {
     std::int32_t from, to, stage, round, ordinal, piece;
     bool operator==(const MessageKey&) const = default;
@@ -60,8 +64,10 @@ class VirtualRun {
     MessageKey key;
     std::int64_t bytes = 0;
     double leaves_us = 0;
-    bool is_apart = false;
+    Way way = Way::node;
+    bool is_apart() const { return way != Way::node; }
     double fresh_us = 0;  // that its receiver's core is taken longer
+    TimeRef recorded;     // its arrival
   };
 
   struct Await {
@@ -137,22 +143,36 @@ class VirtualRun {
   }
   void push_finish(int index, std::int32_t number, std::int32_t piece, double us);
   void handle(const Event& event);
-  void load(int index, double us);
+  void begin(int index);
+  void load(int index, std::int32_t cause, double us);
   void consider(int index, std::int32_t first, double us);
   bool has_start_wait(const LiveSteps& steps, std::int32_t number, std::int32_t other) const;
   void finish(int index, std::int32_t number, std::int32_t piece);
-  // When the rank begins with work that may begin at `us`. A step of the executor costs by itself too.
-  double take_core(int index, double us, double work_us) {
-    return take_core_alone(index, us, machine_.step_us + work_us) + machine_.step_us;
+  // Work on the rank's core that may begin at `us`: the only place where noise and slow cores come in. A step
+  // of the executor costs by itself too.
+  struct Span {
+    double begins, ends;
+  };
+  Span take_core(int index, double us, double work_us) {
+    return take_core_alone(index, us, work_us, step_us(index));
   }
-  double take_core_alone(int index, double us, double work_us);
+  double step_us(int index) const { return is_on_agent(index) ? 0 : machine_.step_us.value; }
+  Span take_core_alone(int index, double us, double work_us, double before_us = 0);
+  bool is_on_agent(int index) const {
+    return !options_.on_agents.empty() && options_.on_agents[static_cast<std::size_t>(index)];
+  }
   void start(int index, std::int32_t number, std::int32_t piece, double us);
+  void begin_call(int index);
+  void record_waits(int index, std::int32_t number);
+  void record_work(int index, std::int32_t number, double us);
+  void finish_at_once(int index, std::int32_t number, std::int32_t piece, double us);
   // Does the task now, or when it is the rank's turn.
   void give(int index, const Task& task, double us);
   void run(int index, const Task& task, double us);
 
   static bool is_empty_message(const LiveStep& step, std::int64_t elements);
-  const MessageCost& message_cost(bool is_apart, std::int64_t bytes);
+  Way way_between(int index, int other_index, bool is_apart) const;
+  const MessageCost& message_cost(Way way, std::int64_t bytes);
   double fresh_us(const LiveStep& step, bool is_apart, std::int64_t bytes) const;
   void send(int index, std::int32_t number, std::int32_t piece, double us);
   void reach(std::int32_t number);
@@ -172,16 +192,18 @@ class VirtualRun {
 
   // --- node_time.cc ---
   void move_data(int index, std::int32_t number, std::int32_t piece, double us);
-  double moving_us(const LiveStep& step, std::int64_t bytes) const;
+  double moving_us(int index, const LiveStep& step, std::int64_t bytes) const;
   void signal(int index, std::int32_t number, std::int32_t piece, double us);
   void raise_flag(int index, std::int32_t channel, std::int64_t tick);
   void await(int index, std::int32_t number, std::int32_t piece, double us);
   void end_await(int index, std::int32_t number, std::int32_t piece, double us);
+  void record_flag(int index, std::int32_t number, std::int32_t channel, std::int64_t tick);
+  void record_await(int index, std::int32_t number, std::int32_t piece);
   void start_fused(int index, std::int32_t number, double us);
   void enter_fused(int index, std::int32_t operation, std::int32_t local_rank);
   // Is what the step waits for there?
   bool has_heard(const Fused& fused, const LiveStep& step, int index) const;
-  void read_fused(int index, std::int32_t number, double us);
+  void read_fused(int index, std::int32_t number, std::int32_t operation, double us);
 
   const CallSize size_;
   const Machine& machine_;
@@ -207,7 +229,7 @@ class VirtualRun {
   std::vector<std::int32_t> free_messages_;
   struct KnownCost {
     std::int64_t bytes = -1;
-    bool is_apart = false;
+    Way way = Way::node;
     MessageCost cost;
   };
   static constexpr std::size_t known_costs = 64;

@@ -81,7 +81,15 @@ Outcome VirtualRun::run() {
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     for (Channel& channel : nodes_[node].channels) channel.find_least();
   }
-  for (std::size_t index = 0; index < ranks_.size(); ++index) load(static_cast<int>(index), 0);
+  run_.ends.resize(ranks_.size());
+  for (int index = 0; index < static_cast<int>(ranks_.size()); ++index) {
+    if (options_.begins.empty()) {
+      begin(index);
+    } else {
+      push(
+          {.us = options_.begins[static_cast<std::size_t>(index)], .kind = EventKind::begin, .index = index});
+    }
+  }
   while (!events_.empty() && run_.problem.empty()) {
     const Event event = events_.top();
     events_.pop();
@@ -114,13 +122,24 @@ void VirtualRun::handle(const Event& event) {
     case EventKind::turn:
       turn(event.index);
       break;
+    case EventKind::begin:
+      begin(event.index);
+      break;
   }
 }
 
-void VirtualRun::load(int index, double us) {
+void VirtualRun::begin(int index) {
+  ranks_[static_cast<std::size_t>(index)].core_free_us = now_;
+  run_.ends[static_cast<std::size_t>(index)] = now_;
+  if (options_.recorder != nullptr) options_.recorder->begin(index, now_);
+  load(index, -1, now_);
+}
+
+void VirtualRun::load(int index, std::int32_t cause, double us) {
   LiveSteps& steps = steps_[static_cast<std::size_t>(index)];
   const std::int64_t before = steps.waiting();
   const std::int32_t first = steps.load();
+  if (options_.recorder != nullptr) options_.recorder->load(index, cause, first, steps.end());
   held_ += steps.waiting() - before;
   run_.most_waiting = std::max(run_.most_waiting, held_);
   for (std::int32_t number = options_.is_compiled && us == 0 ? steps.begin() : first; number < steps.end();
@@ -175,7 +194,7 @@ void VirtualRun::finish(int index, std::int32_t number, std::int32_t piece) {
     run_.problem = "takes more than " + std::to_string(options_.most_pieces) + " steps";
   }
   if (options_.progress && run_.pieces % pieces_per_progress == 0) options_.progress(run_.pieces);
-  run_.us = now_;
+  run_.us = run_.ends[static_cast<std::size_t>(index)] = now_;
   const std::int64_t before = steps.waiting();
   const bool is_done = steps.complete(number, piece);
   held_ += steps.waiting() - before;
@@ -183,18 +202,24 @@ void VirtualRun::finish(int index, std::int32_t number, std::int32_t piece) {
   // The list may grow while it is gone through, its step may not go away: nothing is loaded meanwhile.
   const auto& next = steps.at(number).waited_by;
   for (std::size_t i = 0; i < next.size(); ++i) consider(index, next[i], now_);
-  if (is_done) load(index, now_);
+  if (is_done) load(index, number, now_);
 }
 
 // A core: of the rank alone, or the one whose turn it has.
-double VirtualRun::take_core_alone(int index, double us, double work_us) {
+VirtualRun::Span VirtualRun::take_core_alone(int index, double us, double work_us, double before_us) {
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
   double start = std::max(us, rank.core_free_us);
-  Core* core = work_us > 0 ? core_of(index) : nullptr;
+  const double all_us = before_us + work_us;
+  Core* core = all_us > 0 ? core_of(index) : nullptr;
   if (core != nullptr) start = std::max(start, core->free_us);
-  rank.core_free_us = start + work_us;
+  Span span{start + before_us, start + before_us + work_us};
+  if (options_.cores != nullptr) {
+    span.ends = options_.cores->end(index, start, all_us);
+    span.begins = span.ends - work_us;
+  }
+  rank.core_free_us = span.ends;
   if (core != nullptr) core->free_us = rank.core_free_us;
-  return start;
+  return span;
 }
 
 void VirtualRun::give(int index, const Task& task, double us) {
@@ -214,7 +239,7 @@ void VirtualRun::run(int index, const Task& task, double us) {
     case Task::Kind::end_await:
       return end_await(index, task.step, task.piece, us);
     case Task::Kind::read_fused:
-      return read_fused(index, task.step, us);
+      return read_fused(index, task.step, task.piece, us);
   }
 }
 
@@ -225,8 +250,9 @@ void VirtualRun::start(int index, std::int32_t number, std::int32_t piece, doubl
   if (rank.calls_begun <= call) {
     // A call that is one fused step goes a shorter way, which its own cost contains.
     rank.calls_begun = call + 1;
-    if (!is_fused(step.kind)) rank.core_free_us += machine_.call_us;
+    if (!is_fused(step.kind) && !is_on_agent(index)) begin_call(index);
   }
+  if (options_.recorder != nullptr) record_waits(index, number);
   switch (step.kind) {
     case StepKind::send:
       send(index, number, piece, us);
@@ -252,123 +278,36 @@ void VirtualRun::start(int index, std::int32_t number, std::int32_t piece, doubl
   }
 }
 
+void VirtualRun::begin_call(int index) {
+  RankState& rank = ranks_[static_cast<std::size_t>(index)];
+  if (options_.cores == nullptr) {
+    rank.core_free_us += machine_.call_us;
+  } else {
+    rank.core_free_us = options_.cores->end(index, rank.core_free_us, machine_.call_us);
+  }
+  if (options_.recorder != nullptr) options_.recorder->work(index, machine_.call_us);
+}
+
+void VirtualRun::record_waits(int index, std::int32_t number) {
+  const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  if (step.pieces > 1) options_.recorder->refuse("steps are cut into pieces");
+  options_.recorder->start(index, number);
+  for (const schedule::Predecessor& wait : step.waits_for)
+    options_.recorder->wait_for(index, number, wait.step, is_start(wait.how));
+}
+
 void VirtualRun::push_finish(int index, std::int32_t number, std::int32_t piece, double us) {
   push({.us = us, .kind = EventKind::finish, .index = index, .piece = piece, .step = number});
 }
 
-// --- Messages ---
-
-bool VirtualRun::is_empty_message(const LiveStep& step, std::int64_t elements) {
-  return elements == 0 && !step.is_token;
+// A step that has nothing to do.
+void VirtualRun::finish_at_once(int index, std::int32_t number, std::int32_t piece, double us) {
+  if (options_.recorder != nullptr) options_.recorder->finish(index, number);
+  push_finish(index, number, piece, us);
 }
 
-const MessageCost& VirtualRun::message_cost(bool is_apart, std::int64_t bytes) {
-  KnownCost& known = known_costs_[(static_cast<std::size_t>(bytes) * 2 + (is_apart ? 1 : 0)) % known_costs];
-  if (known.bytes != bytes || known.is_apart != is_apart) {
-    known = {bytes, is_apart, machine_.link(is_apart).message(options_.model, bytes)};
-  }
-  return known.cost;
-}
-
-double VirtualRun::fresh_us(const LiveStep& step, bool is_apart, std::int64_t bytes) const {
-  if (!step.is_fresh || is_apart || options_.model != MessageModel::plogp) return 0;
-  return machine_.fresh_message_us.empty() ? 0.0 : machine_.fresh_message_us.at(bytes);
-}
-
-void VirtualRun::send(int index, std::int32_t number, std::int32_t piece, double us) {
-  const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  const std::int64_t elements = step.is_token ? 0 : step.elements_of(piece);
-  if (is_empty_message(step, elements)) return push_finish(index, number, piece, us);
-  const int from = crew_.ranks[static_cast<std::size_t>(index)];
-  const bool is_apart = crew_.is_apart(from, step.peer);
-  const std::int64_t bytes = size_.bytes_of(elements);
-  const MessageCost& cost = message_cost(is_apart, bytes);
-  RankState& rank = ranks_[static_cast<std::size_t>(index)];
-  NodeState& node = node_of(index);
-  const double called = take_core(index, us, cost.send_us);
-  double leaves = std::max(called, rank.out_free_us);
-  if (is_apart) {
-    leaves = std::max(leaves, node.card_out_us);
-    node.card_out_us = leaves + machine_.card.occupancy_us(bytes);
-  }
-  rank.out_free_us = leaves + cost.occupancy_us;
-  push_finish(index, number, piece, std::max(called + cost.send_us, rank.out_free_us));
-
-  const int to = crew_.index_of(step.peer);
-  const std::int32_t message = new_message({.key = {index, to, step.stage, step.round, step.ordinal, piece},
-                                            .bytes = bytes,
-                                            .leaves_us = leaves,
-                                            .is_apart = is_apart,
-                                            .fresh_us = fresh_us(step, is_apart, bytes)});
-  const double reaches = leaves + std::max(0.0, cost.transit_us - cost.occupancy_us);
-  push({.us = reaches, .kind = EventKind::reach, .step = message});
-}
-
-// The first byte is there: the receiver's port takes the message when it is free.
-void VirtualRun::reach(std::int32_t number) {
-  const Message& message = messages_[static_cast<std::size_t>(number)];
-  const int index = message.key.to;
-  const MessageCost& cost = message_cost(message.is_apart, message.bytes);
-  RankState& rank = ranks_[static_cast<std::size_t>(index)];
-  NodeState& node = node_of(index);
-  double begins = std::max(now_, rank.in_free_us);
-  if (message.is_apart) {
-    begins = std::max(begins, node.card_in_us);
-    node.card_in_us = begins + machine_.card.occupancy_us(message.bytes);
-  }
-  rank.in_free_us = begins + cost.occupancy_us + message.fresh_us;
-  double arrives = message.leaves_us + cost.transit_us + (begins - now_);
-  if (!message.is_apart) {
-    node.memory_us = std::max(node.memory_us, now_) +
-                     machine_.shared.memory_us_per_byte * static_cast<double>(message.bytes);
-    arrives = std::max(arrives, node.memory_us);
-  }
-  push({.us = arrives, .kind = EventKind::arrive, .step = number});
-}
-
-void VirtualRun::arrive(std::int32_t number) {
-  const Message& message = messages_[static_cast<std::size_t>(number)];
-  const auto [found, is_first] = meetings_.try_emplace(message.key, number);
-  if (is_first) return;  // the receive comes later
-  const std::int32_t recv = found->second;
-  meetings_.erase(found);
-  --ranks_[static_cast<std::size_t>(message.key.to)].receives;
-  give(message.key.to,
-       {.kind = Task::Kind::take_in, .step = recv, .piece = message.key.piece, .message = number}, now_);
-}
-
-void VirtualRun::receive(int index, std::int32_t number, std::int32_t piece, double us) {
-  const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  if (is_empty_message(step, step.is_token ? 0 : step.elements_of(piece))) {
-    return push_finish(index, number, piece, us);
-  }
-  const MessageKey key{crew_.index_of(step.peer), index, step.stage, step.round, step.ordinal, piece};
-  const auto [found, is_first] = meetings_.try_emplace(key, number);
-  if (is_first) {  // the message comes later
-    ++ranks_[static_cast<std::size_t>(index)].receives;
-    return;
-  }
-  const std::int32_t message = found->second;
-  meetings_.erase(found);
-  take_in(index, number, piece, us, message);
-}
-
-void VirtualRun::take_in(int index, std::int32_t recv, std::int32_t piece, double us, std::int32_t message) {
-  const Message& taken = messages_[static_cast<std::size_t>(message)];
-  const double receive_us = message_cost(taken.is_apart, taken.bytes).receive_us + taken.fresh_us;
-  push_finish(index, recv, piece, take_core(index, us, receive_us) + receive_us);
-  free_messages_.push_back(message);
-}
-
-std::int32_t VirtualRun::new_message(const Message& message) {
-  if (free_messages_.empty()) {
-    messages_.push_back(message);
-    return static_cast<std::int32_t>(messages_.size()) - 1;
-  }
-  const std::int32_t number = free_messages_.back();
-  free_messages_.pop_back();
-  messages_[static_cast<std::size_t>(number)] = message;
-  return number;
+void VirtualRun::record_work(int index, std::int32_t number, double us) {
+  options_.recorder->finish(index, number, options_.recorder->work(index, number, us));
 }
 
 Outcome run_in_virtual_time(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,

@@ -12,9 +12,12 @@
 
 #include "model/live_steps.h"
 #include "model/machine.h"
+#include "model/noise.h"
 #include "schedule/program.h"
 
 namespace unisono::model {
+
+class Recorder;
 
 // The ranks that are run, each for itself or (symmetry.h) for all that do the same at the same time.
 struct Crew {
@@ -36,6 +39,7 @@ struct Outcome {
   std::int64_t pieces = 0;        // of steps that were run
   std::int64_t most_waiting = 0;  // steps held at a time, all ranks together
   std::string problem;            // why it did not come to its end; else empty
+  std::vector<double> ends;       // by index: when the rank's last step was done
 };
 
 struct RunOptions {
@@ -45,6 +49,10 @@ struct RunOptions {
   bool is_compiled = false;                          // go by the executor's own dependencies
   int calls = 1;                                     // of a rank, each begun when it is done with the last
   std::function<void(std::int64_t pieces)> progress = {};  // now and then
+  std::vector<double> begins = {};                         // by index, of its call; empty: all at 0
+  Cores* cores = nullptr;                                  // by index: noise, slow cores; null: none
+  std::vector<bool> on_agents = {};                        // by index: run by the node's agent; empty: none
+  Recorder* recorder = nullptr;                            // is told what waits for what (recorder.h)
 };
 
 using BuildProgram = std::function<schedule::Program(const schedule::Problem&)>;

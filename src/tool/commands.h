@@ -15,6 +15,8 @@ int describe_topology(const std::vector<std::string>& words);
 int read_tables(const std::vector<std::string>& words);
 int explain_decision(const std::vector<std::string>& words);
 int predict_algorithms(const std::vector<std::string>& words);
+int simulate_calls(const std::vector<std::string>& words);
+int describe_trees(const std::vector<std::string>& words);
 int show_machine(const std::vector<std::string>& words);
 int describe_graph(const std::vector<std::string>& words);
 int measure_matching(const std::vector<std::string>& words);

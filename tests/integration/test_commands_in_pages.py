@@ -147,6 +147,7 @@ NAMES = {
     "unisono run --report report.json",
     "unisono run --topology",
     "unisono show",
+    "unisono simulate",
     "unisono run --record-messages",
     "unisono table",
     "unisono table check",

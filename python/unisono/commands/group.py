@@ -35,6 +35,7 @@ COMMANDS = {
     "crashes": ("crashes", "Show and forget the algorithms in which jobs have died."),
     "cache": ("cache", "Show and forget what jobs have kept for later ones."),
     "predict": ("predict", "Predict how long algorithms would take on a machine."),
+    "simulate": ("simulate", "Simulate many calls with noise, on hosts or agents."),
     "graph": ("graph", "Count what collectives of neighbours cost on a graph."),
     "match": ("match", "Say what queues of messages cost, and what would help."),
     "machine": ("machine", "Measure, show and list machines."),
@@ -48,7 +49,16 @@ COMMANDS = {
 PARTS = {
     "Run a program, and see what was gained": ("run", "report", "profile", "explain", "match"),
     "Make it faster": ("tune", "bench", "table", "cache", "crashes"),
-    "Look into algorithms and machines": ("list", "show", "check", "predict", "graph", "machine", "topology"),
+    "Look into algorithms and machines": (
+        "list",
+        "show",
+        "check",
+        "predict",
+        "simulate",
+        "graph",
+        "machine",
+        "topology",
+    ),
     "About this installation": ("options", "info", "completion"),
 }
 FIRST = """Unisono makes the collective communication of MPI programs faster. Nothing has to be compiled anew:

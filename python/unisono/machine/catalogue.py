@@ -17,7 +17,8 @@ from unisono.machine.host import processor_name
 from unisono.measuring.measurer import Place
 
 NONE = "none"  # as --machine has it: no machine
-BUILT_IN = ("typical", "ethernet", "myrinet")  # src/model/built_in_machines.cc
+# src/model/built_in_machines.cc, and quadrics_machines.cc beside it
+BUILT_IN = ("typical", "ethernet", "myrinet", "quadrics-crescendo", "quadrics-alc")
 STANDARD = BUILT_IN[0]
 
 

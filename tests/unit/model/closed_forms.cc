@@ -95,40 +95,4 @@ double ClosedForms::ring_allreduce_us(std::int64_t bytes, double combine_part_us
   return (ranks_ - 1) * (2 * whole_us(bytes / ranks_) + combine_part_us);
 }
 
-double FNomial::serial_us(int ranks) const {
-  return constant_us + latency_us + (ranks - 1) * (receive_us + combine_us);
-}
-
-double FNomial::reduce_us(int ranks, int degree) const {
-  if (ranks == 1) return constant_us;
-  int full_phases = 0;
-  std::int64_t reached = 1;  // degree to the power of full_phases
-  for (; reached * degree <= ranks; reached *= degree) ++full_phases;
-  const std::int64_t rest = (ranks + reached - 1) / reached - 1;  // the root's children in the last phase
-  const int phases = full_phases + (rest > 0 ? 1 : 0);
-  return constant_us + latency_us * phases +
-         (receive_us + combine_us) * static_cast<double>((degree - 1) * full_phases + rest);
-}
-
-int FNomial::best_degree(int ranks) const {
-  int best = 2;
-  for (int degree = 3; degree <= ranks; ++degree) {
-    if (reduce_us(ranks, degree) < reduce_us(ranks, best)) best = degree;
-  }
-  return best;
-}
-
-double FNomial::best_degree_of_full_trees() const {
-  const double wanted = latency_us / (receive_us + combine_us) - 1;
-  // f (ln f - 1) grows from -1 at f = 1 on.
-  double low = 1, high = 2;
-  constexpr double most = 1e9;  // where receiving costs nothing
-  while (high < most && high * (std::log(high) - 1) < wanted) high *= 2;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (middle * (std::log(middle) - 1) < wanted ? low : high) = middle;
-  }
-  return low;
-}
-
 }  // namespace unisono::model

@@ -57,20 +57,4 @@ class ClosedForms {
   int ranks_;
 };
 
-// N6: a reduction along an f-nomial tree, by the work of its root: C once, L for each phase, r + c for each
-// child.
-struct FNomial {
-  double constant_us = 0;  // C
-  double latency_us = 0;   // L
-  double receive_us = 0;   // r
-  double combine_us = 0;   // c
-
-  double serial_us(int ranks) const;  // C + L + (P - 1) (r + c)
-  // Section 4.2.3: also where P is no power of f.
-  double reduce_us(int ranks, int degree) const;
-  int best_degree(int ranks) const;  // of the above, by trying all
-  // The degree that is best for full trees, from 1 on: f (ln f - 1) = L / (r + c) - 1.
-  double best_degree_of_full_trees() const;
-};
-
 }  // namespace unisono::model

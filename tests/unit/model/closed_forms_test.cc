@@ -9,6 +9,7 @@
 #include <string>
 
 #include "machines.h"
+#include "model/fnomial.h"
 #include "model/predict.h"
 
 namespace unisono::model {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processor is asked once which vectors it has. Libraries for vectors were left out: one loop needs none,
-// and Unisono then builds without them.
+// The processor is asked once which vectors it has; all with AArch64 have NEON. Libraries for vectors were
+// left out: one loop needs none, and Unisono then builds without them.
 #include "matching/vector_search.h"
 
 #include <array>
@@ -8,6 +8,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace unisono::matching {
@@ -78,12 +80,41 @@ __attribute__((target("avx2"))) int find_avx2(const KeyVectors& vectors, int beg
   return -1;
 }
 
+#elif defined(__aarch64__)
+
+// Of two keys: all bits set where one fits.
+inline uint64x2_t fitting_pair(const KeyVectors& vectors, int at, uint64x2_t wanted, uint64x2_t bits) {
+  if (vectors.masks != nullptr) bits = vandq_u64(bits, vld1q_u64(vectors.masks + at));
+  return vceqzq_u64(vandq_u64(veorq_u64(vld1q_u64(vectors.keys + at), wanted), bits));
+}
+inline uint16x4_t fitting_four(const KeyVectors& vectors, int at, uint64x2_t wanted, uint64x2_t bits) {
+  return vmovn_u32(vcombine_u32(vmovn_u64(fitting_pair(vectors, at, wanted, bits)),
+                                vmovn_u64(fitting_pair(vectors, at + 2, wanted, bits))));
+}
+
+int find_neon(const KeyVectors& vectors, int begin, int end, std::uint64_t key, std::uint64_t mask,
+              std::uint32_t context) {
+  constexpr std::uint8_t weights[] = {1, 2, 4, 8, 16, 32, 64, 128};
+  const uint8x8_t bit_of = vld1_u8(weights);
+  const uint64x2_t wanted = vdupq_n_u64(key), bits = vdupq_n_u64(mask);
+  for (int at = begin; at < end; at += vector_keys) {
+    const uint8x8_t all = vmovn_u16(
+        vcombine_u16(fitting_four(vectors, at, wanted, bits), fitting_four(vectors, at + 4, wanted, bits)));
+    const unsigned fitting = vaddv_u8(vand_u8(all, bit_of));
+    if (fitting == 0) continue;
+    if (const int index = checked(vectors, fitting, at, end, context); index >= 0) return index;
+  }
+  return -1;
+}
+
 #endif
 
 constexpr auto means = std::to_array<VectorMeans>({
 #if defined(__x86_64__)
   {"AVX-512", [] { return __builtin_cpu_supports("avx512f") != 0; }, find_avx512},
       {"AVX2", [] { return __builtin_cpu_supports("avx2") != 0; }, find_avx2},
+#elif defined(__aarch64__)
+  {"NEON", [] { return true; }, find_neon},
 #endif
       {"plain", [] { return true; }, find_plain},
 });

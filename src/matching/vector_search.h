@@ -20,7 +20,7 @@ struct KeyVectors {
 using FindKey = int (*)(const KeyVectors& vectors, int begin, int end, std::uint64_t key, std::uint64_t mask,
                         std::uint32_t context);
 
-// The means of this build: "AVX-512", "AVX2", and "plain" on any processor.
+// The means of this build: "AVX-512" and "AVX2", or "NEON"; and "plain" on any processor.
 struct VectorMeans {
   std::string_view name;
   bool (*is_there)();  // on this processor

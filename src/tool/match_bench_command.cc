@@ -96,7 +96,7 @@ std::vector<int> numbers(const Arguments& arguments, const char* name, int low, 
 int measure_matching(const std::vector<std::string>& words) {
   const Arguments arguments(
       words, {"engine", "depth", "senders", "apart", "any-source", "order", "queue", "ms"}, {"progress"});
-  constexpr int most_depth = 1 << 20, most_senders = 1 << 16, most_apart = 1 << 10;
+  constexpr int most_depth = 1 << 20, most_senders = 1 << 17, most_apart = 1 << 10;
   const std::vector<Engine> engines = engines_from(arguments);
   const int senders = static_cast<int>(arguments.number("senders", 1, most_senders, 63));
   const int apart = static_cast<int>(arguments.number("apart", 1, most_apart, 1));

@@ -45,8 +45,9 @@ int make_message_pattern(const std::vector<std::string>& words) {
     print_line({{"file", out}, {"ranks", ranks}, {"steps", steps}, {"events", trace.event_count()}});
     return 0;
   }
-  throw UsageError("there is no pattern '" + name + "'" + did_you_mean(name, names) +
-                   "; there are amg, fds and lammps");
+  std::string known;
+  for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
+  throw UsageError("there is no pattern '" + name + "'" + did_you_mean(name, names) + "; there are " + known);
 }
 
 }  // namespace unisono::tool

@@ -85,11 +85,27 @@ ordered_json peers(const Bound& low, const Bound& high) {
   return list;
 }
 
-ordered_json samples_of(const traces::RankTrace& of_one) {
-  Histogram samples;
-  for (const traces::Event& event : of_one.events)
-    if (event.what == traces::What::sample) samples.add(event.bytes);
-  return samples.searches == 0 ? ordered_json() : to_json(samples);
+// What the MPI itself says of how many messages wait, beside the range: in how many samples it lies inside.
+ordered_json samples_of(const RankOrders& of) {
+  const std::vector<traces::Agreement>& low = of.low.agreements;
+  const std::vector<traces::Agreement>& high = of.is_exact ? of.low.agreements : of.high.agreements;
+  if (low.empty() || low.size() != high.size()) return {};
+  Histogram said, lows, highs;
+  std::uint64_t inside = 0;
+  constexpr std::uint64_t near = 2;  // messages that just come or go
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    const std::uint64_t least = std::min(low[i].messages, high[i].messages);
+    const std::uint64_t most = std::max(low[i].messages, high[i].messages);
+    said.add(low[i].said_messages);
+    lows.add(least);
+    highs.add(most);
+    if (low[i].said_messages + near >= least && low[i].said_messages <= most + near) ++inside;
+  }
+  ordered_json found = to_json(said);
+  found["low_mean"] = lows.mean();
+  found["high_mean"] = highs.mean();
+  found["inside"] = inside;
+  return found;
 }
 
 // Of all ranks, also of those whose queues have seen nothing.
@@ -111,11 +127,11 @@ bool has_several_nodes(const traces::Trace& trace) {
 }  // namespace
 
 int report_on_messages(const std::vector<std::string>& words) {
-  const Arguments arguments(words, {"file", "rank", "ns-per-element"}, {"progress"});
+  const Arguments arguments(words, {"file", "rank", "ps-per-element"}, {"progress"});
   const traces::Trace trace = trace_from(arguments);
   const std::string present = present_engine(trace);
-  constexpr std::int64_t standard_ns = 5;
-  const auto ns = static_cast<double>(arguments.number("ns-per-element", 1, 1000, standard_ns));
+  constexpr std::int64_t standard_ps = 5000, most_ps = 1'000'000;
+  const auto ns = static_cast<double>(arguments.number("ps-per-element", 1, most_ps, standard_ps)) * 1e-3;
   const std::vector<RankOrders> all = orders_of(trace, arguments);
   Depths low_total, high_total;
   ordered_json ranks = ordered_json::array();
@@ -136,7 +152,7 @@ int report_on_messages(const std::vector<std::string>& words) {
                        {"unmatched", of.low.unmatched}}},
                      {"low", to_json(low)},
                      {"high", to_json(high)},
-                     {"mpi_samples", samples_of(of_one)},
+                     {"mpi_samples", samples_of(of)},
                      {"peers", peers(low, high)}});
   }
   const auto both = [](const Depths& depths) {

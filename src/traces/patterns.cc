@@ -15,11 +15,12 @@ class Maker {
     trace_.ranks = ranks;
     trace_.mpi = "generated";
     rank_ = &trace_.of_rank[rank];
-    rank_->is_exact = true;
+    rank_->is_exact = rank_->has_arrivals = true;
   }
 
   struct Message {
     int source = 0, tag = 0;
+    matching::Kind kind{};
   };
   void post(const Message& message, bool is_from_any = false) {
     add(What::post, message).number = receives_++;
@@ -42,8 +43,12 @@ class Maker {
 
  private:
   Event& add(What what, const Message& message) {
-    rank_->events.push_back(
-        {.time_ns = ++now_ns_, .what = what, .envelope = {.source = message.source, .tag = message.tag}});
+    rank_->events.push_back({.time_ns = ++now_ns_,
+                             .what = what,
+                             .envelope = {.source = message.source,
+                                          .tag = message.tag,
+                                          .context = message.kind.is_collective() ? 1U : 0U,
+                                          .kind = message.kind}});
     return rank_->events.back();
   }
 
@@ -115,13 +120,102 @@ Trace lammps(int ranks, int steps, std::uint64_t seed) {
   return maker.take();
 }
 
+// --- With collectives, whose messages have a communicator of their own inside the MPI (M4, section 5.3) ---
+
+enum Operation : std::uint8_t { gather = 1, allgather, allreduce };
+
+// What a rank receives in a call: a message from each of so many others.
+void add_call(Operation operation, int ranks, int count, int call, std::vector<Maker::Message>* receives) {
+  const matching::Kind kind{.operation = operation,
+                            .bytes_class = 3,
+                            .ranks_class = static_cast<std::uint8_t>(std::lround(std::log2(ranks))),
+                            .call = static_cast<std::uint8_t>(call)};
+  // Calls of two operations may be under way at a time.
+  const int tag = 4 * call + operation;
+  for (int i = 0; i < std::min(count, ranks - 1); ++i) receives->push_back({1 + i, tag, kind});
+}
+
+// MPI_Gather alone, at its root.
+Trace gathers(int ranks, int steps, std::uint64_t seed) {
+  Maker maker(ranks, 0, seed);
+  constexpr int early = 100;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<Maker::Message> receives;
+    add_call(gather, ranks, ranks, step, &receives);
+    maker.round(receives, early);
+  }
+  return maker.take();
+}
+
+// FDS: as above, but a part of it comes by MPI_Gatherv.
+Trace fds_gathers(int ranks, int steps, std::uint64_t seed) {
+  Maker maker(ranks, 0, seed);
+  constexpr int few = 2, many = 8, calls = 3, early = 60;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<Maker::Message> receives;
+    for (int call = 0; call < calls; ++call) add_call(gather, ranks, ranks, step * calls + call, &receives);
+    for (int tag = 0; tag < many; ++tag) {
+      for (int source = 1; source < ranks; ++source)
+        if (tag < (source % 13 == 0 ? many : few)) receives.push_back({source, tag});
+    }
+    maker.round(receives, early);
+  }
+  return maker.take();
+}
+
+// Radix: almost all comes from MPI_Iallgather and MPI_Allreduce, and searches look at some ten elements.
+Trace radix(int ranks, int steps, std::uint64_t seed) {
+  Maker maker(ranks, 0, seed);
+  constexpr int of_allgather = 24, early = 80;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<Maker::Message> receives;
+    add_call(allgather, ranks, of_allgather, step, &receives);
+    add_call(allreduce, ranks, static_cast<int>(std::log2(ranks)), step, &receives);
+    maker.round(receives, early);
+  }
+  return maker.take();
+}
+
+// Nbody: most comes from point-to-point messages of many ranks, the rest from MPI_Allgather.
+Trace nbody(int ranks, int steps, std::uint64_t seed) {
+  Maker maker(ranks, 0, seed);
+  constexpr int partners = 60, of_each = 2, of_allgather = 30, early = 70;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<Maker::Message> receives;
+    add_call(allgather, ranks, of_allgather, step, &receives);
+    for (int i = 0; i < std::min(partners, ranks - 1) * of_each; ++i)
+      receives.push_back({1 + (i * 5) % (ranks - 1), step * partners * of_each + i});
+    maker.round(receives, early);
+  }
+  return maker.take();
+}
+
+// MiniAMR: MPI_Allreduce makes the long queues, beside some neighbours.
+Trace miniamr(int ranks, int steps, std::uint64_t seed) {
+  Maker maker(ranks, 0, seed);
+  constexpr int neighbors = 6, of_allreduce = 90, early = 80;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<Maker::Message> receives;
+    add_call(allreduce, ranks, of_allreduce, step, &receives);
+    for (int i = 0; i < std::min(neighbors, ranks - 1); ++i)
+      receives.push_back({1 + (i * 31) % (ranks - 1), i});
+    maker.round(receives, early);
+  }
+  return maker.take();
+}
+
 }  // namespace
 
 const std::vector<Pattern>& patterns() {
   static const std::vector<Pattern> all = {
       {"amg", "algebraic multigrid: neighbours on each level, many on those in the middle", 1024, 50, amg},
       {"fds", "fire dynamics: all ranks send tagged messages to rank 0", 1024, 4, fds},
-      {"lammps", "molecular dynamics: six neighbours, now and then many", 240, 400, lammps}};
+      {"fds_gathers", "the same, a part of it by gathers", 1024, 4, fds_gathers},
+      {"gathers", "gathers alone", 1024, 20, gathers},
+      {"lammps", "molecular dynamics: six neighbours, now and then many", 240, 400, lammps},
+      {"miniamr", "mesh refinement: allreduces of long queues, some neighbours", 512, 200, miniamr},
+      {"nbody", "bodies: messages of many ranks, and allgathers", 256, 200, nbody},
+      {"radix", "radix sort: allgathers and allreduces of short queues", 512, 400, radix}};
   return all;
 }
 

@@ -23,12 +23,19 @@ struct QueueEvent {
   matching::Envelope envelope;
 };
 
+// What the MPI has said of the queues, and how long they are here at that moment.
+struct Agreement {
+  std::uint64_t said_messages = 0, said_receives = 0;
+  std::uint64_t messages = 0, receives = 0;
+};
+
 struct RankOrder {
   std::vector<QueueEvent> events;
   std::uint32_t receives = 0, messages = 0;
-  std::uint64_t as_recorded = 0;  // receives that got here the message that they got in the run
-  std::uint64_t otherwise = 0;    // or another one
-  std::uint64_t unmatched = 0;    // or none: what was sent is not in the trace
+  std::uint64_t as_recorded = 0;      // receives that got here the message that they got in the run
+  std::uint64_t otherwise = 0;        // or another one
+  std::uint64_t unmatched = 0;        // or none: what was sent is not in the trace
+  std::vector<Agreement> agreements;  // one for each sample
 };
 
 // The messages to each rank by the time when they were sent; only up to the moment when the first rank's

@@ -73,7 +73,7 @@ constexpr Form forms[] = {
     {"cancel", What::cancel, true, false, false, false, false, "TIME NUMBER"},
     {"probe", What::probe, false, true, true, true, false, "TIME FROM TAG CONTEXT"},
     {"arrive", What::arrive, false, true, false, true, true, "TIME FROM TAG CONTEXT BYTES"},
-    {"sample", What::sample, false, false, false, false, true, "TIME MESSAGES"},
+    {"sample", What::sample, false, false, false, false, true, "TIME MESSAGES [RECEIVES CONTEXT]"},
 };
 
 const Form* form_of(std::string_view word) {
@@ -94,6 +94,7 @@ class Reader {
     if (word == "nodes") return read_nodes(line);
     if (word == "run" || word == "full") return read_time(word, line);
     if (word == "count") return read_count(line);
+    if (word == "exact") return read_exact(line);
     return "begins with '" + bounded(word, most_shown) + "', which no line of a trace does";
   }
   Trace trace;
@@ -165,6 +166,17 @@ class Reader {
     return {};
   }
 
+  std::string read_exact(std::string_view line) {
+    if (rank_ == nullptr) return "stands before any rank";
+    if (line.empty()) return "wants a number of a communicator";
+    while (!line.empty()) {
+      std::uint32_t context = 0;
+      if (!take(&line, matching::most_contexts, &context)) return "wants numbers of communicators";
+      rank_->exact_contexts.insert(context);
+    }
+    return {};
+  }
+
   static bool take_peer(std::string_view* line, bool takes_any, int ranks, std::int32_t* peer) {
     const std::string_view word = next_word(line);
     if (takes_any && word == any) return *peer = any_source, true;
@@ -202,13 +214,18 @@ class Reader {
     if (form.has_context)
       is_right = is_right && take(&line, matching::most_contexts, &event.envelope.context);
     if (form.has_bytes) is_right = is_right && take(&line, most_bytes, &event.bytes);
+    if (form.what == What::sample) {
+      event.envelope.context = no_context;
+      if (is_right && !line.empty())
+        is_right = take(&line, UINT32_MAX, &event.number) &&
+                   take(&line, matching::most_contexts, &event.envelope.context);
+    }
     if (is_right && form.has_context && !line.empty())
       is_right = next_word(&line) == "collective" && take_kind(&line, &event.envelope.kind);
     if (!is_right || !line.empty())
       return "is no '" + std::string(form.word) + " " + std::string(form.fields) + "' with ranks below " +
              std::to_string(trace.ranks);
     if (!rank_->events.empty() && event.time_ns < rank_->events.back().time_ns) return "goes back in time";
-    rank_->is_exact = rank_->is_exact || event.what == What::arrive;
     rank_->events.push_back(event);
     return {};
   }
@@ -241,6 +258,10 @@ void add_event(std::string* text, const Event& event) {
   }
   if (form.has_context) add(text, event.envelope.context);
   if (form.has_bytes) add(text, event.bytes);
+  if (event.what == What::sample && event.envelope.context != no_context) {
+    add(text, event.number);
+    add(text, event.envelope.context);
+  }
   const matching::Kind& kind = event.envelope.kind;
   if (form.has_context && kind.is_collective()) {
     *text += " collective";
@@ -251,6 +272,15 @@ void add_event(std::string* text, const Event& event) {
 }
 
 }  // namespace
+
+void RankTrace::settle() {
+  has_arrivals = std::ranges::any_of(events, [](const Event& event) { return event.what == What::arrive; });
+  is_exact =
+      (has_arrivals || !exact_contexts.empty()) && std::ranges::all_of(events, [&](const Event& event) {
+        const bool is_of_queues = event.what == What::post || event.what == What::probe;
+        return !is_of_queues || is_exact_in(event.envelope.context);
+      });
+}
 
 std::uint64_t Trace::event_count() const {
   std::uint64_t count = 0;
@@ -267,6 +297,7 @@ ReadTrace read_trace(std::string_view text) {
     if (const std::string problem = reader.read(line); !problem.empty())
       return {.problem = "line " + std::to_string(number) + " " + problem};
   }
+  for (auto& [rank, of_one] : reader.trace.of_rank) of_one.settle();
   if (reader.trace.ranks == 0) return {.problem = "no line says how many ranks there are"};
   return {.trace = std::move(reader.trace)};
 }
@@ -284,6 +315,11 @@ std::string to_text(const Trace& trace) {
     text += "rank " + std::to_string(rank) + "\n";
     if (of_one.run_ns != 0) text += "run " + std::to_string(of_one.run_ns) + "\n";
     if (of_one.full_ns != UINT64_MAX) text += "full " + std::to_string(of_one.full_ns) + "\n";
+    if (!of_one.exact_contexts.empty()) {
+      text += "exact";
+      for (const std::uint32_t context : of_one.exact_contexts) add(&text, context);
+      text += '\n';
+    }
     for (const auto& [name, count] : of_one.counts)
       text += "count " + name + " " + std::to_string(count) + "\n";
     for (const Event& event : of_one.events) add_event(&text, event);

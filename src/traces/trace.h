@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,13 +16,17 @@ namespace unisono::traces {
 
 enum class What : std::uint8_t { send, post, done, cancel, probe, arrive, sample };
 
+inline constexpr std::uint32_t no_context = UINT32_MAX;
+
 struct Event {
   std::uint64_t time_ns = 0;
   What what = What::send;
   std::uint32_t number = 0;  // of a receive, among those of its rank
   // Source or destination, tag, context and kind. Of a receive that is done: what it has got.
   matching::Envelope envelope;
-  std::uint64_t bytes = 0;  // of a sample: how many messages the MPI says that wait
+  std::uint64_t bytes = 0;
+  // Of a sample: how many messages (`bytes`) and receives (`number`) the MPI says that wait, of all
+  // communicators (`context` is no_context) or of one.
 };
 
 struct RankTrace {
@@ -30,8 +35,18 @@ struct RankTrace {
   std::map<std::string, std::uint64_t> counts;  // what was counted beside the events
   std::vector<Event> events;
 
-  // Has it the order of the queues themselves?
-  bool is_exact = false;
+  // Communicators with the order of their queues themselves. Empty: all, if there are any arrivals.
+  std::set<std::uint32_t> exact_contexts;
+
+  // Found by settle().
+  bool is_exact = false;  // in all of its communicators
+  bool has_arrivals = false;
+
+  bool is_exact_in(std::uint32_t context) const {
+    return exact_contexts.empty() ? has_arrivals : exact_contexts.contains(context);
+  }
+  // Once all events are there.
+  void settle();
 };
 
 struct Trace {

@@ -100,7 +100,7 @@ def test_replay_has_bounds(stage: Stage, built: dict[str, str]) -> None:
     assert "0 - 100" in stage.unisono("match", "replay", str(file), environment=built).stdout
 
 
-@pytest.mark.parametrize("name", ["amg", "fds", "lammps"])
+@pytest.mark.parametrize("name", ["amg", "fds", "fds_gathers", "lammps", "radix"])
 def test_patterns(stage: Stage, built: dict[str, str], name: str) -> None:
     answer = stage.unisono(
         "match", "pattern", name, "a.trace", "--ranks", "40", "--steps", "2", environment=built

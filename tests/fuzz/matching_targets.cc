@@ -7,6 +7,9 @@
 
 #include "matching/catalogue.h"
 #include "matching/profile.h"
+#include "traces/queue_order.h"
+#include "traces/replay.h"
+#include "traces/trace.h"
 #include "unit/matching/traces.h"
 
 namespace unisono::fuzz {
@@ -117,6 +120,36 @@ void run_profiles(std::string_view input) {
           "profile");
 }
 
+// Text and order of a trace. Ranks have memory each before they have events, so that only jobs of some are
+// ordered.
+void run_traces(std::string_view input) {
+  const traces::ReadTrace read = traces::read_trace(input);
+  if (!read.problem.empty()) return;
+  const std::string text = traces::to_text(read.trace);
+  const traces::ReadTrace again = traces::read_trace(text);
+  require(again.problem.empty() && traces::to_text(again.trace) == text,
+          "a trace that is written is read again", "trace");
+  constexpr int most_ranks = 1024;
+  if (read.trace.ranks > most_ranks) return;
+  const traces::Incoming incoming(read.trace);
+  for (const auto& [rank, of_one] : read.trace.of_rank) {
+    for (const traces::Rule rule : {traces::Rule::until_match, traces::Rule::all_sent}) {
+      const traces::RankOrder order = traces::order_of(read.trace, rank, incoming, rule);
+      const auto queues = traces::queues_for(*matching::find("list"), read.trace.ranks,
+                                             traces::profile_of(order, read.trace.ranks));
+      traces::replay(order, queues.get());
+      require(order.as_recorded + order.otherwise + order.unmatched <= order.receives,
+              "each receive ends once at most", "trace");
+    }
+  }
+}
+
+constexpr const char* trace_seed =
+    "unisono-message-trace 1\nranks 3\nmpi Open MPI 5\nnodes 0 0 1\nrank 0\nrun 99\nexact 5\n"
+    "send 1 1 7 0 64\npost 2 0 any any 0 8\ndone 5 0 1 3 8\nprobe 6 1 any 0\ncancel 7 1\nsample 8 9\n"
+    "sample 8 9 1 0\narrive 9 1 2 5 4\npost 9 2 1 2 5 4\nrank 1\nfull 90\ncount sends 1\n"
+    "send 3 0 3 0 8 # a comment\nsend 4 0 2 0 8 collective 3 1 2 1\n";
+
 // Calls of each structure.
 std::vector<std::string> calls() {
   constexpr std::size_t steps = 200;
@@ -133,6 +166,7 @@ std::vector<std::string> calls() {
 
 std::vector<Target> matching_targets() {
   return {{"matching", run_queues, calls()},
+          {"trace", run_traces, {trace_seed}},
           {"profile",
            run_profiles,
            {"unisono-matching-profile 1\nranks 4\nrank 1\nposted 0 3 12\nunexpected 7 0 1 # one\nrank 2\n"}}};

@@ -160,7 +160,7 @@ NAMES = {
 SHOWN = shown.shown()
 BENCHMARK = re.compile(r"benchmarks/(\w+)\.py ")  # test_benchmarks.py runs them
 DEAR = re.compile(
-    r"unisono (tune|bench|(machine|topology) measure)\b|cluster\.sh |profile_cost|executor_overhead|matching_engines"
+    r"unisono (tune|bench|(machine|topology) measure)\b|cluster\.sh |profile_cost|recording_cost|executor_overhead|matching_engines"
     r"|benchmarks/neighbors|unisono graph --(random|moore)|unisono predict .*(x48|x40|--plot)|tree:4x8"
 )
 EXAMPLE = re.compile(r"(?:/| \./)(nbody|matmul|sort|spmm|stencil|traversal)\b")

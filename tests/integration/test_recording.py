@@ -58,6 +58,8 @@ def test_every_kind_is_recorded(mpi: Mpi, runner: Runner, tmp_path: Path, messag
     assert "count failed-probes 2" in file.read_text()
     (answer,) = _asked("match-report", file)
     assert answer["messages"] == messages and answer["mpi"]
+    # What Unisono carries is recorded in the order of its own queues, and matches there as it did in the run.
+    assert answer["is_exact"] == (messages == "node") == bool(counted[0]["arrive"])
     for one in answer["of_ranks"]:
         assert one["receives"]["unmatched"] == one["receives"]["otherwise"] == 0, one
         assert one["run_ns"] > 0
@@ -85,17 +87,42 @@ def test_long_queues_are_seen(mpi: Mpi, runner: Runner, tmp_path: Path):
     assert engine["high"]["unexpected"]["traversals"] >= 500 * 501 // 2
 
 
+def test_queues_of_unisono_tell_their_lengths_exactly(mpi: Mpi, runner: Runner, tmp_path: Path):
+    file = tmp_path / "exact.trace"
+    command = [compile_program(mpi, "recording.c"), "deep", "500"]
+    assert runner.unisono(mpi, 2, command, _settings(file, UNISONO_MESSAGES="node")).check().output == "OK\n"
+    head, _ = _asked("match-replay", file, "--engine", "list", "--rank", "0")
+    assert head["is_exact"] and "high" not in head["depths"]
+    assert head["receives"] == {"as_recorded": 500, "otherwise": 0, "unmatched": 0}
+    assert head["depths"]["low"]["unexpected"]["max"] in (499, 500)
+    assert _counted(file)[0]["arrive"] == 500
+
+
+def test_open_mpi_says_itself_how_long_its_queues_are(
+    request: pytest.FixtureRequest, runner: Runner, tmp_path: Path
+):
+    mpi = installed(BY_NAME["openmpi5"], request.config)
+    file = tmp_path / "samples.trace"
+    command = [compile_program(mpi, "recording.c"), "deep", "5000"]
+    assert runner.unisono(mpi, 2, command, _settings(file, OMPI_MCA_pml="ob1")).check().output == "OK\n"
+    (answer,) = _asked("match-report", file)
+    samples = answer["of_ranks"][0]["mpi_samples"]
+    assert samples["searches"] > 0 and 1000 < samples["max"] <= 5000
+    assert samples["low_mean"] <= samples["high_mean"] and 0 <= samples["inside"] <= samples["searches"]
+
+
 @pytest.mark.in_turns(2, 1)
 def test_a_full_memory_goes_on_counting(mpi: Mpi, runner: Runner, tmp_path: Path):
     file = tmp_path / "full.trace"
-    command = [compile_program(mpi, "recording.c"), "deep", "3000"]
-    settings = _settings(file, UNISONO_RECORD_BYTES="64K")  # 2048 events
+    command = [compile_program(mpi, "recording.c"), "deep", "9000"]
+    settings = _settings(file, UNISONO_RECORD_BYTES="64K")  # 8192 words, one an event
     assert runner.unisono(mpi, 2, command, settings).check().output == "OK\n"
     counted = _counted(file)
-    assert counted[1]["send"] == 2048 and counted[1]["full"] == 1
-    assert "count sends 3000" in file.read_text() and "count receives 3000" in file.read_text()
+    # Where time passes between events it takes a word as well.
+    assert 4000 < counted[1]["send"] < 8192 and counted[1]["full"] == 1
+    assert "count sends 9000" in file.read_text() and "count receives 9000" in file.read_text()
     (answer,) = _asked("match-report", file)
-    assert answer["full_ranks"] >= 1 and answer["counts"]["sends"] == 3000
+    assert answer["full_ranks"] >= 1 and answer["counts"]["sends"] == 9000
 
 
 @pytest.mark.in_turns(2)

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from unisono.commands.hints import HintingChoice, HintingGroup
+from unisono.commands.jobs import JobCommand, mpicc_option, quiet_settings
 from unisono.commands.lists import ListOption
 from unisono.commands.values import collected, json_option
 from unisono.common import files, printing, tool
-from unisono.measuring import candidates
+from unisono.common.errors import UsageError
+from unisono.measuring import candidates, matching_bench
 from unisono.reporting import matching, matching_text
 
 
@@ -39,6 +41,14 @@ _engine = click.option(
 _rank = click.option("--rank", metavar="LIST", help="Only the queues of these ranks: 0, or 0-3,8.")
 
 
+def numbers(text: str, option: str) -> list[int]:
+    """`16,256` as numbers that are not negative."""
+    words = text.split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise UsageError(f"{option} {text}: wants numbers, separated by commas")
+    return [int(word) for word in words]
+
+
 def _engine_words(engines: str) -> list[str]:
     return [word for name in candidates.split(engines) for word in ("--engine", name)]
 
@@ -53,6 +63,10 @@ def _asked(question: str, words: Sequence[str], doing: str) -> list[dict[str, An
         return matching.ask(question, words, show)
 
 
+_ORDERS = ("forward", "middle", "reverse")
+_MATCHED_QUEUES = ("posted", "unexpected")
+
+
 @dataclass(frozen=True)
 class Bench:
     """What the command line says."""
@@ -65,10 +79,24 @@ class Bench:
     order: str | None
     queue: str | None
     ms: int
+    rounds: int
+    mpicc: Path | None
     as_json: bool
+    launcher: tuple[str, ...]
+
+    def of_ranks(self) -> matching_bench.Asked:
+        """Between the ranks of a job."""
+        queues, orders = (
+            (self.queue,) if self.queue else _MATCHED_QUEUES,
+            (self.order,) if self.order else _ORDERS,
+        )
+        wild, depths = (
+            numbers(text, name) for text, name in ((self.wild, "--any-source"), (self.depths, "--depth"))
+        )
+        return matching_bench.Asked(queues, orders, wild, depths, self.apart, self.rounds)
 
 
-@command.command()
+@command.command(cls=JobCommand)
 @_engine
 @click.option(
     "--depth", "depths", cls=ListOption, default="16,256,2048", show_default=True, help="How many wait."
@@ -97,29 +125,47 @@ class Bench:
     show_default=True,
     help="Percent of receives that ask for a message from anybody.",
 )
-@click.option(
-    "--order", type=HintingChoice(("forward", "middle", "reverse")), help="Only this order.  [default: all]"
-)
-@click.option(
-    "--queue", type=HintingChoice(("posted", "unexpected")), help="Only this queue.  [default: both]"
-)
+@click.option("--order", type=HintingChoice(_ORDERS), help="Only this order.  [default: all]")
+@click.option("--queue", type=HintingChoice(_MATCHED_QUEUES), help="Only this queue.  [default: both]")
 @click.option(
     "--ms",
     metavar="N",
     type=click.IntRange(min=1),
     default=2,
     show_default=True,
-    help="Measure each for so long.",
+    help="Measure each structure for so long.",
 )
+@click.option(
+    "--rounds",
+    metavar="N",
+    type=click.IntRange(1, 1000),
+    default=5,
+    show_default=True,
+    help="Of a job: how often each way is measured.",
+)
+@mpicc_option
 @json_option()
+@click.argument("launcher", metavar="[LAUNCHER...]", nargs=-1, type=click.UNPROCESSED)
 @collected(Bench)
 def bench(asked: Bench) -> None:
-    """Measure structures alone: fill a queue, then empty it forward, from the middle on, or in reverse.
+    """Measure matching: fill a queue, then empty it forward, from the middle on, or in reverse.
+
+    Structures alone, without a job:
 
     \b
       unisono match bench
       unisono match bench --engine list,own --depth 4096 --order reverse --any-source 0
+
+    With LAUNCHER, which is what would start a program, between real ranks: all others send to rank 0, by the MPI's own
+    functions and by Unisono's (`--messages node`) in turns. With 2 ranks that tells what the MPI takes to look at an element,
+    which is kept for `unisono match report`.
+
+    \b
+      unisono match bench -- mpirun -n 2
     """
+    if asked.launcher:
+        _bench_ranks(asked)
+        return
     words = [*_engine_words(asked.engines), "--depth", asked.depths, "--any-source", asked.wild]
     words += ["--senders", str(asked.senders), "--apart", str(asked.apart), "--ms", str(asked.ms)]
     words += ["--order", asked.order] if asked.order else []
@@ -129,6 +175,29 @@ def bench(asked: Bench) -> None:
         printing.print_json(lines)
     else:
         matching_text.show_bench(lines)
+
+
+def _bench_ranks(asked: Bench) -> None:
+    wanted = asked.of_ranks()
+    words = matching_bench.command_line(asked.launcher, quiet_settings(), wanted, asked.mpicc)
+    with printing.progress() as progress:
+        task = progress.add_task("measuring", total=len(wanted.words()) - 2)
+
+        def advance(cell: matching_bench.Cell) -> None:
+            progress.update(task, advance=1, description=f"{cell.queue}, {cell.order}, {cell.depth}")
+
+        mpi, cells, status = matching_bench.measure(words, advance)
+    ns = matching_bench.element_ns(cells)
+    if ns is not None:
+        matching_bench.keep_cost(mpi, ns)
+    if asked.as_json:
+        rows = [asdict(cell) | {"speedup": cell.speedup} for cell in cells]
+        printing.print_json({"mpi": mpi, "ns_per_element": ns, "cells": rows})
+    elif cells:
+        matching_text.show_bench_of_ranks(mpi, cells, ns)
+    if status != 0 or not cells:
+        printing.echo(f"unisono: the benchmark ended with status {status}", err=True)
+        click.get_current_context().exit(status or 1)
 
 
 @command.command()
@@ -191,10 +260,9 @@ def pattern(
     "--ns-per-element",
     "ns",
     metavar="NS",
-    type=click.IntRange(1, 1000),
-    default=5,
-    show_default=True,
-    help="What the MPI takes to look at one element of a queue.",
+    type=click.FloatRange(0.1, 1000),
+    help="What the MPI takes to look at one element of a queue.  [default: as `unisono match bench -- mpirun -n 2` has measured, "
+    "else 5]",
 )
 @click.option(
     "--html",
@@ -204,7 +272,7 @@ def pattern(
     help="Write it as one HTML page, which needs no network.",
 )
 @json_option()
-def report(file: Path, rank: str | None, ns: int, page: Path | None, as_json: bool) -> None:
+def report(file: Path, rank: str | None, ns: float | None, page: Path | None, as_json: bool) -> None:
     """Say how long the queues of a run were, what they cost, and whether `--messages node` would help.
 
     \b
@@ -215,8 +283,16 @@ def report(file: Path, rank: str | None, ns: int, page: Path | None, as_json: bo
         from unisono.page import build
 
         build.require_name(page)
-    words = ["--file", str(file), "--ns-per-element", str(ns), *(["--rank", rank] if rank else [])]
+    cost = matching.cost_of_element(file, ns)
+    words = [
+        "--file",
+        str(file),
+        "--ps-per-element",
+        str(round(1000 * cost.ns)),
+        *(["--rank", rank] if rank else []),
+    ]
     answer = _asked("match-report", words, "looking")[0]
+    answer["cost"] = cost.text
     answer["verdict"] = matching.verdict(answer)
     if page is not None:
         from unisono.page import matching as matching_page

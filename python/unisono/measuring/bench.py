@@ -25,6 +25,7 @@ from unisono.launch.process import cannot_start, ends_with_us
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 _PARTS = (
     "communicators.h",
+    "host_library.h",
     "operations.h",
     "neighbors.h",
     "start.h",

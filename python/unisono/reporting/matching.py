@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from unisono.common import tool
+from unisono.measuring import matching_bench
 
+STANDARD_NS = 5.0  # what MPIs took for each element that were measured with long queues
 WORTH_IT = 0.05  # of a rank's time: less than that is not worth a change
 Progress = Callable[[float, str], None]
 
@@ -22,6 +25,33 @@ def ask(question: str, words: Sequence[str], progress: Progress) -> list[dict[st
         else:
             lines.append(line)
     return lines
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What looking at one element takes, and where that comes from."""
+
+    ns: float
+    text: str
+
+
+def cost_of_element(file: Path, given_ns: float | None) -> Cost:
+    """Of the MPI of this trace: as it is given, as it was measured for that MPI, or else assumed."""
+    if given_ns is not None:
+        return Cost(given_ns, "as given")
+    known = matching_bench.kept_costs().get(_mpi_of(file))
+    if isinstance(known, dict) and isinstance(known.get("ns"), (int, float)) and 0.1 <= known["ns"] <= 1000:
+        return Cost(float(known["ns"]), f"measured on this MPI on {known.get('date')}")
+    return Cost(STANDARD_NS, "assumed; `unisono match bench -- mpirun -n 2` measures it")
+
+
+def _mpi_of(file: Path) -> str:
+    """Of a trace's first lines."""
+    with file.open("rb") as stream:
+        for line in stream.read(4096).splitlines():
+            if line.startswith(b"mpi "):
+                return line[4:].decode("utf-8", "replace").strip()
+    return ""
 
 
 @dataclass(frozen=True)

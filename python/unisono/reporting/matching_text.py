@@ -10,6 +10,7 @@ from typing import Any
 from rich.markup import escape
 
 from unisono.common import printing, units
+from unisono.measuring.matching_bench import Cell
 from unisono.reporting import matching
 
 _BAR = 40  # letters
@@ -42,6 +43,31 @@ def show_bench(lines: Sequence[dict[str, Any]]) -> None:
             )
         console.print(made)
         console.print()
+
+
+def show_bench_of_ranks(mpi: str, cells: Sequence[Cell], element_ns: float | None) -> None:
+    console = printing.console()
+    console.print(f"{escape(mpi)}, {cells[0].senders + 1} ranks; ns for each message: MPI, Unisono, ratio\n")
+    depths = sorted({cell.depth for cell in cells})
+    names = ("queue", "order", "any source")
+    made = printing.table(None, *names, *map(str, depths), right=("any source", *map(str, depths)))
+    rows: dict[tuple[str, str, int], dict[int, Cell]] = {}
+    for cell in cells:
+        rows.setdefault((cell.queue, cell.order, cell.any_source), {})[cell.depth] = cell
+    for (queue, order, wild), of_depth in rows.items():
+        texts = [
+            f"{_number(one.native_ns)}, {_number(one.unisono_ns)}, {one.speedup:.3g}"
+            if (one := of_depth.get(depth))
+            else ""
+            for depth in depths
+        ]
+        made.add_row(queue, order, f"{wild} %", *texts)
+    console.print(made)
+    if element_ns is not None:
+        console.print(
+            f"The MPI looks at an element of its queues in {element_ns:.2g} ns; `unisono match report` goes by that from now on.",
+            soft_wrap=True,
+        )
 
 
 def show_replay(lines: Sequence[dict[str, Any]]) -> None:
@@ -129,7 +155,7 @@ def _print_shares(answer: dict[str, Any]) -> None:
     if not timed:
         return
     made = printing.table(
-        f"Time in queues, where an element costs {answer['ns_per_element']:g} ns",
+        f"Time in queues, where an element costs {answer['ns_per_element']:.3g} ns ({answer['cost']})",
         *("rank", "now", "with --messages node"),
         right=("rank", "now", "with --messages node"),
     )
@@ -238,9 +264,15 @@ def notes(answer: dict[str, Any]) -> list[str]:
         searches = sum(one["searches"] for one in samples)
         mean = sum(one["mean"] * one["searches"] for one in samples) / searches
         most = max(one["max"] for one in samples)
+        low, high = (
+            sum(one[name] * one["searches"] for one in samples) / searches
+            for name in ("low_mean", "high_mean")
+        )
+        inside = sum(one["inside"] for one in samples) / searches
         found.append(
             f"The MPI itself says that {_number(mean)} messages waited in the mean of {units.count_text(searches)} looks, "
-            f"at most {units.count_text(most)}."
+            f"at most {units.count_text(most)}; here it is {matching.range_text(low, high, _number)} at these moments. "
+            f"{matching.percent_text(inside)} of the looks lie inside the range, give or take two messages."
         )
     unmatched = sum(one["receives"]["unmatched"] for one in answer["of_ranks"])
     if unmatched:

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "adapter/profile/ticks.h"
+#include "base/ticks.h"
 #include "runtime/reports/profile.h"
 #include "tuning/decisions/size_class.h"
 

@@ -9,10 +9,10 @@
 #include "adapter/below/functions.h"
 #include "adapter/profile/bindings.h"
 #include "adapter/profile/known.h"
-#include "adapter/profile/ticks.h"
 #include "adapter/profile/wrappers.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/ticks.h"
 #include "preload/slots.h"
 
 namespace unisono::adapter::profile {

@@ -23,6 +23,7 @@ class Recording {
   }
   explicit operator bool() const { return recorder_ != nullptr; }
   Recorder* operator->() const { return recorder_; }
+  Recorder* get() const { return recorder_; }
 
  private:
   Recorder* recorder_;
@@ -48,8 +49,5 @@ bool describe(const Recording& recording, Count count, MPI_Datatype type, int pe
               static_cast<std::uint64_t>(count) * recording->type_bytes(type)};
   return true;
 }
-
-// The receive has ended with this status: what it has got.
-void receive_ended(const Recording& recording, const Request& receive, const MPI_Status& status);
 
 }  // namespace unisono::adapter::recording

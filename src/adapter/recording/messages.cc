@@ -3,11 +3,10 @@
 #include <type_traits>
 
 #include "adapter/recording/calls.h"
+#include "adapter/recording/samples.h"
 
 namespace unisono::adapter::recording {
 namespace {
-
-using profile::ticks;
 
 // A send begins before the MPI is called: its message may be there before the call is over. Communicators and
 // types are valid where the call succeeds; so what it was is found afterwards, with the time of before.
@@ -24,9 +23,9 @@ void note_received(std::uint64_t began, Count count, MPI_Datatype type, int from
   const Recording recording;
   Recorder::Message message;
   if (!recording || !describe(recording, count, type, from, tag, comm, &message)) return;
-  Request receive{.known = message.known, .bytes = message.bytes, .peer = message.peer, .tag = message.tag};
-  receive.number = recording->posted(message, began);
-  receive_ended(recording, receive, status);
+  if (message.known->is_exact) return recording->counted_receive();
+  const std::uint32_t number = recording->posted(message, began);
+  recording->received(*message.known, number, message.has_wildcard(), status, ticks());
 }
 
 template <class Count>
@@ -35,13 +34,12 @@ void note_posted(std::uint64_t began, Count count, MPI_Datatype type, int from, 
   const Recording recording;
   Recorder::Message message;
   if (!recording || !describe(recording, count, type, from, tag, comm, &message)) return;
+  if (message.known->is_exact) return recording->counted_receive();
   recording->requests.insert({.handle = bits_of(*handle),
                               .known = message.known,
-                              .bytes = message.bytes,
-                              .peer = message.peer,
-                              .tag = message.tag,
                               .number = recording->posted(message, began),
-                              .is_active = true});
+                              .has_wildcard = message.has_wildcard(),
+                              .persistent = nullptr});
 }
 
 template <class Count>
@@ -50,13 +48,21 @@ void note_persistent(bool is_send, Count count, MPI_Datatype type, int peer, int
   const Recording recording;
   Recorder::Message message;
   if (!recording || !describe(recording, count, type, peer, tag, comm, &message)) return;
+  if (message.known->is_exact && !is_send) return;
+  auto persistent = std::make_unique<Persistent>(
+      Persistent{.bytes = message.bytes, .peer = message.peer, .tag = message.tag, .is_send = is_send});
   recording->requests.insert({.handle = bits_of(*handle),
                               .known = message.known,
-                              .bytes = message.bytes,
-                              .peer = message.peer,
-                              .tag = message.tag,
-                              .is_persistent = true,
-                              .is_send = is_send});
+                              .has_wildcard = message.has_wildcard(),
+                              .persistent = std::move(persistent)});
+}
+
+// How long the MPI's queues are before a receive is posted, now and then.
+void sample(std::uint64_t now, MPI_Comm comm) {
+  if (now < next_sample_ticks() || !is_recorded()) return;
+  const Recording recording;
+  const Known* known = recording ? recording->known_if_seen(comm) : nullptr;
+  if (known != nullptr && !known->is_exact) take_sample(recording.get(), *known, comm, now);
 }
 
 // Has it got something, where it might have been truncated?
@@ -93,6 +99,7 @@ template <int slot, class Count>
 int receive(void* data, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
             MPI_Status* status) {
   const std::uint64_t began = ticks();
+  sample(began, comm);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   const int result = under<slot>(receive<slot, Count>)(data, count, type, from, tag, comm, status);
@@ -104,6 +111,7 @@ template <int slot, class Count>
 int start_receive(void* data, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                   MPI_Request* handle) {
   const std::uint64_t began = ticks();
+  sample(began, comm);
   const int result = under<slot>(start_receive<slot, Count>)(data, count, type, from, tag, comm, handle);
   if (result == MPI_SUCCESS && is_recorded()) note_posted(began, count, type, from, tag, comm, handle);
   return result;
@@ -181,7 +189,8 @@ int start_replace(void* data, Count count, MPI_Datatype type, int to, int out_ta
 void note_probe(int from, int tag, MPI_Comm comm) {
   const Recording recording;
   Recorder::Message message;
-  if (recording && describe(recording, 0, MPI_BYTE, from, tag, comm, &message)) recording->probed(message);
+  const bool is_seen = recording && describe(recording, 0, MPI_BYTE, from, tag, comm, &message);
+  if (is_seen && !message.known->is_exact) recording->probed(message);
 }
 void note_failed_probe() {
   const Recording recording;

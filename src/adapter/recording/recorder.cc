@@ -2,7 +2,6 @@
 #include "adapter/recording/recorder.h"
 
 #include <dlfcn.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <map>
@@ -10,13 +9,16 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "adapter/messages/layer.h"
+#include "adapter/recording/samples.h"
+
 namespace unisono::adapter::recording {
 
 std::atomic<Recorder*> recorder{nullptr};
 
 namespace {
 
-constexpr std::uint32_t most_context = (1U << Record::context_bits) - 1;
+constexpr std::uint32_t most_context = (1U << 28) - 1;
 constexpr std::uint32_t first_hashed_context = 2;  // 0 is the world, 1 a rank alone
 
 std::unordered_map<std::uintptr_t, std::unique_ptr<Known>>& comms() {
@@ -88,14 +90,12 @@ Request* Requests::find(std::uint64_t handle) {
   }
 }
 
-Request* Requests::insert(const Request& request) {
-  if (Request* old = find(request.handle)) return *old = request, old;
+void Requests::insert(Request request) {
   if (2 * (count_ + 1) > slots_.size()) grow();
   std::size_t i = place(request.handle);
-  while (slots_[i].handle != 0) i = (i + 1) & mask();
-  slots_[i] = request;
-  ++count_;
-  return &slots_[i];
+  while (slots_[i].handle != 0 && slots_[i].handle != request.handle) i = (i + 1) & mask();
+  if (slots_[i].handle == 0) ++count_;
+  slots_[i] = std::move(request);
 }
 
 void Requests::erase(Request* request) {
@@ -106,7 +106,7 @@ void Requests::erase(Request* request) {
     const std::size_t wanted = place(slots_[i].handle);
     const std::size_t from_hole = (i - hole) & mask(), from_wanted = (i - wanted) & mask();
     if (from_wanted < from_hole) continue;
-    slots_[hole] = slots_[i];
+    slots_[hole] = std::move(slots_[i]);
     hole = i;
   }
   slots_[hole] = {};
@@ -117,54 +117,34 @@ void Requests::grow() {
   old.swap(slots_);
   --shift_;
   count_ = 0;
-  for (const Request& request : old)
-    if (request.handle != 0) insert(request);
+  for (Request& request : old)
+    if (request.handle != 0) insert(std::move(request));
 }
 
 // --- Events ---
 
-Recorder::Recorder(std::uint64_t bytes) {
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  records_ = static_cast<Record*>(memory);
-  most_ = bytes / sizeof(Record);
+void Recorder::received(const Known& known, std::uint32_t number, bool had_wildcard, const MPI_Status& status,
+                        std::uint64_t now) {
+  if (!had_wildcard) return events.done(now, number);
+  if (status.MPI_SOURCE < 0 || status.MPI_TAG < 0) return;
+  events.done(now, number, known.world_rank[static_cast<std::size_t>(status.MPI_SOURCE)], status.MPI_TAG);
 }
 
-void Recorder::add(Kind kind, const Message& message, std::uint32_t number, std::uint64_t ticks) {
-  if (count_ == most_) {
-    full_ticks = std::min(full_ticks, ticks);
-    return;
-  }
-  records_[count_++] = {
-      ticks,
-      message.bytes,
-      number,
-      message.peer < 0 ? -1 : message.known->world_rank[static_cast<std::size_t>(message.peer)],
-      message.tag < 0 ? -1 : message.tag,
-      static_cast<std::uint32_t>(kind) << Record::context_bits | message.known->context};
+Recorder::Recorder(std::uint64_t bytes, runtime::EventStream* queues)
+    : events(queues == nullptr ? bytes : bytes / 2), of_queues(queues) {
+  events.start();
+  if (queues != nullptr) queues->start();
 }
 
-void Recorder::sent(const Message& message, std::uint64_t ticks) {
-  ++sends;
-  add(Kind::send, message, 0, ticks);
+const Known* Recorder::with_queues(std::uint32_t context) const {
+  const auto found = with_queues_.find(context);
+  return found == with_queues_.end() ? nullptr : found->second;
 }
-std::uint32_t Recorder::posted(const Message& message, std::uint64_t ticks) {
-  ++receives;
-  add(Kind::post, message, next_number_, ticks);
-  return next_number_++;
-}
-void Recorder::received(const Message& message, std::uint32_t number) {
-  if (message.peer < 0 || message.tag < 0) return;
-  add(Kind::done, message, number, profile::ticks());
-}
-void Recorder::cancelled(std::uint32_t number) {
-  static const Known none;
-  add(Kind::cancel, {&none, -1, -1, 0}, number, profile::ticks());
-}
-void Recorder::probed(const Message& message) {
-  add(Kind::probe, message, 0, profile::ticks());
+
+std::vector<std::uint32_t> Recorder::exact_contexts() const {
+  std::vector<std::uint32_t> contexts;
+  for (const auto& [number, known] : with_queues_) contexts.push_back(known->context);
+  return contexts;
 }
 
 // --- Communicators and types ---
@@ -190,6 +170,7 @@ void Recorder::forget(MPI_Comm comm) {
   // Requests may still need it.
   const auto found = comms().find(widen<std::uintptr_t>(comm));
   if (found == comms().end()) return;
+  end_samples(found->second.get());
   static auto* ended = new std::vector<std::unique_ptr<Known>>;
   ended->push_back(std::move(found->second));
   comms().erase(found);
@@ -209,6 +190,10 @@ Known* Recorder::make(MPI_Comm comm) {
                    static_cast<std::uint32_t>(mixed(hash, before) % (most_context - first_hashed_context));
   if (comm == MPI_COMM_WORLD) known->context = 0;
   if (comm == MPI_COMM_SELF) known->context = 1;
+  if (const messages::OwnComm* own = of_queues == nullptr ? nullptr : messages::own_comm(comm)) {
+    known->is_exact = true;
+    with_queues_[own->context] = known.get();
+  }
   return (comms()[widen<std::uintptr_t>(comm)] = std::move(known)).get();
 }
 

@@ -5,45 +5,39 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "adapter/below/functions.h"
-#include "adapter/profile/ticks.h"
+#include "base/ticks.h"
+#include "runtime/messages/event_stream.h"
 
 namespace unisono::adapter::recording {
-
-enum class Kind : std::uint8_t { send, post, done, cancel, probe };
-
-// Half a cache line.
-struct Record {
-  std::uint64_t ticks = 0;
-  std::uint64_t bytes = 0;
-  std::uint32_t number = 0;
-  std::int32_t peer = 0;  // of the world; -1: any
-  std::int32_t tag = 0;
-  std::uint32_t kind_and_context = 0;
-
-  static constexpr int context_bits = 28;
-  Kind kind() const { return static_cast<Kind>(kind_and_context >> context_bits); }
-  std::uint32_t context() const { return kind_and_context & ((1U << context_bits) - 1); }
-};
-static_assert(sizeof(Record) == 32);
 
 // A communicator, as all ranks of it know it: by its members, and by how many with the same ones were before.
 struct Known {
   std::uint32_t context = 0;
   bool is_left_out = false;     // some members are of another job
+  bool is_exact = false;        // Unisono carries its messages: its queues write down what they see
   std::vector<int> world_rank;  // of those that are sent to
+};
+
+// What a persistent request is started with.
+struct Persistent {
+  std::uint64_t bytes = 0;
+  std::int32_t peer = 0, tag = 0;  // of the communicator
+  bool is_send = false, is_active = false;
 };
 
 // A receive that is under way, or a persistent request.
 struct Request {
   std::uint64_t handle = 0;  // 0: none
   const Known* known = nullptr;
-  std::uint64_t bytes = 0;
-  std::int32_t peer = 0, tag = 0;  // of the communicator
   std::uint32_t number = 0;
-  bool is_persistent = false, is_send = false, is_active = false, is_cancelled = false;
+  bool has_wildcard = false, is_cancelled = false;
+  std::unique_ptr<Persistent> persistent;  // null: it is over when it is complete
 };
 
 // By handle; open addressing.
@@ -51,7 +45,8 @@ class Requests {
  public:
   Requests();
   Request* find(std::uint64_t handle);
-  Request* insert(const Request& request);
+  // In the stead of one with the same handle, if there is any.
+  void insert(Request request);
   void erase(Request* request);
   std::size_t count() const { return count_; }
 
@@ -66,24 +61,43 @@ class Requests {
 
 class Recorder {
  public:
-  // `bytes`: what events may take.
-  explicit Recorder(std::uint64_t bytes);
+  // `bytes`: what events may take. `queues`: where those of Unisono's own queues are; null where it carries
+  // no messages.
+  Recorder(std::uint64_t bytes, runtime::EventStream* queues);
 
   struct Message {
     const Known* known;
     int peer, tag;  // of the communicator, or MPI's wildcards
     std::uint64_t bytes;
+
+    bool has_wildcard() const { return peer < 0 || tag < 0; }
+    runtime::EventPlace place() const {
+      return {known->context, peer < 0 ? -1 : known->world_rank[static_cast<std::size_t>(peer)], bytes};
+    }
   };
-  void sent(const Message& message, std::uint64_t ticks);
+  void sent(const Message& message, std::uint64_t began) {
+    ++sends;
+    events.sent(began, message.place(), message.tag);
+  }
   // Returns the receive's number.
-  std::uint32_t posted(const Message& message, std::uint64_t ticks);
-  void received(const Message& message, std::uint32_t number);
-  void cancelled(std::uint32_t number);
-  void probed(const Message& message);
+  std::uint32_t posted(const Message& message, std::uint64_t began) {
+    ++receives;
+    return events.posted(began, message.place(), message.tag < 0 ? -1 : message.tag);
+  }
+  void received(const Known& known, std::uint32_t number, bool had_wildcard, const MPI_Status& status,
+                std::uint64_t now);
+  void cancelled(std::uint32_t number, std::uint64_t now) { events.cancelled(now, number); }
+  void probed(const Message& message) {
+    events.probed(ticks(), message.place(), message.tag < 0 ? -1 : message.tag);
+  }
+  // Of which the queues tell the rest.
+  void counted_receive() { ++receives; }
   void probed_in_vain() { ++failed_probes; }
 
   // Null: nothing was recorded of it.
   const Known* known(MPI_Comm comm);
+  // The same of the last call's communicator; null where it is another one, which may be no communicator.
+  const Known* known_if_seen(MPI_Comm comm) const { return comm == comm_ ? known_ : nullptr; }
   void made(MPI_Comm comm);
   void forget(MPI_Comm comm);
   std::uint64_t type_bytes(MPI_Datatype type);
@@ -100,20 +114,19 @@ class Recorder {
   }
   bool has_threads = true;
 
-  const Record* begin() const { return records_; }
-  const Record* end() const { return records_ + count_; }
-  Record* begin() { return records_; }
-  Record* end() { return records_ + count_; }
-  std::uint64_t full_ticks = UINT64_MAX;
+  // The communicator with this number of Unisono's.
+  const Known* with_queues(std::uint32_t context) const;
+  // Those of which the queues tell all.
+  std::vector<std::uint32_t> exact_contexts() const;
+
+  runtime::EventStream events;
+  runtime::EventStream* const of_queues;
   std::uint64_t sends = 0, receives = 0, failed_probes = 0, left_out = 0;
 
  private:
-  void add(Kind kind, const Message& message, std::uint32_t number, std::uint64_t ticks);
   Known* make(MPI_Comm comm);
 
-  Record* records_ = nullptr;
-  std::size_t count_ = 0, most_ = 0;
-  std::uint32_t next_number_ = 0;
+  std::map<std::uint32_t, const Known*> with_queues_;
   MPI_Comm comm_ = MPI_COMM_NULL;  // of the last call
   const Known* known_ = nullptr;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;

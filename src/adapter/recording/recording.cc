@@ -10,10 +10,14 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "adapter/below/nesting.h"
 #include "adapter/below/private_comm.h"
+#include "adapter/messages/layer.h"
+#include "adapter/recording/all_events.h"
 #include "adapter/recording/recorder.h"
+#include "adapter/recording/samples.h"
 #include "adapter/recording/wrappers.h"
 #include "base/clock.h"
 #include "base/files.h"
@@ -106,7 +110,7 @@ Moment moment() {
   Moment found;
   found.offset_ns = offset_of_root();
   found.ns = now_ns();
-  found.ticks = profile::ticks();
+  found.ticks = ticks();
   return found;
 }
 
@@ -187,18 +191,27 @@ class Times {
   double start_ns_, ns_of_tick_, drift_;
 };
 
-void add_record(const Record& record, const Times& times, Text* text) {
-  static constexpr const char* words[] = {"send", "post", "done", "cancel", "probe"};
-  const Kind kind = record.kind();
-  text->line(words[static_cast<int>(kind)]);
-  text->number(times.ns(record.ticks));
-  if (kind == Kind::post || kind == Kind::done || kind == Kind::cancel) text->number(record.number);
-  if (kind != Kind::cancel) {
-    text->number_or_any(record.peer);
-    text->number_or_any(record.tag);
+void add_event(const RecordedEvent& event, const Times& times, Text* text) {
+  static constexpr const char* words[] = {"send", "post", "done", "cancel", "probe", "arrive", "sample"};
+  const EventKind kind = event.kind;
+  if (kind == EventKind::sample) {
+    text->line("sample");
+    text->number(times.ns(event.ticks));
+    text->number(event.place.bytes);
+    text->number(event.number);
+    text->number(event.place.context);
+    return text->end_line();
   }
-  if (kind == Kind::send || kind == Kind::post || kind == Kind::probe) text->number(record.context());
-  if (kind == Kind::send || kind == Kind::post || kind == Kind::done) text->number(record.bytes);
+  const bool is_over = kind == EventKind::done || kind == EventKind::cancel;
+  text->line(words[static_cast<int>(kind)]);
+  text->number(times.ns(event.ticks));
+  if (is_over || kind == EventKind::post) text->number(event.number);
+  if (kind != EventKind::cancel) {
+    text->number_or_any(event.place.peer);
+    text->number_or_any(event.tag);
+  }
+  if (!is_over) text->number(event.place.context);
+  if (kind != EventKind::cancel && kind != EventKind::probe) text->number(event.place.bytes);
   text->end_line();
 }
 
@@ -218,19 +231,24 @@ void add_rank(std::uint64_t start_ns, Text* text) {
   text->line("run");
   text->number(run->end.ns - run->begin.ns);
   text->end_line();
-  if (recorder.full_ticks != UINT64_MAX) {
+  std::uint64_t full_ticks = recorder.events.full_ticks();
+  if (recorder.of_queues != nullptr) full_ticks = std::min(full_ticks, recorder.of_queues->full_ticks());
+  if (full_ticks != UINT64_MAX) {
     text->line("full");
-    text->number(times.ns(recorder.full_ticks));
+    text->number(times.ns(full_ticks));
+    text->end_line();
+  }
+  if (recorder.of_queues != nullptr) {
+    text->line("exact");
+    for (const std::uint32_t context : recorder.exact_contexts()) text->number(context);
     text->end_line();
   }
   add_count("sends", recorder.sends, text);
   add_count("receives", recorder.receives, text);
   add_count("failed-probes", recorder.failed_probes, text);
   add_count("left-out", recorder.left_out, text);
-  // Calls note their beginning when they are over, and threads come as they will.
-  std::stable_sort(recorder.begin(), recorder.end(),
-                   [](const Record& a, const Record& b) { return a.ticks < b.ticks; });
-  for (const Record& record : recorder) add_record(record, times, text);
+  AllEvents events(recorder);
+  for (RecordedEvent event; events.next(&event);) add_event(event, times, text);
   text->end();
 }
 
@@ -300,11 +318,13 @@ void begin_run(MpiHost& host) {
   made->rank = rank;
   pmpi.Comm_size(MPI_COMM_WORLD, &made->ranks);
   if (make_private(MPI_COMM_WORLD, false, &made->comm) != MPI_SUCCESS) return;
-  made->recorder = new Recorder(static_cast<std::uint64_t>(runtime::record_bytes_option()));
+  runtime::EventStream* of_queues = messages::is_on() ? messages::layer->events() : nullptr;
+  made->recorder = new Recorder(static_cast<std::uint64_t>(runtime::record_bytes_option()), of_queues);
   made->recorder->has_threads = host.is_thread_multiple();
   made->recorder->made(MPI_COMM_WORLD);
   made->recorder->made(MPI_COMM_SELF);
   run = made;
+  begin_samples();
   run->begin = moment();
   recorder = run->recorder;
 }
@@ -312,6 +332,8 @@ void begin_run(MpiHost& host) {
 void end_run(MpiHost& host) {
   if (run == nullptr) return;
   recorder = nullptr;
+  end_samples(nullptr);
+  if (run->recorder->of_queues != nullptr) run->recorder->of_queues->stop();
   run->end = moment();
   write_file(host.library_name());
   pmpi.Comm_free(&run->comm);

@@ -9,10 +9,6 @@
 
 namespace unisono::adapter::recording {
 
-void receive_ended(const Recording& recording, const Request& receive, const MPI_Status& status) {
-  recording->received({receive.known, status.MPI_SOURCE, status.MPI_TAG, receive.bytes}, receive.number);
-}
-
 namespace {
 
 bool is_cancelled(const MPI_Status& status) {
@@ -29,15 +25,23 @@ bool has_requests() {
 }
 
 // The request that had this handle is complete.
-void complete(const Recording& recording, MPI_Request handle, const MPI_Status& status) {
+void complete(const Recording& recording, MPI_Request handle, const MPI_Status& status, std::uint64_t now) {
   if (handle == MPI_REQUEST_NULL) return;
   Request* request = recording->requests.find(bits_of(handle));
-  if (request == nullptr || !request->is_active) return;
+  if (request == nullptr) return;
+  Persistent* persistent = request->persistent.get();
+  if (persistent != nullptr && !persistent->is_active) return;
   const bool is_over = request->is_cancelled && is_cancelled(status);
-  if (is_over && !request->is_send) recording->cancelled(request->number);
-  if (!is_over && !request->is_send) receive_ended(recording, *request, status);
-  request->is_active = request->is_cancelled = false;
-  if (!request->is_persistent) recording->requests.erase(request);
+  if (persistent == nullptr || !persistent->is_send) {
+    if (is_over) {
+      recording->cancelled(request->number, now);
+    } else {
+      recording->received(*request->known, request->number, request->has_wildcard, status, now);
+    }
+  }
+  request->is_cancelled = false;
+  if (persistent == nullptr) return recording->requests.erase(request);
+  persistent->is_active = false;
 }
 
 // What arrays were before a call, and statuses that the program does not want: kept by each thread.
@@ -59,14 +63,18 @@ struct Arrays {
     if (!is_recorded || (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS)) return;
     const Recording recording;
     if (!recording) return;
+    const std::uint64_t now = ticks();
     for (std::size_t i = 0; i < before.size(); ++i)
-      if (result == MPI_SUCCESS || requests[i] == MPI_REQUEST_NULL) complete(recording, before[i], found[i]);
+      if (result == MPI_SUCCESS || requests[i] == MPI_REQUEST_NULL)
+        complete(recording, before[i], found[i], now);
   }
   void end_some(int result, int count, const int* which, const MPI_Status* found) const {
     if (!is_recorded || count <= 0 || (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS)) return;
     const Recording recording;
     if (!recording) return;
-    for (int i = 0; i < count; ++i) complete(recording, before[static_cast<std::size_t>(which[i])], found[i]);
+    const std::uint64_t now = ticks();
+    for (int i = 0; i < count; ++i)
+      complete(recording, before[static_cast<std::size_t>(which[i])], found[i], now);
   }
 };
 Arrays& arrays() {
@@ -77,7 +85,7 @@ Arrays& arrays() {
 void end_one(int result, MPI_Request before, const MPI_Status& status) {
   if (result != MPI_SUCCESS) return;
   const Recording recording;
-  if (recording) complete(recording, before, status);
+  if (recording) complete(recording, before, status, ticks());
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
@@ -158,10 +166,11 @@ int testsome(int count, MPI_Request requests[], int* completed, int which[], MPI
 
 void note_start(const Recording& recording, MPI_Request handle, std::uint64_t began) {
   Request* request = recording->requests.find(bits_of(handle));
-  if (request == nullptr || !request->is_persistent) return;
-  const Recorder::Message message{request->known, request->peer, request->tag, request->bytes};
-  request->is_active = true;
-  if (request->is_send) {
+  if (request == nullptr || request->persistent == nullptr) return;
+  Persistent& persistent = *request->persistent;
+  const Recorder::Message message{request->known, persistent.peer, persistent.tag, persistent.bytes};
+  persistent.is_active = true;
+  if (persistent.is_send) {
     recording->sent(message, began);
   } else {
     request->number = recording->posted(message, began);
@@ -169,7 +178,7 @@ void note_start(const Recording& recording, MPI_Request handle, std::uint64_t be
 }
 
 int start(MPI_Request* request) {
-  const std::uint64_t began = profile::ticks();
+  const std::uint64_t began = ticks();
   const int result = under<unisono_slot_Start>(start)(request);
   if (result != MPI_SUCCESS) return result;
   const Recording recording;
@@ -178,7 +187,7 @@ int start(MPI_Request* request) {
 }
 
 int startall(int count, MPI_Request requests[]) {
-  const std::uint64_t began = profile::ticks();
+  const std::uint64_t began = ticks();
   const int result = under<unisono_slot_Startall>(startall)(count, requests);
   if (result != MPI_SUCCESS) return result;
   const Recording recording;

@@ -120,6 +120,7 @@ void Endpoint::arrive(Arrived message) {
   }
   Communicator& comm = *found;
   message.envelope.source = comm.number[static_cast<std::size_t>(message.peer)];
+  next_waiting_->bytes = message.bytes;  // for who records it
   auto* request = static_cast<MessageRequest*>(comm.queues->arrive(message.envelope, next_waiting_));
   if (request != nullptr) return deliver(request, message);
   keep(message);

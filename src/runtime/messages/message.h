@@ -30,6 +30,7 @@ struct CallersPart {
   // Of a persistent one.
   std::uint32_t context = 0;
   int partner = 0, tag = 0;
+  std::uint32_t recorded_number = 0;  // of a receive that is recorded (recorded_queues.h)
 
   bool holds_something() const { return copy != nullptr || kept != nullptr || beside != nullptr; }
 };

@@ -7,6 +7,7 @@
 
 #include "matching/catalogue.h"
 #include "runtime/messages/auto_choice.h"
+#include "runtime/messages/recorded_queues.h"
 
 namespace unisono::runtime {
 namespace {
@@ -93,8 +94,14 @@ bool Messages::link_nodes() {
 
 EndpointOptions Messages::options_of_endpoint() {
   EndpointOptions options;
-  options.make_queues = [ranks = link_ == nullptr ? shape_.ranks : world_.size] {
-    return matching::make_queues(*matching::find(structure), {.ranks = ranks, .values = {}});
+  // A half each: for what queues see, and for what the program asks for.
+  if (!world_.options.record_messages.empty())
+    events_ = std::make_unique<EventStream>(static_cast<std::uint64_t>(world_.options.record_bytes) / 2);
+  const int ranks = link_ == nullptr ? shape_.ranks : world_.size;
+  options.make_queues = [ranks, events = events_.get()]() -> std::unique_ptr<matching::Queues> {
+    auto queues = matching::make_queues(*matching::find(structure), {.ranks = ranks, .values = {}});
+    if (events == nullptr) return queues;
+    return std::make_unique<RecordedQueues>(std::move(queues), events);
   };
   options.most_unexpected_bytes = static_cast<std::uint64_t>(world_.options.unexpected_bytes);
   if (link_ == nullptr) return options;

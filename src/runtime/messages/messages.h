@@ -14,6 +14,7 @@
 
 #include "base/biased_lock.h"
 #include "runtime/messages/endpoint.h"
+#include "runtime/messages/event_stream.h"
 #include "runtime/world/peers.h"
 #include "runtime/world/progress.h"
 #include "runtime/world/world.h"
@@ -35,6 +36,10 @@ class Messages : public Progress::Source {
   // All that was sent has left, and nobody of the node waits for this rank any more. Collective over the
   // world.
   void end();
+
+  // Where the queues write down what they see, once it is started; null where option record_messages does not
+  // ask for it.
+  EventStream* events() { return events_.get(); }
 
   // What all ranks' came to, known behind end(); nothing where the MPI has carried all.
   const std::optional<MessageTotals>& totals() const { return totals_; }
@@ -110,6 +115,7 @@ class Messages : public Progress::Source {
   void* memory_ = nullptr;              // of the node's mailboxes
   std::unique_ptr<std::byte[]> alone_;  // where the node has one rank
   std::unique_ptr<shm::Mailbox> mailbox_;
+  std::unique_ptr<EventStream> events_;
   std::unique_ptr<Endpoint> endpoint_;
   const RequestTable* requests_ = nullptr;
   int first_of_node_ = 0;          // in the world

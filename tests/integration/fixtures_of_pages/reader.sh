@@ -34,6 +34,7 @@ int main(int count, char** words) {
 END
 mpicc -O1 -I "$SOURCE_TREE/include" -o solver solver.c
 mpicc -O1 -o profile_cost "$SOURCE_TREE/benchmarks/profile_cost.c"
+mpicc -O1 -o recording_cost "$SOURCE_TREE/benchmarks/recording_cost.c"
 mkdir .mpich .intel build
 "$SOURCE_TREE/.mpi/mpich/bin/mpicc" -Wl,-rpath,"$SOURCE_TREE/.mpi/mpich/lib" -o .mpich/program program.c
 I_MPI_ROOT=$SOURCE_TREE/.mpi/impi "$SOURCE_TREE/.mpi/impi/bin/mpicc" -o second program.c

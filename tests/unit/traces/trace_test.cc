@@ -16,22 +16,36 @@ std::string problem_of(const std::string& lines) {
 }
 
 TEST(Trace, is_read_as_it_was_written) {
-  const std::string text =
-      std::string(head) +
-      "mpi Open MPI 5.0.11\nmessages node\nnodes 0 0 1 1\nrank 1\nrun 900\nfull 800\n"
-      "count failed-probes 7\nsend 1 3 5 0 16\npost 2 0 any any 2 8\ndone 3 0 2 4 8\n"
-      "probe 4 2 any 0\npost 5 1 0 2147483647 0 8 collective 3 1 2 1\ncancel 6 1\nsample 7 9\n"
-      "rank 3\narrive 1 0 0 0 4\n";
+  const std::string text = std::string(head) +
+                           "mpi Open MPI 5.0.11\nmessages node\nnodes 0 0 1 1\nrank 1\nrun 900\nfull 800\n"
+                           "count failed-probes 7\nsend 1 3 5 0 16\npost 2 0 any any 2 8\ndone 3 0 2 4 8\n"
+                           "probe 4 2 any 0\npost 5 1 0 2147483647 0 8 collective 3 1 2 1\ncancel 6 "
+                           "1\nsample 7 9\nsample 8 9 3 0\n"
+                           "rank 3\narrive 1 0 0 0 4\n";
   const ReadTrace read = read_trace(text);
   ASSERT_EQ(read.problem, "");
   EXPECT_EQ(to_text(read.trace), text);
   const RankTrace& one = read.trace.of_rank.at(1);
-  EXPECT_EQ(one.events.size(), 7U);
+  EXPECT_EQ(one.events.size(), 8U);
   EXPECT_EQ(one.full_ns, 800U);
   EXPECT_FALSE(one.is_exact);
   EXPECT_TRUE(read.trace.of_rank.at(3).is_exact);
   EXPECT_EQ(one.events[1].envelope.source, matching::any_source);
   EXPECT_EQ(one.events[4].envelope.kind.operation, 3);
+}
+
+TEST(Trace, names_communicators_whose_order_is_exact) {
+  const auto exact = [](const std::string& lines) {
+    return read_trace(std::string(head) + "rank 0\n" + lines).trace.of_rank.at(0).is_exact;
+  };
+  EXPECT_TRUE(exact("exact 2 7\npost 1 0 1 5 7 8\n"));
+  EXPECT_TRUE(exact("exact 2\nsend 1 1 5 3 8\n"));
+  EXPECT_FALSE(exact("exact 2\narrive 1 1 5 2 8\npost 2 0 1 5 7 8\n"));
+  EXPECT_FALSE(exact("post 2 0 1 5 7 8\n"));
+  EXPECT_EQ(problem_of("rank 0\nexact\n"), "line 4 wants a number of a communicator");
+  EXPECT_EQ(problem_of("rank 0\nexact 1 x\n"), "line 4 wants numbers of communicators");
+  const std::string text = std::string(head) + "messages off\nrank 0\nexact 2 7\narrive 1 1 5 2 8\n";
+  EXPECT_EQ(to_text(read_trace(text).trace), text);
 }
 
 TEST(Trace, of_others_may_have_comments_tabs_and_empty_lines) {

@@ -12,7 +12,7 @@
 #include <x86intrin.h>
 #endif
 
-namespace unisono::adapter::profile {
+namespace unisono {
 
 #if defined(__x86_64__)
 // Does the counter of this processor go on at one speed?
@@ -38,4 +38,4 @@ inline std::uint64_t ticks() {
 }
 #endif
 
-}  // namespace unisono::adapter::profile
+}  // namespace unisono

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How memory grows with the number of peers: not at all, by the root of it as M3 and M4 promise, or with it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "matching/catalogue.h"
+#include "matching/profile.h"
+
+namespace unisono::matching {
+namespace {
+
+constexpr int few = 1000, many = 100000;
+// What grows by the root takes less for each peer here, and what grows with the peers takes more.
+constexpr double bytes_of_peer = 2;
+
+Item item_of(int number) {
+  return reinterpret_cast<Item>(static_cast<std::intptr_t>(number) + 1);
+}
+
+// In bytes, once there was a message from each peer, and so many messages of a few of them at a time that
+// structures which adapt have done so. Nothing waits any more.
+std::size_t memory_with(const Descriptor& descriptor, int peers) {
+  Profile profile{.ranks = peers};
+  for (int source = 0; source < peers; ++source)
+    profile.posted[{0, source}] = profile.unexpected[{0, source}] =
+        static_cast<std::uint64_t>(1 + source % 7);
+  const auto queues = make_queues(descriptor, {.ranks = peers, .profile = &profile, .values = {}});
+  for (int source = 0; source < peers; ++source) {
+    queues->arrive({.source = source}, item_of(source));
+    EXPECT_NE(queues->post({.source = source}, item_of(source)), nullptr);
+  }
+  constexpr int busy = 500, each = 20;
+  for (int call = 0; call < 4; ++call) {
+    const Kind kind{
+        .operation = 1, .bytes_class = 3, .ranks_class = 9, .call = static_cast<std::uint8_t>(call)};
+    for (const bool is_collective : {false, true}) {
+      const auto envelope = [&](int i) {
+        return Envelope{.source = i % busy,
+                        .tag = i / busy,
+                        .context = is_collective ? 1U : 0U,
+                        .kind = is_collective ? kind : Kind{}};
+      };
+      for (int i = 0; i < busy * each; ++i) queues->post(envelope(i), item_of(i));
+      for (int i = busy * each - 1; i >= 0; --i)
+        EXPECT_EQ(queues->arrive(envelope(i), item_of(i)), item_of(i)) << descriptor.name;
+    }
+  }
+  return queues->memory_bytes();
+}
+
+double growth_of(std::string_view name) {
+  const Descriptor& descriptor = *find(name);
+  return static_cast<double>(memory_with(descriptor, many)) -
+         static_cast<double>(memory_with(descriptor, few));
+}
+
+double more_roots() {
+  return std::sqrt(many) - std::sqrt(few);
+}
+
+TEST(Memory, OfSomeStructuresIsTheSameForAnyNumberOfPeers) {
+  for (const char* name : {"list", "arrays", "vectors", "psm3", "ucx"}) EXPECT_EQ(growth_of(name), 0) << name;
+}
+
+// It remembers keys for a while, as many as it had entries.
+TEST(Memory, OfUnisonosOwnFollowsItsEntries) {
+  EXPECT_LE(growth_of("own"), 64.0 * 4096);
+}
+
+// M3: c sqrt(N), c = 8, of a table in each queue, and a list for each partner. M4: k sqrt(n) lists, k = 8.
+TEST(Memory, OfBoundedStructuresGrowsByTheRoot) {
+  constexpr double places = 8, bytes_of_place = 16, bytes_of_list = 64, queues = 2;
+  EXPECT_LE(growth_of("partners_dynamic"), queues * places * more_roots() * (bytes_of_place + bytes_of_list));
+  EXPECT_LE(growth_of("collectives_list"), queues * places * more_roots() * bytes_of_list);
+  EXPECT_LE(growth_of("collectives_partners"),
+            queues * places * more_roots() * (bytes_of_place + 2 * bytes_of_list));
+  for (const char* name : {"partners_dynamic", "collectives_list", "collectives_partners"})
+    EXPECT_LT(growth_of(name), bytes_of_peer * (many - few)) << name;
+}
+
+TEST(Memory, OfOthersGrowsWithThePeers) {
+  constexpr double most_bytes = 256;
+  for (const char* name : {"by_source", "clusters_heuristic", "clusters_k_means", "partners_static"}) {
+    EXPECT_GT(growth_of(name), bytes_of_peer * (many - few)) << name;
+    EXPECT_LT(growth_of(name), most_bytes * (many - few)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace unisono::matching

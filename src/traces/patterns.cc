@@ -65,16 +65,21 @@ class Maker {
   std::uint32_t receives_ = 0;
 };
 
+// All others send rank 0 `few` tagged messages each, and every thirteenth one `many`.
+void add_uneven(int ranks, int few, int many, std::vector<Maker::Message>* receives) {
+  for (int tag = 0; tag < many; ++tag) {
+    for (int source = 1; source < ranks; ++source)
+      if (tag < (source % 13 == 0 ? many : few)) receives->push_back({source, tag});
+  }
+}
+
 // FDS: all others send to rank 0, several tagged messages a step; few of them much more than the rest.
 Trace fds(int ranks, int steps, std::uint64_t seed) {
   Maker maker(ranks, 0, seed);
   constexpr int few = 4, many = 16, early = 60;
   for (int step = 0; step < steps; ++step) {
     std::vector<Maker::Message> receives;
-    for (int tag = 0; tag < many; ++tag) {
-      for (int source = 1; source < ranks; ++source)
-        if (tag < (source % 13 == 0 ? many : few)) receives.push_back({source, tag});
-    }
+    add_uneven(ranks, few, many, &receives);
     maker.round(receives, early);
   }
   return maker.take();
@@ -154,10 +159,7 @@ Trace fds_gathers(int ranks, int steps, std::uint64_t seed) {
   for (int step = 0; step < steps; ++step) {
     std::vector<Maker::Message> receives;
     for (int call = 0; call < calls; ++call) add_call(gather, ranks, ranks, step * calls + call, &receives);
-    for (int tag = 0; tag < many; ++tag) {
-      for (int source = 1; source < ranks; ++source)
-        if (tag < (source % 13 == 0 ? many : few)) receives.push_back({source, tag});
-    }
+    add_uneven(ranks, few, many, &receives);
     maker.round(receives, early);
   }
   return maker.take();

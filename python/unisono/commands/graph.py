@@ -13,7 +13,14 @@ import click
 
 from unisono.commands.hints import HintingChoice
 from unisono.commands.lists import ListOption
-from unisono.commands.values import collected, json_option, picture_name, plot_option, sizes_in_bytes
+from unisono.commands.values import (
+    collected,
+    json_option,
+    picture_name,
+    plot_option,
+    say_written,
+    sizes_in_bytes,
+)
 from unisono.common import files, printing
 from unisono.common.errors import UsageError
 from unisono.measuring import candidates
@@ -161,8 +168,7 @@ def command(asked: Asked) -> None:
         printing.print_json(answer)
         return
     graph_text.show(answer)
-    for written in filter(None, (asked.plot, asked.page)):
-        printing.echo(f"wrote {written}")
+    say_written(asked.plot, asked.page)
 
 
 def _source(asked: Asked) -> graphs.Graph | graphs.Counted | str:

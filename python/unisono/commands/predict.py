@@ -19,6 +19,7 @@ from unisono.commands.values import (
     graph_option,
     hint,
     json_option,
+    machine_option,
     picture_name,
     plot_option,
     sizes_in_bytes,
@@ -85,13 +86,7 @@ class Asked:
 @graph_option
 @click.option("--root", metavar="RANK", type=click.IntRange(min=0), help="Root of a rooted operation.")
 @sizes_option(more="; of operations on blocks, the size of a block")
-@click.option(
-    "--machine",
-    default=catalogue.STANDARD,
-    show_default=True,
-    metavar="NAME|FILE",
-    help="The machine: a file, or the name of a known one.",
-)
+@machine_option()
 @click.option(
     "--algorithms",
     cls=ListOption,

@@ -11,7 +11,15 @@ from typing import Any
 import click
 
 from unisono.commands.hints import HintingChoice
-from unisono.commands.values import collected, graph_option, json_option, picture_name, plot_option
+from unisono.commands.values import (
+    collected,
+    graph_option,
+    json_option,
+    machine_option,
+    picture_name,
+    plot_option,
+    say_written,
+)
 from unisono.common import files, printing, tool
 from unisono.common.errors import UsageError
 from unisono.machine import catalogue
@@ -112,13 +120,7 @@ def _slow_words(slow: str | None) -> list[str]:
     metavar="OP",
     help="The operator, on such machines: sum, max, none.",
 )
-@click.option(
-    "--machine",
-    default=catalogue.STANDARD,
-    show_default=True,
-    metavar="NAME|FILE",
-    help="The machine: a file, or the name of a known one; quadrics-alc and quadrics-crescendo have agents.",
-)
+@machine_option(more="; quadrics-alc and quadrics-crescendo have agents")
 @click.option(
     "--algorithm",
     metavar="NAME",
@@ -240,7 +242,7 @@ def _show(answer: dict[str, Any], asked: Asked) -> None:
         printing.print_json(answer)
         return
     simulated_text.show(answer)
-    _say_written(asked)
+    say_written(asked.plot, asked.page)
 
 
 def _published(asked: Asked) -> None:
@@ -262,9 +264,4 @@ def _published(asked: Asked) -> None:
         printing.print_json(simulated.as_json(found))
         return
     simulated_text.show_published(found)
-    _say_written(asked)
-
-
-def _say_written(asked: Asked) -> None:
-    for written in filter(None, (asked.plot, asked.page)):
-        printing.echo(f"wrote {written}")
+    say_written(asked.plot, asked.page)

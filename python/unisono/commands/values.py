@@ -18,6 +18,7 @@ from unisono.common import printing, units
 from unisono.common.errors import UnisonoError
 from unisono.common.nearest import did_you_mean
 from unisono.common.operations import OPERATIONS
+from unisono.machine import catalogue
 
 SIZES = "8,1K,64K,1M"
 WORLD = "world"  # the communicator of all ranks
@@ -82,8 +83,25 @@ def graph_option(command: Command) -> Command:
     )(command)
 
 
+def machine_option(more: str = "") -> Callable[[Command], Command]:
+    """Of predictions; `more`: what else there is to say of machines."""
+    return click.option(
+        "--machine",
+        default=catalogue.STANDARD,
+        show_default=True,
+        metavar="NAME|FILE",
+        help=f"The machine: a file, or the name of a known one{more}.",
+    )
+
+
 def plot_option(text: str) -> Callable[[Command], Command]:
     return click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help=text)
+
+
+def say_written(*names: Path | None) -> None:
+    """Of pictures and pages, as far as they were asked for."""
+    for written in filter(None, names):
+        printing.echo(f"wrote {written}")
 
 
 def hint(new: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from unisono.common.errors import NotExecutableError, NotFoundError, UnisonoError
 
@@ -32,3 +34,23 @@ def cannot_start(name: str, error: OSError) -> UnisonoError:
     if isinstance(error, FileNotFoundError):
         return NotFoundError(f"{name}: not found; is it in PATH?")
     return NotExecutableError(f"{name}: {error.strerror}")
+
+
+@contextmanager
+def started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """A job whose output is read as it comes: at the end it is over. It is ended where reading it fails or is interrupted."""
+    try:
+        process = subprocess.Popen(
+            list(command),
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
+        )
+    except OSError as error:
+        raise cannot_start(command[0], error) from error
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.terminate()
+            raise

@@ -20,7 +20,7 @@ from unisono.common import extras, files, own_folder, places, sound
 from unisono.common.errors import NotFoundError, UnisonoError, UsageError
 from unisono.common.extras import numpy as np
 from unisono.launch import launchers
-from unisono.launch.process import cannot_start, ends_with_us
+from unisono.launch.process import cannot_start, started
 
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 _PARTS = (
@@ -327,26 +327,13 @@ def measure(command: Sequence[str], on_cell: Callable[[Cell], None], seed: int =
     """Run the command and read its samples; `on_cell` is called as each cell arrives. The cells, and the exit status."""
     random = np.random.default_rng(seed)
     cells: list[Cell] = []
-    try:
-        started = subprocess.Popen(
-            list(command),
-            stdout=subprocess.PIPE,
-            text=True,
-            preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
-        )
-    except OSError as error:
-        raise cannot_start(command[0], error) from error
-    with started as process:
+    with started(command) as process:
         assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                if not line.startswith('{"operation"'):
-                    continue
-                cells.append(cell(json.loads(line), random))
-                on_cell(cells[-1])
-        except BaseException:
-            process.terminate()
-            raise
+        for line in process.stdout:
+            if not line.startswith('{"operation"'):
+                continue
+            cells.append(cell(json.loads(line), random))
+            on_cell(cells[-1])
     return cells, process.returncode
 
 

@@ -7,7 +7,6 @@ What an element of the MPI's queues takes comes of them, and is kept for `unison
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -17,7 +16,7 @@ from typing import Any
 
 from unisono.common import files, own_folder, places
 from unisono.common.errors import UnisonoError
-from unisono.launch.process import cannot_start, ends_with_us
+from unisono.launch.process import started
 from unisono.measuring import bench
 from unisono.measuring.measurer import mpi_name
 
@@ -75,16 +74,7 @@ def measure(command: Sequence[str], on_cell: Callable[[Cell], None]) -> tuple[st
     """The MPI's name, the cells, and the job's exit status."""
     name = ""
     cells: list[Cell] = []
-    try:
-        started = subprocess.Popen(
-            list(command),
-            stdout=subprocess.PIPE,
-            text=True,
-            preexec_fn=ends_with_us(),  # noqa: PLW1509 - it calls one function, found before
-        )
-    except OSError as error:
-        raise cannot_start(command[0], error) from error
-    with started as job:
+    with started(command) as job:
         assert job.stdout is not None
         for line in job.stdout:
             if not line.startswith("{"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 build-packages check-device check-packages deb rpm wheel wheel-aarch64 conformance docs figures fuzz man repository overlap page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 build-packages check-device check-packages deb rpm wheel wheel-aarch64 conformance docs figures fuzz man repository overlap simulate page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -128,6 +128,13 @@ repository: build-test ## each operation's best algorithm against native, as tab
 
 overlap: build-test ## none, part and all of segments overlapped between two levels, into reports/overlap.md (root)
 	@$(PYTHON) benchmarks/overlap.py $(OVERLAP)
+
+# All networks with 64 and 256 ranks take an hour; tests/integration/test_simgrid.py runs a little of it.
+simulate: build-test ## Unisono's choices against those of four MPIs in SimGrid's virtual time, into reports/simgrid.*
+	@tools/setup.sh simulate
+	@cmake --preset $(PRESET) $(CMAKE_FLAGS) -DUNISONO_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target unisono_smpi
+	@$(PYTHON) tools/simgrid/compare.py $(SIMULATE)
 
 page-images: build-test ## a page of a tuning and of a run that learns, and its pictures into docs/images (two minutes)
 	@$(PYTHON) benchmarks/report_images.py $(PAGE_IMAGES)

@@ -6,6 +6,7 @@
 #   tools/setup.sh test    everything that `make test` and `make lint` need (default)
 #   tools/setup.sh aarch64 the same and what `make aarch64` needs
 #   tools/setup.sh conformance  the same and what `make conformance` needs
+#   tools/setup.sh simulate   the same and what `make simulate` needs
 #   tools/setup.sh packaging  the same and what `make check-packages`, `make deb` and `make rpm` need
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -103,13 +104,15 @@ case $level in
     setup_python requirements/python.txt
     mpis=(openmpi mpich)
     ;;
-  test | aarch64 | conformance | packaging)
+  test | aarch64 | conformance | packaging | simulate)
     packages=(requirements/apt.txt requirements/apt-test.txt)
     [ "$level" = test ] || packages+=("requirements/apt-$level.txt")
     install_packages "${packages[@]}"
+    # Root has SimGrid as well, for one short test; without it that test is skipped.
+    [ "$level" != test ] || [ "$(id -u)" != 0 ] || install_packages requirements/apt-simulate.txt
     setup_python requirements/dev.txt
     mpis=(openmpi mpich impi)
     ;;
-  *) die "unknown level: $level (demo, test, aarch64, conformance or packaging)" ;;
+  *) die "unknown level: $level (demo, test, aarch64, conformance, simulate or packaging)" ;;
 esac
 for name in "${mpis[@]}"; do setup_mpi "$name"; done

@@ -49,6 +49,9 @@ NOT_RUN = {
         "make figures",
         "make repository",
     ),
+    "it takes an hour; what it starts is tested by test_simgrid.py": (
+        "make simulate",
+    ),
     "it takes minutes to hours; what it starts is tested by test_suites.py": (
         "make conformance",
         "make conformance CONFORMANCE=--help",
@@ -116,7 +119,7 @@ NOT_RUN = {
 }
 WITHOUT_TEST = {command for commands in NOT_RUN.values() for command in commands}
 # Less is better: what is added to NOT_RUN needs a better reason than that it is easier.
-MOST_WITHOUT_TEST = 54
+MOST_WITHOUT_TEST = 55
 # Names of commands and options, with less than what they need.
 NAMES = {
     "cmake -DUNISONO_CLI_PYTHON=/opt/python/bin/python3",

@@ -27,8 +27,8 @@ def compiled(mpi: Mpi, name: str, *headers: Path) -> Path:
     target = COMPILED / mpi.name / f"benchmark-{name}"
     if is_outdated(target, [source, *headers]):
         target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", f"-I{CALLS_BY_NAME.parent}", source, "-o", target, "-ldl"]
-        job.run([*command, *mpi.link_flags], mpis.launcher_environment(mpi), timeout=120).check()
+        command = [mpi.compilers["c"], "-O2", f"-I{CALLS_BY_NAME.parent}", source, "-o", target, "-lm"]
+        job.run([*command, "-ldl", *mpi.link_flags], mpis.launcher_environment(mpi), timeout=120).check()
     return target
 
 

@@ -36,6 +36,10 @@ ALONE = {
         "--ranks 3 --runs 1 --divide 200 --cells allreduce:8",
         "| 500 allreduce of 8 B | auto |",
     ),
+    "message_applications": (
+        "--rounds 1 --ranks 2 --scale 0.02 --what fds,pickled --output page.md",
+        "| fds | openmpi5 | 2 | messages |",
+    ),
     "messages": (
         "--rounds 1 --windows 2 --what latency:8,drain:64,random:8,fan_in:8 --output page.md",
         "| openmpi5 | half a round trip, 8 B |",

@@ -122,7 +122,7 @@ extern "C" __attribute__((visibility("default"))) const UnisonoAdapter* unisono_
   if (!is_loaded) {
     if (!load_functions(mpi_library, problem, problem_bytes)) return nullptr;
     load_predefined();
-    messages::add_wrappers(adapter.functions);
+    messages::add_wrappers(adapter.functions, start_both);
     if (recording::is_wanted()) recording::begin(adapter.functions);
     if (unisono::runtime::is_profile_wanted()) profile::begin(adapter.functions);
     is_loaded = true;

@@ -100,7 +100,7 @@ class Mpi4pySuite:
         "A job runs 16 of its modules, or fewer. Some jobs die, or stand still for two minutes (with more than two ranks to a core, a minute "
         "for each of them). The test that did it is left out of the next job, natively and under Unisono alike."
     )
-    mpis = ("openmpi5", "mpich5", "intel", "openmpi4")
+    mpis = ("openmpi5", "mpich5", "intel", "openmpi4", "mpich4")
     variants = (NATIVE, *UNDER_UNISONO)
     parts_per_job = 16
 

@@ -109,6 +109,15 @@ def test_without_shared_memory_the_mpi_goes_on(mpi: Mpi, runner: Runner):
     assert result.errors.count("all messages are left to the MPI") == 1, str(result)
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("messages", ["off", "node"])
+def test_functions_that_an_mpi_lacks(mpi: Mpi, runner: Runner, messages: str):
+    """A program that looks for them finds Unisono's on MPIs that have none."""
+    settings = {"UNISONO_MESSAGES": messages}
+    command = [compile_program(mpi, "messages_looked_up.c")]
+    assert runner.unisono(mpi, 2, command, settings, timeout=60).check().output == "OK\n"
+
+
 @pytest.mark.parametrize(
     ("name", "binding"), [(mpi.name, binding) for mpi in ALL for binding in mpi.fortran_bindings]
 )

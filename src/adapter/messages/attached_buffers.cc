@@ -61,17 +61,21 @@ void attach([[maybe_unused]] const void* memory, std::uint64_t bytes) {
 }
 
 template <class Size>
-int buffer_attach(void* memory, Size size) {
-  int error = MPI_SUCCESS;
+int attach_to_host(void* memory, Size size) {
   if constexpr (std::is_same_v<Size, int>) {
-    error = pmpi.Buffer_attach(memory, size);
+    return pmpi.Buffer_attach(memory, size);
   } else {
     // A part of it is a buffer too.
-    error = pmpi.Buffer_attach_c != nullptr
-                ? pmpi.Buffer_attach_c(memory, size)
-                : pmpi.Buffer_attach(memory, fits(size) ? narrowed(size) : INT_MAX);
+    return pmpi.Buffer_attach_c != nullptr
+               ? pmpi.Buffer_attach_c(memory, size)
+               : pmpi.Buffer_attach(memory, fits(size) ? narrowed(size) : INT_MAX);
   }
-  if (error == MPI_SUCCESS && is_on()) attach(memory, static_cast<std::uint64_t>(size));
+}
+
+template <class Size>
+int buffer_attach(void* memory, Size size) {
+  const int error = attach_to_host(memory, size);
+  if (error == MPI_SUCCESS) attach(memory, static_cast<std::uint64_t>(size));
   return error;
 }
 
@@ -108,15 +112,30 @@ void flush() {
   for (Sent& sent : all_sent()) sent.bytes = 0;
 }
 
+// Open MPI and MPICH 4 have no function for it: their buffer is empty when it can be detached.
+int flush_by_detaching() {
+  {
+    const LockGuard lock(mutex);
+    if (!is_attached) return MPI_SUCCESS;
+  }
+  void* memory = nullptr;
+  MPI_Count bytes = 0;
+  const int error = detach_from_host(static_cast<void*>(&memory), &bytes);
+  return error != MPI_SUCCESS ? error : attach_to_host(memory, bytes);
+}
+
 int buffer_flush() {
   if (is_on()) flush();
-  return pmpi.Buffer_flush == nullptr ? raise_on(MPI_COMM_SELF, MPI_ERR_UNSUPPORTED_OPERATION)
-                                      : pmpi.Buffer_flush();
+  return pmpi.Buffer_flush == nullptr ? flush_by_detaching() : pmpi.Buffer_flush();
 }
 int buffer_iflush(MPI_Request* request) {
   if (is_on()) flush();
-  return pmpi.Buffer_iflush == nullptr ? raise_on(MPI_COMM_SELF, MPI_ERR_UNSUPPORTED_OPERATION)
-                                       : pmpi.Buffer_iflush(request);
+  if (pmpi.Buffer_iflush != nullptr) return pmpi.Buffer_iflush(request);
+  const int error = buffer_flush();
+  // A request that is over.
+  return error != MPI_SUCCESS
+             ? error
+             : pmpi.irecv.small(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
 }
 
 }  // namespace

@@ -125,6 +125,35 @@ int start_exchange(const OwnComm& own, End out, const End& in, bool is_replaced,
   return error;
 }
 
+StartBoth start_both = nullptr;
+
+// By a host that has no such function (Open MPI 4): a receive and a send.
+int host_exchange(std::shared_ptr<void> kept, const Start& receive, const Start& send, MPI_Comm comm,
+                  MPI_Request* handle) {
+  return handle == nullptr ? raise_on(comm, MPI_ERR_ARG) : start_both(std::move(kept), receive, send, handle);
+}
+// What is sent leaves the buffer first, as bytes.
+template <class Count>
+int host_exchange_replace(void* buffer, Count count, MPI_Datatype type, int to, int out_tag, int from,
+                          int in_tag, MPI_Comm comm, MPI_Request* handle) {
+  Data data;
+  // The host says what is wrong, if anything is.
+  if (!describe_data(buffer, count, type, &data))
+    return call_host(pmpi.isend, buffer, count, type, to, out_tag, comm, handle);
+  const std::shared_ptr<std::byte[]> copy = packed(data);
+  if (copy == nullptr) return raise_on(comm, MPI_ERR_NO_MEM);
+  return host_exchange(
+      std::shared_ptr<void>(copy, copy.get()),
+      [&](MPI_Request* request) {
+        return call_host(pmpi.irecv, buffer, count, type, from, in_tag, comm, request);
+      },
+      [&](MPI_Request* request) {
+        const auto bytes = static_cast<MPI_Count>(data.bytes);
+        return call_host(pmpi.isend, copy.get(), bytes, MPI_BYTE, to, out_tag, comm, request);
+      },
+      comm, handle);
+}
+
 template <class Count>
 int isendrecv(const void* out, Count out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
               Count in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
@@ -142,11 +171,16 @@ int isendrecv(const void* out, Count out_count, MPI_Datatype out_type, int to, i
       if (pmpi.isendrecv.large != nullptr)
         return pmpi.isendrecv.large(out, out_count, out_type, to, out_tag, in, in_count, in_type, from,
                                     in_tag, comm, handle);
-      if (pmpi.isendrecv.small != nullptr && fits(out_count) && fits(in_count))
-        return pmpi.isendrecv.small(out, narrowed(out_count), out_type, to, out_tag, in, narrowed(in_count),
-                                    in_type, from, in_tag, comm, handle);
     }
-    return raise_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+    return host_exchange(
+        nullptr,
+        [&](MPI_Request* request) {
+          return call_host(pmpi.irecv, in, in_count, in_type, from, in_tag, comm, request);
+        },
+        [&](MPI_Request* request) {
+          return call_host(pmpi.isend, out, out_count, out_type, to, out_tag, comm, request);
+        },
+        comm, handle);
   }
   return start_exchange(*own, send, receive, false, handle);
 }
@@ -159,15 +193,17 @@ int isendrecv_replace(void* buffer, Count count, MPI_Datatype type, int to, int 
   if (own == nullptr || handle == nullptr ||
       !describe_end(*own, true, buffer, count, type, to, out_tag, &send) ||
       !describe_end(*own, false, buffer, count, type, from, in_tag, &receive)) {
-    if (pmpi.isendrecv_replace.small == nullptr) return raise_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
-    return call_host(pmpi.isendrecv_replace, buffer, count, type, to, out_tag, from, in_tag, comm, handle);
+    if (pmpi.isendrecv_replace.small != nullptr)
+      return call_host(pmpi.isendrecv_replace, buffer, count, type, to, out_tag, from, in_tag, comm, handle);
+    return host_exchange_replace(buffer, count, type, to, out_tag, from, in_tag, comm, handle);
   }
   return start_exchange(*own, send, receive, true, handle);
 }
 
 }  // namespace
 
-void add_both_ways(UnisonoFunction* functions) {
+void add_both_ways(UnisonoFunction* functions, StartBoth start_both_of_host) {
+  start_both = start_both_of_host;
   functions[unisono_slot_Sendrecv] = erased(sendrecv<int>);
   functions[unisono_slot_Sendrecv_c] = erased(sendrecv<MPI_Count>);
   functions[unisono_slot_Sendrecv_replace] = erased(sendrecv_replace<int>);

@@ -9,11 +9,11 @@
 
 namespace unisono::adapter::messages {
 
-void add_wrappers(UnisonoFunction* functions) {
+void add_wrappers(UnisonoFunction* functions, StartBoth start_both) {
   UnisonoFunction wrappers[unisono_slot_count] = {};
   add_sends(wrappers);
   add_receives(wrappers);
-  add_both_ways(wrappers);
+  add_both_ways(wrappers, start_both);
   add_probes(wrappers);
   const bool is_used = is_wanted();
   add_buffers(wrappers);
@@ -29,6 +29,11 @@ void add_wrappers(UnisonoFunction* functions) {
   }
   UNISONO_MESSAGE_NAMES(UNISONO_ADD)
 #undef UNISONO_ADD
+  if (pmpi.Buffer_flush != nullptr) return;
+  // To flush a buffer one must know whether there is one.
+  for (int slot : {unisono_slot_Buffer_attach, unisono_slot_Buffer_attach_c, unisono_slot_Buffer_detach,
+                   unisono_slot_Buffer_detach_c})
+    functions[slot] = wrappers[slot];
 }
 
 }  // namespace unisono::adapter::messages

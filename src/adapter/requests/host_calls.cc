@@ -50,7 +50,7 @@ bool look_at_host_calls() {
     int flag = 0, error = MPI_SUCCESS;
     {
       const Outside outside;
-      error = pmpi.Test(&call.request, &flag, MPI_STATUS_IGNORE);
+      error = pmpi.Test(&call.request, &flag, call.status);
     }
     if (error == MPI_SUCCESS && flag == 0) {
       const LockGuard lock(host_call_mutex);

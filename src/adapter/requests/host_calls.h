@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host's own collectives that stand behind requests of ours: somebody must look after them.
+// The host's own calls that stand behind requests of ours: somebody must look after them.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@ namespace unisono::adapter {
 
 struct HostCall {
   MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status* status = MPI_STATUS_IGNORE;
   std::shared_ptr<void> kept;
   runtime::Completion completion;
 };

@@ -25,12 +25,15 @@ struct Pending {
   enum State : std::uint8_t { neither, has_request, has_ended };
   std::atomic<std::uint8_t> state{neither};
   std::atomic<int> users{0};
+  std::atomic<int> parts{1};  // that have not ended
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   HeldTypes held_types;
   std::vector<host::Datatype> held_lists;
   std::unique_ptr<StagedCall> staged;  // where the call works on copies
   Failure failure;
+  bool has_status = false;  // of a receive
+  MPI_Status status{};
 };
 
 Mutex spare_mutex;
@@ -48,6 +51,8 @@ Pending* take_pending() {
   if (pending == nullptr) pending = new Pending;
   pending->state.store(Pending::neither, std::memory_order_relaxed);
   pending->users.store(2, std::memory_order_relaxed);  // the request, and the call
+  pending->parts.store(1, std::memory_order_relaxed);
+  pending->has_status = false;
   return pending;
 }
 
@@ -58,10 +63,15 @@ void drop_user(Pending* pending) {
   spare.push_back(pending);
 }
 
-// The program waits for no message: such a status says nothing.
+// Where the program waits for no message the status says nothing.
 int query(void* state, MPI_Status* status) {
   auto* pending = static_cast<Pending*>(state);
   tell_failure(pending->request, pending->failure);
+  if (pending->has_status) {
+    const int error = std::exchange(*status, pending->status).MPI_ERROR;
+    status->MPI_ERROR = error;
+    return MPI_SUCCESS;
+  }
   pmpi.Status_set_elements(status, MPI_BYTE, 0);
   pmpi.Status_set_cancelled(status, 0);
   status->MPI_SOURCE = MPI_UNDEFINED;
@@ -82,6 +92,7 @@ int refuse_cancel(void*, int) {
 void call_has_ended(void* context, int error) {
   auto* pending = static_cast<Pending*>(context);
   note_failure(&pending->failure, pending->comm, error);
+  if (pending->parts.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   pending->staged.reset();
   pending->held_types.release();
   const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
@@ -187,6 +198,29 @@ int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* r
   call.kept = std::move(kept);
   call.completion = {call_has_ended, pending};
   look_after(std::move(call));
+  return make_request(pending, request);
+}
+
+int start_both(std::shared_ptr<void> kept, const Start& receive, const Start& send, MPI_Request* request) {
+  HostCall incoming, outgoing;
+  int error = receive(&incoming.request);
+  if (error != MPI_SUCCESS) return error;
+  error = send(&outgoing.request);
+  if (error != MPI_SUCCESS) {
+    pmpi.Cancel(&incoming.request);
+    pmpi.Wait(&incoming.request, MPI_STATUS_IGNORE);
+    return error;
+  }
+  Pending* pending = take_pending();
+  pending->comm = MPI_COMM_SELF;  // as above
+  pending->parts.store(2, std::memory_order_relaxed);
+  pending->has_status = true;
+  incoming.status = &pending->status;
+  outgoing.kept = std::move(kept);
+  for (HostCall* call : {&incoming, &outgoing}) {
+    call->completion = {call_has_ended, pending};
+    look_after(std::move(*call));
+  }
   return make_request(pending, request);
 }
 

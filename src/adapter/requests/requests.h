@@ -24,6 +24,8 @@ bool start_request(const runtime::Call& call, MPI_Request* request, int* error);
 using Start = std::function<int(MPI_Request*)>;
 // Starts it on what must stay in memory until it is over.
 int start_keeping(std::shared_ptr<void> kept, const Start& start, MPI_Request* request);
+// A receive and a send of the host's as one request, whose status is the receive's.
+int start_both(std::shared_ptr<void> kept, const Start& receive, const Start& send, MPI_Request* request);
 
 // A persistent call in the making: what it holds of the program's, which may free it before the call.
 struct PersistentCall {

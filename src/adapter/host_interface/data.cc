@@ -89,7 +89,9 @@ int MpiHost::unpack(const void* packed, std::size_t packed_bytes, void* data, st
 }
 
 bool is_user_defined(MPI_Op op) {
-  return op != MPI_OP_NULL && classify(op) == ReduceOp::host;
+  // These two are predefined, but no collective may have them.
+  if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP) return false;
+  return classify(op) == ReduceOp::host;
 }
 
 ReduceOp MpiHost::reduce_op(host::Op op) {

@@ -110,6 +110,11 @@ static void use_f90_types(void) {
       MPI_Start(&request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       expect_long("a sum of an f90 type", (long)out, (long)size * (size + 1) / 2);
+      const MPI_Op of_windows[] = {MPI_SUM, MPI_REPLACE, MPI_NO_OP};
+      for (int i = 0; i < 3; ++i) {
+        MPI_Op op = of_windows[i];
+        expect_long("predefined operators that may be freed", MPI_Op_free(&op) == MPI_SUCCESS, 0);
+      }
       MPI_Request_free(&request);
     }
   }

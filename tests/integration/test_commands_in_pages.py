@@ -49,9 +49,7 @@ NOT_RUN = {
         "make figures",
         "make repository",
     ),
-    "it takes an hour; what it starts is tested by test_simgrid.py": (
-        "make simulate",
-    ),
+    "it takes an hour; what it starts is tested by test_simgrid.py": ("make simulate",),
     "it takes minutes to hours; what it starts is tested by test_suites.py": (
         "make conformance",
         "make conformance CONFORMANCE=--help",

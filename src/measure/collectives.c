@@ -35,6 +35,7 @@
 //   {"operation","bytes","able":[name,...]}.
 // - "cost WHAT BYTES SECONDS GROUP,BUFFERS,WAIT" measures a message or an operation on shared memory
 //   (costs.h): {"cost","bytes","series":{name:[seconds,...]}}.
+// - "noise - 0 SECONDS" records what takes cores away (noise.h).
 // - "end" ends the job.
 #define _GNU_SOURCE
 #include <mpi.h>

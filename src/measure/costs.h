@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "place.h"
+#include "groups.h"
 
 enum { most_series = 3, most_cost_samples = 400, least_cost_samples = 7, most_burst = 32 };
 enum { cost_tag = 77, burst_bytes = 8 << 20 };
@@ -19,51 +19,6 @@ static const double sample_s = 400e-6;  // a sample's length, where an operation
 typedef double OperationTime(const void* comm, const char* what, long long bytes, int buffers,
                              const char* wait, int repetitions);
 static OperationTime* operation_time;
-
-// --- Who measures ---
-
-struct Group {
-  const char* name;
-  int is_made, is_possible;
-  MPI_Comm comm;  // MPI_COMM_NULL on those who sleep
-  int first;      // its rank 0, in the world
-};
-static struct Group groups[] = {
-    {"pair", 0, 0, MPI_COMM_NULL, 0},  // two ranks of the node that has most
-    {"node", 0, 0, MPI_COMM_NULL, 0},  // all of that node
-    {"net", 0, 0, MPI_COMM_NULL, 0},   // one rank each of two nodes
-    {"nets", 0, 0, MPI_COMM_NULL, 0},  // as many pairs as two nodes have; 2 i and 2 i + 1 are one
-    {"all", 0, 0, MPI_COMM_NULL, 0}};
-
-static struct Group* find_group(const char* name) {
-  struct Group* group = NULL;
-  for (size_t i = 0; i < sizeof groups / sizeof *groups; ++i) {
-    if (strcmp(groups[i].name, name) == 0) group = &groups[i];
-  }
-  if (group == NULL || group->is_made) return group;
-  find_layout();
-  const int is_between = strncmp(name, "net", 3) == 0;
-  int is_member = layout.node == layout.busiest, key = layout.local;
-  if (strcmp(name, "pair") == 0) is_member = is_member && layout.local < 2;
-  if (is_between) {
-    const int pairs = strcmp(name, "net") == 0 ? 1 : layout.pairs;
-    is_member = layout.node < 2 && layout.nodes > 1 && layout.local < pairs;
-    key = 2 * layout.local + layout.node;
-  }
-  if (strcmp(name, "all") == 0) is_member = 1, key = world_rank;
-  MPI_Comm_split(MPI_COMM_WORLD, is_member ? 0 : MPI_UNDEFINED, key, &group->comm);
-  int members = 0, first = world_size, number = -1;
-  if (group->comm != MPI_COMM_NULL) {
-    MPI_Comm_rank(group->comm, &number);
-    MPI_Comm_size(group->comm, &members);
-  }
-  if (number == 0) first = world_rank;
-  MPI_Allreduce(&first, &group->first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(MPI_IN_PLACE, &members, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  group->is_possible = members > 1;
-  group->is_made = 1;
-  return group;
-}
 
 // --- Messages, polled for as the executor does it ---
 
@@ -169,7 +124,7 @@ static double burst(MPI_Comm comm, int own, int bytes, int count, int is_copying
 // Of one question: up to most_series numbers in seconds; less than 0: this rank has none.
 struct Cost {
   const char* what;
-  int bytes, buffers;
+  int bytes, buffers;  // buffers: of a serial reduction its children
   const char* wait;
   int repetitions;
   double half_s;  // of a ping-pong
@@ -197,6 +152,34 @@ static void sample_overheads(MPI_Comm comm, const struct Cost* cost, double* tim
     sums[0] += once[0], sums[1] += once[1];
   }
   times[cost->own % 2] = sums[cost->own % 2] / cost->repetitions;
+}
+
+// The root hears from its children one after the other, and joins each one's vector with its own (N6,
+// section 4.1). The other ranks are the children in turn: where there are fewer, each is several of them.
+// Begins when the last one is told to.
+static void sample_serial(MPI_Comm comm, const struct Cost* cost, double* times) {
+  const int children = cost->buffers;
+  int others = 0;
+  MPI_Comm_size(comm, &others);
+  const int senders = children < --others ? children : others;
+  double* joined = (double*)sent;
+  const double* heard = (const double*)received;
+  double taken = 0;
+  for (int i = 0; i < cost->repetitions; ++i) {
+    if (cost->own == 0) {
+      for (int s = 1; s <= senders; ++s) send_to(comm, s, 0);
+      const double start = now_s();
+      for (int child = 0; child < children; ++child) {
+        receive_from(comm, 1 + child % others, cost->bytes);
+        for (int k = 0; k < cost->bytes / 8; ++k) joined[k] += heard[k];
+      }
+      taken += now_s() - start;
+    } else if (cost->own <= senders) {
+      receive_from(comm, 0, 0);
+      for (int child = cost->own - 1; child < children; child += others) send_to(comm, 0, cost->bytes);
+    }
+  }
+  if (cost->own == 0) times[0] = taken / cost->repetitions;
 }
 
 static int burst_length(int bytes) {
@@ -285,6 +268,7 @@ static const struct CostKind {
     {"fresh", sample_fresh, {"half"}},
     {"overheads", sample_overheads, {"os", "or"}},
     {"gap", sample_gap, {"gap"}},
+    {"serial", sample_serial, {"time"}},
     {"overlap", sample_overlap, {"alone", "beside", "copy"}},
     {"switch", sample_switch, {"switch"}},
     {"call", sample_call, {"time"}},

@@ -9,6 +9,7 @@
 
 #include "compare.h"
 #include "costs.h"
+#include "noise.h"
 
 static void print_choice(const struct Operation* op, int bytes) {
   char decided[256] = "";
@@ -40,6 +41,7 @@ static int answer(char* request, int largest, struct Settings settings, int* is_
     if (atol(words[2]) < 0 || atol(words[2]) > largest) return 0;
     return answer_cost(words[1], (int)atol(words[2]), atof(words[3]), (char*)words[4]);
   }
+  if (strcmp(words[0], "noise") == 0) return answer_noise(atof(words[3]));
   const struct Operation* op = find_operation(words[1]);
   const long bytes = atol(words[2]);
   if (op == NULL || bytes < 0 || bytes > largest || (op->is_reduction && bytes % 8 != 0)) return 0;

@@ -146,6 +146,15 @@ struct Agent {
   bool operator==(const Agent&) const = default;
 };
 
+// N6, section 4.1, as measured: a root hears from its children one after the other.
+struct SerialReductions {
+  bool is_between_nodes = false;
+  std::int64_t bytes = 0;
+  std::vector<int> children;
+  std::vector<Value> us;  // of as many children
+  bool operator==(const SerialReductions&) const = default;
+};
+
 struct Machine {
   std::string name;
   std::string note;  // where the numbers come from
@@ -162,10 +171,11 @@ struct Machine {
   NetworkCard card;
   SharedMemory shared;
   Curve overlap_penalty_us;  // ovp(m), section 4.5: what copying m bytes costs messages that are under way
-  std::vector<Combine> combine;     // by type and operator, before shared.combine_us
-  std::optional<Agent> agent;       // of each node; none: there is none
-  Value broadcast_us;               // N10: the network sends a result on to all nodes; 0: it cannot
-  std::vector<NoiseSource> noise;   // that meets each core; `unisono simulate` alone counts it
+  std::vector<SerialReductions> serial;  // from which the closed forms of trees follow; may be empty
+  std::vector<Combine> combine;          // by type and operator, before shared.combine_us
+  std::optional<Agent> agent;            // of each node; none: there is none
+  Value broadcast_us;                    // N10: the network sends a result on to all nodes; 0: it cannot
+  std::vector<NoiseSource> noise;        // that meets each core; `unisono simulate` alone counts it
   std::vector<std::string> filled;  // parts of a file that it left out: what follows from others, or is usual
 
   const Link& link(bool is_between_nodes) const { return is_between_nodes ? network : node; }

@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "model/machine.h"
 #include "model/machine_reader.h"
+#include "model/noise_file.h"
 
 namespace unisono::model {
 namespace {
@@ -66,6 +67,25 @@ std::vector<Combine> combine_from(const Reader& reader) {
   return all;
 }
 
+std::vector<SerialReductions> serial_from(const Reader& reader) {
+  std::vector<SerialReductions> all;
+  for (const Reader& one : reader.list_if_any("serial_reductions")) {
+    const std::string level = one.text("level");
+    if (level != "node" && level != "network") refuse(one.path("level"), "is neither node nor network");
+    SerialReductions serial{.is_between_nodes = level == "network", .us = one.values("us")};
+    serial.bytes = one.count("bytes", std::nullopt);
+    constexpr double most = 1 << 20;
+    for (const double children : one.numbers("children")) {
+      if (children < 1 || children > most) refuse(one.path("children"), "has a number that is not possible");
+      serial.children.push_back(static_cast<int>(children));
+    }
+    if (serial.us.size() != serial.children.size() || serial.us.size() < 2)
+      refuse(one.path("us"), "has not as many numbers as children, two at least");
+    all.push_back(std::move(serial));
+  }
+  return all;
+}
+
 Agent agent_from(const Reader& reader, std::vector<std::string>* filled) {
   return {.ring_us = reader.value("ring_us"),
           .start_us = reader.value("start_us"),
@@ -74,18 +94,6 @@ Agent agent_from(const Reader& reader, std::vector<std::string>* filled) {
           .link = link_from(reader.inner("link"), filled),
           .combine_us = reader.curve("combine_us"),
           .combine = combine_from(reader)};
-}
-
-NoiseRecording recording_from(const Reader& reader) {
-  NoiseRecording recording{.length_us = reader.value("length_us"),
-                           .begins_us = reader.numbers("begins_us"),
-                           .us = reader.numbers("us")};
-  if (recording.us.size() != recording.begins_us.size())
-    refuse(reader.path("us"), "has not as many numbers as begins_us");
-  if (!std::ranges::is_sorted(recording.begins_us)) refuse(reader.path("begins_us"), "does not ascend");
-  const double last = recording.begins_us.empty() ? 0 : recording.begins_us.back();
-  if (recording.length_us <= last) refuse(reader.path("length_us"), "is not behind the last begin");
-  return recording;
 }
 
 std::vector<NoiseSource> noise_from(const Reader& reader) {
@@ -179,6 +187,7 @@ Machine machine_from(const ordered_json& json) {
   }
   if (machine.shared.channel_bytes < 1) refuse("shared_memory.channel_bytes", "is less than 1");
   machine.overlap_penalty_us = filler.curve("overlap_penalty_us", usual.overlap_penalty_us);
+  machine.serial = serial_from(reader);
   machine.combine = combine_from(reader);
   if (reader.has("agent")) machine.agent = agent_from(reader.inner("agent"), &machine.filled);
   machine.broadcast_us = reader.value("broadcast_us", 0);
@@ -238,6 +247,18 @@ ordered_json json_of(const SharedMemory& shared) {
           {"line_us", json_of(shared.line_us)},
           {"memory_us_per_byte", json_of(shared.memory_us_per_byte)},
           {"channel_bytes", json_of(shared.channel_bytes)}};
+}
+
+ordered_json json_of(const SerialReductions& serial) {
+  ordered_json json = {{"level", serial.is_between_nodes ? "network" : "node"},
+                       {"bytes", serial.bytes},
+                       {"children", serial.children}};
+  for (const Value& us : serial.us) {
+    json["us"].push_back(us.value);
+    if (us.low) json["low"].push_back(*us.low);
+    if (us.high) json["high"].push_back(*us.high);
+  }
+  return json;
 }
 
 std::vector<ordered_json> json_of(const std::vector<Combine>& all) {
@@ -316,6 +337,7 @@ std::string to_json(const Machine& machine) {
                        {"shared_memory", json_of(machine.shared)},
                        {"overlap_penalty_us", json_of(machine.overlap_penalty_us)}};
   if (!machine.fresh_message_us.empty()) json["fresh_message_us"] = json_of(machine.fresh_message_us);
+  for (const SerialReductions& serial : machine.serial) json["serial_reductions"].push_back(json_of(serial));
   if (!machine.combine.empty()) json["combine"] = json_of(machine.combine);
   if (machine.agent) json["agent"] = json_of(*machine.agent);
   if (machine.broadcast_us > 0) json["broadcast_us"] = json_of(machine.broadcast_us);

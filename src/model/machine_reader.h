@@ -77,6 +77,17 @@ class Reader {
     return Curve(std::move(points));
   }
 
+  // A list of times, with the interval of each where `low` and `high` are there.
+  std::vector<Value> values(const char* key) const {
+    std::vector<Value> all;
+    for (const double number : numbers(key)) all.emplace_back(number);
+    const auto low = numbers_if_any("low", all.size()), high = numbers_if_any("high", all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!low.empty()) all[i].low = low[i];
+      if (!high.empty()) all[i].high = high[i];
+    }
+    return all;
+  }
   // Of a list of objects; none where there is no list.
   std::vector<Reader> list_if_any(const char* key) const {
     std::vector<Reader> all;

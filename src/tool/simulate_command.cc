@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/options.h"
 #include "model/distribution.h"
 #include "model/fnomial.h"
+#include "model/noise_file.h"
 #include "model/simulate.h"
 #include "tool/arguments.h"
 #include "tool/commands.h"
@@ -29,11 +31,23 @@ using model::NoiseSource;
 using model::SimulateOptions;
 using nlohmann::ordered_json;
 
-// `machine`: as the machine has it; `recorded`: as it was measured on that machine; `none`.
+// What `unisono machine measure --noise` has written.
+model::NoiseRecording recording_in(const std::string& name) {
+  const ReadFile file = read_file(name);
+  if (!file.text) throw UsageError("--noise recorded:" + name + ": it " + file.problem);
+  const model::ReadRecording read = model::recording_from_json(*file.text);
+  if (!read.recording) throw UsageError("--noise recorded:" + name + ": " + read.problem);
+  return *read.recording;
+}
+
+// `machine`: as the machine has it; `recorded`: as it was measured on that machine, `recorded:FILE` as a file
+// has it; `none`.
 std::vector<NoiseSource> chosen_noise(const Arguments& arguments, const Machine& machine) {
   std::vector<NoiseSource> all;
   if (!arguments.has("noise")) return machine.noise;
-  for (const std::string& text : arguments.all("noise")) {
+  for (const std::string& given : arguments.all("noise")) {
+    const std::size_t colon = given.find(':');
+    const std::string text = given.substr(0, colon);
     if (text == "none") continue;
     if (text == "machine") {
       all.insert(all.end(), machine.noise.begin(), machine.noise.end());
@@ -41,8 +55,12 @@ std::vector<NoiseSource> chosen_noise(const Arguments& arguments, const Machine&
     }
     const model::ReadNoise read = model::noise_from_text(text);
     if (!read.source) throw UsageError("--noise " + text + ": " + read.problem);
-    if (read.source->kind != model::NoiseKind::recorded) {
+    const bool is_recorded = read.source->kind == model::NoiseKind::recorded;
+    if (!is_recorded && colon != std::string::npos)
+      throw UsageError("--noise " + given + ": only 'recorded' takes a file");
+    if (!is_recorded || colon != std::string::npos) {
       all.push_back(*read.source);
+      if (is_recorded) all.back().recording = recording_in(given.substr(colon + 1));
       continue;
     }
     const auto found = std::ranges::find(machine.noise, model::NoiseKind::recorded, &NoiseSource::kind);

@@ -24,6 +24,26 @@ using model::FNomial;
 using model::SerialTime;
 using nlohmann::ordered_json;
 
+bool tell_a_slope(const std::vector<SerialTime>& times) {
+  return std::ranges::any_of(
+      times, [&](const SerialTime& one) { return one.ranks != times.front().ranks && one.us > 0; });
+}
+
+// What was given, or else what the machine was measured to take; empty: neither.
+struct Serial {
+  std::vector<SerialTime> times;
+  std::int64_t bytes = 0;
+};
+Serial measured_serial(const model::SerialReductions* measured) {
+  Serial serial;
+  if (measured == nullptr) return serial;
+  serial.bytes = measured->bytes;
+  for (std::size_t i = 0; i < measured->us.size(); ++i)
+    if (measured->us[i] > 0) serial.times.push_back({measured->children[i] + 1, measured->us[i]});
+  if (!tell_a_slope(serial.times)) serial.times.clear();
+  return serial;
+}
+
 // "2=11.5,5=17.3": microseconds of serial reductions of so many ranks.
 std::vector<SerialTime> serial_times(const std::string& text) {
   std::vector<SerialTime> times;
@@ -39,9 +59,7 @@ std::vector<SerialTime> serial_times(const std::string& text) {
     times.push_back(one);
     at = us.ptr + 1;
   }
-  for (const SerialTime& one : times) {
-    if (one.ranks != times.front().ranks) return times;
-  }
+  if (tell_a_slope(times)) return times;
   throw UsageError("--serial needs times of two numbers of ranks at least: one tells no slope");
 }
 
@@ -67,6 +85,26 @@ double run_us(const schedule::Problem& problem, int degree, std::int64_t bytes, 
   return done.quiet_us;
 }
 
+// Degree by degree: full, refined, in virtual time.
+void add_degrees(const FNomial& tree, const schedule::Problem& problem, std::int64_t bytes,
+                 const model::Machine& machine, int most, bool is_of_agents, ordered_json* json) {
+  const int ranks = is_of_agents ? problem.layout->nodes() : problem.size;
+  int best_run = 0;
+  double best_run_us = 0;
+  for (int degree = 2; degree <= most; ++degree) {
+    const double us = run_us(problem, degree, bytes, machine, is_of_agents);
+    if (best_run == 0 || us < best_run_us - 1e-9) {
+      best_run = degree;
+      best_run_us = us;
+    }
+    (*json)["degrees"].push_back({{"degree", degree},
+                                  {"full_us", tree.full_us(ranks, degree)},
+                                  {"refined_us", tree.reduce_us(ranks, degree)},
+                                  {"run_us", us}});
+  }
+  (*json)["run_degree"] = best_run;
+}
+
 }  // namespace
 
 int describe_trees(const std::vector<std::string>& words) {
@@ -86,15 +124,24 @@ int describe_trees(const std::vector<std::string>& words) {
   if (ranks < 2) throw UsageError("a tree is of two ranks at least");
   const std::int64_t bytes = bytes_from_text(arguments.text("bytes", "8"));
   if (bytes < 1) throw UsageError("--bytes takes a size such as 8, 64K or 1M");
-  FNomial tree = tree_model_of(machine, bytes, is_of_agents);
+  const TreeOf whose = tree_of(*problem.layout, is_of_agents);
+  FNomial tree = tree_model_of(machine, bytes, whose);
   ordered_json json = {
       {"machine", machine.name},     {"ranks", ranks}, {"bytes", bytes}, {"type", type}, {"op", op},
       {"is_on_agents", is_of_agents}};
-  if (arguments.has("serial")) {
-    const model::SerialFit fit = model::fit_serial(serial_times(arguments.text("serial")));
+  const Serial serial = arguments.has("serial") ? Serial{serial_times(arguments.text("serial")), bytes}
+                                                : measured_serial(serial_of(machine, bytes, whose));
+  if (!serial.times.empty()) {
+    const model::SerialFit fit = model::fit_serial(serial.times);
     tree = fitted(tree, fit);
-    json["fit"] = {
-        {"slope_us", fit.slope_us}, {"intercept_us", fit.intercept_us}, {"largest_error", fit.largest_error}};
+    json["fit"] = {{"slope_us", fit.slope_us},
+                   {"intercept_us", fit.intercept_us},
+                   {"largest_error", fit.largest_error},
+                   {"bytes", serial.bytes},
+                   {"is_measured", !arguments.has("serial")}};
+    for (const SerialTime& one : serial.times)
+      json["fit"]["times"].push_back(
+          {{"ranks", one.ranks}, {"us", one.us}, {"serial_us", tree.serial_us(one.ranks)}});
   }
   json["C_us"] = tree.constant_us;
   json["L_us"] = tree.latency_us;
@@ -102,23 +149,9 @@ int describe_trees(const std::vector<std::string>& words) {
   json["c_us"] = tree.combine_us;
   json["serial_us"] = tree.serial_us(ranks);
   json["full_degree"] = tree.best_degree_of_full_trees();
-  const int best = tree.best_degree(ranks);
-  json["degree"] = best;
-  int best_run = 0;
-  double best_run_us = 0;
+  json["degree"] = tree.best_degree(ranks);
   const int most = static_cast<int>(arguments.number("most-degree", 2, 64, 8));
-  for (int degree = 2; degree <= std::min(most, ranks); ++degree) {
-    const double us = run_us(problem, degree, bytes, machine, is_of_agents);
-    if (best_run == 0 || us < best_run_us - 1e-9) {
-      best_run = degree;
-      best_run_us = us;
-    }
-    json["degrees"].push_back({{"degree", degree},
-                               {"full_us", tree.full_us(ranks, degree)},
-                               {"refined_us", tree.reduce_us(ranks, degree)},
-                               {"run_us", us}});
-  }
-  json["run_degree"] = best_run;
+  add_degrees(tree, problem, bytes, machine, std::min(ranks, most), is_of_agents, &json);
   print_line(json);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include "tool/tree_model.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "tool/arguments.h"
@@ -11,10 +12,16 @@ namespace unisono::tool {
 using model::FNomial;
 using model::Machine;
 
+TreeOf tree_of(const patterns::Layout& layout, bool is_of_agents) {
+  if (is_of_agents) return TreeOf::agents;
+  return layout.nodes() > 1 ? TreeOf::network : TreeOf::node;
+}
+
 // C of an agent is what its host and itself need before and after. L is until a message is there, r what its
 // receiver needs for it.
-FNomial tree_model_of(const Machine& machine, std::int64_t bytes, bool is_of_agents) {
-  const model::Link& link = is_of_agents ? machine.agent->link : machine.network;
+FNomial tree_model_of(const Machine& machine, std::int64_t bytes, TreeOf whose) {
+  const bool is_of_agents = whose == TreeOf::agents;
+  const model::Link& link = is_of_agents ? machine.agent->link : machine.link(whose == TreeOf::network);
   const model::MessageCost cost = link.message(model::MessageModel::plogp, bytes);
   const double interval = std::max(cost.occupancy_us, cost.receive_us);
   FNomial tree{.constant_us = machine.call_us,
@@ -26,6 +33,15 @@ FNomial tree_model_of(const Machine& machine, std::int64_t bytes, bool is_of_age
     tree.combine_us = machine.agent->combine_us.at(bytes);
   }
   return tree;
+}
+
+const model::SerialReductions* serial_of(const Machine& machine, std::int64_t bytes, TreeOf whose) {
+  const model::SerialReductions* nearest = nullptr;
+  for (const model::SerialReductions& one : machine.serial) {
+    if (whose == TreeOf::agents || one.is_between_nodes != (whose == TreeOf::network)) continue;
+    if (nearest == nullptr || std::abs(one.bytes - bytes) < std::abs(nearest->bytes - bytes)) nearest = &one;
+  }
+  return nearest;
 }
 
 model::Candidate standard_candidate(Operation operation, const schedule::Problem& problem,
@@ -40,8 +56,8 @@ model::Candidate standard_candidate(Operation operation, const schedule::Problem
   if (is_reducing && is_tree && (!is_of_agents || machine.agent)) {
     model::Candidate tree = named(operation == Operation::reduce ? "k_nomial" : "reduce_bcast");
     const int nodes = is_of_agents ? problem.layout->nodes() : problem.size;
-    tree.parameters.set("degree",
-                        nodes < 3 ? 2 : tree_model_of(machine, bytes, is_of_agents).best_degree(nodes));
+    const TreeOf whose = tree_of(*problem.layout, is_of_agents);
+    tree.parameters.set("degree", nodes < 3 ? 2 : tree_model_of(machine, bytes, whose).best_degree(nodes));
     return tree;
   }
   for (const char* name :

@@ -47,6 +47,8 @@ def time_us(question: Question, name: str) -> float:
         FUSED_CALL: 0.1 + 0.07 + 2 * 0.04,
         "pipeline": question.bytes * (1e-4 if question.bytes * question.buffers <= 256 << 10 else 2e-4),
     }
+    if question.what == "serial":  # half a round trip until the root has told its children
+        return ALPHA + (3 + question.buffers * (0.5 + 0.01 * question.bytes))
     return times[name] if name in times else shared.get(question.what, 0.05 + 1e-4 * question.bytes)
 
 
@@ -131,6 +133,21 @@ def test_parameters_of_shared_memory() -> None:
     assert close(shared["line_us"], 0.04) and close(shared["fused_us"], 0.1)
     assert values.at(shared["put_us"], 4096) == pytest.approx(0.05 + 0.4096, rel=1e-3)
     assert close(shared["memory_us_per_byte"], 1e-4 / 2)
+
+
+def test_serial_reductions() -> None:
+    """What a child adds follows from them; the time until children are told is taken off."""
+    found = fit.serial_reductions(costs_of(TWO_NODES))
+    assert [(one["level"], one["bytes"]) for one in found] == [
+        ("node", 8), ("node", 64), ("network", 8), ("network", 64),
+    ]  # fmt: skip
+    for one in found:
+        assert one["children"] == [1, 2, 4, 8]
+        expected = [3 + children * (0.5 + 0.01 * one["bytes"]) for children in one["children"]]
+        assert one["us"] == pytest.approx(expected, rel=0.02)
+        assert all(
+            low <= us <= high for low, us, high in zip(one["low"], one["us"], one["high"], strict=True)
+        )
 
 
 def test_a_call_and_its_steps_are_told_apart() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,59 @@ def a_machine(stage: Stage, built: dict[str, str]) -> dict[str, Any]:
         "g_us": line(100000, 2, 1002),
     }
     return machine
+
+
+@needs_build
+def test_closed_forms_of_trees(stage: Stage, built: dict[str, str], tmp_path: Path) -> None:
+    """The degree follows from the serial reductions that a machine's file has: 6 us for the first child, 0.5 for each further one."""
+    machine: dict[str, Any] = json.loads(
+        stage.unisono("machine", "show", "typical", "--json", environment=built).stdout
+    )
+    times = {"children": [1, 2, 4], "us": [6.0, 6.5, 7.5]}
+    machine["serial_reductions"] = [
+        {"level": "node", "bytes": 8, "children": [1, 2], "us": [1.0, 2.0]},
+        {"level": "network", "bytes": 8} | times,
+    ]
+    jsonschema.validate(machine, json.loads(SCHEMA.read_text()))
+    file = tmp_path / "machine.json"
+    file.write_text(json.dumps(machine))
+    words = ["predict", "reduce", "--layout", "64x1", "--size", "8", "--machine", str(file), "--model"]
+    [found] = json.loads(stage.unisono(*words, "fnomial", "--json", environment=built).stdout)
+    fit = found["fit"]
+    assert (
+        fit["is_measured"]
+        and fit["slope_us"] == pytest.approx(0.5)
+        and fit["intercept_us"] == pytest.approx(5.5)
+    )
+    assert found["serial_us"] == pytest.approx(5.5 + 63 * 0.5)
+    ratio, degree = found["L_us"] / (found["r_us"] + found["c_us"]) - 1, found["full_degree"]
+    assert degree * (math.log(degree) - 1) == pytest.approx(ratio, abs=1e-6)
+    refined = {one["degree"]: one["refined_us"] for one in found["degrees"]}
+    assert refined[found["degree"]] == min(refined.values())
+    # Half the time for a child: a higher degree.
+    machine["serial_reductions"][1]["us"] = [5.75, 6.0, 6.5]
+    file.write_text(json.dumps(machine))
+    [quicker] = json.loads(stage.unisono(*words, "fnomial", "--json", environment=built).stdout)
+    assert quicker["full_degree"] > degree
+    text = stage.unisono(*words, "fnomial", environment=built).stdout
+    assert "best refined" in text and "that were measured on the machine" in text
+    serial = stage.unisono(*words, "serial", environment=built).stdout
+    assert "T_serial" in serial and "6.5 us" in serial
+
+
+@needs_build
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bcast", "--model", "serial"], "equations are those of a reduction to one rank"),
+        (["reduce", "--model", "fnomial", "--algorithms", "binomial"], "goes without --algorithms"),
+    ],
+)
+def test_closed_forms_are_of_reductions(
+    stage: Stage, built: dict[str, str], words: list[str], said: str
+) -> None:
+    answer = stage.unisono("predict", "--layout", "4x1", *words, environment=built)
+    assert answer.returncode == 2 and said in answer.stderr
 
 
 @needs_build

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 from conftest import ROOT, Stage, needs_build
-from unisono.machine import catalogue
+from unisono.machine import catalogue, noise
 from unisono.reporting.simulated import Row
 
 SCHEMA = ROOT / "python/unisono/schema/machine.schema.json"
@@ -38,6 +38,51 @@ def test_noise_spreads_times(stage: Stage, built: dict[str, str]) -> None:
     assert again == found
     quiet = simulated(stage, built, "allreduce", "--layout", "256x1", "--calls", "5", "--noise", "none")
     assert quiet["distribution"]["deviation_us"] == pytest.approx(0, abs=1e-6)
+
+
+def recording(path: Path, **changes: Any) -> str:
+    """A file of `machine measure --noise`: each core loses 50 of 1000 us."""
+    made = {"length_us": 1000, "begins_us": [100], "us": [50]}
+    file = {"schema": "unisono-noise", "version": 1, "recording": made} | changes
+    path.write_text(json.dumps(file))
+    return f"recorded:{path}"
+
+
+@needs_build
+def test_noise_of_a_file(stage: Stage, built: dict[str, str], tmp_path: Path) -> None:
+    """Long work takes what the recording's share says; without work between calls they take longer, too."""
+    words = ["allreduce", "--layout", "16x1", "--calls", "200", "--compute", "10000", "--no-barrier"]
+    quiet = simulated(stage, built, *words, "--noise", "none")
+    noisy = simulated(stage, built, *words, "--noise", recording(tmp_path / "noise.json"))
+    added = noisy["distribution"]["mean_us"] - quiet["distribution"]["mean_us"]
+    assert added == pytest.approx(10_000 * 50 / 950, rel=0.15)
+    for wrong, said in (
+        (recording(tmp_path / "other.json", schema="unisono-machine"), "is not 'unisono-noise'"),
+        (
+            recording(tmp_path / "late.json", recording={"length_us": 1, "begins_us": [2], "us": [1]}),
+            "is not behind the last begin",
+        ),
+        (f"recorded:{tmp_path / 'missing.json'}", "cannot"),
+        ("uniform(rate=1,mean=1):file.json", "only 'recorded' takes a file"),
+    ):
+        answer = stage.unisono("simulate", *words, "--noise", wrong, environment=built)
+        assert answer.returncode == 2 and said in answer.stderr, answer.stderr
+
+
+def test_recordings_are_joined() -> None:
+    """Core by core, each with its slices one after the other."""
+
+    def one(length_us: float, *detours: tuple[float, float]) -> noise.Recording:
+        begins, us = zip(*detours, strict=True) if detours else ((), ())
+        return {"length_us": length_us, "quantum_us": 0.02, "begins_us": list(begins), "us": list(us)}
+
+    slices = [[one(100, (10, 1)), one(50, (20, 2))], [one(100), one(100, (5, 4), (90, 8))]]
+    made = noise.document(slices, {"host": "here"})
+    assert made["recording"] == {"length_us": 350, "begins_us": [10, 220, 255, 340], "us": [1, 2, 4, 8]}
+    assert made["measured"] == {"host": "here", "cores": 2, "quantum_us": 0.02}
+    facts = noise.summary(made["recording"])
+    assert facts["mean_us"] == 3.75 and facts["longest_us"] == 8
+    assert facts["share"] == pytest.approx(15 / 350) and facts["rate_hz"] == pytest.approx(4 / 350e-6)
 
 
 @needs_build

@@ -34,7 +34,7 @@ BLOCKS = ("gather", "scatter", "allgather", "alltoall", "reduce_scatter_block")
 UNEVEN = ("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter")
 OPERATIONS = ("barrier", *VECTORS, *BLOCKS, *UNEVEN)
 SIZES = "8,64,1K,8K,64K,1M"
-MOST_OF_A_RANK = 4 << 20  # bytes that a rank has in all its blocks
+MOST_OF_A_RANK = 1 << 20  # bytes that a rank has in all its blocks
 TRIED, WITHIN = 4, 1.5  # other algorithms that learning tries: so many, predicted at most so much slower
 PREDICTION_S = 3.0
 
@@ -199,22 +199,22 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     asked = arguments()
+    asked.output.parent.mkdir(parents=True, exist_ok=True)
+    cells: list[Cell] = []
+    text = ""
     try:
         smpi.require()
-        cells = [
-            cell
-            for kind in asked.platforms
-            for ranks in asked.ranks
-            for cell in compared(Platform(kind, int(ranks)), asked)
-        ]
+        for platform in [Platform(kind, int(ranks)) for ranks in asked.ranks for kind in asked.platforms]:
+            cells += compared(platform, asked)
+            # What is done is kept where somebody ends the rest.
+            asked.output.with_suffix(".json").write_text(
+                json.dumps([asdict(cell) for cell in cells], indent=1) + "\n"
+            )
+            text = report(cells, asked.output)
     except smpi.SimGridError as error:
         print(f"simulate: {error}", file=sys.stderr)
         return 1
-    asked.output.parent.mkdir(parents=True, exist_ok=True)
-    asked.output.with_suffix(".json").write_text(
-        json.dumps([asdict(cell) for cell in cells], indent=1) + "\n"
-    )
-    print(report(cells, asked.output))
+    print(text)
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from unisono.common.units import size_text
+from unisono.common.units import bytes_text
 from unisono.reporting.plots import pyplot, save
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def _cells_behind(cells: Sequence[Cell], selectors: Sequence[str]) -> Iterator[s
         )
         for cell in worst:
             ratio = learned_choice(cell) / cell.native_us[selector]
-            yield f"- {selector}: {cell.platform}, {cell.ranks}, {size_text(cell.operation, cell.bytes)}: {ratio:.2f}"
+            size = "" if cell.operation == "barrier" else f" of {bytes_text(cell.bytes)}"
+            yield f"- {selector}: {cell.platform}, {cell.ranks} ranks, {cell.operation}{size}: {ratio:.2f}"
     yield ""
 
 

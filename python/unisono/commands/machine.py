@@ -14,6 +14,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from unisono.commands import noise
 from unisono.commands.given import given_words
 from unisono.commands.hints import HintingGroup
 from unisono.commands.jobs import (
@@ -27,7 +28,7 @@ from unisono.commands.jobs import (
 from unisono.commands.values import budget_in_seconds, collected, json_option, picture_name, plot_option
 from unisono.common import files, printing, schemas, tool, units
 from unisono.common.budget import Budget
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import UnisonoError, UsageError
 from unisono.machine import catalogue, measuring
 from unisono.machine.costs import Question
 from unisono.measuring import bench
@@ -55,6 +56,7 @@ class Asked:
     name: str | None
     budget: str
     base: str
+    noise: bool
     plot: Path | None
     as_json: bool
     mpicc: Path | None
@@ -79,6 +81,11 @@ class Asked:
     show_default=True,
     help="The machine that stands for what is not measured.",
 )
+@click.option(
+    "--noise",
+    is_flag=True,
+    help="Record what takes cores away instead, for 10 s on every rank's core: for `unisono simulate --noise recorded:FILE`.",
+)
 @plot_option("Draw the curves into this .svg or .png file.")
 @json_option("Print the machine's file as JSON.")
 @mpicc_option
@@ -94,6 +101,7 @@ def measure(asked: Asked) -> None:
       unisono machine measure -- mpirun -n 8
       unisono machine measure --plot machine.svg -- mpirun -n 16 --map-by node
       unisono predict allreduce --layout 64x8 --machine $(hostname -s)
+      unisono machine measure --noise -o noise.json -- mpirun -n 2
 
     LAUNCHER is what would start a program, without the program. Two ranks of a node are enough for shared memory and messages
     inside it; messages between nodes need ranks on two nodes.
@@ -104,6 +112,11 @@ def measure(asked: Asked) -> None:
 def measure_here(asked: Asked, command: list[str]) -> None:
     """Measures as `command` is asked to."""
     budget = Budget(budget_in_seconds(asked.budget))  # from here on
+    if asked.noise:
+        if asked.plot is not None or asked.name is not None:
+            raise UsageError("--noise writes a recording, and no machine: it goes without --name and --plot")
+        noise.measure(asked.launcher, asked.output, budget, asked.mpicc, asked.as_json)
+        return
     settings = quiet_settings()
     picture_name(asked.plot)
     command_line = shlex.join([*command, *given_words(click.get_current_context()), "--", *asked.launcher])

@@ -29,10 +29,11 @@ from unisono.common import files, json_text, printing, tool, units
 from unisono.common.errors import INTERRUPTED, UsageError
 from unisono.machine import catalogue, model_fit
 from unisono.measuring import candidates
-from unisono.reporting import mixed_mode
+from unisono.reporting import mixed_mode, trees
 from unisono.reporting.machines import filled_text
 
-_MODELS = ("hockney", "logp", "loggp", "plogp", "mixed")
+_OF_TREES = ("serial", "fnomial")  # closed forms of reductions (N6)
+_MODELS = ("hockney", "logp", "loggp", "plogp", "mixed", *_OF_TREES)
 _SHOWN = 15  # rows, without --all
 _STANDARD_S = 10.0
 
@@ -99,7 +100,8 @@ class Asked:
     default="plogp",
     show_default=True,
     help="What messages cost by. mixed: of two_level_chain's broadcast the equations for messages and shared memory at once, "
-    "by segment and overlap, beside virtual time by plogp.",
+    "by segment and overlap, beside virtual time by plogp. serial, fnomial: the closed forms of reductions one rank after the other "
+    "and along trees, as the machine's serial reductions were measured.",
 )
 @click.option(
     "--steps",
@@ -134,6 +136,7 @@ def command(asked: Asked) -> None:
       unisono predict allreduce --layout 1024x48 --size 1M --machine typical
       unisono predict bcast --layout 4x4 --size 64K --algorithms 'chain(segment=8K),binomial,native'
       unisono predict bcast --layout 8x16 --size 8M --model mixed
+      unisono predict reduce --layout 1024x1 --model fnomial
       unisono bench --try all --json -- mpirun -n 4 > cells.json; unisono predict --layout 4 --measured cells.json
 
     Every algorithm's own program runs in virtual time on the described machine (docs/guide/models.md). The MPI's own collective, `native`, is
@@ -148,7 +151,9 @@ def command(asked: Asked) -> None:
         raise UsageError("say which operation: unisono predict allreduce --layout 4x8")
     picture_name(asked.plot)
     question = asked.question(known_machine)
-    if asked.measured is not None:
+    if asked.model in _OF_TREES:
+        _print_trees(asked, known_machine)
+    elif asked.measured is not None:
         _compare(asked, asked.measured, question)
     else:
         _predict(asked, [*question, "--operation", str(asked.operation)])
@@ -183,6 +188,30 @@ def _predict(asked: Asked, question: Sequence[str]) -> None:
             err=True,
         )
         raise SystemExit(INTERRUPTED)
+
+
+def _print_trees(asked: Asked, known_machine: str) -> None:
+    """The closed forms at each size."""
+    if asked.operation != "reduce":
+        raise UsageError(f"--model {asked.model}: its equations are those of a reduction to one rank: reduce")
+    for option in ("topology", "algorithms", "plot", "measured"):
+        if getattr(asked, option):
+            raise UsageError(f"--model {asked.model} goes without --{option}")
+    words = ["trees", "--machine", known_machine]
+    words += ["--ranks", str(asked.ranks)] if asked.ranks is not None else []
+    words += ["--layout", asked.layout] if asked.layout is not None else []
+    answers = [tool.ask(*words, "--bytes", str(size)) for size in sizes_in_bytes(asked.sizes)]
+    if asked.as_json:
+        printing.print_json(answers)
+        return
+    console = printing.console()
+    for answer in answers:
+        is_serial = asked.model == "serial"
+        console.print(trees.serial_table(answer) if is_serial else trees.degrees_table(answer))
+        if not is_serial:
+            console.print(trees.degree_text(answer), soft_wrap=True)
+        console.print(trees.terms_text(answer), soft_wrap=True)
+        console.print()
 
 
 def _ask_all(

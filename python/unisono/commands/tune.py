@@ -242,6 +242,7 @@ def _measure_machine(given: Given) -> None:
         name=given.name,
         budget=given.budget,
         base=given.machine or catalogue.STANDARD,
+        noise=False,
         plot=given.plot,
         as_json=given.as_json,
         mpicc=given.mpicc,

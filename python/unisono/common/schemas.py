@@ -6,3 +6,4 @@ from __future__ import annotations
 REPORT = "unisono-report"
 TABLE = "unisono-table"
 MACHINE = "unisono-machine"
+NOISE = "unisono-noise"

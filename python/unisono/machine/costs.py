@@ -19,6 +19,8 @@ CARD_SIZES = (0, 64 * KIB, MIB)
 SLOT_SIZES = (8, 64, 512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
 COPY_SIZES = (64, 512, 4 * KIB, 16 * KIB, 64 * KIB, 512 * KIB, 4 * MIB)
 SEGMENT_SIZES = (4 * KIB, 64 * KIB, 512 * KIB)  # of what the ranks of a node share out
+# Serial reductions (N6, section 4.1): vectors, and how many children the root hears from.
+SERIAL_SIZES, SERIAL_CHILDREN = (8, 64), (1, 2, 4, 8)
 OVERLAP_SIZES = (16 * KIB, 64 * KIB, 256 * KIB, MIB)
 FUSED_SIZES = (8, 280, 2 * KIB)
 FUSED_LINES = (1, 5)  # of the first two of these
@@ -56,7 +58,7 @@ _CONFIDENCE = 0.95
 @dataclass(frozen=True)
 class Question:
     """One operation or message: in which group of ranks ('pair', 'node', 'net', 'nets', 'all'), through how many buffers, and how
-    ranks wait meanwhile where not as usual."""
+    ranks wait meanwhile where not as usual. Of a serial reduction `buffers` is the number of its children."""
 
     what: str
     group: str
@@ -78,8 +80,10 @@ def plan(place: Place, cores: int) -> list[Question]:
     questions: list[Question] = []
     if most > 1:
         questions += _inside_a_node(shares_cores)
+        questions += serial_questions("pair" if shares_cores else "node")
     if place.nodes > 1:
         questions += _of_messages("net")
+        questions += serial_questions("net")
         questions += [Question("overlap", "net", size) for size in OVERLAP_SIZES]
         if place.ranks_per_node[0] > 1:
             questions += [Question("gap", "nets", size) for size in CARD_SIZES]
@@ -91,6 +95,12 @@ def plan(place: Place, cores: int) -> list[Question]:
 def _of_messages(group: str) -> Iterator[Question]:
     for what in LINK_KINDS:
         yield from (Question(what, group, size) for size in LINK_SIZES)
+
+
+def serial_questions(group: str) -> list[Question]:
+    return [
+        Question("serial", group, size, children) for size in SERIAL_SIZES for children in SERIAL_CHILDREN
+    ]
 
 
 def message_question(call: tuple[str, str, int], place: Place) -> Question:

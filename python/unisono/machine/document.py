@@ -9,7 +9,14 @@ from typing import Any
 
 from unisono.machine.costs import Costs, Question
 from unisono.machine.findings import findings
-from unisono.machine.fit import fresh_messages, link, network_card, overlap_penalty, shared_memory
+from unisono.machine.fit import (
+    fresh_messages,
+    link,
+    network_card,
+    overlap_penalty,
+    serial_reductions,
+    shared_memory,
+)
 from unisono.machine.values import Document, number, rounded, value
 from unisono.measuring.measurer import Place
 
@@ -53,6 +60,10 @@ def assemble(
         taken.append("switch_us")
     # As in the base machine, until it is known by message_switch().
     made["message_switch_us"] = rounded(ratio * number(made["switch_us"]))
+    serial = serial_reductions(costs)
+    made.pop("serial_reductions", None)  # of another machine they would be wrong
+    if serial:
+        made["serial_reductions"] = serial
     shared = shared_memory(costs, place, channel_bytes)
     taken += [f"shared_memory.{key}" for key in made["shared_memory"] if key not in shared]
     made["shared_memory"] |= shared

@@ -18,6 +18,8 @@ from unisono.machine.costs import (
     FUSED_SIZES,
     MESSAGE_CALLS,
     OVERLAP_SIZES,
+    SERIAL_CHILDREN,
+    SERIAL_SIZES,
     SLOT_SIZES,
     Costs,
     Estimate,
@@ -69,6 +71,30 @@ def link(costs: Costs, group: str) -> Document | None:
         },
         "plogp": {"L_us": latency, "os_us": send, "or_us": receive, "g_us": gap, "whole_us": whole},
     }
+
+
+def serial_reductions(costs: Costs) -> list[Document]:
+    """Times of serial reductions (N6, section 4.1) from the moment on at which the last child may send, by their number. What is
+    measured begins when the root has told them so, half an empty round trip earlier."""
+    draws = Draws(costs)
+    found = []
+    for group, level in (("pair", "node"), ("node", "node"), ("net", "network")):
+        told = (Question("ping_pong", "net" if group == "net" else "pair"), "half")
+        for size in SERIAL_SIZES:
+            asked = {children: Question("serial", group, size, children) for children in SERIAL_CHILDREN}
+            times = {
+                children: value
+                for children, question in asked.items()
+                if (value := draws.value(lambda t, half: np.maximum(0, t - half), (question, "time"), told))
+            }
+            if len(times) < 2:
+                continue
+            columns = {
+                name: [float(time[of]) for time in times.values()]
+                for name, of in (("us", "value"), ("low", "low"), ("high", "high"))
+            }
+            found.append({"level": level, "bytes": size, "children": list(times), **columns})
+    return found
 
 
 def shared_memory(costs: Costs, place: Place, channel_bytes: int) -> Document:

@@ -31,6 +31,8 @@ _PARTS = (
     "start.h",
     "place.h",
     "costs.h",
+    "groups.h",
+    "noise.h",
     "looks.h",
     "samples.h",
     "settle.h",

@@ -215,6 +215,13 @@ class Measurer:
         )
         return {name: np.asarray(samples, dtype=float) for name, samples in answer["series"].items()}
 
+    def noise(self, seconds: float) -> list[dict[str, Any]]:
+        """What took each rank's core away in so long: `length_us`, `quantum_us`, `begins_us`, `us` (src/measure/noise.h)."""
+        recorded: list[dict[str, Any]] = self._request(
+            ["noise", "-", "0", f"{seconds:.3f}", ""], seconds, ()
+        )["noise"]
+        return recorded
+
     @property
     def _output(self) -> IO[bytes]:
         assert self._process.stdout is not None

@@ -4,6 +4,7 @@
 //
 //   cmake --build build/release --target matching_engines && build/release/benchmarks/matching_engines
 //   matching_engines [--structure NAME]... [--depth N]... [--ms 2] [--batches 3]
+//   matching_engines --peers N...
 //
 // It prints tables as Markdown, a row for each structure and a column for each depth:
 // - Standing: so many receives (messages) wait. A message (receive) comes for one of them, chosen at random,
@@ -11,6 +12,7 @@
 //   what was matched is posted (arrives) again. Source is number mod 64, tag the number times `apart`. A
 //   share of the receives has wildcards.
 // - Fill and drain: so many entries come, then their counterparts in an order.
+// With --peers it prints how much memory each structure has for so many peers, and no times.
 #include <time.h>
 
 #include <algorithm>
@@ -23,8 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "matching/catalogue.h"
-#include "matching/profile.h"
+#include "peer_memory.h"
 
 namespace unisono::matching {
 namespace {
@@ -33,7 +34,7 @@ constexpr int ranks = 64;
 
 struct Options {
   std::vector<std::string> structures;
-  std::vector<int> depths;
+  std::vector<int> depths, peers;
   double ms = 2;
   int batches = 3;
 };
@@ -200,20 +201,29 @@ Options options_from(int count, char** words) {
       options.structures.emplace_back(value);
     } else if (word == "--depth" && std::atoi(value) > 0) {
       options.depths.push_back(std::atoi(value));
+    } else if (word == "--peers" && std::atoi(value) > 0) {
+      options.peers.push_back(std::atoi(value));
     } else if (word == "--ms" && std::atof(value) > 0) {
       options.ms = std::atof(value);
     } else if (word == "--batches" && std::atoi(value) > 0) {
       options.batches = std::atoi(value);
     } else {
       std::fprintf(stderr,
-                   "usage: matching_engines [--structure NAME] [--depth N] [--ms MS] [--batches N]\n");
+                   "usage: matching_engines [--structure NAME] [--depth N] [--ms MS] [--batches N] [--peers "
+                   "N]\n");
       std::exit(2);
     }
   }
   return options;
 }
 
+void print_memory(const Options& options) {
+  print_table(options, "Bytes, by the number of peers", options.peers,
+              [](const Descriptor& d, int peers) { return static_cast<double>(memory_with(d, peers)); });
+}
+
 void run(const Options& options) {
+  if (!options.peers.empty()) return print_memory(options);
   const auto or_given = [&](std::vector<int> depths) {
     return options.depths.empty() ? depths : options.depths;
   };

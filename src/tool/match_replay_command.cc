@@ -16,7 +16,7 @@ using traces::RankOrder;
 
 struct Cost {
   double ns = 0;
-  std::uint64_t searches[2] = {}, traversals[2] = {};
+  traces::LookedByKind looked;
   std::size_t memory = 0, most_memory = 0;
 };
 
@@ -37,23 +37,39 @@ void add_cost(const RankOrder& order, const RankOrders& of, const Engine& engine
     const std::size_t memory = queues->memory_bytes();
     cost->memory += memory;
     cost->most_memory = std::max(cost->most_memory, memory);
-    for (const int queue : {0, 1}) {
-      const matching::QueueCounters& counters = queue == 0 ? queues->posted() : queues->unexpected();
-      cost->searches[queue] += counters.searches;
-      cost->traversals[queue] += counters.traversals;
-    }
   }
   cost->ns += best;
+  const auto queues = engine.queues(ranks, &of.profile);
+  const traces::LookedByKind looked = traces::looked_by_kind(order, queues.get());
+  for (const std::size_t queue : {0, 1}) {
+    for (const bool is_collective : {false, true}) {
+      const traces::Looked& more = is_collective ? looked.of_collectives : looked.of_program;
+      traces::Looked& all = is_collective ? cost->looked.of_collectives : cost->looked.of_program;
+      all.searches[queue] += more.searches[queue];
+      all.traversals[queue] += more.traversals[queue];
+    }
+  }
 }
 
 ordered_json to_json(const Cost& cost) {
-  const auto each = [&](int queue) {
-    return ordered_json{{"searches", cost.searches[queue]}, {"traversals", cost.traversals[queue]}};
+  const traces::Looked &own = cost.looked.of_program, &collective = cost.looked.of_collectives;
+  std::uint64_t searches = 0;
+  const auto each = [&](std::size_t queue) {
+    const std::uint64_t of_queue = own.searches[queue] + collective.searches[queue];
+    searches += of_queue;
+    return ordered_json{{"searches", of_queue},
+                        {"traversals", own.traversals[queue] + collective.traversals[queue]}};
   };
-  const std::uint64_t searches = cost.searches[0] + cost.searches[1];
+  ordered_json posted = each(0), unexpected = each(1);
+  if (collective.searches[0] + collective.searches[1] != 0) {
+    posted["of_collectives"] = {{"searches", collective.searches[0]},
+                                {"traversals", collective.traversals[0]}};
+    unexpected["of_collectives"] = {{"searches", collective.searches[1]},
+                                    {"traversals", collective.traversals[1]}};
+  }
   return {
       {"ns", cost.ns},         {"ns_per_search", searches == 0 ? 0 : cost.ns / static_cast<double>(searches)},
-      {"posted", each(0)},     {"unexpected", each(1)},
+      {"posted", posted},      {"unexpected", unexpected},
       {"memory", cost.memory}, {"most_memory", cost.most_memory}};
 }
 

@@ -74,6 +74,20 @@ Depths depths_in(const RankOrder& order, Queues* queues) {
   return depths;
 }
 
+LookedByKind looked_by_kind(const RankOrder& order, Queues* queues) {
+  LookedByKind result;
+  for (const QueueEvent& event : order.events) {
+    const std::size_t queue = event.what == What::arrive ? 0 : 1;
+    const matching::QueueCounters& counters = queue == 0 ? queues->posted() : queues->unexpected();
+    const matching::QueueCounters before = counters;
+    make(event, queues);
+    Looked& looked = event.envelope.kind.is_collective() ? result.of_collectives : result.of_program;
+    looked.searches[queue] += counters.searches - before.searches;
+    looked.traversals[queue] += counters.traversals - before.traversals;
+  }
+  return result;
+}
+
 matching::Profile profile_of(const RankOrder& order, int ranks) {
   matching::Profile profile{.ranks = ranks};
   const auto queues = matching::make_queues(*matching::find("own"), {.ranks = ranks});

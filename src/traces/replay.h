@@ -39,6 +39,16 @@ struct Depths {
 };
 Depths depths_in(const RankOrder& order, matching::Queues* queues);
 
+// What searches have looked at, by whether a collective or the program itself has searched: of receives that
+// wait [0] and of messages [1].
+struct Looked {
+  std::array<std::uint64_t, 2> searches{}, traversals{};
+};
+struct LookedByKind {
+  Looked of_program, of_collectives;
+};
+LookedByKind looked_by_kind(const RankOrder& order, matching::Queues* queues);
+
 // What each source has put into the queues.
 matching::Profile profile_of(const RankOrder& order, int ranks);
 

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "matching/catalogue.h"
-#include "matching/profile.h"
+#include "../../../benchmarks/peer_memory.h"
 
 namespace unisono::matching {
 namespace {
@@ -14,41 +13,6 @@ namespace {
 constexpr int few = 1000, many = 100000;
 // What grows by the root takes less for each peer here, and what grows with the peers takes more.
 constexpr double bytes_of_peer = 2;
-
-Item item_of(int number) {
-  return reinterpret_cast<Item>(static_cast<std::intptr_t>(number) + 1);
-}
-
-// In bytes, once there was a message from each peer, and so many messages of a few of them at a time that
-// structures which adapt have done so. Nothing waits any more.
-std::size_t memory_with(const Descriptor& descriptor, int peers) {
-  Profile profile{.ranks = peers};
-  for (int source = 0; source < peers; ++source)
-    profile.posted[{0, source}] = profile.unexpected[{0, source}] =
-        static_cast<std::uint64_t>(1 + source % 7);
-  const auto queues = make_queues(descriptor, {.ranks = peers, .profile = &profile, .values = {}});
-  for (int source = 0; source < peers; ++source) {
-    queues->arrive({.source = source}, item_of(source));
-    EXPECT_NE(queues->post({.source = source}, item_of(source)), nullptr);
-  }
-  constexpr int busy = 500, each = 20;
-  for (int call = 0; call < 4; ++call) {
-    const Kind kind{
-        .operation = 1, .bytes_class = 3, .ranks_class = 9, .call = static_cast<std::uint8_t>(call)};
-    for (const bool is_collective : {false, true}) {
-      const auto envelope = [&](int i) {
-        return Envelope{.source = i % busy,
-                        .tag = i / busy,
-                        .context = is_collective ? 1U : 0U,
-                        .kind = is_collective ? kind : Kind{}};
-      };
-      for (int i = 0; i < busy * each; ++i) queues->post(envelope(i), item_of(i));
-      for (int i = busy * each - 1; i >= 0; --i)
-        EXPECT_EQ(queues->arrive(envelope(i), item_of(i)), item_of(i)) << descriptor.name;
-    }
-  }
-  return queues->memory_bytes();
-}
 
 double growth_of(std::string_view name) {
   const Descriptor& descriptor = *find(name);

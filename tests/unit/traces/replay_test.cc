@@ -56,6 +56,20 @@ TEST(Replay, counts_lengths_and_what_was_looked_at) {
   EXPECT_EQ(profile.unexpected.at({0, 1}), 1U);
 }
 
+TEST(Replay, what_collectives_have_looked_at_is_told_apart) {
+  const ReadTrace read = read_trace(
+      "unisono-message-trace 1\nranks 4\nrank 0\npost 1 0 2 0 0 8\npost 2 1 1 0 1 8 collective 3 1 2 1\n"
+      "arrive 3 1 0 1 8 collective 3 1 2 1\narrive 4 2 0 0 8\narrive 5 3 0 0 8\npost 6 2 3 0 0 8\n");
+  ASSERT_EQ(read.problem, "");
+  const RankOrder order = order_in(read.trace);
+  const auto queues = queues_for(*matching::find("list"), 4, profile_of(order, 4));
+  const LookedByKind looked = looked_by_kind(order, queues.get());
+  EXPECT_EQ(looked.of_collectives.searches, (std::array<std::uint64_t, 2>{1, 1}));
+  EXPECT_EQ(looked.of_collectives.traversals, (std::array<std::uint64_t, 2>{2, 0}));
+  EXPECT_EQ(looked.of_program.searches, (std::array<std::uint64_t, 2>{2, 2}));
+  EXPECT_EQ(looked.of_program.traversals, (std::array<std::uint64_t, 2>{1, 1}));
+}
+
 TEST(Replay, histograms_have_powers_of_two) {
   Histogram histogram;
   for (const std::uint64_t value : {0U, 1U, 2U, 3U, 4U, 7U, 8U}) histogram.add(value);

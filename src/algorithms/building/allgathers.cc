@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "algorithms/building/phase_barriers.h"
@@ -175,6 +176,7 @@ std::vector<AllgatherFamily> make_families() {
        .sentence = "Blocks go around a ring, one each round.",
        .source = "A5, section 3.2; S1, logical ring",
        .parameters = {segment_parameter(), window_parameter()},
+       .ring_order = ranks_in_order,
        .add = [](Composition* to, const Problem& problem, const Parameters& parameters,
                  const Items& items) { to->add(ring_allgather(problem, parameters, items)); }},
       {.name = "topology_ring",
@@ -186,6 +188,7 @@ std::vector<AllgatherFamily> make_families() {
        .parameters = {segment_parameter(), window_parameter()},
        .legality = {.needs_topology = true},
        .is_free_of_contention = true,
+       .ring_order = [](const patterns::Layout& layout) { return patterns::Network(layout).ring_order(); },
        .add = add_topology_ring},
       {.name = "neighbor_exchange",
        .group = "ring",
@@ -204,6 +207,12 @@ std::vector<AllgatherFamily> make_families() {
 }
 
 }  // namespace
+
+std::vector<int> ranks_in_order(const patterns::Layout& layout) {
+  std::vector<int> ranks(static_cast<std::size_t>(layout.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
 
 const std::vector<AllgatherFamily>& allgather_families() {
   static const std::vector<AllgatherFamily> families = make_families();

@@ -19,8 +19,9 @@ struct AllgatherFamily {
   std::string source;
   std::vector<ParameterSpec> parameters;
   Legality legality = {};
-  bool is_for_leaders = true;          // see Descriptor
-  bool is_free_of_contention = false;  // the same
+  bool is_for_leaders = true;             // see Descriptor
+  bool is_free_of_contention = false;     // the same
+  Descriptor::RingOrder ring_order = {};  // the same
   // Rank i has item i in its place; the stages that bring all items to all ranks.
   std::function<void(Composition* to, const schedule::Problem& problem, const Parameters& parameters,
                      const Items& items)>
@@ -28,5 +29,8 @@ struct AllgatherFamily {
 };
 const std::vector<AllgatherFamily>& allgather_families();
 const AllgatherFamily& allgather_family(std::string_view name);  // which there is
+
+// All ranks in their order: a ring that knows no topology.
+std::vector<int> ranks_in_order(const patterns::Layout& layout);
 
 }  // namespace unisono::algorithms

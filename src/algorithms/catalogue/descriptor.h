@@ -94,6 +94,10 @@ struct Descriptor {
   // At no time are two messages under way on one directed link of the tree of switches, and the rounds are as
   // few as they can be then. The checker proves it.
   bool is_free_of_contention = false;
+  // Blocks go around a ring, one each round: the ranks in its order. Between nodes one node's blocks may then
+  // go on to its ranks while the next ones come (A6, figure 3.11). Empty where they go another way.
+  using RingOrder = std::function<std::vector<int>(const patterns::Layout&)>;
+  RingOrder ring_order{};
   // Uneven blocks whose lengths not all ranks know: an allgather of one number a rank, among the ranks of
   // each node, that comes first. In gathers and scatters it tells how long each one's block is, in alltoalls
   // how long its longest one. Of neighbours it is so many numbers a rank as the table of blocks says, the

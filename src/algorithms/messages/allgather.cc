@@ -37,7 +37,8 @@ std::vector<Descriptor> make() {
                          return composition.take();
                        },
                    .is_for_leaders = family.is_for_leaders,
-                   .is_free_of_contention = family.is_free_of_contention});
+                   .is_free_of_contention = family.is_free_of_contention,
+                   .ring_order = family.ring_order});
   }
   return all;
 }

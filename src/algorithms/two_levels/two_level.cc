@@ -85,7 +85,9 @@ Descriptor two_level(const Descriptor& inter, TwoLevelBuild build) {
   descriptor.group = "two-level";
   descriptor.sentence = "Shared memory inside the nodes, and between their leaders: " + inter.sentence;
   descriptor.source = "G3; " + inter.source;
-  descriptor.is_free_of_contention = false;  // a statement on the leaders' messages alone
+  // Statements on the leaders' messages alone.
+  descriptor.is_free_of_contention = false;
+  descriptor.ring_order = {};
   descriptor.legality.needs_several_nodes = true;
   descriptor.legality.needs_shared_memory = true;
   descriptor.legality.needs_consecutive_unless_commutative =

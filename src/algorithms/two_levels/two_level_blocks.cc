@@ -11,7 +11,6 @@
 #include "algorithms/shared_memory/shared_blocks.h"
 #include "algorithms/two_levels/two_level.h"
 #include "patterns/exchange.h"
-#include "patterns/network.h"
 
 namespace unisono::algorithms {
 
@@ -79,21 +78,9 @@ void scatter(Composition* to, const Levels& levels, const Descriptor& inter, con
   levels.add_node(to, Operation::scatter, shared_scatter, parameters, {.input = own});
 }
 
-// The nodes in the order of the ring, where the leaders' messages go around one.
-std::vector<int> ring_of(const Levels& levels, const Descriptor& inter) {
-  if (inter.name == "topology_ring") return patterns::Network(*levels.leaders().layout).ring_order();
-  std::vector<int> nodes;
-  for (int node = 0; inter.name == "ring" && node < levels.leaders().size; ++node) nodes.push_back(node);
-  return nodes;
-}
-
-bool is_around_a_ring(const Descriptor& inter) {
-  return inter.name == "ring" || inter.name == "topology_ring";
-}
-
-// Where the ring brings the nodes' blocks in turn: this node's first, then those of the nodes before it.
+// Where a ring brings the nodes' blocks in turn: this node's first, then those of the nodes before it.
 std::vector<Mapping> nodes_as_they_come(const Levels& levels, const Descriptor& inter, const Seat& all) {
-  const std::vector<int> in_ring = ring_of(levels, inter);
+  const std::vector<int> in_ring = inter.ring_order(*levels.leaders().layout);
   const auto own = std::ranges::find(in_ring, levels.leaders().rank) - in_ring.begin();
   std::vector<Mapping> items;
   const patterns::Ring ring{levels.leaders().size};
@@ -111,7 +98,7 @@ std::vector<Mapping> nodes_as_they_come(const Levels& levels, const Descriptor& 
 // (A6, figure 3.11); elsewhere, many together.
 void hand_out(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters,
               const Seat& all) {
-  if (is_around_a_ring(inter) && !Overlap(parameters).is_none()) {
+  if (inter.ring_order && !Overlap(parameters).is_none()) {
     add_node_after(to, levels, Operation::bcast, shared_bcast, parameters,
                    nodes_as_they_come(levels, inter, all));
   } else {
@@ -140,7 +127,7 @@ Descriptor two_level_allgather(const Descriptor& inter) {
   const bool is_even = inter.operation == Operation::allgather;
   Descriptor descriptor = two_level(inter, is_even ? allgather : allgatherv);
   descriptor.legality.needs_consecutive = !is_even;
-  if (is_around_a_ring(inter)) {
+  if (inter.ring_order) {
     descriptor.source += "; A6, figure 3.11";
     descriptor.parameters.push_back(overlap_parameter(0));
   }

@@ -162,7 +162,8 @@ void add_families(std::vector<Descriptor>* all) {
                           return composition.take();
                         },
                     .is_for_leaders = family.is_for_leaders,
-                    .is_free_of_contention = family.is_free_of_contention});
+                    .is_free_of_contention = family.is_free_of_contention,
+                    .ring_order = family.ring_order});
   }
 }
 
@@ -185,6 +186,7 @@ std::vector<Descriptor> make() {
                  "A5, figure 3.1 (c); S1", {segment_parameter(), window_parameter()}, gather_bcast),
       descriptor("shared", "shared", "Everyone writes pieces of its block, all read them.",
                  "A2, tables 2.2 and 2.3, row 5", {buffers_parameter(), piece_parameter()}, shared)};
+  all[0].ring_order = ranks_in_order;
   all[1].legality.needs_power_of_two = true;
   all.back().legality = {.needs_one_node = true, .needs_shared_memory = true};
   all.push_back(

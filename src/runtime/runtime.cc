@@ -218,6 +218,11 @@ std::string messages_option() {
   return wanted == "auto" ? "node" : wanted;
 }
 
+bool is_communicator_freed(const PreparedCall& call) {
+  if (call.place == nullptr || call.place->state == nullptr) return true;
+  return call.place->state->is_freed.load(std::memory_order_relaxed);
+}
+
 void keep_profile(RankProfile profile) {
   if (job != nullptr) job->parts().records.lock()->keep_profile(std::move(profile));
 }

@@ -230,11 +230,6 @@ void PersistentCalls::leave(PersistentPlace& place) {
   if (place.apart) world_.host.comm_free(&*place.apart);
 }
 
-bool is_communicator_freed(const PreparedCall& call) {
-  if (call.place == nullptr || call.place->state == nullptr) return true;
-  return call.place->state->is_freed.load(std::memory_order_relaxed);
-}
-
 void PersistentCalls::mark_freed(host::Comm handle) {
   const auto prepared = prepared_.lock();
   for (const PreparedCall* call : *prepared) {

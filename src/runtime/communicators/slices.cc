@@ -5,12 +5,12 @@
 #include <bit>
 #include <utility>
 
+#include "base/pages.h"
 #include "runtime/communicators/call_queue.h"
 
 namespace unisono::runtime {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t least_area_bytes = 16 * 1024;
 constexpr std::size_t largest_area_bytes = std::size_t{1} << 30;
 constexpr std::size_t least_ring_lines = 256;
@@ -78,8 +78,7 @@ SliceOffer Slices::reserve_place(const Communicator& c, std::int64_t bytes, int 
   constexpr std::size_t most_slots = 16;
   if (bytes != 0) {
     const auto wanted = std::min(static_cast<std::size_t>(bytes), largest_area_bytes) * most_slots;
-    offer.area_bytes = static_cast<std::int64_t>(
-        std::max(least_area_bytes, (wanted + page_bytes - 1) / page_bytes * page_bytes));
+    offer.area_bytes = static_cast<std::int64_t>(std::max(least_area_bytes, up_to_whole_pages(wanted)));
   }
   if (!allocate(c, windows, &offer)) return offer;
   if (!world_.pool->has_room(shape_of(c, {}).bytes() + shm::cache_line_bytes, windows))

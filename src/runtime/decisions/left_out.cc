@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/program_name.h"
+#include "base/version.h"
 #include "tuning/tables/table_store.h"
 
 namespace unisono::runtime {
@@ -28,7 +29,7 @@ std::string own_id(const World& world) {
 }
 
 tuning::CrashPlace place_of(const World& world) {
-  return {.mpi = world.host.library_name(), .unisono = UNISONO_VERSION};
+  return {.mpi = world.host.library_name(), .unisono = own_version()};
 }
 
 // Rank 0 says what it read.

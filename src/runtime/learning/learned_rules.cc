@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/version.h"
 #include "patterns/layout.h"
 #include "tuning/tables/knowledge.h"
 
@@ -94,7 +95,7 @@ std::string keep_learned(const Learned& learned, const tuning::StorePlace& place
                          const std::string& learn) {
   const std::vector<tuning::Rule> rules = rules_of(learned.kinds);
   if ((rules.empty() && learned.leans.empty()) || place.file.empty()) return {};
-  const tuning::Provenance provenance{.unisono = UNISONO_VERSION,
+  const tuning::Provenance provenance{.unisono = own_version(),
                                       .machine = tuning::machine_name(),
                                       .mpi = mpi,
                                       .command = "UNISONO_LEARN=" + learn};

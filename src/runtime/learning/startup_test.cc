@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/reduce_kernels.h"
+#include "base/version.h"
 #include "runtime/call/crash_site.h"
 #include "runtime/decisions/known_tables.h"
 #include "runtime/engines/fused.h"
@@ -22,7 +23,7 @@ constexpr double least_batch_s = 200e-6;
 constexpr double most_batch_calls = 50;
 // What is predicted to take so many times as long as what is in use is not tried.
 constexpr double most_slowdown = 3;
-constexpr double us = 1e6;
+constexpr double us_per_s = 1e6;
 
 bool is_worth_a_test(const tuning::Choice& choice) {
   const bool is_of_table = choice.source == tuning::application_source ||
@@ -171,7 +172,7 @@ void StartupTest::keep(const tuning::Question& asked, const std::vector<Tested>&
     if (list[k].time_s == 0) continue;
     const tuning::Choice& choice = *list[k].entry.choice;
     const tuning::Timed timed{.algorithm = {choice.algorithm, choice.parameters},
-                              .time_us = list[k].time_s * us};
+                              .time_us = list[k].time_s * us_per_s};
     if (k == best) {
       rule.chosen = timed;
     } else {
@@ -188,7 +189,7 @@ void StartupTest::keep(const tuning::Question& asked, const std::vector<Tested>&
 void StartupTest::keep() const {
   const tuning::StorePlace place = store_place(world_);
   if (world_.rank != 0 || rules_.empty() || place.file.empty()) return;
-  const tuning::Provenance provenance{.unisono = UNISONO_VERSION,
+  const tuning::Provenance provenance{.unisono = own_version(),
                                       .machine = tuning::machine_name(),
                                       .mpi = world_.host.library_name(),
                                       .command = "UNISONO_STARTUP_TEST"};

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/pages.h"
+
 namespace unisono::runtime {
 namespace {
 
 constexpr EventPlace nowhere{.context = UINT32_MAX, .peer = INT32_MIN, .bytes = UINT64_MAX};
-constexpr std::uint64_t page_bytes = 4096, first_bytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t first_bytes = std::uint64_t{2} << 20;
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/pages.h"
 #include "matching/catalogue.h"
 #include "runtime/messages/auto_choice.h"
 #include "runtime/messages/recorded_queues.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr const char* structure = "own";  // M8
 constexpr std::uint64_t refused = UINT64_MAX;
-constexpr std::size_t page_bytes = 4096;
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/options.h"
 #include "base/shown.h"
+#include "base/version.h"
 #include "base/write_signals.h"
 #include "tuning/decisions/size_class.h"
 
@@ -187,7 +188,7 @@ const char* name(CallForm form) {
 
 Json report_json(const JobFacts& facts, const JobRecords& records) {
   Json report = {{"schema", "unisono-report"}, {"version", 1},
-                 {"unisono", UNISONO_VERSION}, {"mpi", facts.mpi},
+                 {"unisono", own_version()},   {"mpi", facts.mpi},
                  {"family", facts.family},     {"ranks", facts.ranks},
                  {"wall_s", facts.wall_s},     {"program", facts.program},
                  {"command", facts.command},   {"date", facts.date}};

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/options.h"
+#include "base/version.h"
 #include "runtime/reports/report.h"
 #include "tuning/decisions/size_class.h"
 
@@ -160,7 +161,7 @@ std::string verdict(const JobFacts& facts, const JobRecords& records) {
 
 std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   std::ostringstream out;
-  out << "unisono " << UNISONO_VERSION << ": " << facts.ranks << " ranks, " << facts.mpi << ", "
+  out << "unisono " << own_version() << ": " << facts.ranks << " ranks, " << facts.mpi << ", "
       << time_text(facts.wall_s) << ", of which " << in_collectives(records.blocking, facts.wall_s)
       << " in collectives\n";
   if (records.under_way.most_s != 0) {

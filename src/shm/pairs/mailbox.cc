@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/pages.h"
+
 namespace unisono::shm {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t most_arena_bytes = std::size_t{4} << 20, least_arena_bytes = std::size_t{256} << 10;
 constexpr std::size_t most_arenas_bytes = std::size_t{32} << 20;  // all together
-
-constexpr std::size_t to_pages(std::size_t bytes) {
-  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
-}
 
 }  // namespace
 
@@ -24,12 +21,12 @@ std::size_t MailboxShape::arena_bytes_of(int ranks) {
 
 // A rank's own does not exist: it sends itself nothing by a ring.
 std::size_t Mailbox::ring_bytes(int ranks) {
-  return to_pages(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * sizeof(Pair));
+  return up_to_whole_pages(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * sizeof(Pair));
 }
 
 std::size_t MailboxShape::bytes() const {
   const auto count = static_cast<std::size_t>(ranks);
-  return count * to_pages(sizeof(Mailbox::Place)) + Mailbox::ring_bytes(ranks) + count * arena_bytes;
+  return count * up_to_whole_pages(sizeof(Mailbox::Place)) + Mailbox::ring_bytes(ranks) + count * arena_bytes;
 }
 
 Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy policy)
@@ -48,17 +45,17 @@ Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy p
 }
 
 Mailbox::Place* Mailbox::place_of(int rank) const {
-  return reinterpret_cast<Place*>(memory_ + index(rank) * to_pages(sizeof(Place)));
+  return reinterpret_cast<Place*>(memory_ + index(rank) * up_to_whole_pages(sizeof(Place)));
 }
 
 // What one rank writes lies together, so that a page has one rank's rings.
 Mailbox::Pair* Mailbox::pair_of(int from, int to) const {
-  std::byte* pairs = memory_ + index(shape_.ranks) * to_pages(sizeof(Place));
+  std::byte* pairs = memory_ + index(shape_.ranks) * up_to_whole_pages(sizeof(Place));
   return reinterpret_cast<Pair*>(pairs) + index(from) * index(shape_.ranks) + to;
 }
 
 std::byte* Mailbox::arena_of(int rank, bool is_streamed) const {
-  return memory_ + index(shape_.ranks) * to_pages(sizeof(Place)) + ring_bytes(shape_.ranks) +
+  return memory_ + index(shape_.ranks) * up_to_whole_pages(sizeof(Place)) + ring_bytes(shape_.ranks) +
          index(rank) * shape_.arena_bytes + (is_streamed ? shape_.arena_bytes / 2 : 0);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/pages.h"
 #include "shm/pool/allocator.h"
 #include "shm/pool/node_search.h"
 #include "shm/pool/peer_memory.h"
@@ -14,8 +15,6 @@
 
 namespace unisono::shm {
 namespace {
-
-constexpr std::uint64_t page_bytes = 4096;
 
 // The quotas of the cgroups that the node's ranks live in, together; 0 where any of them has none.
 std::uint64_t quota_millicores(const std::vector<Identity>& identities, const std::vector<int>& labels,

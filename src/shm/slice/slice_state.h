@@ -11,11 +11,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/pages.h"
 #include "shm/slice/slice.h"
 
 namespace unisono::shm {
 
-inline constexpr std::size_t page_bytes = 4096;
 // Reads a byte of every page, which maps them all.
 inline void touch_pages(const volatile char* begin, const volatile char* end) {
   for (; begin < end; begin += page_bytes) static_cast<void>(*begin);

@@ -13,11 +13,6 @@ namespace {
 
 using Json = TableJson;
 
-// For the same calls where these are equal.
-std::string key_of(const Conditions& when) {
-  return json_text(to_json(when));
-}
-
 bool is_for(const Json& rule, const std::string& key) {
   const ReadRule read = rule_from_json(rule);
   return read.problem.empty() && key_of(read.rule.when) == key;

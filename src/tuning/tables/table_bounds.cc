@@ -29,11 +29,6 @@ std::int64_t jobs_of(const Json& rule) {
   return jobs > 0 && jobs < Range::no_limit ? jobs : 0;
 }
 
-// Two rules are for the same calls where their keys are equal.
-std::string key_of(const Conditions& when) {
-  return json_text(to_json(when));
-}
-
 // Leaves the `most` rules that were used last, and most, among those that `is_counted`; in their order.
 template <typename Counted>
 void keep_most_used(Json* stored, std::size_t most, const Counted& is_counted) {

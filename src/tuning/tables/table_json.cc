@@ -296,6 +296,10 @@ Json to_json(const Conditions& when) {
   return json;
 }
 
+std::string key_of(const Conditions& when) {
+  return json_text(to_json(when));
+}
+
 Json to_json(const Evidence& evidence) {
   Json json = {{"trust", evidence.trust}, {"uncertainty", evidence.uncertainty}};
   if (evidence.expected) json["expected"] = to_text(*evidence.expected);

@@ -30,4 +30,7 @@ TableJson to_json(const Evidence& evidence);
 TableJson to_json(const Rule& rule);
 TableJson to_json(const Provenance& provenance);
 
+// Two rules are for the same calls where their keys are equal.
+std::string key_of(const Conditions& when);
+
 }  // namespace unisono::tuning

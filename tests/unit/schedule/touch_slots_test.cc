@@ -21,7 +21,7 @@ constexpr std::size_t area_bytes = 128 * 1024;
 std::size_t mapped_pages(const shm::SharedMemory& memory, const shm::SliceShape& shape) {
   const shm::SliceLayout layout(shape);
   const std::size_t bytes = layout.stream_counters - layout.areas;
-  std::vector<unsigned char> pages((bytes + shm::page_bytes - 1) / shm::page_bytes);
+  std::vector<unsigned char> pages(up_to_whole_pages(bytes) / page_bytes);
   EXPECT_EQ(mincore(static_cast<char*>(memory.get()) + layout.areas, bytes, pages.data()), 0);
   std::size_t count = 0;
   for (const unsigned char page : pages) count += page & 1;

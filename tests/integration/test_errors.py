@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from harness import HEADER, Runner, compile_program
-from mpis import Mpi
+from harness import HEADER, Runner, compile_program, installed
+from mpis import BY_NAME, Mpi
 
 
 def lines_of(output: str) -> list[str]:
@@ -52,6 +52,15 @@ def test_ends_of_communicators(mpi: Mpi, runner: Runner, set_up_after: str):
     command = [compile_program(mpi, "communicator_ends.c"), mode]
     result = runner.unisono(mpi, 3, command, {"UNISONO_SET_UP_AFTER": set_up_after}, timeout=60)
     assert lines_of(result.check().output) == ["OK"], str(result)
+
+
+@pytest.mark.parametrize("name", ["openmpi5"])
+def test_communicators_that_are_revoked(request: pytest.FixtureRequest, runner: Runner, name: str):
+    """Their set-up, which comes with the first call here, waits for nothing that never ends."""
+    mpi = installed(BY_NAME[name], request.config)
+    command = [compile_program(mpi, "revoked.c")]
+    assert runner.run(mpi, 2, command, timeout=60).check().output == "OK\n"
+    assert runner.unisono(mpi, 2, command, timeout=60).check().output == "OK\n"
 
 
 def test_sessions_go_on_behind_finalize(mpi: Mpi, runner: Runner):

@@ -67,6 +67,7 @@ bool load_functions(void* mpi_library, char* problem, std::size_t problem_bytes)
 #undef UNISONO_FIND
   find(mpi_library, "PMPI_Type_get_envelope_c", &found.Type_get_envelope_c);
   find(mpi_library, "PMPI_Type_get_contents_c", &found.Type_get_contents_c);
+  find(mpi_library, "PMPIX_Comm_is_revoked", &found.Comm_is_revoked);
   find(mpi_library, "PMPI_Comm_idup_with_info", &found.Comm_idup_with_info);
   find(mpi_library, "PMPI_Comm_create_from_group", &found.Comm_create_from_group);
   find(mpi_library, "PMPI_Intercomm_create_from_groups", &found.Intercomm_create_from_groups);

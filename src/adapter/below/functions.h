@@ -157,6 +157,7 @@ struct Functions {
   int (*Buffer_attach_c)(void*, MPI_Count) = nullptr;
   int (*Buffer_detach_c)(void*, MPI_Count*) = nullptr;
   int (*Buffer_flush)() = nullptr;
+  int (*Comm_is_revoked)(MPI_Comm, int*) = nullptr;  // of Open MPI 5
   int (*Buffer_iflush)(MPI_Request*) = nullptr;
   int (*Request_toint)(MPI_Request) = nullptr;
   MPI_Request (*Request_fromint)(int) = nullptr;

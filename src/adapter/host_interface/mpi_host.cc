@@ -135,12 +135,23 @@ int MpiHost::comm_split(host::Comm parent, int color, int key, host::Comm* creat
   return error == MPI_SUCCESS ? adopt(parent, comm, created) : error;
 }
 
-// Waits for a call that was started. Between its looks it gives the core away: where ranks share cores, a
-// host that waits without that spends a time slice of the system's on each message. (MPICH 4, 8 ranks on 2
-// cores: 28 ms for a small MPI_Allreduce, and less than one by such looks.) Whoever waits for long sleeps,
-// since those for whom it waits have work to do. Where MPICH 4 tolerates faults its MPI_Test ends the program
-// as long as a request is not complete.
-int MpiHost::finish(int error, MPI_Request* request) const {
+namespace {
+
+// Calls of such a communicator may never end on Open MPI 5, also those that have begun before.
+bool is_revoked(MPI_Comm comm) {
+  int is = 0;
+  return comm != MPI_COMM_NULL && pmpi.Comm_is_revoked != nullptr &&
+         pmpi.Comm_is_revoked(comm, &is) == MPI_SUCCESS && is != 0;
+}
+
+}  // namespace
+
+// Waits for a call that was started, unless `comm` is revoked: the request is left then. Between its looks it
+// gives the core away: where ranks share cores, a host that waits without that spends a time slice of the
+// system's on each message. (MPICH 4, 8 ranks on 2 cores: 28 ms for a small MPI_Allreduce, and less than one
+// by such looks.) Whoever waits for long sleeps, since those for whom it waits have work to do. Where MPICH 4
+// tolerates faults its MPI_Test ends the program as long as a request is not complete.
+int MpiHost::finish(int error, MPI_Request* request, MPI_Comm comm) const {
   constexpr double sleepless_s = 50e-6, least_sleep_s = 30e-6, most_sleep_s = 1e-3;
   const runtime::InsideHost here;
   const bool may_test = !is_fault_tolerant();
@@ -154,6 +165,7 @@ int MpiHost::finish(int error, MPI_Request* request) const {
     if (waited_s < sleepless_s) {
       sched_yield();
     } else {
+      if (is_revoked(comm)) return MPI_ERR_OTHER;
       std::this_thread::sleep_for(
           std::chrono::duration<double>(std::clamp(waited_s / 8, least_sleep_s, most_sleep_s)));
     }
@@ -262,9 +274,17 @@ bool MpiHost::has_hints(host::Comm comm) {
 // program's own calls in that order go wrong without Unisono; ours must not make others do so.
 int MpiHost::agree(std::uint64_t* values, int count, host::AgreeOp op, host::Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
-  return finish(pmpi.allreduce.start_small(MPI_IN_PLACE, values, count, MPI_UINT64_T, native_op(op),
-                                           native(comm), &request),
-                &request);
+  if (is_revoked(native(comm))) return MPI_ERR_OTHER;
+  const auto length = static_cast<std::size_t>(count);
+  auto agreed = std::make_unique<std::uint64_t[]>(length);
+  std::copy_n(values, length, agreed.get());
+  const int error = finish(pmpi.allreduce.start_small(MPI_IN_PLACE, agreed.get(), count, MPI_UINT64_T,
+                                                      native_op(op), native(comm), &request),
+                           &request, native(comm));
+  std::copy_n(agreed.get(), length, values);
+  // Where nobody waits any more the host may still write there.
+  if (request != MPI_REQUEST_NULL) static_cast<void>(agreed.release());
+  return error;
 }
 
 int MpiHost::bcast_bytes(void* data, std::size_t bytes, int root, host::Comm comm) {

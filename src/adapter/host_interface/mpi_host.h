@@ -78,7 +78,7 @@ class MpiHost final : public host::Host {
 
  private:
   // Until the call that was started is complete.
-  int finish(int error, MPI_Request* request) const;
+  int finish(int error, MPI_Request* request, MPI_Comm comm = MPI_COMM_NULL) const;
   // Keeps one that was made, if there is one.
   int adopt(host::Comm parent, MPI_Comm made, host::Comm* created);
   // Has it all ranks of `parent` in their order?

@@ -188,6 +188,13 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--machines", type=Path, metavar="FOLDER", help="keep the machines' files there")
     parser.add_argument(
+        "--join",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="run nothing, and report what such .json files have together",
+    )
+    parser.add_argument(
         "--output",
         type=Path,
         default=Path("reports/simgrid"),
@@ -202,6 +209,11 @@ def main() -> int:
     asked.output.parent.mkdir(parents=True, exist_ok=True)
     cells: list[Cell] = []
     text = ""
+    for file in asked.join or ():
+        cells += [Cell(**one) for one in json.loads(file.read_text())]
+    if cells:
+        print(report(cells, asked.output))
+        return 0
     try:
         smpi.require()
         for platform in [Platform(kind, int(ranks)) for ranks in asked.ranks for kind in asked.platforms]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from compare import Cell
 
 BEHIND = 1.02  # times as long: less is called equal
+# Operations for which a selector chooses; SMPI has one algorithm for each of the others.
+CHOSEN = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+CHOSEN += ("allgatherv", "alltoallv", "reduce_scatter", "reduce_scatter_block")
 Time = Callable[["Cell"], float]
 
 
@@ -68,22 +71,24 @@ def _gains(groups: dict[str, list[Cell]], first: str, selectors: Sequence[str]) 
 
 
 def _cells_behind(cells: Sequence[Cell], selectors: Sequence[str]) -> Iterator[str]:
-    yield "Cells behind as learned: how many times as long as each selector's."
+    yield "## Cells behind"
     yield ""
-    for selector in selectors:
-        worst = sorted(
-            behind(cells, selector, learned_choice),
-            key=lambda cell: cell.native_us[selector] / learned_choice(cell),
-        )
-        for cell in worst:
-            ratio = learned_choice(cell) / cell.native_us[selector]
+    yield "As learned: how many times as long as each selector's choice, where that is more than 1.02."
+    yield ""
+    rows = []
+    for cell in cells:
+        ratios = [learned_choice(cell) / cell.native_us[selector] for selector in selectors]
+        if max(ratios) > BEHIND:
             size = "" if cell.operation == "barrier" else f" of {bytes_text(cell.bytes)}"
-            yield f"- {selector}: {cell.platform}, {cell.ranks} ranks, {cell.operation}{size}: {ratio:.2f}"
-    yield ""
+            name = f"{cell.operation}{size}, {cell.platform}, {cell.ranks} ranks"
+            rows.append((max(ratios), [name, *(f"{r:.2f}" if r > BEHIND else "" for r in ratios)]))
+    yield from _table(("cell", *selectors), [row for _, row in sorted(rows, key=lambda one: -one[0])])
 
 
 def _errors(groups: dict[str, list[Cell]]) -> Iterator[str]:
-    yield "The model: time in virtual time over what was predicted, of all algorithms that were tried."
+    yield "## The model"
+    yield ""
+    yield "Time in virtual time over what was predicted, of all algorithms that were tried."
     yield ""
     rows = []
     for name, some in groups.items():
@@ -131,6 +136,11 @@ def report(cells: Sequence[Cell], output: Path) -> str:
         by_operation.setdefault(cell.operation, []).append(cell)
     lines = [
         "# Unisono's choices in SMPI's virtual time",
+        "",
+        "## Operations for which selectors choose",
+        "",
+        *_gains(places([cell for cell in cells if cell.operation in CHOSEN]), "network, ranks", selectors),
+        "## All operations",
         "",
         *_gains(places(cells), "network, ranks", selectors),
         *_gains(by_operation, "operation", selectors),

@@ -45,6 +45,10 @@ class Platform:
     def write(self, folder: Path) -> tuple[Path, Path]:
         """The platform's file, and that of its hosts in the order of ranks."""
         topology, parameters = _PARAMETERS[self.kind]
+        # On a torus SimGrid has no way from a node to itself by itself.
+        loopback = (
+            f' loopback_bw="{BANDWIDTH_BYTES_PER_S:g}Bps" loopback_lat="0"' if self.kind == "torus" else ""
+        )
         platform, hosts = folder / f"{self.name}.xml", folder / f"{self.name}.hosts"
         platform.write_text(
             "<?xml version='1.0'?>\n"
@@ -52,7 +56,7 @@ class Platform:
             '<platform version="4.1"><zone id="all" routing="Full">\n'
             f'<cluster id="cluster" prefix="node-" suffix="" radical="0-{self.ranks - 1}" speed="10Gf" '
             f'bw="{BANDWIDTH_BYTES_PER_S:g}Bps" lat="{LATENCY_S * 1e9:g}ns" topology="{topology}" '
-            f'topo_parameters="{parameters[self.ranks]}"/>\n'
+            f'topo_parameters="{parameters[self.ranks]}"{loopback}/>\n'
             "</zone></platform>\n"
         )
         hosts.write_text("".join(f"node-{rank}\n" for rank in range(self.ranks)))

@@ -121,7 +121,9 @@ def run_cells(platform: Platform, cells: Sequence[Cell], selectors: Sequence[str
 
 def compared(platform: Platform, asked: argparse.Namespace) -> list[Cell]:
     with printing.progress() as progress:
-        task = progress.add_task(f"{platform.name}: messages", total=len(machine.SIZES) * machine.PAIRS)
+        task = progress.add_task(
+            f"{platform.name}: messages", total=len(machine.SIZES) * len(machine.pairs(platform.ranks))
+        )
         document = machine.measure(platform, lambda _: progress.advance(task))
     with tempfile.TemporaryDirectory(prefix="unisono-smpi-") as folder:
         file = Path(folder) / f"{platform.name}.json"

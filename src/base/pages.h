@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of memory. Where they are larger than here, what goes by them takes some steps more and is right all the same.
+// Pages of memory. Where they are larger than here, what goes by them takes some steps more and is right all
+// the same.
 #pragma once
 
 #include <cstddef>

@@ -65,6 +65,10 @@ def _parameters(
         if key == "node" and fresh and _FRESH_BYTES in fresh["bytes"]:
             longer = _text(_point(fresh, _FRESH_BYTES))
             made.add_row(title, f"longer where just written: {units.bytes_text(_FRESH_BYTES)}", longer)
+    for serial in document.get("serial_reductions", ()):
+        title = dict(_LEVELS)[serial["level"]]
+        ends = [f"{units.seconds_text(serial['us'][i] * 1e-6)} from {serial['children'][i]}" for i in (0, -1)]
+        made.add_row(title, f"serial reduction of {units.bytes_text(serial['bytes'])}", ", ".join(ends))
     if "node" not in not_measured:
         for text, what in _shared_rows(document, findings):
             made.add_row("shared memory", text, what)

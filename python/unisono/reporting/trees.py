@@ -47,8 +47,8 @@ def terms_text(answer: Mapping[str, Any]) -> str:
     else:
         whose = "measured on the machine" if fit["is_measured"] else "given"
         source = (
-            f"r + c and C + L are fitted to serial reductions of {units.bytes_text(fit['bytes'])} that were {whose}, which the "
-            f"line is at most {fit['largest_error']:.0%} from"
+            f"r + c and C + L are fitted to serial reductions of {units.bytes_text(fit['bytes'])} that were {whose}; the line is "
+            f"at most {fit['largest_error']:.0%} off"
         )
     return f"{terms}; {source}."
 

@@ -11,8 +11,11 @@
 // - ring: a step in which every rank sends NUMBER bytes to the next one.
 // - random: a step in which every rank sends NUMBER bytes to four others, by chance.
 // - fan_in: a message of NUMBER bytes, of all other ranks to rank 0, which takes them by MPI_ANY_SOURCE.
+// - multiple: as rate, with MPI_THREAD_MULTIPLE.
+// - threads: the same of two threads in each rank, with a communicator for each of them.
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,28 +58,52 @@ static void latency(int bytes, int windows, int source) {
   free(data);
 }
 
-static void rate(int bytes, int windows) {
-  enum { under_way = 64, rounds = 100 };
-  char* data = calloc((size_t)(bytes + 1) * under_way, 1);
+enum { under_way = 64, rounds = 100, most_threads = 2 };
+
+// What one thread does: messages from rank 0 to rank 1.
+struct Stream {
+  MPI_Comm comm;
+  int bytes;
+  char* data;
+};
+static void* send_and_receive(void* of) {
+  const struct Stream* stream = of;
   MPI_Request requests[under_way];
+  for (int round = 0; round < rounds && rank < 2; ++round) {
+    for (int i = 0; i < under_way; ++i) {
+      char* data = stream->data + i * stream->bytes;
+      if (rank == 0) {
+        MPI_Isend(data, stream->bytes, MPI_BYTE, 1, i, stream->comm, &requests[i]);
+      } else {
+        MPI_Irecv(data, stream->bytes, MPI_BYTE, 0, i, stream->comm, &requests[i]);
+      }
+    }
+    MPI_Waitall(under_way, requests, MPI_STATUSES_IGNORE);
+  }
+  return NULL;
+}
+
+static void rate(int bytes, int windows, int threads) {
+  struct Stream streams[most_threads];
+  for (int t = 0; t < threads; ++t) {
+    streams[t] = (struct Stream){MPI_COMM_WORLD, bytes, calloc((size_t)(bytes + 1) * under_way, 1)};
+    if (threads > 1) MPI_Comm_dup(MPI_COMM_WORLD, &streams[t].comm);
+  }
   for (int w = 0; w < windows; ++w) {
+    pthread_t others[most_threads];
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
-    for (int round = 0; round < rounds; ++round) {
-      for (int i = 0; i < under_way && rank < 2; ++i) {
-        if (rank == 0) {
-          MPI_Isend(data + i * bytes, bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]);
-        } else {
-          MPI_Irecv(data + i * bytes, bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
-        }
-      }
-      if (rank < 2) MPI_Waitall(under_way, requests, MPI_STATUSES_IGNORE);
-    }
+    for (int t = 1; t < threads; ++t) pthread_create(&others[t], NULL, send_and_receive, &streams[t]);
+    send_and_receive(&streams[0]);
+    for (int t = 1; t < threads; ++t) pthread_join(others[t], NULL);
     // The sender's time alone would leave out what still lies somewhere.
     MPI_Barrier(MPI_COMM_WORLD);
-    print((MPI_Wtime() - begin) / rounds / under_way);
+    print((MPI_Wtime() - begin) / rounds / under_way / threads);
   }
-  free(data);
+  for (int t = 0; t < threads; ++t) {
+    if (threads > 1) MPI_Comm_free(&streams[t].comm);
+    free(streams[t].data);
+  }
 }
 
 static void ahead(int depth, int windows, int source) {
@@ -158,14 +185,17 @@ static void fan_in(char* data, int bytes) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const int is_threaded = argc > 1 && (strcmp(argv[1], "multiple") == 0 || strcmp(argv[1], "threads") == 0);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, is_threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc < 3 || size < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (argc < 3 || size < 2 || (is_threaded && provided != MPI_THREAD_MULTIPLE)) MPI_Abort(MPI_COMM_WORLD, 2);
   const char* what = argv[1];
   const int number = atoi(argv[2]), windows = argc > 3 ? atoi(argv[3]) : 20;
   if (strcmp(what, "latency") == 0) latency(number, windows, 0);
-  if (strcmp(what, "rate") == 0) rate(number, windows);
+  if (strcmp(what, "rate") == 0 || strcmp(what, "multiple") == 0) rate(number, windows, 1);
+  if (strcmp(what, "threads") == 0) rate(number, windows, most_threads);
   if (strcmp(what, "ahead") == 0) ahead(number, windows, 0);
   if (strcmp(what, "ahead_any") == 0) ahead(number, windows, -1);
   if (strcmp(what, "drain") == 0) drain(number, 1, windows < 5 ? windows : 5);

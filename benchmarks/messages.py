@@ -56,6 +56,8 @@ TITLES = {
     "ring": "a step of a ring, {bytes}",
     "random": "a step to four ranks by chance, {bytes}",
     "fan_in": "a message of many to one, {bytes}",
+    "multiple": "a message of {bytes}, 64 under way, MPI_THREAD_MULTIPLE",
+    "threads": "the same, {bytes}, two threads in each rank",
 }
 RESAMPLINGS = 2000
 

@@ -85,26 +85,37 @@ ordered_json peers(const Bound& low, const Bound& high) {
   return list;
 }
 
-// What the MPI itself says of how many messages wait, beside the range: in how many samples it lies inside.
-ordered_json samples_of(const RankOrders& of) {
-  const std::vector<traces::Agreement>& low = of.low.agreements;
-  const std::vector<traces::Agreement>& high = of.is_exact ? of.low.agreements : of.high.agreements;
-  if (low.empty() || low.size() != high.size()) return {};
-  Histogram said, lows, highs;
+// What the MPI itself says of how many wait in one queue, beside the range: in how many samples it lies
+// inside. `said` and `waiting` are the members of traces::Agreement.
+template <class Member>
+ordered_json samples_of(const std::vector<traces::Agreement>& low, const std::vector<traces::Agreement>& high,
+                        Member said, Member waiting) {
+  Histogram told, lows, highs;
   std::uint64_t inside = 0;
-  constexpr std::uint64_t near = 2;  // messages that just come or go
+  constexpr std::uint64_t near = 2;  // what just comes or goes
   for (std::size_t i = 0; i < low.size(); ++i) {
-    const std::uint64_t least = std::min(low[i].messages, high[i].messages);
-    const std::uint64_t most = std::max(low[i].messages, high[i].messages);
-    said.add(low[i].said_messages);
+    const std::uint64_t by_mpi = low[i].*said;
+    const std::uint64_t least = std::min(low[i].*waiting, high[i].*waiting);
+    const std::uint64_t most = std::max(low[i].*waiting, high[i].*waiting);
+    told.add(by_mpi);
     lows.add(least);
     highs.add(most);
-    if (low[i].said_messages + near >= least && low[i].said_messages <= most + near) ++inside;
+    if (by_mpi + near >= least && by_mpi <= most + near) ++inside;
   }
-  ordered_json found = to_json(said);
+  ordered_json found = to_json(told);
   found["low_mean"] = lows.mean();
   found["high_mean"] = highs.mean();
   found["inside"] = inside;
+  return found;
+}
+// Of the messages, with the receives beside them.
+ordered_json samples_of(const RankOrders& of) {
+  using traces::Agreement;
+  const std::vector<Agreement>& low = of.low.agreements;
+  const std::vector<Agreement>& high = of.is_exact ? of.low.agreements : of.high.agreements;
+  if (low.empty() || low.size() != high.size()) return {};
+  ordered_json found = samples_of(low, high, &Agreement::said_messages, &Agreement::messages);
+  found["receives"] = samples_of(low, high, &Agreement::said_receives, &Agreement::receives);
   return found;
 }
 

@@ -159,6 +159,7 @@ SHORT_PROGRAMS = {
     "halo.py": "--cells 4 --steps 5",
     "benchmarks/match_figures.py": "--steps 1 --only 5.5",
     "benchmarks/neighbor_groups.py": "moore:2,1",
+    "benchmarks/queue_depths.py": "--only reverse --ranks 2",
     "benchmarks/neighbor_model.py": "'--random 124,0.78 --layout 4x31'",
     "benchmarks/neighbors.py": "--size 8 --seconds 0.05 --samples 3",
 }

@@ -109,6 +109,8 @@ def test_open_mpi_says_itself_how_long_its_queues_are(
     samples = answer["of_ranks"][0]["mpi_samples"]
     assert samples["searches"] > 0 and 1000 < samples["max"] <= 5000
     assert samples["low_mean"] <= samples["high_mean"] and 0 <= samples["inside"] <= samples["searches"]
+    receives = samples["receives"]
+    assert receives["searches"] == samples["searches"] and receives["low_mean"] <= receives["high_mean"]
 
 
 @pytest.mark.in_turns(2, 1)

@@ -8,8 +8,11 @@
 //     shift DISTANCE BYTES             every rank sends to the one that far on, all at once
 #include <smpi/mpi.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -65,7 +68,11 @@ class Rank {
     const auto run = [&] { is_native ? call_native(call, &buffers) : schedules_.run(&buffers); };
     if (!is_native) schedules_.prepare(call, algorithm);
     buffers.fill();
-    // Some of the MPI's algorithms make communicators at their first call.
+    // Some of the MPI's algorithms make communicators at their first call, and all share those.
+    if (is_native && std::ranges::none_of(was_called_, std::identity())) {
+      double own = 0, all = 0;
+      MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    }
     if (is_native && !was_called_[static_cast<std::size_t>(*operation)]) run();
     was_called_[static_cast<std::size_t>(*operation)] |= is_native;
     buffers.fill();

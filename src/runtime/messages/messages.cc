@@ -30,6 +30,8 @@ void Messages::find_node() {
     if (labels[rank] == own_label) rank_on_node_[rank] = shape_.ranks++;
   }
   shape_.arena_bytes = shm::MailboxShape::arena_bytes_of(shape_.ranks);
+  const bool is_crowded = world_.cores[static_cast<std::size_t>(first_of_node_)].is_crowded;
+  shape_.ring_lines = shm::MailboxShape::ring_lines_of(shape_.ranks, is_crowded);
 }
 
 // By rank of the world: where the memory of its node lies that it has taken for all (shm::Pool::allocate), or

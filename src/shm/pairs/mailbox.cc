@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t most_arena_bytes = std::size_t{4} << 20, least_arena_bytes = std::size_t{256} << 10;
 constexpr std::size_t most_arenas_bytes = std::size_t{32} << 20;  // all together
+constexpr std::size_t most_ring_lines = 512;
+constexpr std::size_t most_long_rings_bytes = std::size_t{16} << 20;  // all together
 
 }  // namespace
 
@@ -19,14 +21,22 @@ std::size_t MailboxShape::arena_bytes_of(int ranks) {
   return std::clamp(std::bit_floor(share), least_arena_bytes, most_arena_bytes);
 }
 
+int MailboxShape::ring_lines_of(int ranks, bool is_crowded) {
+  if (!is_crowded) return least_ring_lines;
+  const auto pairs = static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
+  const std::size_t share = most_long_rings_bytes / std::max<std::size_t>(pairs, 1) / sizeof(RingLine);
+  return static_cast<int>(std::clamp<std::size_t>(std::bit_floor(share), least_ring_lines, most_ring_lines));
+}
+
 // A rank's own does not exist: it sends itself nothing by a ring.
-std::size_t Mailbox::ring_bytes(int ranks) {
-  return up_to_whole_pages(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks) * sizeof(Pair));
+std::size_t Mailbox::rings_bytes(const MailboxShape& shape) {
+  return up_to_whole_pages(index(shape.ranks) * index(shape.ranks) * pair_bytes(shape));
 }
 
 std::size_t MailboxShape::bytes() const {
   const auto count = static_cast<std::size_t>(ranks);
-  return count * up_to_whole_pages(sizeof(Mailbox::Place)) + Mailbox::ring_bytes(ranks) + count * arena_bytes;
+  return count * up_to_whole_pages(sizeof(Mailbox::Place)) + Mailbox::rings_bytes(*this) +
+         count * arena_bytes;
 }
 
 Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy policy)
@@ -38,9 +48,9 @@ Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy p
               Arena(arena_of(rank, true), shape.arena_bytes / 2)},
       has_begun_(index(shape.ranks)) {
   for (int peer = 0; peer < shape.ranks; ++peer) {
-    writers_.emplace_back(&pair_of(rank, peer)->ring);
-    readers_.emplace_back(&pair_of(peer, rank)->ring);
-    ways_.emplace_back(&pair_of(rank, peer)->times);
+    writers_.emplace_back(ring_of(rank, peer));
+    readers_.emplace_back(ring_of(peer, rank));
+    ways_.emplace_back(times_of(rank, peer));
   }
 }
 
@@ -49,13 +59,18 @@ Mailbox::Place* Mailbox::place_of(int rank) const {
 }
 
 // What one rank writes lies together, so that a page has one rank's rings.
-Mailbox::Pair* Mailbox::pair_of(int from, int to) const {
+ReaderTimes* Mailbox::times_of(int from, int to) const {
   std::byte* pairs = memory_ + index(shape_.ranks) * up_to_whole_pages(sizeof(Place));
-  return reinterpret_cast<Pair*>(pairs) + index(from) * index(shape_.ranks) + to;
+  const std::size_t pair = index(from) * index(shape_.ranks) + index(to);
+  return reinterpret_cast<ReaderTimes*>(pairs + pair * pair_bytes(shape_));
+}
+
+RingPlace Mailbox::ring_of(int from, int to) const {
+  return {.memory = reinterpret_cast<RingMemory*>(times_of(from, to) + 1), .count = shape_.ring_lines};
 }
 
 std::byte* Mailbox::arena_of(int rank, bool is_streamed) const {
-  return memory_ + index(shape_.ranks) * up_to_whole_pages(sizeof(Place)) + ring_bytes(shape_.ranks) +
+  return memory_ + index(shape_.ranks) * up_to_whole_pages(sizeof(Place)) + rings_bytes(shape_) +
          index(rank) * shape_.arena_bytes + (is_streamed ? shape_.arena_bytes / 2 : 0);
 }
 
@@ -86,7 +101,7 @@ std::uint64_t Mailbox::put_into_arena(int to, const void* data, std::size_t byte
 
 void Mailbox::tell_time(int from, int timed, std::uint64_t ns) {
   const auto told = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ns, 1, INT32_MAX));
-  pair_of(from, rank_)->times.ns[timed % ReaderTimes::most].store(told, std::memory_order_release);
+  times_of(from, rank_)->ns[timed % ReaderTimes::most].store(told, std::memory_order_release);
 }
 
 void Mailbox::add_senders() {

@@ -26,9 +26,13 @@ struct MailboxShape {
   static constexpr int most_ranks = 4096;
   int ranks = 1;
   std::size_t arena_bytes = 0;  // of each rank; a multiple of the page size
+  int ring_lines = least_ring_lines;
   std::size_t bytes() const;
   // 4 MiB, and less where there are many ranks: 32 MiB for a node.
   static std::size_t arena_bytes_of(int ranks);
+  // 64. Where ranks share cores a reader comes to its turn once for a ring that is full: up to 512 then. All
+  // rings together take no more than 16 MiB for that.
+  static int ring_lines_of(int ranks, bool is_crowded);
 };
 
 // One rank's view. Calls that write, and calls that read, are each of one thread at a time; both may go on
@@ -102,16 +106,16 @@ class Mailbox {
     std::atomic<std::uint32_t> wants_headers_only;
     std::atomic<std::uint64_t> has_sent[MailboxShape::most_ranks / 64];  // a bit each
   };
-  static std::size_t ring_bytes(int ranks);
+  static std::size_t rings_bytes(const MailboxShape& shape);
 
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   Place* place_of(int rank) const;
-  // What one rank writes, and the other one reads.
-  struct Pair {
-    RingMemory ring;
-    ReaderTimes times;
-  };
-  Pair* pair_of(int from, int to) const;
+  // What one rank writes, and the other one reads: behind the times comes a ring.
+  static std::size_t pair_bytes(const MailboxShape& shape) {
+    return sizeof(ReaderTimes) + RingMemory::bytes(shape.ring_lines);
+  }
+  ReaderTimes* times_of(int from, int to) const;
+  RingPlace ring_of(int from, int to) const;
   // What has been copied past the caches has a half of its own.
   std::byte* arena_of(int rank, bool is_streamed) const;
   // A name says as well how its data was copied, and of copies that are timed their number.

@@ -91,7 +91,8 @@ void exchange(const Traffic& traffic, Mailbox* mail) {
 
 TEST(Mailbox, AllSendToAll) {
   for (const int ranks : {2, 5}) {
-    const MailboxShape shape{.ranks = ranks, .arena_bytes = 256 << 10};
+    const MailboxShape shape{
+        .ranks = ranks, .arena_bytes = 256 << 10, .ring_lines = MailboxShape::ring_lines_of(5, ranks == 5)};
     const SharedMemory memory(shape.bytes());
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -102,6 +103,16 @@ TEST(Mailbox, AllSendToAll) {
     }
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+TEST(Mailbox, RingsAreLongerWhereRanksShareCores) {
+  EXPECT_EQ(MailboxShape::ring_lines_of(8, false), 64);
+  EXPECT_EQ(MailboxShape::ring_lines_of(4, true), 512);
+  EXPECT_EQ(MailboxShape::ring_lines_of(16, true), 512);
+  EXPECT_EQ(MailboxShape::ring_lines_of(32, true), 256);
+  EXPECT_EQ(MailboxShape::ring_lines_of(4096, true), 64);
+  const MailboxShape shape{.ranks = 32, .ring_lines = 256};
+  EXPECT_LE(shape.bytes(), (std::size_t{18} << 20));
 }
 
 // What nobody uses takes no memory.

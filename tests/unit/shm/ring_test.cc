@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
@@ -26,17 +28,32 @@ TEST(Ring, LinesOfItems) {
   EXPECT_EQ(ring_lines_of(most_bytes_of_item), most_lines_of_item);
 }
 
-TEST(Ring, TakesWhatFitsAndNoMore) {
-  const auto memory = std::make_unique<RingMemory>();
-  RingWriter writer(memory.get());
-  RingReader reader(memory.get());
+// Zero-filled, with its lines.
+struct Memory {
+  explicit Memory(int lines)
+      : bytes(::operator new (RingMemory::bytes(lines), std::align_val_t{64})),
+        place{.memory = static_cast<RingMemory*>(std::memset(bytes.get(), 0, RingMemory::bytes(lines))),
+              .count = lines} {}
+  struct Free {
+    void operator()(void* of) const { ::operator delete (of, std::align_val_t{64}); }
+  };
+  std::unique_ptr<void, Free> bytes;
+  RingPlace place;
+};
+
+class RingOfLines : public testing::TestWithParam<int> {};
+
+TEST_P(RingOfLines, TakesWhatFitsAndNoMore) {
+  const Memory memory(GetParam());
+  RingWriter writer(memory.place);
+  RingReader reader(memory.place);
   EXPECT_EQ(reader.peek(), nullptr);
   int written = 0;
   for (; writer.has_room(most_bytes_of_item); ++written) {
     const std::vector<std::byte> data(most_bytes_of_item, static_cast<std::byte>(written));
     writer.write({{static_cast<std::uint64_t>(written), 7}}, data.data(), data.size());
   }
-  EXPECT_EQ(written, RingMemory::lines / most_lines_of_item);
+  EXPECT_EQ(written, GetParam() / most_lines_of_item);
   while (writer.has_room(0)) writer.write({{99, 0}}, nullptr, 0);
   for (int item = 0; item < written; ++item) {
     ASSERT_NE(reader.peek(), nullptr);
@@ -53,8 +70,8 @@ TEST(Ring, TakesWhatFitsAndNoMore) {
   EXPECT_TRUE(writer.is_read());
 }
 
-TEST(Ring, ItemsArriveInOrderAndWhole) {
-  const auto memory = std::make_unique<RingMemory>();
+TEST_P(RingOfLines, ItemsArriveInOrderAndWhole) {
+  const Memory memory(GetParam());
   constexpr std::uint64_t items = 200'000;
   const auto length_of = [](std::uint64_t item, std::uint32_t of) {
     std::minstd_rand random(static_cast<std::uint32_t>(item) * 2654435761u + of);
@@ -62,7 +79,7 @@ TEST(Ring, ItemsArriveInOrderAndWhole) {
   };
   const std::uint32_t of = seed();
   std::thread sender([&] {
-    RingWriter writer(memory.get());
+    RingWriter writer(memory.place);
     std::byte data[most_bytes_of_item];
     for (std::uint64_t item = 0; item < items; ++item) {
       const std::size_t bytes = length_of(item, of);
@@ -71,7 +88,7 @@ TEST(Ring, ItemsArriveInOrderAndWhole) {
       writer.write({{item, bytes}}, data, bytes);
     }
   });
-  RingReader reader(memory.get());
+  RingReader reader(memory.place);
   std::byte data[most_bytes_of_item];
   for (std::uint64_t item = 0; item < items; ++item) {
     while (reader.peek() == nullptr) std::this_thread::yield();
@@ -85,6 +102,8 @@ TEST(Ring, ItemsArriveInOrderAndWhole) {
   sender.join();
   EXPECT_EQ(reader.peek(), nullptr);
 }
+
+INSTANTIATE_TEST_SUITE_P(Lines, RingOfLines, testing::Values(least_ring_lines, 8 * least_ring_lines));
 
 }  // namespace
 }  // namespace unisono::shm

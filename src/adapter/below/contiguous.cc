@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "adapter/below/datatype.h"
+#include "adapter/below/envelope.h"
 #include "adapter/below/functions.h"
 
 namespace unisono::adapter {
@@ -18,34 +19,6 @@ struct Contents {
   std::vector<std::int64_t> numbers;
   std::vector<MPI_Datatype> types;
 };
-
-struct Lengths {
-  MPI_Count integers = 0;
-  MPI_Count addresses = 0;
-  MPI_Count large_counts = 0;
-  MPI_Count types = 0;
-};
-
-int get_envelope(MPI_Datatype type, Lengths* lengths, int* combiner) {
-  if (pmpi.Type_get_envelope_c != nullptr) {
-    return pmpi.Type_get_envelope_c(type, &lengths->integers, &lengths->addresses, &lengths->large_counts,
-                                    &lengths->types, combiner);
-  }
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  const int error = pmpi.Type_get_envelope(type, &integers, &addresses, &types, combiner);
-  lengths->integers = integers;
-  lengths->addresses = addresses;
-  lengths->types = types;
-  return error;
-}
-
-// Types that the program did not make must not be freed either.
-bool is_built_in(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
 
 int get_contents(MPI_Datatype type, const Lengths& lengths, Contents* contents) {
   std::vector<int> integers(static_cast<std::size_t>(lengths.integers) + 1);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "adapter/below/datatype.h"
-#include "adapter/below/functions.h"
+#include "adapter/below/envelope.h"
 #include "base/mutex.h"
 
 namespace unisono::adapter {
@@ -25,10 +25,9 @@ std::map<std::uintptr_t, Held>& held_types() UNISONO_REQUIRES(mutex) {
 
 // May the program free it? If not the host says so.
 bool may_be_freed(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  const int error = pmpi.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  return error == MPI_SUCCESS && combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
-         combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
+  Lengths lengths;
+  int combiner = MPI_COMBINER_NAMED;
+  return get_envelope(type, &lengths, &combiner) == MPI_SUCCESS && !is_built_in(combiner);
 }
 
 }  // namespace

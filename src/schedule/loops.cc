@@ -36,6 +36,10 @@ bool Executor::State::start_message(std::int32_t index, const CompiledStep& step
 // True when the piece is done at once.
 bool Executor::State::start_piece(std::int32_t index, const CompiledStep& step, std::int64_t piece) {
   if (is_message(step.kind)) return start_message(index, step, piece);
+  if (step.kind == StepKind::reduce && step.is_plain) {
+    reduce_plain(step);
+    return true;
+  }
   if (step.kind == StepKind::reduce) return do_reduce(index, step, piece);
   if (step.kind == StepKind::copy) return do_copy(index, step, piece);
   return start_node_step(index, step, piece);

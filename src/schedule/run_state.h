@@ -170,6 +170,13 @@ struct Executor::State {
   // True where they are done at once.
   bool do_copy(std::int32_t index, const CompiledStep& step, std::int64_t piece);
   bool do_reduce(std::int32_t index, const CompiledStep& step, std::int64_t piece);
+  void reduce_plain(const CompiledStep& step) {
+    const std::int64_t length = is_whole ? locate(step.into).length : cut.length;
+    if (length == 0) return;
+    local_bytes += length * element_bytes;
+    data.combine(plain_address(step.into), plain_address(step.left), plain_address(step.right),
+                 static_cast<std::size_t>(length));
+  }
   void reduce_slots(const CompiledStep& step, char* into, const char* left_data, const char* right_data,
                     std::size_t count);
   std::int64_t reduce_remote(const CompiledStep& step, std::int64_t piece, char* into, std::int64_t length);

@@ -84,9 +84,7 @@ bool Executor::State::do_reduce(std::int32_t index, const CompiledStep& step, st
   char* into = address(step.into, step, piece, &length);
   if (length == 0) return true;
   local_bytes += length * element_bytes;
-  if (step.is_plain) {
-    data.combine(into, plain_address(step.left), plain_address(step.right), static_cast<std::size_t>(length));
-  } else if (is_remote(compiled->refs[step.left].place) || is_remote(compiled->refs[step.right].place)) {
+  if (is_remote(compiled->refs[step.left].place) || is_remote(compiled->refs[step.right].place)) {
     const std::int64_t done = reduce_remote(step, piece, into, length);
     return done == length || begin_asking(index, step, piece, {into, length, done});
   } else {

@@ -26,6 +26,7 @@ import side_by_side
 import job
 import mpis
 from harness import BUILD, is_outdated
+from lists import AddUp
 from mpis import Mpi
 
 # What is run, and with which arguments.
@@ -83,7 +84,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--only", default=",".join(PROGRAMS), help=f"of {', '.join(PROGRAMS)}")
+    parser.add_argument("--only", action=AddUp, default=",".join(PROGRAMS), help=f"of {', '.join(PROGRAMS)}")
     arguments = parser.parse_args()
     each = ("range", "Open MPI", "most", "inside")
     heads = ["program", "looks", *(f"{what}: {head}" for what in ("messages", "receives") for head in each)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // slots MPI ADAPTER: opens a real MPI's library as Python does, for itself alone, and the adapter on it, and
 // says which slots are empty or lie outside the adapter. Those of messages lead to the MPI's own functions,
-// and are empty where it has none.
+// and are made of what there is where it has none.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,14 +14,19 @@ static const char* const names[unisono_slot_count] = {UNISONO_NAMES(NAME)};
 #define IS_MESSAGE(name) [unisono_slot_##name] = 1,
 static const int is_message[unisono_slot_count] = {UNISONO_MESSAGE_NAMES(IS_MESSAGE)};
 
+// Where the MPI cannot flush a buffer Unisono does, and has to know which one is attached.
+static int is_watched(int slot, void* mpi) {
+  const int is_of_buffers = slot == unisono_slot_Buffer_attach || slot == unisono_slot_Buffer_attach_c ||
+                            slot == unisono_slot_Buffer_detach || slot == unisono_slot_Buffer_detach_c;
+  return is_of_buffers && dlsym(mpi, "PMPI_Buffer_flush") == NULL;
+}
+
 static int is_right(int slot, UnisonoFunction function, const Dl_info* own, void* mpi) {
   Dl_info info;
   char name[64];
   snprintf(name, sizeof name, "PMPI_%s", names[slot]);
   UnisonoFunction of_mpi = (UnisonoFunction)dlsym(mpi, name);
-  if (is_message[slot] && function == of_mpi) return 1;
-  // Made of what the MPI has.
-  if (is_message[slot] && of_mpi != NULL) return 0;
+  if (is_message[slot] && of_mpi != NULL && !is_watched(slot, mpi)) return function == of_mpi;
   return function != NULL && dladdr((void*)function, &info) != 0 && info.dli_fbase == own->dli_fbase;
 }
 

@@ -45,7 +45,7 @@ import packages
 from core_distance import where_cores_are
 from harness import BUILD, COMPILED, build_yield_preload
 from lists import AddUp
-from messages import before_others
+from messages import add_round_options, before_others, kept_rounds, write_page
 from unisono.common import units
 from unisono.machine.host import usable_cores
 from unisono.measuring import bench
@@ -250,13 +250,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1, help="so many times as many steps (not hpcc)")
     parser.add_argument("--timeout", type=float, default=300, help="of a job, seconds")
-    parser.add_argument(
-        "--realtime",
-        action="store_true",
-        help="ranks before all other processes (root); with more ranks than cores where the MPI yields",
-    )
-    parser.add_argument("--json", type=Path, help="rounds are added to those that it has")
-    parser.add_argument("--output", type=Path, help="a page; default: standard output")
+    add_round_options(parser)
     arguments = parser.parse_args()
     for name in arguments.what.split(","):
         if name not in PROGRAMS:
@@ -268,7 +262,7 @@ def parsed() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parsed()
-    rounds = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else []
+    rounds = kept_rounds(arguments)
     asked = tuple(int(word) for word in filter(None, arguments.ranks.split(",")))
     for name in arguments.what.split(","):
         program = PROGRAMS[name]
@@ -283,11 +277,7 @@ def main() -> None:
                 print("\n".join(map(row_text, rows_of(new))), flush=True)
                 if arguments.json:
                     arguments.json.write_text(json.dumps(rounds))
-    text = "\n".join(page(rounds, arguments)) + "\n"
-    if arguments.output:
-        arguments.output.write_text(text)
-    else:
-        print(text, end="")
+    write_page(page(rounds, arguments), arguments)
 
 
 if __name__ == "__main__":

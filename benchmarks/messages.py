@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,30 @@ TITLES = {
     "threads": "the same, {bytes}, two threads in each rank",
 }
 RESAMPLINGS = 2000
+
+
+def add_round_options(parser: argparse.ArgumentParser) -> None:
+    """Of benchmarks whose rounds may be kept, and be summed up on a page."""
+    parser.add_argument(
+        "--realtime",
+        action="store_true",
+        help="ranks before all other processes (root); with more ranks than cores where the MPI yields",
+    )
+    parser.add_argument("--json", type=Path, help="rounds are added to those that it has")
+    parser.add_argument("--output", type=Path, help="a page; default: standard output")
+
+
+def kept_rounds(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Those that the file of --json has already."""
+    return json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else []
+
+
+def write_page(lines: Iterable[str], arguments: argparse.Namespace) -> None:
+    text = "\n".join(lines) + "\n"
+    if arguments.output:
+        arguments.output.write_text(text)
+    else:
+        print(text, end="")
 
 
 def before_others(mpi: mpis.Mpi, ranks: int) -> list[str]:
@@ -155,15 +179,9 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=20)
     parser.add_argument("--what", action=AddUp, default=WHAT, help="PROGRAM:NUMBER, by commas")
     parser.add_argument("--timeout", type=float, default=120)
-    parser.add_argument(
-        "--realtime",
-        action="store_true",
-        help="ranks before all other processes (root); with more ranks than cores where the MPI yields",
-    )
-    parser.add_argument("--json", type=Path, help="rounds are added to those that it has")
-    parser.add_argument("--output", type=Path, help="a page; default: standard output")
+    add_round_options(parser)
     arguments = parser.parse_args()
-    rounds = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else []
+    rounds = kept_rounds(arguments)
     for name in arguments.mpi or ["openmpi5"]:
         for cell in arguments.what.split(","):
             if cell.partition(":")[0] not in TITLES or not cell.partition(":")[2].isdecimal():
@@ -174,12 +192,7 @@ def main() -> None:
                 print(f"{name}: {title(done)}, cores {done['cores']}: {done['ratio']:.3g}", flush=True)
             if arguments.json:
                 arguments.json.write_text(json.dumps(rounds))
-    cells = cells_of(rounds)
-    text = "\n".join(page(cells, arguments)) + "\n"
-    if arguments.output:
-        arguments.output.write_text(text)
-    else:
-        print(text, end="")
+    write_page(page(cells_of(rounds), arguments), arguments)
 
 
 if __name__ == "__main__":

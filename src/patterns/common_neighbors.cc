@@ -6,14 +6,12 @@
 #include <numeric>
 #include <utility>
 
+#include "patterns/index.h"
+
 namespace unisono::patterns {
 namespace {
 
 constexpr int bits_of_word = 64;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 }  // namespace
 

@@ -7,14 +7,11 @@
 #include <tuple>
 #include <utility>
 
+#include "patterns/index.h"
 #include "patterns/mixed_bits.h"
 
 namespace unisono::patterns {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::uint64_t hash_of(const std::vector<int>& members) {
   std::uint64_t hash = 0;

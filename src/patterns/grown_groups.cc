@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "patterns/index.h"
 #include "patterns/mixed_bits.h"
 
 namespace unisono::patterns {
@@ -15,10 +16,6 @@ namespace {
 
 constexpr int least_in_common = 2;  // a pair with more saves something
 constexpr int bits_of_word = 64;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::int64_t saved_by(std::int64_t members, std::int64_t in_common) {
   return (members - 1) * (in_common - members);

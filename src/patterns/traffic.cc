@@ -5,14 +5,11 @@
 #include <map>
 #include <utility>
 
+#include "patterns/index.h"
 #include "patterns/node_partners.h"
 
 namespace unisono::patterns {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::int64_t most(const std::vector<std::int64_t>& counts) {
   return counts.empty() ? 0 : std::ranges::max(counts);

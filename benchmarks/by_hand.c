@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "operations.h"
+#include "measured_operations.h"
 
 enum { max_samples = 2000, least_samples = 5, tag = 1, lead_in = 4 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "operations.h"
+#include "measured_operations.h"
 
 static void print(const char* key, const char* format, const double* values, int count) {
   printf("\"%s\": [", key);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operations.h"
+#include "measured_operations.h"
 
 enum { most_turns = 1000 };
 static const double least_warm_s = 0.2;

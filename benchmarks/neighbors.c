@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measured_operations.h"
 #include "neighbor_graphs.h"
-#include "operations.h"
 
 // A set-up that waits until calls have added up is over after the lead-in.
 enum { max_samples = 2000, least_samples = 5, most_sizes = 32, lead_in = 64, few = 2 };

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "matching/catalogue.h"
-#include "matching/profile.h"
+#include "matching/queue_profile.h"
 
 namespace unisono::matching {
 

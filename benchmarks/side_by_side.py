@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
-CALLS_BY_NAME = ROOT / "src/measure/operations.h"  # how benchmarks call operations by their names
+CALLS_BY_NAME = ROOT / "src/measure/measured_operations.h"  # how benchmarks call operations by their names
 
 import job  # noqa: E402
 import mpis  # noqa: E402

@@ -5,13 +5,15 @@
 The layers stand in docs/inside/layers.md, from the ground up. On the core stand two branches that know
 nothing of each other. One is what a process of a program loads, the other what people ask for answers. Only
 folders that meet an MPI may include mpi.h (and mpi_abi.h). What lies in src/FOLDER, however deep, is in the
-namespace unisono::FOLDER or in one inside it; src/base is the vocabulary of all, in unisono itself.
+namespace unisono::FOLDER or in one inside it; src/base is the vocabulary of all, in unisono itself. No name of
+a file stands in two folders.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,12 +127,24 @@ def misplaced_names(source: str, text: str) -> list[str]:
     ]
 
 
+def names_twice(files: Iterable[str]) -> list[str]:
+    """Names that stand in several folders: who reads `messages.cc` in a trace should know which one is meant."""
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        folders.setdefault(name, []).append(folder)
+    return [
+        f"src/{where[-1]}/{name}: src/{where[0]} has a file of that name too"
+        for name, where in folders.items()
+        if len(where) > 1
+    ]
+
+
 def complaints(root: Path) -> list[str]:
     src = root / "src"
-    found = []
-    for path in sorted(src.rglob("*")):
-        if path.suffix not in SUFFIXES or not path.is_file():
-            continue
+    paths = [path for path in sorted(src.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
+    found = names_twice(path.relative_to(src).as_posix() for path in paths)
+    for path in paths:
         relative = path.relative_to(src).as_posix()
         content = path.read_text(encoding="utf-8")
         said = [complaint(relative, included, src) for included in INCLUDE.findall(content)]

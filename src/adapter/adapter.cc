@@ -8,16 +8,16 @@
 #include "adapter/below/held_types.h"
 #include "adapter/below/hints.h"
 #include "adapter/collectives/collectives.h"
-#include "adapter/communicators.h"
+#include "adapter/communicator_calls.h"
 #include "adapter/control.h"
 #include "adapter/life.h"
-#include "adapter/messages/messages.h"
-#include "adapter/profile/profile.h"
+#include "adapter/messages/message_calls.h"
+#include "adapter/profile/call_profile.h"
 #include "adapter/recording/recording.h"
 #include "adapter/requests/requests.h"
 #include "adapter/windows.h"
 #include "preload/adapter_library.h"
-#include "runtime/profile.h"
+#include "runtime/profile_exchange.h"
 
 namespace unisono::adapter {
 namespace {

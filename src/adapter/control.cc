@@ -7,7 +7,7 @@
 #include "adapter/below/functions.h"
 #include "adapter/below/nesting.h"
 #include "adapter/life.h"
-#include "adapter/profile/profile.h"
+#include "adapter/profile/call_profile.h"
 #include "runtime/runtime.h"
 #include "unisono/unisono.h"
 

@@ -10,10 +10,10 @@
 #include "adapter/below/place.h"
 #include "adapter/host_interface/mpi_host.h"
 #include "adapter/messages/layer.h"
-#include "adapter/profile/profile.h"
+#include "adapter/profile/call_profile.h"
 #include "adapter/recording/recording.h"
 #include "adapter/requests/requests.h"
-#include "runtime/profile.h"
+#include "runtime/profile_exchange.h"
 #include "runtime/runtime.h"
 
 namespace unisono::adapter {

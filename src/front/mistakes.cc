@@ -5,8 +5,8 @@
 
 #include "base/files.h"
 #include "launch/errors.h"
+#include "launch/launcher_options.h"
 #include "launch/linked_mpi.h"
-#include "launch/options.h"
 
 namespace unisono::front {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launch/flavours.h"
-#include "launch/options.h"
+#include "launch/launcher_options.h"
 #include "launch/words.h"
 
 namespace unisono::launch {

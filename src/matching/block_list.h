@@ -10,7 +10,7 @@
 #include <new>
 
 #include "matching/block.h"
-#include "matching/pool.h"
+#include "matching/cell_pool.h"
 
 namespace unisono::matching {
 

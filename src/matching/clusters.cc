@@ -3,7 +3,7 @@
 // earlier run, those of receives and of messages apart.
 #include "matching/clustering.h"
 #include "matching/list_choice.h"
-#include "matching/profile.h"
+#include "matching/queue_profile.h"
 
 namespace unisono::matching {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <new>
 
+#include "matching/cell_pool.h"
 #include "matching/element.h"
-#include "matching/pool.h"
 
 namespace unisono::matching {
 

@@ -4,8 +4,8 @@
 
 #include <new>
 
+#include "matching/cell_pool.h"
 #include "matching/element.h"
-#include "matching/pool.h"
 
 namespace unisono::matching {
 

@@ -8,7 +8,7 @@
 #include "matching/edge_point.h"
 #include "matching/list_choice.h"
 #include "matching/perfect_hash.h"
-#include "matching/profile.h"
+#include "matching/queue_profile.h"
 
 namespace unisono::matching {
 namespace {

@@ -45,16 +45,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "communicators.h"
-#include "operations.h"
-#include "samples.h"
+#include "measured_communicators.h"
+#include "measured_operations.h"
+#include "series_samples.h"
 
 enum { large_bytes = 16384 };       // from here on a batch is one call, of data that has just been written
 static int world_rank, world_size;  // of everybody who takes part
 
 // These go by what stands above.
 #include "command_line.h"
-#include "requests.h"
+#include "served_requests.h"
 
 // Makes the communicator that is measured. Those that take no part have none of everybody.
 static void join_in(const struct CommandLine* line) {

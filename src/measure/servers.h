@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operations.h"
+#include "measured_operations.h"
 
 enum { max_candidates = 4096 };
 

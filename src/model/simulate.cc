@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "algorithms/building/levels.h"
-#include "model/replay.h"
+#include "model/virtual_replay.h"
 
 namespace unisono::model {
 namespace {

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/recorder.h"
+#include "model/virtual_recorder.h"
 #include "model/virtual_time.h"
 
 namespace unisono::model {

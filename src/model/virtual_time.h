@@ -52,7 +52,7 @@ struct RunOptions {
   std::vector<double> begins = {};                         // by index, of its call; empty: all at 0
   Cores* cores = nullptr;                                  // by index: noise, slow cores; null: none
   std::vector<bool> on_agents = {};                        // by index: run by the node's agent; empty: none
-  Recorder* recorder = nullptr;                            // is told what waits for what (recorder.h)
+  Recorder* recorder = nullptr;                            // is told what waits for what (virtual_recorder.h)
 };
 
 using BuildProgram = std::function<schedule::Program(const schedule::Problem&)>;

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "preload/message.h"
+#include "preload/error_message.h"
 #include "preload/resolve.h"
 
 static unsigned char nobody_looks;

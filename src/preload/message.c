@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _GNU_SOURCE
-#include "preload/message.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/shown_character.h"
+#include "preload/error_message.h"
 
 // What launchers call a process's rank in the job, and on its node.
 static const char* const job_rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",    "PMI_RANK",

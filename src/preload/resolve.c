@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "preload/error_message.h"
 #include "preload/mapped.h"
-#include "preload/message.h"
 
 enum Mode {
   undecided,  // no MPI was mapped so far

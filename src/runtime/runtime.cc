@@ -13,11 +13,11 @@
 #include "runtime/calls/operation_time.h"
 #include "runtime/communicators/freeing.h"
 #include "runtime/decisions/crash_watch.h"
-#include "runtime/freeing.h"
+#include "runtime/host_freeing.h"
 #include "runtime/job.h"
 #include "runtime/job_parts.h"
-#include "runtime/profile.h"
-#include "runtime/recording.h"
+#include "runtime/profile_exchange.h"
+#include "runtime/recording_options.h"
 #include "runtime/world/start_watch.h"
 
 namespace unisono::runtime {

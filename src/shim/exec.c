@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/program_file.h"
-#include "preload/message.h"
+#include "preload/error_message.h"
 
 // Exit codes, as env and other starters have them. Most launchers end the job when a process exits with one.
 enum { exit_own_failure = 125, exit_not_executable = 126, exit_not_found = 127 };

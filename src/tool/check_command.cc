@@ -9,10 +9,10 @@
 
 #include "base/near_names.h"
 #include "proof/check_algorithm.h"
-#include "tool/arguments.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
-#include "tool/print.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 namespace {

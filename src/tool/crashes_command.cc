@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/options.h"
-#include "tool/arguments.h"
 #include "tool/commands.h"
+#include "tool/question.h"
 #include "tuning/decisions/crash_records.h"
 #include "tuning/tables/table_store.h"
 

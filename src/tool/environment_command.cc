@@ -9,8 +9,8 @@
 
 #include "base/options.h"
 #include "base/site_configuration.h"
-#include "tool/arguments.h"
 #include "tool/commands.h"
+#include "tool/question.h"
 #include "tuning/tables/table_files.h"
 
 namespace unisono::tool {

@@ -11,10 +11,10 @@
 
 #include "base/options.h"
 #include "shm/slice/slice.h"
-#include "tool/arguments.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
 #include "tool/machines.h"
+#include "tool/question.h"
 #include "tuning/decisions/candidates.h"
 #include "tuning/decisions/crash_records.h"
 #include "tuning/decisions/prediction.h"

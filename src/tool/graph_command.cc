@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/options.h"
-#include "tool/arguments.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/graph_methods.h"
-#include "tool/print.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 namespace {

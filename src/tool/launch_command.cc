@@ -16,9 +16,9 @@
 #include "launch/parse.h"
 #include "launch/rewrite.h"
 #include "launch/run_options.h"
-#include "tool/arguments.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
-#include "tool/print.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "patterns/layout.h"
 #include "patterns/neighborhood.h"
-#include "tool/arguments.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 

@@ -8,9 +8,9 @@
 #include "algorithms/catalogue/descriptor.h"
 #include "algorithms/catalogue/names_in_sources.h"
 #include "base/options.h"
-#include "tool/arguments.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
-#include "tool/print.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 namespace {

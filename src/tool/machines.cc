@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "base/near_names.h"
-#include "tool/arguments.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 

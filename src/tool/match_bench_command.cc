@@ -7,10 +7,10 @@
 #include <numeric>
 #include <random>
 
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/match_traces.h"
-#include "tool/print.h"
-#include "traces/items.h"
+#include "traces/trace_items.h"
 
 namespace unisono::tool {
 namespace {

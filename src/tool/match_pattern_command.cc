@@ -5,9 +5,9 @@
 
 #include "base/files.h"
 #include "base/near_names.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/match_traces.h"
-#include "tool/print.h"
 #include "traces/patterns.h"
 
 namespace unisono::tool {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/match_traces.h"
-#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {

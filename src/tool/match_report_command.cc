@@ -5,9 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/match_traces.h"
-#include "tool/print.h"
 
 namespace unisono::tool {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/near_names.h"
-#include "tool/print.h"
+#include "tool/answer.h"
 
 namespace unisono::tool {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "matching/catalogue.h"
-#include "tool/arguments.h"
-#include "traces/replay.h"
+#include "tool/question.h"
+#include "traces/queue_replay.h"
 #include "traces/trace.h"
 
 namespace unisono::tool {

@@ -11,12 +11,12 @@
 #include "base/options.h"
 #include "model/machine.h"
 #include "model/predict.h"
-#include "tool/arguments.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
 #include "tool/machines.h"
-#include "tool/mixed_mode.h"
-#include "tool/print.h"
+#include "tool/mixed_mode_answer.h"
+#include "tool/question.h"
 #include "tuning/decisions/algorithm_text.h"
 
 namespace unisono::tool {

@@ -9,9 +9,9 @@
 
 #include "algorithms/catalogue/descriptor.h"
 #include "pictures/print.h"
-#include "tool/arguments.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
+#include "tool/question.h"
 #include "tuning/decisions/algorithm_text.h"
 
 namespace unisono::tool {

@@ -14,11 +14,11 @@
 #include "model/fnomial.h"
 #include "model/noise_file.h"
 #include "model/simulate.h"
-#include "tool/arguments.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
 #include "tool/machines.h"
-#include "tool/print.h"
+#include "tool/question.h"
 #include "tool/tree_model.h"
 #include "tuning/decisions/algorithm_text.h"
 

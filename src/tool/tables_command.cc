@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tool/arguments.h"
 #include "tool/commands.h"
+#include "tool/question.h"
 #include "tuning/tables/table_json.h"
 
 namespace unisono::tool {

@@ -11,9 +11,9 @@
 #include "patterns/network.h"
 #include "patterns/phases.h"
 #include "proof/check_contention.h"
-#include "tool/arguments.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 namespace {

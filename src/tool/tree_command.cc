@@ -10,11 +10,11 @@
 #include "base/options.h"
 #include "model/fnomial.h"
 #include "model/simulate.h"
-#include "tool/arguments.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
 #include "tool/machines.h"
-#include "tool/print.h"
+#include "tool/question.h"
 #include "tool/tree_model.h"
 
 namespace unisono::tool {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "tool/arguments.h"
+#include "tool/question.h"
 
 namespace unisono::tool {
 

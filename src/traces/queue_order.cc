@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "matching/catalogue.h"
-#include "traces/items.h"
+#include "traces/trace_items.h"
 
 namespace unisono::traces {
 namespace {

@@ -124,7 +124,7 @@ def compiled_with_benchmarks(folder: Path, name: str, text: str) -> Path:
     """A C program that includes headers of the benchmark programs."""
     source, program = folder / f"{name}.c", folder / name
     source.write_text(text)
-    include = ["-I", str(bench.source("samples.h").parent)]
+    include = ["-I", str(bench.source("series_samples.h").parent)]
     subprocess.run(["cc", *include, "-o", program, source, "-lm"], check=True)
     return program
 

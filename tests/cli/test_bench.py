@@ -431,7 +431,7 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     def answer(expression: str, *words: str) -> str:
         main = "int main(int n, char** words) { int b[4]; size = 4;"
         program = compiled_with_benchmarks(
-            tmp_path, "said", f'#include "operations.h"\n{main} printf("%d", {expression}); }}\n'
+            tmp_path, "said", f'#include "measured_operations.h"\n{main} printf("%d", {expression}); }}\n'
         )
         return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout
 

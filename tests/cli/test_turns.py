@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long series take turns (src/measure/samples.h), on made-up samples."""
+"""How long series take turns (src/measure/series_samples.h), on made-up samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import compiled_with_benchmarks
 
 # Prints after how many rounds it is decided, 0 for never, and the rounds that each series took part in.
 PROGRAM = """
-#include "samples.h"
+#include "series_samples.h"
 int main(int argc, char** argv) {
   static double times[most_in_turns][400];
   struct Turns turns = {.samples = *times, .stride = 400, .series = atoi(argv[argc - 1])};

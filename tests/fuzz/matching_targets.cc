@@ -6,9 +6,9 @@
 #include <random>
 
 #include "matching/catalogue.h"
-#include "matching/profile.h"
+#include "matching/queue_profile.h"
 #include "traces/queue_order.h"
-#include "traces/replay.h"
+#include "traces/queue_replay.h"
 #include "traces/trace.h"
 #include "unit/matching/traces.h"
 

@@ -24,22 +24,22 @@ from unisono.launch.process import cannot_start, started
 
 ON_ONE_VECTOR = ("bcast", "reduce", "allreduce", "scan", "exscan")
 _PARTS = (
-    "communicators.h",
+    "measured_communicators.h",
     "host_library.h",
-    "operations.h",
-    "neighbors.h",
+    "measured_operations.h",
+    "measured_graph.h",
     "start.h",
-    "place.h",
-    "costs.h",
-    "groups.h",
-    "noise.h",
+    "job_place.h",
+    "message_costs.h",
+    "measuring_groups.h",
+    "noise_looks.h",
     "looks.h",
-    "samples.h",
+    "series_samples.h",
     "settle.h",
     "servers.h",
     "batches.h",
     "compare.h",
-    "requests.h",
+    "served_requests.h",
     "command_line.h",
 )
 _COMPILE_TIMEOUT_S = 120

@@ -208,15 +208,16 @@ class Measurer:
     def cost(
         self, what: str, size: int, group: str, buffers: int, wait: str, seconds: float
     ) -> dict[str, np.ndarray]:
-        """Samples of a message or an operation on shared memory, in seconds, by their names (src/measure/costs.h); none where
-        the group of ranks is not to be had."""
+        """Samples of a message or an operation on shared memory, in seconds, by their names (src/measure/
+        message_costs.h); none where the group of ranks is not to be had."""
         answer = self._request(
             ["cost", what, str(size), f"{seconds:.3f}", f"{group},{buffers},{wait}"], seconds, ()
         )
         return {name: np.asarray(samples, dtype=float) for name, samples in answer["series"].items()}
 
     def noise(self, seconds: float) -> list[dict[str, Any]]:
-        """What took each rank's core away in so long: `length_us`, `quantum_us`, `begins_us`, `us` (src/measure/noise.h)."""
+        """What took each rank's core away in so long: `length_us`, `quantum_us`, `begins_us`, `us` (src/measure/
+        noise_looks.h)."""
         recorded: list[dict[str, Any]] = self._request(
             ["noise", "-", "0", f"{seconds:.3f}", ""], seconds, ()
         )["noise"]

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "adapter/below/datatype.h"
-#include "adapter/below/envelope.h"
 #include "adapter/below/functions.h"
+#include "adapter/below/type_envelope.h"
 
 namespace unisono::adapter {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "adapter/below/datatype.h"
-#include "adapter/below/envelope.h"
+#include "adapter/below/type_envelope.h"
 #include "base/mutex.h"
 
 namespace unisono::adapter {

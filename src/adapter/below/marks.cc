@@ -7,7 +7,7 @@
 #include "adapter/below/functions.h"
 #include "adapter/below/nesting.h"
 #include "adapter/below/place.h"
-#include "runtime/freeing.h"
+#include "runtime/host_freeing.h"
 
 namespace unisono::adapter {
 namespace {

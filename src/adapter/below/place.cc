@@ -2,7 +2,7 @@
 #include "adapter/below/place.h"
 
 #include "adapter/below/functions.h"
-#include "runtime/freeing.h"
+#include "runtime/host_freeing.h"
 
 namespace unisono::adapter {
 

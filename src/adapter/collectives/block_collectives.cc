@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "adapter/collectives/blocks.h"
+#include "adapter/collectives/block_arguments.h"
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
 

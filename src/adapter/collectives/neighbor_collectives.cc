@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "adapter/below/neighbors.h"
-#include "adapter/collectives/blocks.h"
+#include "adapter/collectives/block_arguments.h"
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
 

@@ -10,7 +10,7 @@
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/nesting.h"
-#include "adapter/collectives/arguments.h"
+#include "adapter/collectives/collective_arguments.h"
 #include "runtime/runtime.h"
 
 namespace unisono::adapter {

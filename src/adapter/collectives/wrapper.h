@@ -13,7 +13,7 @@
 
 #include "adapter/below/marks.h"
 #include "adapter/below/nesting.h"
-#include "adapter/collectives/arguments.h"
+#include "adapter/collectives/collective_arguments.h"
 #include "adapter/collectives/left.h"
 #include "adapter/collectives/part.h"
 #include "adapter/large_counts/large.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Identity, communicators, set-up collectives and errors; messages and data are in messages.cc and data.cc.
+// Identity, communicators, set-up collectives and errors; messages and data are in host_messages.cc and
+// host_data.cc.
 #include "adapter/host_interface/mpi_host.h"
 
 #include <sched.h>

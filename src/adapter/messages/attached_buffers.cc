@@ -8,7 +8,7 @@
 
 #include "adapter/below/elements.h"
 #include "adapter/below/nesting.h"
-#include "adapter/messages/messages.h"
+#include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
 #include "base/mutex.h"
 

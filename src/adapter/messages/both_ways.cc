@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "adapter/messages/arguments.h"
-#include "adapter/messages/host_calls.h"
-#include "adapter/messages/messages.h"
+#include "adapter/messages/host_messaging.h"
+#include "adapter/messages/message_arguments.h"
+#include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
 
 namespace unisono::adapter::messages {

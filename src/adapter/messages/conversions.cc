@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handles as Fortran's numbers. Open MPI's Fortran library turns numbers into handles and back by these
 // functions; where handles are numbers already, the MPI's own functions do it. MPI 4.1, section 19.3.4.
-#include "adapter/messages/messages.h"
+#include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
 
 namespace unisono::adapter::messages {

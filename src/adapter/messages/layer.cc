@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "adapter/below/nesting.h"
-#include "adapter/messages/messages.h"
+#include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
 #include "adapter/messages/statuses.h"
 #include "base/environment.h"

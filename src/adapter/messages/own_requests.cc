@@ -7,7 +7,7 @@
 #include "adapter/below/datatype.h"
 #include "adapter/below/held_types.h"
 #include "adapter/below/nesting.h"
-#include "adapter/messages/arguments.h"
+#include "adapter/messages/message_arguments.h"
 #include "runtime/runtime.h"
 
 namespace unisono::adapter::messages {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Probe and its kin. MPI 4.1, section 3.8.
 #include "adapter/below/nesting.h"
-#include "adapter/messages/arguments.h"
-#include "adapter/messages/messages.h"
+#include "adapter/messages/message_arguments.h"
+#include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
 
 namespace unisono::adapter::messages {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Recv, MPI_Irecv and MPI_Recv_init, and receives of messages that a probe has taken. MPI 4.1, sections
 // 3.2.4, 3.7, 3.8.3, 3.9.
-#include "adapter/messages/arguments.h"
-#include "adapter/messages/host_calls.h"
-#include "adapter/messages/messages.h"
+#include "adapter/messages/host_messaging.h"
+#include "adapter/messages/message_arguments.h"
+#include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
 
 namespace unisono::adapter::messages {

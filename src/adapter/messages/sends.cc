@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Send and its kin: four modes, blocking, non-blocking and persistent. MPI 4.1, sections 3.2, 3.4, 3.7,
 // 3.9.
-#include "adapter/messages/arguments.h"
 #include "adapter/messages/attached_buffers.h"
-#include "adapter/messages/host_calls.h"
-#include "adapter/messages/messages.h"
+#include "adapter/messages/host_messaging.h"
+#include "adapter/messages/message_arguments.h"
+#include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
 
 namespace unisono::adapter::messages {

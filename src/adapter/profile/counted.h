@@ -8,8 +8,8 @@
 
 #include "adapter/below/functions.h"
 #include "adapter/below/nesting.h"
+#include "adapter/profile/call_profile.h"
 #include "adapter/profile/moved.h"
-#include "adapter/profile/profile.h"
 
 namespace unisono::adapter::profile {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "adapter/profile/profile.h"
+#include "adapter/profile/call_profile.h"
 
 namespace unisono::adapter::profile {
 

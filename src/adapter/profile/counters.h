@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/ticks.h"
-#include "runtime/reports/profile.h"
+#include "runtime/reports/job_profile.h"
 #include "tuning/decisions/size_class.h"
 
 namespace unisono::adapter::profile {

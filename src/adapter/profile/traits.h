@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/reports/profile.h"
+#include "runtime/reports/job_profile.h"
 
 namespace unisono::adapter::profile {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "adapter/recording/recorder.h"
+#include "adapter/recording/event_recorder.h"
 
 namespace unisono::adapter::recording {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "adapter/below/nesting.h"
-#include "adapter/recording/recorder.h"
-#include "adapter/recording/wrappers.h"
+#include "adapter/recording/event_recorder.h"
+#include "adapter/recording/recorded_calls.h"
 
 namespace unisono::adapter::recording {
 

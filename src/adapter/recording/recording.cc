@@ -16,14 +16,14 @@
 #include "adapter/below/private_comm.h"
 #include "adapter/messages/layer.h"
 #include "adapter/recording/all_events.h"
-#include "adapter/recording/recorder.h"
-#include "adapter/recording/samples.h"
-#include "adapter/recording/wrappers.h"
+#include "adapter/recording/event_recorder.h"
+#include "adapter/recording/queue_samples.h"
+#include "adapter/recording/recorded_calls.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "runtime/recording.h"
+#include "runtime/recording_options.h"
 
 namespace unisono::adapter::recording {
 

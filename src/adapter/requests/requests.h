@@ -82,7 +82,7 @@ int request_get_status_some(int count, const MPI_Request requests[], int* comple
                             MPI_Status statuses[]);
 int request_free(MPI_Request* request);
 int cancel(MPI_Request* request);
-// ... and of the one that frees what calls under way may still need. (communicators.h: MPI_Comm_free.)
+// ... and of the one that frees what calls under way may still need. (communicator_calls.h: MPI_Comm_free.)
 int op_free(MPI_Op* op);
 
 // At the end of our life, before the host's: what was kept.

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/neighborhood/numbers.h"
+#include "algorithms/neighborhood/neighbor_tables.h"
 #include "patterns/neighborhood.h"
 #include "schedule/program.h"
 

@@ -2,7 +2,7 @@
 // A message for each edge: what MPIs do. C4.
 #include "algorithms/building/compose.h"
 #include "algorithms/catalogue/descriptor.h"
-#include "algorithms/neighborhood/numbers.h"
+#include "algorithms/neighborhood/neighbor_tables.h"
 
 namespace unisono::algorithms {
 namespace {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "algorithms/neighborhood/numbers.h"
+#include "algorithms/neighborhood/neighbor_tables.h"
 #include "patterns/common_neighbors.h"
 #include "patterns/routes.h"
 #include "schedule/program.h"

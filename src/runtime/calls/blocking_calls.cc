@@ -3,7 +3,7 @@
 
 #include "runtime/call/crash_site.h"
 #include "runtime/engines/call_timing.h"
-#include "runtime/engines/fused.h"
+#include "runtime/engines/fused_engine.h"
 
 namespace unisono::runtime {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "base/float_control.h"
 #include "runtime/call/call.h"
+#include "runtime/communicators/call_run.h"
 #include "runtime/communicators/queues_lock.h"
-#include "runtime/communicators/run.h"
 #include "runtime/judging/started_check.h"
 #include "runtime/packing/transfer.h"
 #include "runtime/world/progress.h"

@@ -3,7 +3,7 @@
 // an outcome (runtime::Outcome::native): its own function is called by the adapter.
 #pragma once
 
-#include "runtime/communicators/run.h"
+#include "runtime/communicators/call_run.h"
 #include "runtime/world/world.h"
 
 namespace unisono::runtime {

@@ -2,7 +2,7 @@
 // Which engine runs a call, and the whole way of a blocking one through it.
 #pragma once
 
-#include "runtime/engines/fused.h"
+#include "runtime/engines/fused_engine.h"
 #include "runtime/engines/neighbor_lines.h"
 #include "runtime/engines/schedule_engine.h"
 #include "runtime/engines/uneven_blocks.h"

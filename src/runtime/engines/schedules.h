@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "runtime/communicators/run.h"
-#include "runtime/communicators/single_copy.h"
+#include "runtime/communicators/call_run.h"
+#include "runtime/communicators/copy_permission.h"
 #include "runtime/world/progress.h"
 #include "runtime/world/world.h"
 #include "schedule/executor.h"

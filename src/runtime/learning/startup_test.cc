@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "runtime/call/crash_site.h"
 #include "runtime/decisions/known_tables.h"
-#include "runtime/engines/fused.h"
+#include "runtime/engines/fused_engine.h"
 #include "tuning/learning/comparison.h"
 #include "tuning/tables/knowledge.h"
 #include "tuning/tables/table_files.h"

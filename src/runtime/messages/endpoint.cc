@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/messages/items.h"
+#include "runtime/messages/ring_items.h"
 
 namespace unisono::runtime {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/messages/endpoint.h"
-#include "runtime/messages/items.h"
+#include "runtime/messages/ring_items.h"
 
 namespace unisono::runtime {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/operations.h"
 #include "runtime/communicators/communicator.h"
 #include "runtime/reports/graph_records.h"
+#include "runtime/reports/job_profile.h"
 #include "runtime/reports/learned.h"
-#include "runtime/reports/profile.h"
 
 namespace unisono::runtime {
 

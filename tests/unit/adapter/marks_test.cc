@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapter/communicators.h"
+#include "adapter/communicator_calls.h"
 #include "real_mpi.h"
 #include "recording_runtime.h"
 

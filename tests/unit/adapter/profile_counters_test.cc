@@ -2,8 +2,8 @@
 // Which calls a profile times, and what those stand for.
 #include <gtest/gtest.h>
 
+#include "adapter/profile/call_profile.h"
 #include "adapter/profile/counters.h"
-#include "adapter/profile/profile.h"
 
 namespace unisono::adapter::profile {
 namespace {

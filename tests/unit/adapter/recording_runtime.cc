@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "recording_runtime.h"
 
-#include "runtime/freeing.h"
-#include "runtime/profile.h"
+#include "runtime/host_freeing.h"
+#include "runtime/profile_exchange.h"
 
 Recording recording;
 

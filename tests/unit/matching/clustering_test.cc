@@ -12,7 +12,7 @@
 #include "../seed.h"
 #include "matching/edge_point.h"
 #include "matching/perfect_hash.h"
-#include "matching/profile.h"
+#include "matching/queue_profile.h"
 
 namespace unisono::matching {
 namespace {

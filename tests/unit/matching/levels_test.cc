@@ -9,7 +9,7 @@
 #include "matching/collective_lists.h"
 #include "matching/dynamic_partners.h"
 #include "matching/linked_list.h"
-#include "matching/profile.h"
+#include "matching/queue_profile.h"
 
 namespace unisono::matching {
 namespace {

@@ -10,7 +10,7 @@
 #include "../case_stride.h"
 #include "../seed.h"
 #include "matching/catalogue.h"
-#include "matching/profile.h"
+#include "matching/queue_profile.h"
 #include "traces.h"
 
 namespace unisono::matching {

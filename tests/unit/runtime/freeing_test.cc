@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/freeing.h"
+#include "runtime/communicators/freeing.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "program.h"
 #include "runtime/communicators/communicators.h"
-#include "runtime/communicators/freeing.h"
+#include "runtime/host_freeing.h"
 
 namespace unisono::runtime {
 namespace {

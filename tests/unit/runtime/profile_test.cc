@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What several ranks have counted, as one profile.
-#include "runtime/reports/profile.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/reports/job_profile.h"
 
 namespace unisono::runtime {
 namespace {

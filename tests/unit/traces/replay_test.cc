@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Traces through structures: all of them match alike, and depths are what the queues had.
-#include "traces/replay.h"
-
 #include <gtest/gtest.h>
 
-#include "traces/items.h"
 #include "traces/patterns.h"
+#include "traces/queue_replay.h"
+#include "traces/trace_items.h"
 
 namespace unisono::traces {
 namespace {

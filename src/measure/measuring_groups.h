@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who measures what messages and operations cost: groups of ranks, each made when it is first asked for.
+#pragma once
+
+#include <mpi.h>
+#include <string.h>
+
+#include "job_place.h"
+
+struct Group {
+  const char* name;
+  int is_made, is_possible;
+  MPI_Comm comm;  // MPI_COMM_NULL on those who sleep
+  int first;      // its rank 0, in the world
+};
+static struct Group groups[] = {
+    {"pair", 0, 0, MPI_COMM_NULL, 0},  // two ranks of the node that has most
+    {"node", 0, 0, MPI_COMM_NULL, 0},  // all of that node
+    {"net", 0, 0, MPI_COMM_NULL, 0},   // one rank each of two nodes
+    {"nets", 0, 0, MPI_COMM_NULL, 0},  // as many pairs as two nodes have; 2 i and 2 i + 1 are one
+    {"all", 0, 0, MPI_COMM_NULL, 0}};
+
+static struct Group* find_group(const char* name) {
+  struct Group* group = NULL;
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; ++i) {
+    if (strcmp(groups[i].name, name) == 0) group = &groups[i];
+  }
+  if (group == NULL || group->is_made) return group;
+  find_layout();
+  const int is_between = strncmp(name, "net", 3) == 0;
+  int is_member = layout.node == layout.busiest, key = layout.local;
+  if (strcmp(name, "pair") == 0) is_member = is_member && layout.local < 2;
+  if (is_between) {
+    const int pairs = strcmp(name, "net") == 0 ? 1 : layout.pairs;
+    is_member = layout.node < 2 && layout.nodes > 1 && layout.local < pairs;
+    key = 2 * layout.local + layout.node;
+  }
+  if (strcmp(name, "all") == 0) is_member = 1, key = world_rank;
+  MPI_Comm_split(MPI_COMM_WORLD, is_member ? 0 : MPI_UNDEFINED, key, &group->comm);
+  int members = 0, first = world_size, number = -1;
+  if (group->comm != MPI_COMM_NULL) {
+    MPI_Comm_rank(group->comm, &number);
+    MPI_Comm_size(group->comm, &members);
+  }
+  if (number == 0) first = world_rank;
+  MPI_Allreduce(&first, &group->first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &members, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  group->is_possible = members > 1;
+  group->is_made = 1;
+  return group;
+}

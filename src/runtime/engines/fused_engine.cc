@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/engines/fused_engine.h"
+
+namespace unisono::runtime {
+
+void run_fused(Communicator& c, const Call& call, const void* input, void* output, bool is_in_place,
+               const FusedSize& size) {
+  shm::Slice& slice = *c.node.slice;
+  const void* from = is_in_place ? output : input;
+  const std::size_t own = size.bytes * static_cast<std::size_t>(c.rank);
+  const auto own_block = [&](const void* blocks) { return static_cast<const char*>(blocks) + own; };
+  switch (call.operation) {
+    case Operation::barrier:
+      slice.barrier();
+      break;
+    case Operation::bcast:
+      slice.bcast(output, size.bytes, call.root);
+      break;
+    case Operation::reduce:
+      slice.reduce(output, from, size.elements, size.combine, call.root);
+      break;
+    case Operation::allreduce:
+      slice.allreduce(output, from, size.elements, size.combine);
+      break;
+    case Operation::gather:
+      slice.gather(output, is_in_place ? own_block(output) : input, size.bytes, call.root);
+      break;
+    case Operation::scatter:
+      if (is_in_place) output = const_cast<char*>(own_block(input));
+      slice.scatter(output, input, size.bytes, call.root);
+      break;
+    case Operation::allgather:
+      slice.allgather(output, is_in_place ? own_block(output) : input, size.bytes);
+      break;
+    case Operation::alltoall:
+      slice.alltoall(output, from, size.bytes);
+      break;
+    case Operation::reduce_scatter_block:
+      slice.reduce_scatter(output, from, size.elements, size.combine);
+      break;
+    case Operation::scan:
+      slice.scan(output, from, size.elements, size.combine);
+      break;
+    case Operation::exscan:
+      slice.exscan(output, from, size.elements, size.combine);
+      break;
+    case Operation::allgatherv:
+    case Operation::reduce_scatter:
+    case Operation::alltoallv:
+    case Operation::alltoallw:
+    case Operation::gatherv:
+    case Operation::scatterv:
+      break;  // uneven_blocks.cc
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_allgatherv:
+    case Operation::neighbor_alltoall:
+    case Operation::neighbor_alltoallv:
+    case Operation::neighbor_alltoallw:
+      break;  // schedules alone
+  }
+}
+
+int FusedSlots::start(Run& run) const {
+  const int error = pack(run);
+  if (error == host::success) make_operator(run);
+  return error;
+}
+
+bool FusedSlots::poll(Run& run) const {
+  const Transfer& transfer = *run.transfer;
+  run_fused(*run.communicator, run.call, transfer.input(), transfer.output(), transfer.is_in_place(),
+            fused_size(run.arguments.extent, run.data.combine));
+  return true;
+}
+
+}  // namespace unisono::runtime

@@ -26,6 +26,7 @@ CORE = (
     "shm/pairs",
     "patterns",
     "schedule",
+    "agents",
     "algorithms/catalogue",
     "algorithms/building",
     "algorithms/messages",

@@ -68,6 +68,22 @@ void ring(Doorbell* doorbell) {
   futex(&doorbell->rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
+Sleeper::Sleeper(Doorbell* doorbell) : doorbell_(doorbell) {
+  doorbell_->sleepers.fetch_add(1, std::memory_order_acq_rel);
+  token_ = doorbell_->rings.load(std::memory_order_acquire);
+}
+
+Sleeper::~Sleeper() {
+  doorbell_->sleepers.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void Sleeper::sleep(std::uint64_t longest_ns) const {
+  constexpr std::uint64_t ns_of_second = 1'000'000'000;
+  const timespec timeout = {.tv_sec = static_cast<time_t>(longest_ns / ns_of_second),
+                            .tv_nsec = static_cast<long>(longest_ns % ns_of_second)};
+  futex(&doorbell_->rings, FUTEX_WAIT, token_, &timeout);
+}
+
 void Backoff::step() {
   ++steps_;
   switch (config_.policy) {

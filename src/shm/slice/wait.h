@@ -40,6 +40,22 @@ struct alignas(64) Doorbell {
 // Wakes whoever sleeps; call it after storing what they may wait for.
 void ring(Doorbell* doorbell);
 
+// One that sleeps there for long, announced as long as this lives: `Sleeper sleeper(&bell); if (!ready())
+// sleeper.sleep(longest_ns);`.
+class Sleeper {
+ public:
+  explicit Sleeper(Doorbell* doorbell);
+  ~Sleeper();
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  // Until it rings, or rang since this began; so long at most.
+  void sleep(std::uint64_t longest_ns) const;
+
+ private:
+  Doorbell* doorbell_;
+  std::uint32_t token_;
+};
+
 struct WaitConfig {
   WaitPolicy policy = WaitPolicy::pause;
   ProgressHook progress{};

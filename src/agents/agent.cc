@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "agents/agent.h"
+
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "agents/agent_segment.h"
+#include "agents/channel_work.h"
+#include "agents/meeting.h"
+#include "base/clock.h"
+#include "base/float_control.h"
+
+namespace unisono::agents {
+namespace {
+
+// With nothing to do it looks on for so long, and then sleeps until a rank rings; now and then it looks
+// whether it must end.
+constexpr std::uint64_t sleep_after_ns = 50'000, longest_sleep_ns = 200'000'000;
+// With messages under way that do not come it sleeps between its looks: another node may be late by far.
+constexpr std::uint64_t naps_after_ns = 2'000'000;
+constexpr timespec nap{.tv_sec = 0, .tv_nsec = 50'000};
+
+class Agent {
+ public:
+  Agent(host::Host& host, const LifeOptions& options, const AgentSegment& segment, const Meeting& meeting)
+      : host_(host), options_(options), segment_(segment), meeting_(meeting) {}
+
+  std::string live() {
+    while (!is_through() && why_.empty()) {
+      if (go_on()) {
+        last_work_ns_ = 0;
+      } else {
+        idle();
+      }
+    }
+    if (!why_.empty()) segment_.header().has_failed.store(1, std::memory_order_release);
+    return why_;
+  }
+
+ private:
+  bool is_through() const {
+    if (options_.must_end != nullptr && options_.must_end->load(std::memory_order_relaxed)) return true;
+    return meeting_.arrived() > 0 && meeting_.present() == 0;
+  }
+
+  bool go_on() {
+    const std::uint32_t changes = segment_.header().changes.load(std::memory_order_acquire);
+    if (changes != changes_) look_at_places();
+    changes_ = changes;
+    bool has_gone_on = false;
+    for (const auto& work : works_) has_gone_on = (work != nullptr && work->go_on()) || has_gone_on;
+    return has_gone_on;
+  }
+
+  void look_at_places() {
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      ChannelPlace& place = segment_.header().places[i];
+      const ChannelPlace::State state = place.state.load(std::memory_order_acquire);
+      if (state == ChannelPlace::State::closed) {
+        works_[i].reset();
+        segment_.release(static_cast<std::int64_t>(place.offset));
+        place.state.store(ChannelPlace::State::free, std::memory_order_release);
+      } else if (state == ChannelPlace::State::open && works_[i] == nullptr) {
+        works_[i] = ChannelWork::open(host_, segment_, static_cast<int>(i), &why_);
+      }
+    }
+  }
+
+  bool has_work() const {
+    for (const auto& work : works_) {
+      if (work != nullptr && work->has_work()) return true;
+    }
+    return false;
+  }
+
+  void idle() {
+    sched_yield();
+    const std::uint64_t now = now_ns();
+    if (last_work_ns_ == 0) last_work_ns_ = now;
+    const std::uint64_t idle_ns = now - last_work_ns_;
+    if (has_work()) {
+      if (idle_ns > naps_after_ns) nanosleep(&nap, nullptr);
+    } else if (idle_ns > sleep_after_ns) {
+      const shm::Sleeper sleeper(&segment_.header().bell);
+      if (!go_on() && !is_through()) sleeper.sleep(longest_sleep_ns);
+      last_work_ns_ = 0;
+    }
+  }
+
+  host::Host& host_;
+  const LifeOptions& options_;
+  const AgentSegment& segment_;
+  const Meeting& meeting_;
+  std::array<std::unique_ptr<ChannelWork>, most_channels> works_;
+  std::uint32_t changes_ = 0;
+  std::uint64_t last_work_ns_ = 0;  // since when it has had nothing to do; 0: it had, just now
+  std::string why_;
+};
+
+}  // namespace
+
+std::string run(host::Host& host, const LifeOptions& options) {
+  set_standard_float_control();
+  const AgentIdentity identity{.rank = host.comm_rank(host.world()),
+                               .agents = host.comm_size(host.world()),
+                               .process_id = getpid(),
+                               .channels = ChannelWork::channels_within(host.largest_tag())};
+  std::string why;
+  const auto segment = AgentSegment::create(identity, AgentSegment::standard_bytes, &why);
+  std::unique_ptr<Meeting> meeting;
+  // Ranks find an agent everywhere, or nowhere.
+  std::uint64_t can = segment != nullptr && identity.channels > 0 ? 1 : 0;
+  host.agree(&can, 1, host::AgreeOp::min, host.world());
+  if (can == 0) return why.empty() ? "an agent of another node has no memory, or its MPI no tags" : why;
+  meeting = Meeting::open(options.job, *segment, &why);
+  if (meeting == nullptr) return why;
+  return Agent(host, options, *segment, *meeting).live();
+}
+
+}  // namespace unisono::agents

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An agent's whole life: a process beside the ranks of a node, which does for them what goes on between
+// nodes while they compute.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "host/host.h"
+
+namespace unisono::agents {
+
+struct LifeOptions {
+  std::string job;  // by which ranks and agents know each other (option agents_job of the ranks)
+  // Set from outside, by a handler of signals say: the agent ends soon.
+  const std::atomic<bool>* must_end = nullptr;
+};
+
+// Collective over host.world(), whose ranks are the job's agents, one for each node. Returns when the ranks
+// of this node have come, and have all left. Empty, or why it could not serve.
+std::string run(host::Host& host, const LifeOptions& options);
+
+}  // namespace unisono::agents

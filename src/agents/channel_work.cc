@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "agents/channel_work.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "agents/program_form.h"
+#include "base/reduce_kernels.h"
+#include "base/short_copy.h"
+#include "schedule/compiled.h"
+
+namespace unisono::agents {
+namespace {
+
+constexpr int bad_call = 1;  // what ranks get where their words make no sense
+
+bool makes_sense(const ChannelShape& shape, const AgentSegment& segment, const ChannelPlace& place) {
+  const SegmentHeader& header = segment.header();
+  return shape.nodes > 0 && shape.nodes <= header.agent.agents && shape.own_node >= 0 &&
+         shape.own_node < shape.nodes && shape.ranks > 0 &&
+         ChannelMemory::bytes(shape.nodes, shape.ranks) <= place.bytes;
+}
+
+}  // namespace
+
+int ChannelWork::channels_within(std::int64_t largest_tag) {
+  const std::int64_t found = (largest_tag + 1) / (window * schedule::tag_count);
+  return static_cast<int>(std::min<std::int64_t>(found, most_channels));
+}
+
+std::unique_ptr<ChannelWork> ChannelWork::open(host::Host& host, const AgentSegment& segment, int place,
+                                               std::string* why) {
+  const ChannelPlace& opened = segment.header().places[static_cast<std::size_t>(place)];
+  const bool is_there = segment.holds(opened.offset, opened.bytes) && opened.bytes >= sizeof(ChannelShape);
+  const ChannelShape shape =
+      is_there ? *reinterpret_cast<const ChannelShape*>(segment.at(opened.offset)) : ChannelShape{};
+  if (!is_there || !makes_sense(shape, segment, opened)) {
+    *why = "ranks have opened a channel that makes no sense";
+    return nullptr;
+  }
+  const ChannelMemory memory(segment.at(opened.offset), shape.nodes, shape.ranks);
+  for (std::int32_t node = 0; node < shape.nodes; ++node) {
+    if (memory.agents()[node] >= 0 && memory.agents()[node] < segment.header().agent.agents) continue;
+    *why = "ranks have opened a channel between agents that there are not";
+    return nullptr;
+  }
+  return std::unique_ptr<ChannelWork>(new ChannelWork(host, memory, place));
+}
+
+ChannelWork::ChannelWork(host::Host& host, const ChannelMemory& memory, int place)
+    : host_(host),
+      memory_(memory),
+      shape_(memory.shape()),
+      first_tag_(place * window * schedule::tag_count),
+      agents_(memory.agents(), memory.agents() + shape_.nodes) {
+  for (std::size_t i = 0; i < operations_.size(); ++i) operations_[i].number = i == 0 ? window : i;
+}
+
+bool ChannelWork::go_on() {
+  bool has_gone_on = false;
+  for (Pending& operation : operations_) {
+    if (!operation.is_under_way) {
+      if (!have_all_come(&operation)) continue;
+      begin(&operation);
+      has_gone_on = true;
+    }
+    if (operation.is_under_way && is_over(&operation)) has_gone_on = true;
+  }
+  return has_gone_on;
+}
+
+bool ChannelWork::is_over(Pending* operation) {
+  const FloatControlForNow like_program(operation->what.float_control);
+  if (!operation->executor.poll()) return false;
+  answer(operation, operation->executor.finish());
+  return true;
+}
+
+bool ChannelWork::have_all_come(Pending* operation) const {
+  while (operation->arrived < shape_.ranks) {
+    const Line& line = memory_.line(operation->number, operation->arrived);
+    if (line.number.load(std::memory_order_acquire) != operation->number) return false;
+    ++operation->arrived;
+  }
+  return true;
+}
+
+// What ranks say is looked at once, and used from the copy.
+bool ChannelWork::read(Pending* operation) {
+  operation->what = memory_.line(operation->number, 0).descriptor;
+  const Descriptor& what = operation->what;
+  if (what.schedule >= most_schedules || static_cast<int>(what.operation) >= operation_count ||
+      what.element > ElementType::derived || what.op > ReduceOp::host)
+    return false;
+  if (what.count * element_bytes(what.element) > most_bytes) return false;
+  for (int rank = 1; rank < shape_.ranks; ++rank) {
+    const Descriptor& other = memory_.line(operation->number, rank).descriptor;
+    if (other.operation != what.operation || other.count != what.count || other.element != what.element ||
+        other.op != what.op)
+      return false;
+  }
+  ReadSchedule& read = schedules_[what.schedule];
+  const Schedule& kept = memory_.schedule(what.schedule);
+  if (read.compiled == nullptr || read.version != what.schedule_version) {
+    const std::string form(kept.form, std::min<std::size_t>(kept.bytes, most_schedule_bytes));
+    const std::optional<ReadProgram> told = read_program(form, shape_.nodes, shape_.own_node);
+    if (!told) return false;
+    read = {.version = what.schedule_version, .compiled = schedule::compile(told->problem, told->program)};
+  }
+  operation->compiled = read.compiled;
+  return operation->compiled->problem.operation == what.operation;
+}
+
+void ChannelWork::begin(Pending* operation) {
+  bool is_started = false;
+  try {
+    is_started = read(operation) && start(operation);
+  } catch (const std::invalid_argument&) {  // of the compiler
+  }
+  ++under_way_;
+  operation->is_under_way = is_started;
+  if (!is_started) answer(operation, bad_call);
+}
+
+const void* ChannelWork::operand(const Pending& operation, int rank, std::size_t bytes) const {
+  return bytes <= Line::inline_bytes ? memory_.line(operation.number, rank).data
+                                     : memory_.area(operation.number, rank);
+}
+
+// In the order of the node's ranks.
+const void* ChannelWork::join(Pending* operation, std::size_t bytes) {
+  const Descriptor& what = operation->what;
+  const void* first = operand(*operation, 0, bytes);
+  if (shape_.ranks == 1) return first;
+  const Kernel kernel = reduce_kernel(what.op, what.element);
+  operation->joined.resize(std::max(operation->joined.size(), bytes));
+  const FloatControlForNow like_program(what.float_control);
+  for (int rank = 1; rank < shape_.ranks; ++rank) {
+    kernel(operation->joined.data(), first, operand(*operation, rank, bytes), what.count);
+    first = operation->joined.data();
+  }
+  return first;
+}
+
+bool ChannelWork::start(Pending* operation) {
+  const Descriptor& what = operation->what;
+  const std::size_t bytes = what.count * element_bytes(what.element);
+  Answer& answer = memory_.answer(operation->number);
+  schedule::Data data{
+      .output = bytes <= Answer::inline_bytes ? answer.data : memory_.area(operation->number, -1),
+      .elements = what.count,
+      .element_bytes = std::max<std::size_t>(1, element_bytes(what.element))};
+  if (is_reduction(what.operation)) {
+    const Kernel kernel = reduce_kernel(what.op, what.element);
+    if (kernel == nullptr) return false;
+    data.input = join(operation, bytes);
+    data.combine = {.element_bytes = data.element_bytes, .kernel = kernel};
+  } else if (has_one_buffer(what.operation)) {
+    for (int rank = 0; rank < shape_.ranks; ++rank) {
+      if (memory_.line(operation->number, rank).descriptor.is_root)
+        copy_bytes(data.output, operand(*operation, rank, bytes), bytes);
+    }
+  } else if (what.operation != Operation::barrier) {
+    return false;
+  }
+  const schedule::Ground ground{
+      .host = &host_,
+      .comm = host_.world(),
+      .rank_in_comm = agents_.data(),
+      .tag_base = first_tag_ + static_cast<int>(operation->number % window) * schedule::tag_count};
+  operation->executor.start(*operation->compiled, ground, data);
+  return true;
+}
+
+void ChannelWork::answer(Pending* operation, int error) {
+  Answer& answer = memory_.answer(operation->number);
+  answer.error = error;
+  answer.number.store(operation->number, std::memory_order_release);
+  operation->number += window;
+  operation->arrived = 0;
+  operation->is_under_way = false;
+  --under_way_;
+}
+
+}  // namespace unisono::agents

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agents as threads of a fake MPI, and ranks as threads beside them.
+#include "agents/agent.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agents/meeting.h"
+#include "agents/program_form.h"
+#include "agents/rank_channel.h"
+#include "algorithms/catalogue/descriptor.h"
+#include "base/clock.h"
+#include "base/reduce_kernels.h"
+#include "fake_host/fake_host.h"
+#include "shm/pool/segment.h"
+
+namespace unisono::agents {
+namespace {
+
+std::string new_job() {
+  return std::to_string(shm::draw_nonce());
+}
+
+// The agents of `nodes` nodes, as long as this lives.
+class Agents {
+ public:
+  explicit Agents(int nodes, fake_host::Options options = {}) : job(new_job()) {
+    options.deadlock_seconds = 120;
+    thread_ = std::thread([this, nodes, options] {
+      fake_host::FakeWorld world(nodes, options);
+      world.run([this](fake_host::FakeHost& host, int) {
+        const std::string why = run(host, {.job = job, .must_end = &must_end});
+        EXPECT_EQ(why, "");
+      });
+      EXPECT_EQ(world.leftovers(), "");
+      has_ended = true;
+    });
+  }
+  ~Agents() {
+    must_end = true;
+    thread_.join();
+  }
+  const std::string job;
+  std::atomic<bool> must_end{false}, has_ended{false};
+
+ private:
+  std::thread thread_;
+};
+
+// A node of a communicator: its ranks are threads of the test.
+class Node {
+ public:
+  Node(const std::string& job, int place) {
+    std::string why;
+    connection_ = Connection::open(job, place, 10, &why);
+    EXPECT_NE(connection_, nullptr) << why;
+  }
+  const AgentSegment& segment() const { return connection_->segment(); }
+  int agent() const { return segment().header().agent.rank; }
+  void open(int place, int own_node, int ranks, const std::vector<std::int32_t>& agents) {
+    ASSERT_TRUE(RankChannel::make(
+        segment(), place,
+        {.nodes = static_cast<std::int32_t>(agents.size()), .own_node = own_node, .ranks = ranks}, agents));
+    for (int rank = 0; rank < ranks; ++rank)
+      channels.push_back(std::make_unique<RankChannel>(segment(), place, rank));
+  }
+
+ private:
+  std::unique_ptr<Connection> connection_;
+
+ public:
+  std::vector<std::unique_ptr<RankChannel>> channels;
+};
+
+std::vector<std::unique_ptr<Node>> make_nodes(const std::string& job, int nodes, int ranks, int place = 0) {
+  std::vector<std::unique_ptr<Node>> made;
+  std::vector<std::int32_t> agents;
+  for (int node = 0; node < nodes; ++node) {
+    made.push_back(std::make_unique<Node>(job, node));
+    agents.push_back(made.back()->agent());
+  }
+  for (int node = 0; node < nodes; ++node)
+    made[static_cast<std::size_t>(node)]->open(place, node, ranks, agents);
+  return made;
+}
+
+int schedule_of(RankChannel& channel, Operation operation, const char* algorithm, int nodes, int node,
+                int root) {
+  if (!channel.is_first()) return 0;
+  const ScheduleKey key{.operation = operation, .root = root};
+  if (const int found = channel.find(key); found >= 0) return found;
+  std::vector<int> labels;
+  for (int i = 0; i < nodes; ++i) labels.push_back(i);
+  const schedule::Problem problem{
+      .operation = operation,
+      .size = nodes,
+      .rank = node,
+      .root = root,
+      .layout = std::make_shared<const patterns::Layout>(patterns::Layout::from_labels(labels))};
+  const algorithms::Descriptor* descriptor = algorithms::find(operation, algorithm);
+  return channel.keep(
+      key, *write_program(problem, descriptor->build(problem, algorithms::with_standards(*descriptor))));
+}
+
+std::vector<double> await(RankChannel& channel, std::uint64_t number, std::size_t count) {
+  const double deadline_s = now_s() + 20;
+  while (!channel.is_answered(number) && now_s() < deadline_s) std::this_thread::yield();
+  EXPECT_TRUE(channel.is_answered(number));
+  EXPECT_EQ(channel.error(number), 0);
+  const auto* data = static_cast<const double*>(channel.result(number, count * sizeof(double)));
+  std::vector<double> result(data, data + count);
+  channel.take(number);
+  return result;
+}
+
+void for_each_rank(const std::vector<std::unique_ptr<Node>>& nodes,
+                   const std::function<void(RankChannel&, int node, int rank)>& body) {
+  std::vector<std::thread> threads;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (std::size_t rank = 0; rank < nodes[node]->channels.size(); ++rank)
+      threads.emplace_back([&, node, rank] {
+        body(*nodes[node]->channels[rank], static_cast<int>(node), static_cast<int>(rank));
+      });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+class AgentSums : public testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(AgentSums, joins_the_vectors_of_all_ranks) {
+  const auto [nodes, ranks] = GetParam();
+  const Agents agents(nodes);
+  const auto made = make_nodes(agents.job, nodes, ranks);
+  for_each_rank(made, [&](RankChannel& channel, int node, int rank) {
+    for (const std::size_t count : {1U, 4U, 5U, 6U, 7U, 1000U, 4096U}) {
+      std::vector<double> operand(count), expected(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        operand[i] = static_cast<double>(1000 * node + 10 * rank) + static_cast<double>(i);
+        for (int n = 0; n < nodes; ++n) {
+          for (int r = 0; r < ranks; ++r)
+            expected[i] += static_cast<double>(1000 * n + 10 * r) + static_cast<double>(i);
+        }
+      }
+      const Descriptor what{.count = static_cast<std::uint32_t>(count),
+                            .schedule = static_cast<std::uint8_t>(schedule_of(
+                                channel, Operation::allreduce, "recursive_doubling", nodes, node, 0)),
+                            .operation = Operation::allreduce,
+                            .element = ElementType::float64,
+                            .op = ReduceOp::sum,
+                            .float_control = FloatControl::of_this_thread()};
+      EXPECT_EQ(await(channel, channel.post(what, operand.data(), count * sizeof(double)), count), expected);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, AgentSums,
+                         testing::Values(std::pair(1, 1), std::pair(1, 3), std::pair(2, 1), std::pair(3, 2),
+                                         std::pair(4, 1), std::pair(5, 3)));
+
+// Several are under way at once, and nobody waits in between.
+TEST(Agent, a_window_of_operations_is_posted_before_any_is_awaited) {
+  constexpr int nodes = 3;
+  const Agents agents(nodes, {.max_delay = 5});
+  const auto made = make_nodes(agents.job, nodes, 2);
+  for_each_rank(made, [&](RankChannel& channel, int node, int rank) {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<std::uint64_t> numbers;
+      while (channel.has_room()) {
+        const double operand = node + rank + round + static_cast<double>(numbers.size());
+        numbers.push_back(
+            channel.post({.count = 1,
+                          .schedule = static_cast<std::uint8_t>(schedule_of(
+                              channel, Operation::allreduce, "recursive_doubling", nodes, node, 0)),
+                          .operation = Operation::allreduce,
+                          .element = ElementType::float64},
+                         &operand, sizeof operand));
+      }
+      ASSERT_EQ(numbers.size(), static_cast<std::size_t>(window));
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const double expected = 2 * (0 + 1 + 2) + 3 * (0 + 1) + 6 * (round + static_cast<double>(i));
+        EXPECT_EQ(await(channel, numbers[i], 1), std::vector{expected});
+      }
+    }
+  });
+}
+
+// More roots than schedules are kept: those that are not used give room.
+TEST(Agent, vectors_come_from_every_root) {
+  constexpr int nodes = 11;
+  const Agents agents(nodes);
+  const auto made = make_nodes(agents.job, nodes, 2);
+  for_each_rank(made, [&](RankChannel& channel, int node, int rank) {
+    for (int turn = 0; turn < 2 * nodes; ++turn) {
+      const int root = turn % nodes;
+      const bool is_root = node == root && rank == turn % 2;
+      const double operand = is_root ? 100 + turn : -1;
+      const Descriptor what{.count = 1,
+                            .schedule = static_cast<std::uint8_t>(
+                                schedule_of(channel, Operation::bcast, "binomial", nodes, node, root)),
+                            .operation = Operation::bcast,
+                            .element = ElementType::float64,
+                            .is_root = is_root};
+      const std::uint64_t number = channel.post(what, is_root ? &operand : nullptr, sizeof operand);
+      EXPECT_EQ(await(channel, number, 1), std::vector{100.0 + turn});
+    }
+  });
+}
+
+// One communicator whose ranks come late holds up nobody else.
+TEST(Agent, channels_do_not_wait_for_each_other) {
+  constexpr int nodes = 2;
+  const Agents agents(nodes);
+  const auto late = make_nodes(agents.job, nodes, 1, 3), early = make_nodes(agents.job, nodes, 1, 1);
+  const auto sum = [&](RankChannel& channel, int node) {
+    const double operand = 1 + node;
+    return channel.post({.count = 1,
+                         .schedule = static_cast<std::uint8_t>(schedule_of(
+                             channel, Operation::allreduce, "recursive_doubling", nodes, node, 0)),
+                         .operation = Operation::allreduce,
+                         .element = ElementType::float64},
+                        &operand, sizeof operand);
+  };
+  const std::uint64_t first = sum(*late[0]->channels[0], 0);
+  for_each_rank(early, [&](RankChannel& channel, int node, int) {
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(await(channel, sum(channel, node), 1), std::vector{3.0});
+  });
+  EXPECT_FALSE(late[0]->channels[0]->is_answered(first));
+  const std::uint64_t second = sum(*late[1]->channels[0], 1);
+  EXPECT_EQ(await(*late[0]->channels[0], first, 1), std::vector{3.0});
+  EXPECT_EQ(await(*late[1]->channels[0], second, 1), std::vector{3.0});
+}
+
+TEST(Agent, answers_that_a_call_makes_no_sense) {
+  const Agents agents(1);
+  const auto made = make_nodes(agents.job, 1, 1);
+  RankChannel& channel = *made[0]->channels[0];
+  const int good = schedule_of(channel, Operation::allreduce, "recursive_doubling", 1, 0, 0);
+  const int bad = channel.keep({.operation = Operation::reduce}, "no program");
+  const auto error_of = [&](const Descriptor& what) {
+    const double operand = 1;
+    const std::uint64_t number = channel.post(what, &operand, sizeof operand);
+    const double deadline_s = now_s() + 20;
+    while (!channel.is_answered(number) && now_s() < deadline_s) std::this_thread::yield();
+    EXPECT_TRUE(channel.is_answered(number));
+    channel.take(number);
+    return channel.error(number);
+  };
+  const Descriptor sum{.count = 1,
+                       .schedule = static_cast<std::uint8_t>(good),
+                       .operation = Operation::allreduce,
+                       .element = ElementType::float64};
+  EXPECT_EQ(error_of(sum), 0);
+  Descriptor wrong = sum;
+  wrong.schedule = static_cast<std::uint8_t>(bad);
+  EXPECT_NE(error_of(wrong), 0) << "bytes that are no program";
+  wrong = sum;
+  wrong.operation = Operation::reduce;
+  EXPECT_NE(error_of(wrong), 0) << "the program of another operation";
+  wrong = sum;
+  wrong.op = ReduceOp::band;
+  EXPECT_NE(error_of(wrong), 0) << "no such operator on the type";
+  wrong = sum;
+  wrong.count = 1 << 30;
+  EXPECT_NE(error_of(wrong), 0) << "too long";
+  EXPECT_EQ(error_of(sum), 0) << "and it goes on";
+}
+
+TEST(Agent, ends_when_its_ranks_have_left) {
+  const Agents agents(2);
+  auto made = make_nodes(agents.job, 2, 1);
+  EXPECT_FALSE(agents.has_ended);
+  made.clear();
+  const double deadline_s = now_s() + 20;
+  while (!agents.has_ended && now_s() < deadline_s) std::this_thread::yield();
+  EXPECT_TRUE(agents.has_ended);
+}
+
+TEST(Agent, a_place_is_free_again_when_its_ranks_have_left_it) {
+  const Agents agents(1);
+  const Node stays(agents.job, 0);
+  for (int turn = 0; turn < 3; ++turn) {
+    auto made = make_nodes(agents.job, 1, 1, 7);
+    ChannelPlace& place = stays.segment().header().places[7];
+    EXPECT_EQ(place.state.load(), ChannelPlace::State::open);
+    made.clear();
+    const double deadline_s = now_s() + 20;
+    while (place.state.load() != ChannelPlace::State::free && now_s() < deadline_s) std::this_thread::yield();
+    EXPECT_EQ(place.state.load(), ChannelPlace::State::free);
+  }
+}
+
+// Asleep, and awake again at once when a rank rings.
+TEST(Agent, sleeps_when_nobody_needs_it) {
+  const Agents agents(1);
+  const auto made = make_nodes(agents.job, 1, 1);
+  const std::atomic<std::uint32_t>& sleepers = made[0]->segment().header().bell.sleepers;
+  RankChannel& channel = *made[0]->channels[0];
+  for (int turn = 0; turn < 5; ++turn) {
+    const double deadline_s = now_s() + 20;
+    while (sleepers.load() == 0 && now_s() < deadline_s) std::this_thread::yield();
+    EXPECT_EQ(sleepers.load(), 1U);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const double operand = turn;
+    const std::uint64_t number =
+        channel.post({.count = 1,
+                      .schedule = static_cast<std::uint8_t>(
+                          schedule_of(channel, Operation::allreduce, "recursive_doubling", 1, 0, 0)),
+                      .operation = Operation::allreduce,
+                      .element = ElementType::float64},
+                     &operand, sizeof operand);
+    EXPECT_EQ(await(channel, number, 1), std::vector{operand});
+  }
+}
+
+}  // namespace
+}  // namespace unisono::agents

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One layout for every kind of installation, below a prefix:
 #   bin/unisono, bin/unisono-cli, bin/unisono-exec    commands
-#   lib/unisono/                                      what is preloaded, the adapters beside it, unisono-tool;
+#   lib/unisono/                                      what is preloaded, the adapters beside it, unisono-tool, unisono-agent;
 #                                                     python/ there is the Python package
 #   include/unisono/unisono.h                         for programs
 #   share/unisono/programs/                           sources that `unisono bench` compiles with the MPI's own compiler
@@ -17,7 +17,7 @@ else()
 endif()
 
 install(TARGETS unisono_exec unisono_front RUNTIME DESTINATION ${bin} COMPONENT runtime)
-install(TARGETS unisono_tool RUNTIME DESTINATION ${prefix}/lib/unisono COMPONENT runtime)
+install(TARGETS unisono_tool unisono_agent RUNTIME DESTINATION ${prefix}/lib/unisono COMPONENT runtime)
 install(TARGETS unisono_entry LIBRARY DESTINATION ${prefix}/lib/unisono COMPONENT runtime)
 foreach(family openmpi mpich mpiabi)
   if(TARGET unisono_${family})

@@ -28,7 +28,7 @@ FILLED_IN = "..."
 NO_MESSAGES = re.compile(
     r"src/(algorithms|matching|traces|proof|pictures|measure|schedule|host)/|src/model/(built_in_machines|predict|virtual_time|measured_choices)"
     r"|src/tuning/(decisions/rules|learning/|tables/knowledge|tables/table_chooser)|src/tool/(list_command|mixed_mode)"
-    r"|src/(front/help|launch/(flavours|detect|linked_mpi|run_options))|src/runtime/reports/(report_summary|profile)|src/adapter/profile/|src/base/ticks|src/runtime/learning/|src/base/(float_control|operations)|src/adapter/(below/family|host_interface/mpi_host)"
+    r"|src/(front/help|launch/(flavours|detect|linked_mpi|run_options))|src/runtime/reports/(report_summary|job_profile)|src/adapter/profile/|src/base/ticks|src/runtime/learning/|src/base/(float_control|operations)|src/adapter/(below/family|host_interface/mpi_host)"
 )
 # Subjects of the generated page: messages that end a command, or leave out a file, and say themselves what to write instead.
 SUBJECTS = {

@@ -322,10 +322,26 @@ std::vector<OptionSpec> options_of_nodes() {
   };
 }
 
+std::vector<OptionSpec> options_of_agents() {
+  return {
+      number(
+          "agents", "UNISONO_AGENTS", "integer", "general",
+          "Processes that `unisono run` starts beside the job, so many on each node. They go on with calls "
+          "that do not block while the program computes, with any thread level (docs/guide/agents.md). 0: "
+          "none.",
+          0, 1, &Options::agents),
+      number("agents_deadline", "UNISONO_AGENTS_DEADLINE", "integer", "general",
+             "How many seconds MPI_Init waits for agents. Where they are not there by then the job runs "
+             "without, and says so.",
+             1, 3600, &Options::agents_deadline),
+  };
+}
+
 std::vector<OptionSpec> make_option_list() {
   std::vector<OptionSpec> list = decision_options();
   std::ranges::move(options_of_the_process(), std::back_inserter(list));
   std::ranges::move(options_of_nodes(), std::back_inserter(list));
+  std::ranges::move(options_of_agents(), std::back_inserter(list));
   std::ranges::move(learning_options(), std::back_inserter(list));
   return list;
 }

@@ -103,7 +103,7 @@ ReadFile own_configuration(const std::string& path, std::vector<std::string>* wa
 // Variables that others than this list read (the command line, the shim): no reason for a warning.
 bool is_known_variable(std::string_view name) {
   for (std::string_view other :
-       {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY", "UNISONO_SITE_CONFIG"}) {
+       {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY", "UNISONO_SITE_CONFIG", agents_job_variable}) {
     if (name == other) return true;
   }
   for (const OptionSpec& spec : option_list()) {

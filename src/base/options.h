@@ -64,8 +64,17 @@ struct NodeOptions {
   std::int64_t cores = 0;  // 0: found out
 };
 
+// Processes beside the job's, one on each node, that go on with calls while the program computes.
+struct AgentOptions {
+  std::int64_t agents = 0;            // on each node; 0: none
+  std::int64_t agents_deadline = 10;  // seconds
+};
+
+// The job's own name, by which its ranks and agents find each other: `unisono run` sets it, nobody else.
+inline constexpr const char* agents_job_variable = "UNISONO_AGENTS_JOB";
+
 // What a job may set. Rank 0's values hold for all ranks (runtime::start broadcasts them).
-struct Options : DecisionOptions, LearningOptions, TellingOptions, NodeOptions {
+struct Options : DecisionOptions, LearningOptions, TellingOptions, NodeOptions, AgentOptions {
   std::string progress = "thread";  // thread, calls
   std::int64_t unexpected_bytes = std::int64_t{256} << 20;
   std::string messages = "off";  // off, node, all

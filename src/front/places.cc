@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* shim_name = "unisono-exec";
 constexpr const char* tool_name = "unisono-tool";
+constexpr const char* agent_name = "unisono-agent";
 constexpr const char* library_name = "libunisono.so";
 constexpr const char* python_name = "unisono-cli";
 constexpr int most_links = 40;
@@ -53,9 +54,13 @@ std::string Home::library_path() const {
   return is_file(installed) ? installed : path_ + "/lib/" + library_name;
 }
 
-std::string Home::tool_path() const {
+std::string Home::path_of(const std::string& program) const {
   const bool is_installed = is_file(path_ + "/lib/unisono/" + library_name);
-  return path_ + (is_installed ? "/lib/unisono/" : "/bin/") + tool_name;
+  return path_ + (is_installed ? "/lib/unisono/" : "/bin/") + program;
+}
+
+std::string Home::tool_path() const {
+  return path_of(tool_name);
 }
 
 std::string Home::advice(bool is_there) const {
@@ -88,6 +93,10 @@ std::string Home::shim() const {
 
 std::string Home::tool() const {
   return require(tool_path(), true);
+}
+
+std::string Home::agent() const {
+  return require(path_of(agent_name), true);
 }
 
 std::string Home::library() const {

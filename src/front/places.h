@@ -20,6 +20,7 @@ class Home {
   std::string shim() const;
   std::string library() const;
   std::string tool() const;
+  std::string agent() const;
   // The MPI families that have an adapter beside the library.
   launch::Words families() const;
 
@@ -28,6 +29,8 @@ class Home {
   // What to do where a part is missing; `is_there`: others are not.
   std::string advice(bool is_there) const;
   std::string library_path() const;
+  // Of a program that is none of the user's commands.
+  std::string path_of(const std::string& program) const;
   std::string tool_path() const;
 
   std::string path_, reason_;

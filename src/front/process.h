@@ -4,6 +4,7 @@
 // hand on what we are sent, and end as it ended.
 #pragma once
 
+#include "front/companion.h"
 #include "launch/words.h"
 
 namespace unisono::front {
@@ -16,8 +17,9 @@ struct Outcome {
   int killed;    // by that signal; or 0
   int received;  // the last signal that was handed on; or 0
 };
-// Runs the command to its end. Throws where it cannot be started.
-Outcome supervise(const launch::Words& words);
+// Runs the command to its end, and then `beside`, which may be null, to its own. Throws where the command
+// cannot be started.
+Outcome supervise(const launch::Words& words, Companion* beside = nullptr);
 
 // Runs a program of ours to its end; its standard output goes to descriptor `output`. Its exit status; -1: it
 // could not be started, or died.

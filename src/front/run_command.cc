@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "base/program_file.h"
 #include "base/shown.h"
+#include "front/agents_job.h"
 #include "front/help.h"
 #include "front/mistakes.h"
 #include "front/places.h"
@@ -24,6 +26,7 @@ namespace unisono::front {
 namespace {
 
 constexpr const char* report_variable = "UNISONO_REPORT";
+constexpr const char* agents_variable = "UNISONO_AGENTS";
 
 void say(const std::string& text) {
   std::fprintf(stderr, "%s\n", shown("unisono: " + text).c_str());
@@ -78,17 +81,19 @@ class Run {
     launch::Settings settings = settings_for_ranks(line_);
     const Options options = options_of(settings);
     if (line_.is_dry_run) {
-      std::puts(shown(launch::quoted(command_for(home, settings, options))).c_str());
+      std::puts(shown(launch::quoted(command_with_agents(home, settings, options))).c_str());
+      if (has_agents()) std::puts(shown(launch::quoted(agents_->command())).c_str());
       return 0;
     }
     Report report(options.report, called_);
     report.prepare();
     if (report.is_wanted()) set(settings, report_variable, report.file());
-    const launch::Words command = command_for(home, settings, options);
+    const launch::Words command = command_with_agents(home, settings, options);
     report.remove_old();
     explain(command);
-    if (!report.is_wanted()) replace(command);
-    const Outcome outcome = supervise(command);
+    if (!report.is_wanted() && !has_agents()) replace(command);
+    const Outcome outcome = supervise(command, has_agents() ? agents_->companion() : nullptr);
+    if (has_agents() && line_.is_verbose) agents_->show_said();
     report.finish(outcome, understood_, without_);
     return outcome.status;
   }
@@ -98,6 +103,23 @@ class Run {
     launch::Words options(words.begin(), words.end() - static_cast<std::ptrdiff_t>(line_.command.size()));
     std::erase(options, "--");
     return options;
+  }
+
+  bool has_agents() const { return agents_ && agents_->companion() != nullptr; }
+
+  // As command_for() says. The job is told of its agents, if it can have them.
+  launch::Words command_with_agents(const Home& home, launch::Settings settings, const Options& options) {
+    if (options.agents == 0) return command_for(home, settings, options);
+    launch::Settings with_job = settings;
+    const std::string job = new_job_name();
+    set(with_job, agents_job_variable, job);
+    const launch::Words command = command_for(home, with_job, options);
+    if (!without_.empty()) return command;
+    agents_.emplace(line_, understood_, home, job);
+    if (has_agents()) return command;
+    say(agents_->why_not() + "; it runs without");
+    set(settings, agents_variable, "0");
+    return command_for(home, settings, options);
   }
 
   // The command that runs the job under Unisono, or without it where only some of its programs could have it.
@@ -116,6 +138,7 @@ class Run {
     } else if (line_.is_verbose) {
       say(understood_.explanation);
       say("running " + launch::quoted(command));
+      if (has_agents()) say("beside it " + launch::quoted(agents_->command()));
     }
   }
 
@@ -124,6 +147,7 @@ class Run {
   std::string called_;
   launch::Understood understood_;
   std::string without_;
+  std::optional<AgentsJob> agents_;
 };
 
 }  // namespace

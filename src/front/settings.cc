@@ -17,7 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 using launch::UsageError;
 
-constexpr std::string_view ours[] = {"UNISONO_HOME", "UNISONO_LIBRARY"};  // what the command itself settles
+// What the command itself settles.
+constexpr std::string_view ours[] = {"UNISONO_HOME", "UNISONO_LIBRARY", agents_job_variable};
 constexpr auto longest_judgement = 60s;
 // What only the tool can judge, which knows algorithms, tables and machines.
 constexpr std::string_view judged_by_tool[] = {"algorithm", "table", "site_table",

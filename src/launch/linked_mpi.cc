@@ -101,14 +101,22 @@ std::string_view family_of(std::string_view library) {
   return {};
 }
 
-// bin/mpirun beside a folder in which the program looks for its libraries, if the MPI lies there.
-std::string launcher_beside(const std::string& folders, const std::string& library) {
-  for (std::string_view rest = folders; !rest.empty();) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string folder(rest.substr(0, colon));
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-    if (folder.find('$') != std::string::npos || ::access((folder + "/" + library).c_str(), F_OK) != 0)
-      continue;
+// The folders in which the program looks for its libraries, as far as the MPI lies there.
+Words folders_with(const std::string& library, std::string_view folders) {
+  Words found;
+  while (!folders.empty()) {
+    const std::size_t colon = std::min(folders.find(':'), folders.size());
+    const std::string folder(folders.substr(0, colon));
+    folders.remove_prefix(std::min(colon + 1, folders.size()));
+    if (folder.find('$') == std::string::npos && ::access((folder + "/" + library).c_str(), F_OK) == 0)
+      found.push_back(folder);
+  }
+  return found;
+}
+
+// bin/mpirun beside one of the folders.
+std::string launcher_beside(const Words& folders) {
+  for (const std::string& folder : folders) {
     for (const char* name : {"/../bin/mpiexec.hydra", "/../bin/mpirun"}) {
       if (!is_executable(folder + name)) continue;
       char* real = ::realpath((folder + name).c_str(), nullptr);
@@ -130,7 +138,9 @@ LinkedMpi linked_mpi(const std::string& program) {
     const std::string_view family = family_of(library);
     if (family.empty()) continue;
     if (!linked.family.empty() && linked.family != family) return {};  // who does that knows why
-    linked = {std::string(family), library, launcher_beside(wanted.folders, library)};
+    const Words folders = folders_with(library, wanted.folders);
+    linked = {std::string(family), library, folders.empty() ? std::string() : folders[0] + "/" + library,
+              launcher_beside(folders)};
   }
   return linked;
 }

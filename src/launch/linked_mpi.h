@@ -11,6 +11,7 @@ namespace unisono::launch {
 struct LinkedMpi {
   std::string family;    // "Open MPI", or "MPICH or Intel MPI"; empty: not known
   std::string library;   // libmpi.so.40
+  std::string file;      // where the program says that it lies; empty: the loader knows
   std::string launcher;  // its own; empty: not found
 };
 

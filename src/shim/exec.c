@@ -6,18 +6,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/program_file.h"
 #include "preload/error_message.h"
-
-// Exit codes, as env and other starters have them. Most launchers end the job when a process exits with one.
-enum { exit_own_failure = 125, exit_not_executable = 126, exit_not_found = 127 };
+#include "shim/end_job.h"
 
 static const char usage[] =
     "usage: unisono-exec [--set NAME=VALUE]... [--library PATH] [--adapters NAMES] [--] PROGRAM "
@@ -51,30 +47,17 @@ static const char* host_name(void) {
   return name;
 }
 
-// Hydra, MPICH's launcher, takes a process that exits before MPI_Init for a program without MPI, whatever its
-// code. It then waits for the ranks on other hosts, which wait for this one. A signal makes it end them. But
-// the signal must not come before Hydra's proxies on all hosts have reported, so they get a moment.
-__attribute__((noreturn)) static void end_job(int code) {
-  if (getenv("PMI_RANK") != NULL) {
-    const struct timespec moment = {.tv_sec = 0, .tv_nsec = 500000000};
-    nanosleep(&moment, NULL);
-    signal(SIGTERM, SIG_DFL);
-    raise(SIGTERM);
-  }
-  exit(code);
-}
-
 __attribute__((noreturn)) static void fail(const char* problem, const char* subject) {
   char shown[1024];
   unisono_show(subject, shown, sizeof shown);
   fprintf(stderr, "unisono-exec: %s%s%s\n%s", problem, shown[0] == '\0' ? "" : ": ", shown, usage);
-  end_job(exit_own_failure);
+  unisono_end_job(exit_own_failure);
 }
 
 __attribute__((noreturn)) static void refuse_file(const char* path, const char* problem) {
   unisono_say_once_per_node("%s: cannot use %s: %s (is Unisono installed on every host, at the same place?)",
                             host_name(), path, problem);
-  end_job(exit_own_failure);
+  unisono_end_job(exit_own_failure);
 }
 
 static void set_variable(char* assignment) {
@@ -238,7 +221,7 @@ static void admit_sanitizer(void) {
 __attribute__((noreturn)) static void no_program(const char* name, int error) {
   unisono_say_once_per_node("%s: cannot run %s: %s", host_name(), name,
                             error == ENOENT ? "no such program" : strerror(error));
-  end_job(error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable);
+  unisono_end_job(error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable);
 }
 
 int main(int argc, char** argv) {

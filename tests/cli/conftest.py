@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from unisono.measuring import bench
@@ -91,6 +92,11 @@ class Stage:
         words: list[str] = json.loads(self.log.read_text())
         return words[1:]
 
+    def agents(self) -> dict[str, Any]:
+        """What the launcher of the agents has written down."""
+        found: dict[str, Any] = json.loads(self.log.with_suffix(".agents").read_text())
+        return found
+
     def asked(self) -> list[list[str]]:
         """The questions that the tool was asked."""
         return [json.loads(line) for line in (self.home / "bin/asked").read_text().splitlines()]
@@ -102,6 +108,7 @@ def stage(tmp_path: Path) -> Stage:
     made.work.mkdir()
     install_script(HERE / "fake_tool.py", made.home / "bin/unisono-tool")
     install_script(HERE / "fake_shim.py", made.home / "bin/unisono-exec")
+    install_script(HERE / "fake_shim.py", made.home / "bin/unisono-agent")
     (made.home / "bin/unisono").symlink_to(BUILD / "bin/unisono")
     (made.home / "lib").mkdir()
     (made.home / "lib/libunisono.so").write_bytes(b"")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stands in for mpirun: says its version, or writes down its words and does what FAKE_DO says."""
+"""Stands in for mpirun: says its version, or writes down its words and does what FAKE_DO says; agents it does not start."""
 
 import json
 import os
@@ -19,10 +19,30 @@ def wait_for_signal(seconds: float) -> int:
     return 0
 
 
+def run_agents() -> int:
+    """Does what FAKE_AGENTS says, and writes down what it was started with and what it has read."""
+    what, _, value = os.environ.get("FAKE_AGENTS", "stay").partition(" ")
+    log = Path(os.environ["FAKE_LOG"]).with_suffix(".agents")
+    found = {"words": sys.argv, "process": os.getpid(), "group": os.getpgid(0), "read": None}
+    log.write_text(json.dumps(found))
+    if what == "fail":
+        print(f"there is no node\n\x1b[2J{value}", file=sys.stderr)
+        return 3
+    if what == "ignore":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(float(value))
+    found["read"] = sys.stdin.read()
+    log.write_text(json.dumps(found))
+    print("nothing that the program says")
+    return 0
+
+
 def main() -> int:
     if sys.argv[1:] == ["--version"]:
         print(os.environ.get("FAKE_VERSION", "mpirun (Open MPI) 5.0.11"))
         return 0
+    if "--job" in sys.argv:
+        return run_agents()
     Path(os.environ["FAKE_LOG"]).write_text(json.dumps(sys.argv))
     what, _, value = os.environ.get("FAKE_DO", "exit 0").partition(" ")
     if what == "exit":

@@ -10,7 +10,7 @@ while [ $# -gt 0 ]; do
     -n*) ranks=${1#-n}; shift ;;
     --ntasks=*) ranks=${1#*=}; shift ;;
     -N | --nodes | -c | --cpus-per-task | -p | --partition | -t | --time) shift 2 ;;
-    --*=* | -N* | -l | -u | -K) shift ;;
+    --*=* | -N* | -l | -u | -K | --overlap) shift ;;
     --) shift; break ;;
     -*) echo "srun: this stand-in does not know $1" >&2; exit 2 ;;
     *) break ;;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/agents_job.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+#include "base/shown.h"
+#include "launch/agent_command.h"
+#include "launch/errors.h"
+
+namespace unisono::front {
+namespace {
+
+constexpr std::size_t most_lines = 30;
+
+// Lines of what a launcher has said, each marked.
+void print_said(std::string_view text) {
+  std::size_t count = 0;
+  while (!text.empty() && count < most_lines) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) {
+      std::fprintf(stderr, "%s\n", shown("agents: " + std::string(text.substr(0, end))).c_str());
+      ++count;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+bool is_on_command_line(const RunLine& line) {
+  return std::ranges::any_of(line.given, [](const Given& given) { return given.spec->name == "agents"; });
+}
+
+}  // namespace
+
+std::string new_job_name() {
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 4; ++i) {
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(random()));
+    name += digits;
+  }
+  return name;
+}
+
+AgentsJob::AgentsJob(const RunLine& line, const launch::Understood& understood, const Home& home,
+                     const std::string& job_name) {
+  launch::AgentCommand made =
+      launch::agent_command(line.command, understood, {home.agent(), "--job", job_name});
+  if (made.obstacle.empty()) {
+    command_ = std::move(made.words);
+    companion_ = std::make_unique<Companion>(command_, [this](const std::string& how) { tell_failure(how); });
+    return;
+  }
+  why_not_ = "this job can have no agents: " + made.obstacle;
+  if (is_on_command_line(line)) throw launch::UsageError(why_not_ + ". Leave out --agents.");
+}
+
+void AgentsJob::tell_failure(const std::string& how) const {
+  const std::string text = "unisono: the job's agents are gone: " + how +
+                           ". Where it has not met them the job goes on without. What was said there:";
+  std::fprintf(stderr, "%s\n", shown(text).c_str());
+  print_said(companion_->said());
+}
+
+void AgentsJob::show_said() const {
+  if (companion_) print_said(companion_->said());
+}
+
+}  // namespace unisono::front

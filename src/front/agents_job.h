@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agents of a run: a second job beside the user's, which ends with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "front/companion.h"
+#include "front/places.h"
+#include "front/run_line.h"
+#include "launch/rewrite.h"
+
+namespace unisono::front {
+
+// A name that no other job has.
+std::string new_job_name();
+
+class AgentsJob {
+ public:
+  // Ends the command where the job can have none and its command line asks for them; where a variable or a
+  // file does, it goes without: `why_not` then says why.
+  AgentsJob(const RunLine& line, const launch::Understood& understood, const Home& home,
+            const std::string& job_name);
+  AgentsJob(const AgentsJob&) = delete;
+  AgentsJob& operator=(const AgentsJob&) = delete;
+
+  const std::string& why_not() const { return why_not_; }
+  const launch::Words& command() const { return command_; }
+  // Null: there are none.
+  Companion* companion() const { return companion_.get(); }
+  // What they have said although nothing went wrong.
+  void show_said() const;
+
+ private:
+  void tell_failure(const std::string& how) const;
+
+  launch::Words command_;
+  std::string why_not_;
+  std::unique_ptr<Companion> companion_;
+};
+
+}  // namespace unisono::front

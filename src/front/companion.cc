@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/companion.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "front/child.h"
+
+namespace unisono::front {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// An orderly end first; launchers then take their time to end what they have started.
+constexpr int own_end_ms = 1500, terminated_ms = 4000;
+constexpr std::size_t most_said_bytes = std::size_t{1} << 16;
+
+}  // namespace
+
+Companion::Companion(launch::Words words, std::function<void(const std::string&)> on_failure)
+    : words_(std::move(words)), on_failure_(std::move(on_failure)) {}
+
+Companion::~Companion() {
+  end();
+  if (output_ >= 0) ::close(output_);
+}
+
+void Companion::start(const sigset_t& signals) {
+  int input[2];
+  if (::pipe2(input, O_CLOEXEC) != 0) return on_failure_(::strerror(errno));
+  input_ = input[1];
+  output_ = ::memfd_create("unisono-said", MFD_CLOEXEC);
+  if (output_ >= 0) ::fcntl(output_, F_SETFL, O_APPEND);
+  const Child child =
+      front::start(words_, {.signals = signals, .input = input[0], .output = output_, .is_apart = true});
+  ::close(input[0]);
+  process_ = child.failure == 0 ? child.process : -1;
+  if (child.failure != 0) on_failure_(words_[0] + ": " + ::strerror(child.failure));
+}
+
+void Companion::take(int status) {
+  process_ = -1;
+  close_input();
+  if (is_ending_ || status == 0) return;
+  on_failure_(WIFSIGNALED(status) ? words_[0] + " was killed by signal " + std::to_string(WTERMSIG(status))
+                                  : words_[0] + " ended with status " + std::to_string(WEXITSTATUS(status)));
+}
+
+void Companion::look() {
+  int status = 0;
+  if (is_running() && ::waitpid(process_, &status, WNOHANG) == process_) take(status);
+}
+
+bool Companion::has_ended_within(int milliseconds) {
+  sigset_t ended;
+  ::sigemptyset(&ended);
+  ::sigaddset(&ended, SIGCHLD);
+  const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
+  for (look(); is_running(); look()) {
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - Clock::now()).count();
+    if (left <= 0) return false;
+    const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
+    ::sigtimedwait(&ended, nullptr, &wait);
+  }
+  return true;
+}
+
+void Companion::close_input() {
+  if (input_ < 0) return;
+  ::close(input_);
+  input_ = -1;
+}
+
+void Companion::end() {
+  is_ending_ = true;
+  if (!is_running()) return;
+  // Who has gone already reads nothing: that is no reason to end.
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  if (::write(input_, "end\n", 4) < 0) close_input();
+  ::signal(SIGPIPE, before);
+  close_input();
+  if (has_ended_within(own_end_ms)) return;
+  ::kill(process_, SIGTERM);
+  if (has_ended_within(terminated_ms)) return;
+  ::kill(-process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+  process_ = -1;
+}
+
+std::string Companion::said() const {
+  std::string text(most_said_bytes, '\0');
+  const ssize_t count = output_ < 0 ? 0 : ::pread(output_, text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+}  // namespace unisono::front

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command that starts a job's agents: a second job beside it, by the same launcher, with one process on
+// each of its nodes.
+#pragma once
+
+#include <string>
+
+#include "launch/rewrite.h"
+#include "launch/words.h"
+
+namespace unisono::launch {
+
+struct AgentCommand {
+  Words words;
+  std::string obstacle;  // why this job can have no agents; there are no words then
+};
+
+// `agent`: the program that each of them runs, with its own arguments. It is told which MPI to load.
+AgentCommand agent_command(const Words& command, const Understood& understood, const Words& agent);
+
+}  // namespace unisono::launch

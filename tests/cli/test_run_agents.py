@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono run --agents`: the second job beside the first, with launchers that are stand-ins."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from conftest import Stage
+from test_run import is_running, settings, wait_until
+
+VERSIONS = {
+    "openmpi5": "mpirun (Open MPI) 5.0.11",
+    "openmpi4": "mpirun (Open MPI) 4.1.4",
+    "mpich": "HYDRA build details:\n    Version:                                 5.0.2",
+    "intel": "Intel(R) MPI Library for Linux* OS, Version 2021.18 Build 20260101",
+}
+SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "3"}
+FIVE = "--map-by ppr:1:node:OVERSUBSCRIBE --bind-to none"
+
+
+def agents_line(
+    stage: Stage, flavour: str, words: str, environment: Mapping[str, str] | None = None
+) -> list[str]:
+    """The launcher's words for the agents, up to their program."""
+    version = {"FAKE_VERSION": VERSIONS.get(flavour, "")}
+    answer = stage.unisono(
+        "run", "--dry-run", "--agents", "1", *words.split(), environment={**version, **(environment or {})}
+    )
+    assert answer.returncode == 0, answer.stderr
+    job, agents = (shlex.split(line) for line in answer.stdout.splitlines())
+    name = settings(job)["UNISONO_AGENTS_JOB"]
+    assert re.fullmatch("[0-9a-f]{32}", name)
+    program = agents.index(f"{stage.home}/bin/unisono-agent")
+    assert agents[program + 1 : program + 3] == ["--job", name], "both are told the same name"
+    return agents[:program]
+
+
+class TestCommand:
+    """One agent on each of the job's nodes, which are reached as the job reaches them."""
+
+    @pytest.mark.parametrize(
+        ("flavour", "words", "expected"),
+        [
+            ("openmpi5", "mpirun -n 8 ./a -n 9", f"mpirun {FIVE}"),
+            (
+                "openmpi5",
+                "mpirun --mca pml ob1 --map-by core -x A=1 --prtemca rmaps_x 1 -H a:4,b:4 -np 8 ./a",
+                f"mpirun --mca pml ob1 -x A=1 {FIVE} --host a:4,b:4",
+            ),
+            ("openmpi5", "mpirun --host a -n 1 ./a : --host b -n 1 ./b", f"mpirun {FIVE} --host a,b"),
+            ("openmpi5", "mpirun --hostfile h --report-bindings ./a", f"mpirun --hostfile h {FIVE}"),
+            (
+                "openmpi4",
+                "mpirun --allow-run-as-root --rankfile r -n 8 ./a",
+                "mpirun --allow-run-as-root --oversubscribe --map-by ppr:1:node --bind-to none",
+            ),
+            ("openmpi5", "env A=1 mpirun -n 2 ./a", f"env A=1 mpirun {FIVE}"),
+            ("openmpi5", "timeout 9 mpirun -n 2 ./a", f"mpirun {FIVE}"),
+            ("mpich", "mpirun -n 8 ./a", "mpirun -ppn 1 -n 1"),
+            (
+                "mpich",
+                "mpirun -launcher ssh -hosts a:4,b:4,a:1 -genv A 1 -bind-to core -n 8 ./a",
+                "mpirun -launcher ssh -genv A 1 -ppn 1 -n 2 -hosts a,b",
+            ),
+            ("mpich", "mpirun -f hosts -n 8 ./a", "mpirun -ppn 1 -n 2 -hosts x,y"),
+            (
+                "intel",
+                "mpirun -host a -n 2 ./a : -host b -n 2 ./a",
+                "mpirun -ppn 1 -n 2 -hosts a,b -genv I_MPI_PIN 0 -genv I_MPI_JOB_RESPECT_PROCESS_PLACEMENT 0",
+            ),
+        ],
+    )
+    def test_mpirun(self, stage: Stage, flavour: str, words: str, expected: str) -> None:
+        (stage.work / "hosts").write_text("# two nodes\nx:4\n\ny slots=4\nx\n")
+        assert agents_line(stage, flavour, words) == expected.split()
+
+    def test_hosts_of_a_batch_system(self, stage: Stage) -> None:
+        (stage.work / "nodes").write_text("x\nx\ny\n")
+        found = agents_line(stage, "mpich", "mpirun ./a", {"PBS_NODEFILE": "nodes"})
+        assert found == ["mpirun", "-ppn", "1", "-n", "2", "-hosts", "x,y"]
+        assert agents_line(stage, "mpich", "mpirun ./a", SLURM) == ["mpirun", "-ppn", "1", "-n", "3"]
+
+    @pytest.mark.parametrize(
+        ("words", "nodes", "shared"),
+        [
+            ("srun -n 8 ./a", 3, ""),
+            ("srun -N2 -n 8 ./a", 2, ""),
+            ("srun --mpi=pmix -N 2 ./a", 2, "--mpi=pmix "),
+        ],
+    )
+    def test_srun(self, stage: Stage, words: str, nodes: int, shared: str) -> None:
+        places = f"--overlap -N {nodes} -n {nodes} --ntasks-per-node=1 --cpu-bind=none"
+        unlinked = words.replace("./a", "/bin/true").split()
+        answer = stage.unisono("run", "--agents", "1", *unlinked, environment=SLURM)
+        assert answer.returncode == 2
+        assert "it is not known which MPI the job's programs load" in answer.stderr
+        linked = linked_program(stage, "libmpi.so.40")
+        assert (
+            agents_line(stage, "", words.replace("./a", str(linked)), SLURM)
+            == f"srun {shared}{places}".split()
+        )
+
+    def test_library(self, stage: Stage) -> None:
+        """The one beside the launcher, then the program's, then what the loader finds by that name."""
+        own = stage.root / "lib/libmpi.so.40"
+        own.parent.mkdir()
+        own.touch()
+        program = linked_program(stage, "libmpi.so.40")
+        answer = stage.unisono("run", "--dry-run", "--agents", "1", "mpirun", str(program))
+        words = shlex.split(answer.stdout.splitlines()[1])
+        libraries = [words[i + 1] for i, word in enumerate(words) if word == "--mpi"]
+        assert libraries == [str(own), str(program.with_name("libmpi.so.40")), "libmpi.so.40"]
+
+
+def linked_program(stage: Stage, library: str) -> Path:
+    """A program that is linked to a library of that name, which lies beside it."""
+    folder = stage.work / "linked"
+    folder.mkdir()
+    (folder / "empty.c").write_text("int there;\n")
+    (folder / "main.c").write_text("extern int there; int main(void) { return there; }\n")
+    soname = f"-Wl,-soname,{library}"
+    subprocess.run(["cc", "-shared", "-fPIC", soname, "-o", library, "empty.c"], cwd=folder, check=True)
+    rpath = f"-Wl,-rpath,{folder}"
+    subprocess.run(["cc", "-o", "program", "main.c", library, rpath], cwd=folder, check=True)
+    return folder / "program"
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            ("./a", "no launcher that is known starts this job"),
+            ("unisono-exec ./a", "no launcher that is known starts this job"),
+            ("srun -n 2 ./a", "only inside a job of Slurm's (sbatch, salloc)"),
+        ],
+    )
+    def test_asked_for(self, stage: Stage, words: str, says: str) -> None:
+        answer = stage.unisono("run", "--agents", "1", *words.split())
+        assert answer.returncode == 2
+        assert answer.stderr.startswith("unisono: this job can have no agents: ")
+        assert says in answer.stderr and "Leave out --agents." in answer.stderr
+        assert not stage.log.exists()
+
+    def test_wanted_in_general(self, stage: Stage) -> None:
+        """By a variable or a file: such jobs run without, and say so."""
+        answer = stage.unisono("run", "srun", "-n", "2", "./a", environment={"UNISONO_AGENTS": "1"})
+        assert answer.returncode == 0
+        assert "this job can have no agents: " in answer.stderr and "; it runs without" in answer.stderr
+        assert settings(stage.launched()) == {"UNISONO_AGENTS": "0"}
+
+    def test_number(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--agents", "2", "mpirun", "./a")
+        assert answer.returncode == 2
+        assert "--agents 2: it takes a whole number from 0 to 1" in answer.stderr
+
+    def test_a_name_from_outside_is_not_handed_on(self, stage: Stage) -> None:
+        stage.unisono("run", "mpirun", "./a", environment={"UNISONO_AGENTS_JOB": "stale"})
+        assert settings(stage.launched()) == {}
+
+    def test_program_is_missing(self, stage: Stage) -> None:
+        (stage.home / "bin/unisono-agent").unlink()
+        answer = stage.unisono("run", "--agents", "1", "mpirun", "./a")
+        assert answer.returncode == 1
+        assert "bin/unisono-agent is missing" in answer.stderr
+
+
+class TestLife:
+    @pytest.mark.parametrize("status", [0, 5])
+    def test_ends_with_the_job(self, stage: Stage, status: int) -> None:
+        wait = f"sh -c 'until [ -s {stage.log.with_suffix('.agents')} ]; do sleep 0.01; done; exit {status}'"
+        answer = stage.unisono(
+            *["run", "--agents", "1", "mpirun", *shlex.split(wait)], environment={"FAKE_DO": "start 0"}
+        )
+        assert answer.returncode == status
+        assert (answer.stdout, answer.stderr) == ("", ""), "what agents say is not the program's"
+        agents = stage.agents()
+        assert agents["read"] == "end\n"
+        assert agents["group"] == agents["process"], "what the terminal sends is not for them"
+        assert not is_running(agents["process"])
+
+    def test_said_on_demand(self, stage: Stage) -> None:
+        answer = stage.unisono(
+            *["run", "-v", "--agents", "1", "mpirun", "sleep", "1"], environment={"FAKE_DO": "start 0"}
+        )
+        assert "unisono: beside it mpirun" in answer.stderr
+        assert "agents: nothing that the program says" in answer.stderr
+
+    def test_cannot_start(self, stage: Stage) -> None:
+        """The job goes on, and its user is told what the launcher had to say."""
+        environment = {"FAKE_DO": "start 0", "FAKE_AGENTS": "fail 1"}
+        answer = stage.unisono("run", "--agents", "1", "mpirun", "sleep", "1", environment=environment)
+        assert answer.returncode == 0
+        assert "the job's agents are gone: mpirun ended with status 3." in answer.stderr
+        assert "agents: there is no node\nagents: \\x1b[2J1\n" in answer.stderr
+
+    def test_does_not_end(self, stage: Stage) -> None:
+        begin = time.monotonic()
+        environment = {"FAKE_DO": "start 0", "FAKE_AGENTS": "ignore 30"}
+        answer = stage.unisono("run", "--agents", "1", "mpirun", "sleep", "1", environment=environment)
+        assert answer.returncode == 0 and time.monotonic() - begin < 12
+        assert not is_running(stage.agents()["process"])
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+    def test_signals(self, stage: Stage, number: int) -> None:
+        """They are the job's, and its end is that of the agents; if this command is killed both end."""
+        process = subprocess.Popen(
+            stage.command("run", "--agents", "1", "mpirun", "./a"),
+            env=stage.environment({"FAKE_DO": "wait 30"}),
+            cwd=stage.work,
+        )
+        log = stage.log.with_suffix(".agents")
+        wait_until(lambda: stage.launcher_ready.is_file() and log.is_file() and log.read_text() != "")
+        process.send_signal(number)
+        assert process.wait(20) == (-9 if number == signal.SIGKILL else 40 + number)
+        wait_until(lambda: not is_running(stage.agents()["process"]))
+        wait_until(lambda: not is_running(int(stage.launcher_ready.read_text())))
+
+    def test_report_too(self, stage: Stage) -> None:
+        answer = stage.unisono(
+            *["run", "--agents", "1", "--report", "-", "mpirun", "./a"], environment={"FAKE_DO": "exit 4"}
+        )
+        assert answer.returncode == 4
+        assert "no report was written, because the job ended with status 4" in answer.stderr

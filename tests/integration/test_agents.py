@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unisono run --agents` under real launchers: where agents run, and that nothing of them is left whoever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import harness
+import job
+import mpis
+import pytest
+from harness import Cluster, compile_program
+from mpis import Layout, Mpi
+from test_command import COMMAND, environment
+
+pytestmark = [
+    pytest.mark.each_library,
+    pytest.mark.skipif(not harness.TOOL.is_file(), reason=f"{harness.TOOL} is not built"),
+]
+
+AGENT = harness.BUILD / "bin/unisono-agent"
+WITH_AGENTS = [*COMMAND, "--agents", "1"]
+
+
+@dataclass
+class Running:
+    """A job with agents that is under way."""
+
+    process: subprocess.Popen[bytes]
+    mark: str
+    folder: Path
+
+    def processes(self, program: Path) -> list[int]:
+        """Those that run the program; not the launchers that have its name in their command lines."""
+        return [
+            number
+            for number, command in job.marked_processes(self.mark).items()
+            if command.startswith(str(program))
+        ]
+
+    def agents(self) -> list[int]:
+        return self.processes(AGENT)
+
+    def launchers(self) -> list[int]:
+        """The two launchers: children of the command."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(child) for child in children]
+
+    def launcher_of_agents(self) -> int:
+        """It leads a group of its own."""
+        (found,) = [number for number in self.launchers() if os.getpgid(number) == number]
+        return found
+
+    def let_end(self) -> None:
+        (self.folder / "end").touch()
+
+    def is_over(self) -> bool:
+        return not job.marked_processes(self.mark)
+
+    def errors(self) -> str:
+        return (self.folder / "errors").read_text()
+
+
+def is_at_work(process: int) -> bool:
+    """Whether an agent's MPI has started: it has read what an MPI asks for after the adapter."""
+    return "libunisono-" in Path(f"/proc/{process}/maps").read_text()
+
+
+@contextmanager
+def started(mpi: Mpi, folder: Path, status: int = 0) -> Iterator[Running]:
+    """Two ranks and their agent, both at work. Whatever is left of them is killed."""
+    line = mpi.launch(2, [compile_program(mpi, "lasting.c"), folder / "end", str(status)])
+    mark = uuid.uuid4().hex
+    temporary(folder).mkdir()
+    with (folder / "output").open("wb") as output, (folder / "errors").open("wb") as errors:
+        process = subprocess.Popen(
+            [*WITH_AGENTS, "--", *line],
+            env={**environment(mpi), job.MARK: mark, "TMPDIR": str(temporary(folder))},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+        )
+    running = Running(process, mark, folder)
+    try:
+        job.wait_until(lambda: (folder / "output").read_text() == "begun\n")
+        job.wait_until(lambda: len(running.agents()) == 1 and is_at_work(running.agents()[0]))
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+        job.sweep(mark)
+
+
+def temporary(folder: Path) -> Path:
+    """Where the job's processes leave what is theirs for a while."""
+    return folder / "t"
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_the_job_is_as_ever(mpi: Mpi, tmp_path: Path, status: int) -> None:
+    """Its output and its exit status are its own, and its agents end with it."""
+    with started(mpi, tmp_path, status) as running:
+        running.let_end()
+        found = running.process.wait(20)
+        assert (found == 0) == (status == 0), running.errors()
+        job.wait_until(running.is_over, 3)
+    assert (tmp_path / "output").read_text().startswith("begun\nOK\n")
+    assert "unisono" not in running.errors(), running.errors()
+    assert not list(temporary(tmp_path).iterdir())
+
+
+@pytest.mark.cluster
+def test_one_on_each_node(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
+    end = tmp_path / "end"
+    program = compile_program(cluster_mpi, "lasting.c")
+    line = cluster_mpi.launch(5, [program, end, "0"], {}, Layout((2, 1, 2)))
+    command = cluster.on_head([*WITH_AGENTS, "--", *line])
+    process = subprocess.Popen(
+        command,
+        env=environment(cluster_mpi),
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+    def counts(name: str) -> list[int]:
+        lines = [cluster.on_node(node, "ps", "-eo", "cmd").splitlines() for node in range(4)]
+        return [sum(line.startswith(name) for line in of_node) for of_node in lines]
+
+    try:
+        job.wait_until(lambda: counts(str(AGENT)) == [1, 1, 1, 0], 40)
+        job.wait_until(lambda: counts(str(program)) == [2, 1, 2, 0])
+        end.touch()
+        output, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, output) == (0, b"begun\nOK\n"), errors.decode()
+    job.wait_until(lambda: counts(str(AGENT)) == [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_command_is_ended(mpi: Mpi, tmp_path: Path, number: signal.Signals) -> None:
+    """Job and agents end, also where the command itself can do nothing about it."""
+    with started(mpi, tmp_path) as running:
+        running.process.send_signal(number)
+        running.process.wait(20)
+        job.wait_until(running.is_over, 15)
+
+
+@pytest.mark.parametrize("victim", ["agent", "launcher"])
+def test_agents_are_killed(mpi: Mpi, tmp_path: Path, victim: str) -> None:
+    """What is left of them goes, and the user is told; the job ends."""
+    with started(mpi, tmp_path) as running:
+        process = running.agents()[0] if victim == "agent" else running.launcher_of_agents()
+        os.kill(process, signal.SIGKILL)
+        job.wait_until(lambda: not running.agents(), 5)
+        job.wait_until(lambda: "the job's agents are gone" in running.errors(), 5)
+        running.let_end()
+        running.process.wait(20)
+        job.wait_until(running.is_over, 15)
+
+
+def test_the_jobs_launcher_is_killed(mpi: Mpi, tmp_path: Path) -> None:
+    with started(mpi, tmp_path) as running:
+        agents = running.launcher_of_agents()
+        (launcher,) = [number for number in running.launchers() if number != agents]
+        os.kill(launcher, signal.SIGKILL)
+        assert running.process.wait(20) == 128 + signal.SIGKILL
+        job.wait_until(lambda: not running.agents(), 5)
+
+
+def test_a_job_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
+    """It is over before its agents have begun, and does not wait for them."""
+    line = mpi.launch(2, ["sh", "-c", "echo one"])
+    result = job.run([*WITH_AGENTS, "--", *line], environment(mpi), directory=tmp_path).check()
+    assert result.output == "one\none\n" and not result.survivors, str(result)
+    assert result.seconds < 15, str(result)
+
+
+def test_agents_that_cannot_start(mpi: Mpi, tmp_path: Path) -> None:
+    """The job runs without them."""
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").symlink_to(harness.BUILD / "lib")
+    for name in ("unisono-exec", "unisono-tool"):
+        (home / "bin" / name).symlink_to(harness.BUILD / "bin" / name)
+    (home / "bin/unisono-agent").write_text("#!/bin/sh\necho no agent on this host >&2\nexit 3\n")
+    (home / "bin/unisono-agent").chmod(0o755)
+    line = mpi.launch(2, [compile_program(mpi, "lasting.c"), tmp_path / "end", "0"])
+    (tmp_path / "end").touch()
+    begin = time.monotonic()
+    result = job.run(
+        [*WITH_AGENTS, "--agents-deadline", "3", "--", *line],
+        {**environment(mpi), "UNISONO_HOME": str(home)},
+        directory=tmp_path,
+    ).check()
+    assert result.output == "begun\nOK\n" and time.monotonic() - begin < 15, str(result)
+    assert not result.survivors, str(result)
+
+
+def test_srun(tmp_path: Path) -> None:
+    """A second step of the same job of Slurm's, on as many nodes."""
+    mpi = mpis.BY_NAME["mpich5"]
+    stand_in = tmp_path / "srun"
+    stand_in.symlink_to(Path(__file__).with_name("srun.sh"))
+    slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1", "SRUN_LAUNCHER": str(mpi.launcher)}
+    (tmp_path / "end").touch()
+    command = [stand_in, "-n", "2", compile_program(mpi, "lasting.c"), tmp_path / "end", "0"]
+    result = job.run(
+        [*WITH_AGENTS, "-v", "--", *command], {**environment(mpi), **slurm}, directory=tmp_path
+    ).check()
+    assert "beside it " in result.errors and "--overlap" in result.errors, str(result)
+    assert result.output == "begun\nOK\n" and not result.survivors, str(result)
+    assert "agents: " not in result.errors, str(result)

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unisono::runtime {
+namespace unisono::runtime::auto_choice_test {
 namespace {
 
 TEST(AutoChoice, GoesByTheMpiAndTheCores) {
@@ -23,4 +23,4 @@ TEST(AutoChoice, SaysWhy) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::auto_choice_test

@@ -7,7 +7,7 @@
 #include "program.h"
 #include "runtime/world/telling.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::beginning_test {
 namespace {
 
 using Beginning = ProgramTest;
@@ -30,4 +30,4 @@ TEST_F(Beginning, hears_short_and_long_words_of_rank_0) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::beginning_test

@@ -13,7 +13,7 @@
 #include "../seed.h"
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::blocks_test {
 namespace {
 
 using Values = std::vector<std::int32_t>;
@@ -160,4 +160,4 @@ INSTANTIATE_TEST_SUITE_P(All, BlocksTest,
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::blocks_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unisono::runtime {
+namespace unisono::runtime::call_times_test {
 namespace {
 
 constexpr double short_s = 1e-6, late_s = 20e-3;
@@ -72,4 +72,4 @@ TEST(CallTimesTest, TimesOfAnyLengthAreTaken) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::call_times_test

@@ -18,7 +18,7 @@
 #include "runtime/call/crash_site.h"
 #include "runtime/communicators/communicator.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::crash_watch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -373,4 +373,4 @@ TEST_F(CrashWatchTest, WithoutAPlaceItSaysSo) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::crash_watch_test

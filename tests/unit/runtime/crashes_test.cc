@@ -23,7 +23,7 @@
 #include "tuning/decisions/crash_records.h"
 #include "tuning/tables/table_store.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::crashes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -289,4 +289,4 @@ TEST_F(CrashesTest, LearningLeavesThemOut) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::crashes_test

@@ -8,7 +8,7 @@
 
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::decisions_test {
 namespace {
 
 class DecisionsTest : public ProgramTest {
@@ -135,4 +135,4 @@ TEST_F(DecisionsTest, WhatMayNotRunIsNotToldAsDecided) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::decisions_test

@@ -8,7 +8,7 @@
 
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::early_test {
 namespace {
 
 using host::Comm;
@@ -109,4 +109,4 @@ TEST_F(EarlyTest, AtOnceWhereTheCommunicatorHasHints) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::early_test

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <vector>
 
-namespace unisono::runtime {
+namespace unisono::runtime::end_strangers_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -75,4 +75,4 @@ TEST(EndStrangersTest, HoldsNoDescriptor) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::end_strangers_test

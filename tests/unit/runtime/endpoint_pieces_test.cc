@@ -8,7 +8,7 @@
 
 #include "endpoint_node.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::endpoint_pieces_test {
 namespace {
 
 using matching::any_source;
@@ -95,4 +95,4 @@ TEST_F(PiecesTest, WhatHadNoRoomIsBuffered) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::endpoint_pieces_test

@@ -17,7 +17,7 @@
 #include "endpoint_node.h"
 #include "fake_host/fake_host.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::endpoint_test {
 namespace {
 
 using matching::any_source;
@@ -420,4 +420,4 @@ TEST(Endpoint, RandomTrafficBetweenNodes) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::endpoint_test

@@ -9,7 +9,7 @@
 
 #include "../seed.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::event_stream_test {
 namespace {
 
 std::vector<RecordedEvent> events_of(const EventStream& stream) {
@@ -159,4 +159,4 @@ TEST(EventStream, takes_eight_bytes_for_what_repeats) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::event_stream_test

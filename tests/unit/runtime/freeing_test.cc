@@ -9,7 +9,7 @@
 #include "runtime/communicators/communicators.h"
 #include "runtime/host_freeing.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::freeing_test {
 namespace {
 
 class FreeingOfJobsTest : public ProgramTest {};
@@ -75,4 +75,4 @@ TEST_F(FreeingOfJobsTest, WithoutAHandedOverStateTheTableIsAsked) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::freeing_test

@@ -8,7 +8,7 @@
 
 #include "runtime/communicators/communicator.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::identifiers_test {
 namespace {
 
 // What one set-up of `turn` takes, with nothing else under way.
@@ -88,4 +88,4 @@ TEST(IdentifiersTest, HasNoMoreThanItIsGiven) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::identifiers_test

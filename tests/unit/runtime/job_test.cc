@@ -21,7 +21,7 @@
 #include "job_cases.h"
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::job_test {
 namespace {
 
 class JobTest : public ProgramTest {
@@ -496,4 +496,4 @@ TEST_F(JobTest, CommunicatorsComeAndGo) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::job_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-namespace unisono::runtime {
+namespace unisono::runtime::judge_test {
 namespace {
 
 template <typename T>
@@ -149,4 +149,4 @@ TEST(JudgeTest, ValuesAreReadable) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::judge_test

@@ -9,7 +9,7 @@
 #include "../seed.h"
 #include "learning_program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::learning_alike_test {
 namespace {
 
 constexpr const char* of_another = "learned on another communicator of this job";
@@ -257,4 +257,4 @@ TEST_F(LearningAlikeTest, RanksDoAlikeOnWhateverCommunicators) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::learning_alike_test

@@ -8,7 +8,7 @@
 #include "learning_program.h"
 #include "model/machine.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::learning_machine_test {
 namespace {
 
 Json slowed(const Json& value) {
@@ -110,4 +110,4 @@ TEST_F(LearningMachineTest, AMachineThatIsNoneIsSaid) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::learning_machine_test

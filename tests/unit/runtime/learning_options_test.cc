@@ -7,7 +7,7 @@
 
 #include "learning_program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::learning_options_test {
 namespace {
 
 constexpr int size = 4;
@@ -87,4 +87,4 @@ TEST_F(LearningOptionsTest, WhatIsInUseIsLeftBeyondTheTolerance) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::learning_options_test

@@ -8,7 +8,7 @@
 #include "../seed.h"
 #include "learning_program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::learning_test {
 namespace {
 
 // Time lines begin with the first call, go forward, and tell what ran.
@@ -363,4 +363,4 @@ TEST_F(LearningTest, CommunicatorsThatEndAreReported) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::learning_test

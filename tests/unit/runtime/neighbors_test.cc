@@ -11,7 +11,7 @@
 #include "program.h"
 #include "shm/slice/slice.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::neighbors_test {
 namespace {
 
 using host::TopologyNeighbors;
@@ -289,4 +289,4 @@ TEST_F(NeighborsTest, WithoutRoomInThePool) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::neighbors_test

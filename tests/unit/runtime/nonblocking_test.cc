@@ -13,7 +13,7 @@
 #include "program.h"
 #include "runtime/communicators/communicators.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::nonblocking_test {
 namespace {
 
 class NonBlockingTest : public ProgramTest {
@@ -263,4 +263,4 @@ TEST_F(NonBlockingTest, RandomSequences) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::nonblocking_test

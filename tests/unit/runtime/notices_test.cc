@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::notices_test {
 namespace {
 
 using testing::internal::CaptureStderr;
@@ -34,4 +34,4 @@ TEST(Notices, WhatIsNotedOnceStandsOnce) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::notices_test

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "shm/slice/slice.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::peers_test {
 namespace {
 
 // Rank `rank` of a node whose members stand in shared memory.
@@ -105,4 +105,4 @@ TEST(Peers, who_asks_again_and_again_hears_of_a_death) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::peers_test

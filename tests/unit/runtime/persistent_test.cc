@@ -17,7 +17,7 @@
 #include "runtime/calls/persistent_calls.h"
 #include "runtime/communicators/communicators.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::persistent_test {
 namespace {
 
 struct Made : Numbers {
@@ -278,4 +278,4 @@ TEST_F(PersistentTest, IsGivenBackWhileUnderWay) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::persistent_test

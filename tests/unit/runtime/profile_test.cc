@@ -4,7 +4,7 @@
 
 #include "runtime/reports/job_profile.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::profile_test {
 namespace {
 
 ProfiledFunction function(const char* name, FunctionKind kind, const ProfileCell& cell) {
@@ -84,4 +84,4 @@ TEST(Profile, ThreadsShareTheRun) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::profile_test

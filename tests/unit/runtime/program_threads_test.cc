@@ -12,7 +12,7 @@
 
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::program_threads_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -147,4 +147,4 @@ TEST_F(ProgramThreadsTest, CallsAreComputedAsTheirThreadDoes) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::program_threads_test

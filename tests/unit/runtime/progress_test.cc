@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-namespace unisono::runtime {
+namespace unisono::runtime::progress_test {
 namespace {
 
 // Goes on in so many steps, and says that it has ended in the last one.
@@ -80,4 +80,4 @@ TEST(Progress, TheThreadAsksAsLongAsSomethingNeedsIt) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::progress_test

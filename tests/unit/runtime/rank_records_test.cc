@@ -14,7 +14,7 @@
 #include "runtime/reports/report.h"
 #include "some_records.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::rank_records_test {
 namespace {
 
 using fake_host::FakeHost;
@@ -206,4 +206,4 @@ TEST(LearnedRules, KindsThatSayTooLittleMakeNone) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::rank_records_test

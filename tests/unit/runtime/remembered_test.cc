@@ -14,7 +14,7 @@
 
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::remembered_test {
 namespace {
 
 using Values = std::vector<std::int32_t>;
@@ -245,4 +245,4 @@ TEST_F(RememberedTest, AnErrorReachesTheHandler) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::remembered_test

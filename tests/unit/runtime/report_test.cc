@@ -9,7 +9,7 @@
 
 #include "runtime/reports/records.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::report_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -196,4 +196,4 @@ TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::report_test

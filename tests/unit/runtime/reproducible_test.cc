@@ -11,7 +11,7 @@
 #include "program.h"
 #include "runtime/communicators/communicators.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::reproducible_test {
 namespace {
 
 // Exponents far apart: nearly every other order gives other bits.
@@ -240,4 +240,4 @@ TEST_F(ReproducibleTest, ChangedHintsHoldFromTheNextCallOn) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::reproducible_test

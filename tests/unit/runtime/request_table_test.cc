@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace unisono::runtime {
+namespace unisono::runtime::request_table_test {
 namespace {
 
 TEST(RequestTable, PlacesHaveNumbersAndAreUsedAgain) {
@@ -56,4 +56,4 @@ TEST(RequestTable, AFullOneSaysSo) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::request_table_test

@@ -37,7 +37,7 @@ void operator delete(void* memory, std::size_t) noexcept {
   give_back(memory);
 }
 
-namespace unisono::runtime {
+namespace unisono::runtime::schedule_memory_test {
 namespace {
 
 constexpr int size = 8;
@@ -94,4 +94,4 @@ TEST_F(ScheduleMemoryTest, IsBoundedByTheOption) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::schedule_memory_test

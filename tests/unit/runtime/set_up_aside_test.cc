@@ -21,7 +21,7 @@
 #include "runtime/calls/persistent_calls.h"
 #include "runtime/communicators/communicators.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::set_up_aside_test {
 namespace {
 
 using host::Comm;
@@ -437,4 +437,4 @@ TEST(StartedPlaceTest, AllAgreeOnEachCallAndTakeRoomOnce) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::set_up_aside_test

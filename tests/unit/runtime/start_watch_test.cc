@@ -22,7 +22,7 @@
 
 #include "base/environment.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::start_watch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -104,4 +104,4 @@ TEST(StartWatchTest, SaysNothingOfARankThatIsOnlySlow) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::start_watch_test

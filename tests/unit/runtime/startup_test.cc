@@ -11,7 +11,7 @@
 
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::startup_test {
 namespace {
 
 class StartupTest : public ReportedTest {
@@ -117,4 +117,4 @@ TEST_F(StartupTest, ShortJobsAndThoseThatSaySoTestNothing) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::startup_test

@@ -14,7 +14,7 @@
 #include "program.h"
 #include "tuning/tables/table_store.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::tables_test {
 namespace {
 
 class TablesTest : public ReportedTest {
@@ -154,4 +154,4 @@ TEST_F(TablesTest, WhatIsWrongIsSaidAndTheRestHolds) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::tables_test

@@ -15,7 +15,7 @@
 #include "../seed.h"
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::threads_test {
 namespace {
 
 // One communicator as one thread of one rank sees it.
@@ -237,4 +237,4 @@ INSTANTIATE_TEST_SUITE_P(Nodes, ThreadsTest, ::testing::Values("", "2x2", "4x1")
 });
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::threads_test

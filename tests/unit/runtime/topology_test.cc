@@ -14,7 +14,7 @@
 
 #include "program.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::topology_test {
 namespace {
 
 class TopologyTest : public ReportedTest {
@@ -107,4 +107,4 @@ TEST_F(TopologyTest, WithoutOneNodesHangOnOneSwitch) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::topology_test

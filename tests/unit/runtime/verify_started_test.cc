@@ -14,7 +14,7 @@
 #include "runtime/judging/judge.h"
 #include "verify_fixture.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::verify_started_test {
 namespace {
 
 constexpr int size = 4;
@@ -351,4 +351,4 @@ TEST_F(VerifyStartedTest, WithoutTheHostsPartNothingIsCompared) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::verify_started_test

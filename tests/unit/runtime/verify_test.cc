@@ -11,7 +11,7 @@
 #include "program.h"
 #include "verify_fixture.h"
 
-namespace unisono::runtime {
+namespace unisono::runtime::verify_test {
 namespace {
 
 constexpr int size = 4;
@@ -217,4 +217,4 @@ TEST_F(VerifyTest, MoreThanAnOrderExplainsIsAFault) {
 }
 
 }  // namespace
-}  // namespace unisono::runtime
+}  // namespace unisono::runtime::verify_test

@@ -19,7 +19,8 @@ from mpis import ROOT, Mpi
 class Jobs:
     """Starts jobs; each writes into the directory that it is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, run_again: again.RunAgain = again.OF_THIS_PROCESS) -> None:
+        self.again = run_again
         self._runner = harness.Runner(harness.build_yield_preload(), harness.COMPILED)
 
     def python(self, mpi: Mpi) -> dict[str, str]:
@@ -37,7 +38,7 @@ class Jobs:
         timeout: float = 300,
         watch: job.Watch | None = None,
     ) -> job.Result:
-        """Run one job; `variant` is native or one of UNDER_UNISONO. One that fails as Open MPI 4 does by itself is run once more."""
+        """Run one job; `variant` is native or one of UNDER_UNISONO. One that fails by a fault of its MPI's is run once more."""
         line = mpi.launch(ranks, command, self._runner.environment_for_ranks(mpi, ranks, environment))
         own = mpis.launcher_environment(mpi)
         if variant != NATIVE:
@@ -46,6 +47,6 @@ class Jobs:
             path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
             own |= {"PYTHONPATH": path, "UNISONO_HOME": str(harness.BUILD)}
         result = job.run(line, own, timeout, directory, watch)
-        if again.is_finalize_lost(mpi, result):
+        if self.again.is_due(mpi, result):
             result = job.run(line, own, timeout, directory, watch)
         return result

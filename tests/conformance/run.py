@@ -29,6 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests/conformance", "tests/integration", "python")]
 
+import again  # noqa: E402
 import mpis  # noqa: E402
 from cells import BAD, NATIVE, UNDER_UNISONO, Outcomes, Place, Store  # noqa: E402
 from document import Document  # noqa: E402
@@ -44,6 +45,8 @@ from suite import Suite  # noqa: E402
 BUILD = ROOT / "build/conformance"
 DOCUMENT = ROOT / "docs/inside/conformance.md"
 ROWS = ROOT / "tests/conformance/outcomes.json"
+# A run of all suites is thousands of jobs.
+MOST_RUN_AGAIN = 20
 
 
 @dataclass(frozen=True)
@@ -171,11 +174,10 @@ def perform(work: Work, jobs: Jobs, store: Store, is_repeat: bool) -> Outcomes:
     return {f"{part} {case}": outcome for part, cases in outcomes.items() for case, outcome in cases.items()}
 
 
-def run_all(arguments: argparse.Namespace, store: Store, console: Console) -> bool:
+def run_all(arguments: argparse.Namespace, jobs: Jobs, store: Store, console: Console) -> bool:
     """Run what is to be run; return whether all of it was."""
     todo = work_to_do(arguments, store)
     deadline = time.monotonic() + 60 * arguments.minutes
-    jobs = Jobs()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=len(todo))
@@ -229,7 +231,11 @@ def main() -> int:
     arguments = parse()
     console = Console(stderr=True, soft_wrap=True)
     store = Store(BUILD / "results")
-    is_finished = arguments.write_only or run_all(arguments, store, console)
+    is_finished = True
+    if not arguments.write_only:
+        jobs = Jobs(again.RunAgain(MOST_RUN_AGAIN))
+        is_finished = run_all(arguments, jobs, store, console)
+        console.print(again.text(jobs.again.counts), highlight=False)
     new_failures = summarise(arguments, store, console)
     rows = keep(arguments, store)
     arguments.document.write_text(Document(rows, SUITES.values()).text(), encoding="utf-8")

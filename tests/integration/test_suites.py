@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import again
 import job
 import pytest
 import run
@@ -286,6 +287,21 @@ def test_a_document_elsewhere_leaves_the_kept_rows(tmp_path: Path, monkeypatch: 
         found_rows = run.keep(run.parse(), store)
         assert found_rows.get(place, "unisono") is not None
         assert len(json.loads(kept.read_text())) == rows
+
+
+def test_jobs_that_are_run_again_are_counted_and_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    started: list[object] = []
+
+    def fails(*arguments: object) -> job.Result:
+        started.append(arguments)
+        return result_of("", "listener thread failed to start", 1)
+
+    monkeypatch.setattr(job, "run", fails)
+    jobs = Jobs(again.RunAgain(most=1))
+    for _ in range(2):
+        jobs.run(BY_NAME["openmpi5"], 2, "native", ["true"], tmp_path)
+    assert len(started) == 3
+    assert jobs.again.counts.total() == 1
 
 
 def result_of(output: str, errors: str = "", status: int = 0, is_timed_out: bool = False) -> job.Result:

@@ -84,7 +84,7 @@ UNISONO_API void unisono_region_end(void);
 #define UNISONO_PCONTROL_END 7301
 #define UNISONO_PCONTROL_NUMBERED 7400
 
-/* The version of the preloaded library, "0.1.0". The text is static. */
+/* The version of the preloaded library. The text is static. */
 UNISONO_API const char* unisono_version(void);
 
 #undef UNISONO_API

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The version of this code, as python/unisono/__init__.py has it: "0.1.0".
+// The version of this code, as python/unisono/__init__.py has it.
 #pragma once
 
 namespace unisono {

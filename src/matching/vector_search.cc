@@ -109,15 +109,18 @@ int find_neon(const KeyVectors& vectors, int begin, int end, std::uint64_t key, 
 
 #endif
 
-constexpr auto means = std::to_array<VectorMeans>({
+constexpr VectorMeans plain = {"plain", [] { return true; }, find_plain};
 #if defined(__x86_64__)
-  {"AVX-512", [] { return __builtin_cpu_supports("avx512f") != 0; }, find_avx512},
-      {"AVX2", [] { return __builtin_cpu_supports("avx2") != 0; }, find_avx2},
-#elif defined(__aarch64__)
-  {"NEON", [] { return true; }, find_neon},
-#endif
-      {"plain", [] { return true; }, find_plain},
+constexpr auto means = std::to_array<VectorMeans>({
+    {"AVX-512", [] { return __builtin_cpu_supports("avx512f") != 0; }, find_avx512},
+    {"AVX2", [] { return __builtin_cpu_supports("avx2") != 0; }, find_avx2},
+    plain,
 });
+#elif defined(__aarch64__)
+constexpr auto means = std::to_array<VectorMeans>({{"NEON", [] { return true; }, find_neon}, plain});
+#else
+constexpr auto means = std::to_array<VectorMeans>({plain});
+#endif
 
 }  // namespace
 

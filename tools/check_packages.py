@@ -27,7 +27,7 @@ PACKAGES = [
 ]
 # Modules of the top that every package may import, since they import nothing; others are imported by none.
 FOUNDATION = {"unisono", "unisono.regions"}
-MOST_LINES, MOST_LINES_OF_A_FUNCTION = 400, 60
+MOST_LINES, MOST_LINES_OF_A_FUNCTION, MOST_MEMBERS = 400, 60, 25
 
 
 def module_name(path: Path, root: Path) -> str:
@@ -83,6 +83,25 @@ def circle(imports: dict[str, set[str]]) -> list[str] | None:
     return next((found for module in sorted(imports) if (found := visit(module, []))), None)
 
 
+def members_of(of_class: ast.ClassDef) -> set[str]:
+    """The variables that an object keeps: fields of its class, and what its methods set of `self`."""
+    fields = {
+        node.target.id
+        for node in of_class.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    methods = (node for node in of_class.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return fields | {
+        node.attr
+        for method in methods
+        for node in ast.walk(method)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    }
+
+
 def lengths(tree: ast.Module, text: str) -> Iterator[str]:
     """What is too long in a file."""
     count = len(text.splitlines())
@@ -93,6 +112,8 @@ def lengths(tree: ast.Module, text: str) -> Iterator[str]:
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > MOST_LINES_OF_A_FUNCTION:
                 yield f"function {node.name} has {lines} lines, more than {MOST_LINES_OF_A_FUNCTION}"
+        elif isinstance(node, ast.ClassDef) and (members := len(members_of(node))) > MOST_MEMBERS:
+            yield f"class {node.name} has {members} members, more than {MOST_MEMBERS}"
 
 
 def complaints(root: Path) -> list[str]:

@@ -16,6 +16,10 @@ def found(tmp_path: Path, files: dict[str, str]) -> list[str]:
     return said_by_check("check_packages.py", tmp_path, tree)
 
 
+def fields(count: int) -> str:
+    return "".join(f"    a{i}: int = 0\n" for i in range(count))
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [
@@ -35,6 +39,12 @@ def found(tmp_path: Path, files: dict[str, str]) -> list[str]:
             "circle of imports: unisono.common.a -> unisono.common.b -> unisono.common.a",
         ),
         ({"common/a.py": "def f():\n" + 60 * "    pass\n"}, "function f has 61 lines, more than 60"),
+        ({"common/a.py": "class A:\n" + fields(25) + "    def f(self):\n        print(self.b)\n"}, None),
+        ({"common/a.py": "class A:\n" + fields(26)}, "class A has 26 members, more than 25"),
+        (
+            {"common/a.py": "class A:\n" + fields(25) + "    def f(self):\n        self.a0, self.b = 1, 2\n"},
+            "class A has 26 members, more than 25",
+        ),
         ({"common/a.py": 401 * "\n"}, "has 401 lines, more than 400"),
     ],
 )

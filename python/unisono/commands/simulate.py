@@ -30,8 +30,8 @@ _STANDARD_LAYOUT = "8x1"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the command line says."""
+class Call:
+    """Which call is run, on which machine."""
 
     operation: str | None
     layout: str | None
@@ -44,6 +44,23 @@ class Asked:
     machine: str
     algorithm: str | None
     model: str
+
+    def question(self) -> list[str]:
+        """What unisono-tool is asked of it."""
+        if self.operation is None:
+            raise UsageError("say which operation: unisono simulate allreduce --layout 1812x1")
+        words = ["--operation", self.operation, "--machine", catalogue.resolve(self.machine)]
+        words += ["--bytes", self.size, "--type", self.type, "--op", self.op, "--model", self.model]
+        if self.layout is not None or self.ranks is None:
+            words += ["--layout", self.layout or _STANDARD_LAYOUT]
+        words += _given("--ranks", self.ranks) + _given("--graph", self.graph) + _given("--root", self.root)
+        return words + _given("--algorithm", self.algorithm)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How many calls there are, what goes on beside them, and what is counted of them."""
+
     calls: int
     noise: tuple[str, ...]
     slow: str | None
@@ -57,28 +74,28 @@ class Asked:
     trim: float
     seed: int
     events: bool
-    published: bool
-    plot: Path | None
-    page: Path | None
-    as_json: bool
 
     def question(self) -> list[str]:
-        """What unisono-tool is asked."""
-        if self.operation is None:
-            raise UsageError("say which operation: unisono simulate allreduce --layout 1812x1")
-        words = ["--operation", self.operation, "--machine", catalogue.resolve(self.machine)]
-        words += ["--bytes", self.size, "--type", self.type, "--op", self.op, "--model", self.model]
-        words += ["--calls", str(self.calls), "--seed", str(self.seed), "--trim", str(self.trim)]
-        if self.layout is not None or self.ranks is None:
-            words += ["--layout", self.layout or _STANDARD_LAYOUT]
+        """What unisono-tool is asked of it."""
+        words = ["--calls", str(self.calls), "--seed", str(self.seed), "--trim", str(self.trim)]
         words += ["--compute-us", str(self.compute)] if self.compute else []
-        words += _given("--ranks", self.ranks) + _given("--graph", self.graph) + _given("--root", self.root)
-        words += _given("--algorithm", self.algorithm)
         words += [word for text in self.noise for word in ("--noise", text)]
         words += [word for wide in self.window for word in ("--window", str(wide))]
         words += _slow_words(self.slow)
         flags = ("agents", "hosts_at_ends", "broadcast", "overlap", "no_barrier", "events")
         return words + [f"--{name.replace('_', '-')}" for name in flags if getattr(self, name)]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    call: Call
+    course: Course
+    published: bool
+    plot: Path | None
+    page: Path | None
+    as_json: bool
 
 
 def _given(option: str, value: object) -> list[str]:
@@ -212,7 +229,7 @@ def command(asked: Asked) -> None:
     if asked.published:
         _published(asked)
         return
-    answer = ask(asked.question(), f"simulating {asked.operation}")
+    answer = ask(asked.call.question() + asked.course.question(), f"simulating {asked.call.operation}")
     _show(answer, asked)
 
 
@@ -247,11 +264,11 @@ def _show(answer: dict[str, Any], asked: Asked) -> None:
 
 def _published(asked: Asked) -> None:
     """The source's figures beside ours."""
-    if asked.operation is not None:
+    if asked.call.operation is not None:
         raise UsageError("--published stands in place of an operation")
     with printing.progress() as progress:
         task = progress.add_task("simulating what was published", total=simulated.STEPS)
-        found = simulated.published(asked.seed, lambda: progress.advance(task))
+        found = simulated.published(asked.course.seed, lambda: progress.advance(task))
     if asked.plot is not None:
         from unisono.reporting import simulated_plots
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import click
 
@@ -25,21 +26,35 @@ WORLD = "world"  # the communicator of all ranks
 _MOST_BUDGET_S = 30 * 24 * 3600.0
 _PICTURES = (".svg", ".png")
 
-_Given = ParamSpec("_Given")
 _Settings = TypeVar("_Settings")
 _Result = TypeVar("_Result")
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
-def collected(
-    kind: Callable[_Given, _Settings],
-) -> Callable[[Callable[[_Settings], _Result]], Callable[_Given, _Result]]:
-    """Hands a command all that was given as one object: `kind` is a dataclass with a field for each parameter."""
+def _filled(kind: type[_Settings], given: dict[str, Any]) -> _Settings:
+    """Takes out of `given` what the fields of `kind` want; a field that is a dataclass itself takes its own ones."""
+    hints = get_type_hints(kind)
+    names = (field.name for field in fields(kind))  # type: ignore[arg-type]
+    return kind(
+        **{
+            name: _filled(hints[name], given) if is_dataclass(hints[name]) else given.pop(name)
+            for name in names
+        }
+    )
 
-    def decorate(command: Callable[[_Settings], _Result]) -> Callable[_Given, _Result]:
+
+def collected(
+    kind: type[_Settings],
+) -> Callable[[Callable[[_Settings], _Result]], Callable[..., _Result]]:
+    """Hands a command all that was given as one object: `kind` is a dataclass with a field for each parameter, or with
+    fields by subject that are such dataclasses."""
+
+    def decorate(command: Callable[[_Settings], _Result]) -> Callable[..., _Result]:
         @wraps(command)
-        def call(*words: _Given.args, **options: _Given.kwargs) -> _Result:
-            return command(kind(*words, **options))
+        def call(**options: Any) -> _Result:
+            settings = _filled(kind, options)
+            assert not options, f"{kind.__name__} has no field for {', '.join(options)}"
+            return command(settings)
 
         return call
 

@@ -106,6 +106,7 @@ def told(command: str, options: str, folder: Path) -> str:
     return done.stdout + (page.read_text() if page.exists() else "")
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("command", ALONE)
 def test_on_this_machine(command: str, tmp_path: Path):
     options, named = ALONE[command]

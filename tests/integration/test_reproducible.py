@@ -46,6 +46,7 @@ def algorithms() -> list[dict]:
     return [entry for entry in listed if entry["operation"] in REDUCTIONS]
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("ranks", [2, 3, 4, 7])
 def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner, ranks: int):
     hashes = {}

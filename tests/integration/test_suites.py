@@ -35,6 +35,7 @@ def jobs() -> Jobs:
     return Jobs()
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("name", "variant"), [("openmpi5", "messages"), ("mpich5", "shared"), ("intel", "unisono")]
 )

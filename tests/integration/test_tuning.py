@@ -113,6 +113,7 @@ def test_collectives_of_neighbours(cluster_mpi: Mpi, runner: Runner, cluster: Cl
     assert any(e["source"] == "application table" for e in served), served
 
 
+@pytest.mark.alone
 @pytest.mark.in_turns(3)
 @pytest.mark.cluster
 def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):

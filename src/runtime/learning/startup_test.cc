@@ -34,8 +34,8 @@ bool is_worth_a_test(const tuning::Choice& choice) {
 }  // namespace
 
 void StartupTest::plan(CallClass& entry, const tuning::Question& asked) const {
-  entry.is_to_be_tested = asked.may_be_tested && is_worth_a_test(*entry.choice);
-  if (world_.options.startup_after == 0) entry.first_test = 0;
+  entry.test.is_to_come = asked.may_be_tested && is_worth_a_test(*entry.choice);
+  if (world_.options.startup_after == 0) entry.test.first_call = 0;
 }
 
 void StartupTest::run(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
@@ -45,7 +45,7 @@ void StartupTest::run(Communicator& c, CallClass& entry, const Call& call, bool 
   if (most_s - agreements_.longest(c, {most_s - (now_s() - world_.started_s)})[0] <
       static_cast<double>(world_.options.startup_after))
     return;
-  entry.is_to_be_tested = false;
+  entry.test.is_to_come = false;
   const tuning::Question asked = decisions_.question(c, call, is_commutative, bytes, true);
   Setting setting{.operation = call.operation,
                   .is_commutative = is_commutative,
@@ -58,7 +58,7 @@ void StartupTest::run(Communicator& c, CallClass& entry, const Call& call, bool 
   keep(asked, list, best);
   entry.choice = std::move(list[best].entry.choice);
   entry.kind = kind_of(c, *entry.choice, asked.problem);
-  entry.compiled = nullptr;
+  entry.last.compiled = nullptr;
   c.forget_calls(call.operation);
 }
 
@@ -92,7 +92,11 @@ std::size_t StartupTest::best_of(Communicator& c, std::vector<Tested>* tested, S
       verdict = tuning::verdict_of(rounds, false);
     }
     if (rounds.empty()) break;
-    list[best].time_s = tuning::median_of(rounds, &tuning::Round::best_s);
+    // The machine may be busier than it was: what was found before keeps its distance from the best.
+    const double best_s = tuning::median_of(rounds, &tuning::Round::best_s);
+    const double change = list[best].time_s > 0 ? best_s / list[best].time_s : 1;
+    for (std::size_t i = 0; i < k; ++i) list[i].time_s *= change;
+    list[best].time_s = best_s;
     list[k].time_s = tuning::median_of(rounds, &tuning::Round::other_s);
     if (verdict == tuning::Verdict::won) best = k;
     if (elapsed_s >= most_test_s) break;
@@ -131,7 +135,7 @@ void StartupTest::run_once(Communicator& c, CallClass& entry, Setting& setting) 
   void* const output = setting.output.data();
   Call call{.operation = operation, .comm = c.handle, .send_buffer = input, .recv_buffer = output};
   shm::Combine combine;
-  std::int64_t elements = operation == Operation::barrier ? 1 : bytes;
+  std::int64_t elements = moves_data(operation) ? bytes : 1;
   if (is_reduction(operation)) {
     combine = {.element_bytes = sizeof(double), .kernel = reduce_kernel(ReduceOp::sum, ElementType::float64)};
     elements = bytes / static_cast<std::int64_t>(combine.element_bytes);

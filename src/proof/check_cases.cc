@@ -287,7 +287,7 @@ CheckedCall spread_out(const algorithms::Descriptor& descriptor, const CheckShap
 }
 
 std::vector<std::int64_t> check_counts(Operation operation, int size) {
-  if (operation == Operation::barrier) return {0};
+  if (!moves_data(operation)) return {0};
   const std::int64_t p = size;
   std::vector<std::int64_t> counts{2 * p + 1, 0, 1, p - 1, p + p / 2 + 1};
   if (is_block_operation(operation) || is_neighborhood(operation)) counts = {3, 0, 1, 2, 7};

@@ -42,7 +42,7 @@ CheckRun::CheckRun(const CheckPlan& plan, const CheckPolicy& policy)
       results_(plan.calls()) {
   bool has_barrier = false;
   for (int call = 0; call < plan.calls(); ++call) {
-    has_barrier = has_barrier || plan.call(call).problem.operation == Operation::barrier;
+    has_barrier = has_barrier || !moves_data(plan.call(call).problem.operation);
   }
   if (has_barrier) {
     words_ = (plan.ranks() + 63) / 64;

@@ -130,7 +130,7 @@ class CheckRun {
   int local_rank_of(int rank) const { return plan_.layout().local_rank_of[rank]; }
   NodeState& node(int rank) { return nodes_[node_of(rank)]; }
   bool is_barrier(int instance) const {
-    return plan_.call(plan_.call_of(instance)).problem.operation == Operation::barrier;
+    return !moves_data(plan_.call(plan_.call_of(instance)).problem.operation);
   }
   std::uint64_t* known(int instance) { return known_.data() + static_cast<std::size_t>(instance) * words_; }
   void learn(int instance, const std::vector<std::uint64_t>& from);

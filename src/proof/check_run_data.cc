@@ -340,7 +340,7 @@ void CheckRun::check_remote_reads_done(int rank) {
 
 void CheckRun::check_barrier(int rank) {
   const RankState& state = ranks_[rank];
-  if (plan_.call(state.call).problem.operation != Operation::barrier) return;
+  if (moves_data(plan_.call(state.call).problem.operation)) return;
   for (int other = 0; other < plan_.ranks(); ++other) {
     if ((state.known[other / 64] >> (other % 64) & 1) != 0) continue;
     fail(plan_.call(state.call).title + ": rank " + std::to_string(rank) + " may leave before rank " +

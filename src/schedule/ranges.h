@@ -172,7 +172,7 @@ class PieceWalk {
 // A message of no bytes is not sent, on both sides alike, unless it is a token: in a barrier, or where the
 // reference is empty whatever the count.
 inline bool is_token(Operation operation, const Ref& ref) {
-  return operation == Operation::barrier || ref.first == ref.last;
+  return !moves_data(operation) || ref.first == ref.last;
 }
 
 // Messages of one pair match by this number. Where it is equal, they match by the order in which they are

@@ -2,6 +2,7 @@
 // Broadcast and scatter along a tree, and the trees by name.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,7 +13,10 @@
 
 namespace unisono::algorithms {
 
+enum class TreeShape : std::uint8_t { flat, chain, binary, binomial, k_nomial };
+
 struct TreeFamily {
+  TreeShape shape;
   std::string name;
   std::string phrase;  // "along a ..."
   std::string source;

@@ -58,7 +58,7 @@ Descriptor along(const TreeFamily& family) {
   Descriptor tree = descriptor(family.name, "tree",
                                "Ranks report, and the root's release comes back, " + family.phrase + ".",
                                family.source, nullptr);
-  if (family.name == "flat") {
+  if (family.shape == TreeShape::flat) {
     tree.name = "central_counter";
     tree.group = "flat";
     tree.sentence = "Rank 0 counts all others' reports, then releases each.";
@@ -81,7 +81,7 @@ std::vector<Descriptor> make() {
           "Pairs play rounds whose losers report to the winners; the champion releases everyone at once.",
           "beyond the sources", tournament)};
   for (const TreeFamily& family : tree_families()) {
-    if (family.name != "chain") all.push_back(along(family));
+    if (family.shape != TreeShape::chain) all.push_back(along(family));
   }
   return all;
 }

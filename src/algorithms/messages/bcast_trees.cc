@@ -15,7 +15,7 @@ std::vector<Descriptor> make() {
   for (const TreeFamily& family : tree_families()) {
     Descriptor descriptor{.name = family.name,
                           .operation = Operation::bcast,
-                          .group = family.name == "flat" ? "flat" : "tree",
+                          .group = family.shape == TreeShape::flat ? "flat" : "tree",
                           .sentence = "The vector goes " + family.phrase + ".",
                           .source = family.source,
                           .legality = {},

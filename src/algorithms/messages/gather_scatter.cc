@@ -14,7 +14,7 @@ Descriptor along(const TreeFamily& family, Operation operation) {
   const bool is_gather = operation == Operation::gather;
   return {.name = family.name,
           .operation = operation,
-          .group = family.name == "flat" ? "flat" : "tree",
+          .group = family.shape == TreeShape::flat ? "flat" : "tree",
           .sentence = (is_gather ? "Blocks are collected " : "Blocks are handed out ") + family.phrase + ".",
           .source = family.source,
           .legality = {},
@@ -29,7 +29,7 @@ Descriptor along(const TreeFamily& family, Operation operation) {
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
   for (const TreeFamily& family : tree_families()) {
-    if (family.name == "binary") continue;
+    if (family.shape == TreeShape::binary) continue;
     all.push_back(along(family, Operation::gather));
     all.push_back(along(family, Operation::scatter));
   }

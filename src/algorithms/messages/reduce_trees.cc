@@ -44,19 +44,20 @@ Program reduce_in_one_order(const Problem& problem, const Parameters& parameters
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
   for (const TreeFamily& family : tree_families()) {
-    Descriptor descriptor{
-        .name = family.name,
-        .operation = Operation::reduce,
-        .group = family.name == "flat" ? "flat" : "tree",
-        .sentence = "Operands are joined " + family.phrase + ".",
-        .source = family.source,
-        .legality = {.needs_commutative = !family.keeps_order, .keeps_one_order = family.name == "binomial"},
-        .parameters = family.parameters,
-        .build = [&family](const Problem& problem, const Parameters& parameters) {
-          if (problem.is_reproducible && family.name == "binomial")
-            return reduce_in_one_order(problem, parameters);
-          return reduce_along(family.make(problem.size, problem.root, parameters), problem, parameters);
-        }};
+    Descriptor descriptor{.name = family.name,
+                          .operation = Operation::reduce,
+                          .group = family.shape == TreeShape::flat ? "flat" : "tree",
+                          .sentence = "Operands are joined " + family.phrase + ".",
+                          .source = family.source,
+                          .legality = {.needs_commutative = !family.keeps_order,
+                                       .keeps_one_order = family.shape == TreeShape::binomial},
+                          .parameters = family.parameters,
+                          .build = [&family](const Problem& problem, const Parameters& parameters) {
+                            if (problem.is_reproducible && family.shape == TreeShape::binomial)
+                              return reduce_in_one_order(problem, parameters);
+                            return reduce_along(family.make(problem.size, problem.root, parameters), problem,
+                                                parameters);
+                          }};
     descriptor.parameters.push_back(segment_parameter(family.standard_segment));
     descriptor.parameters.push_back(window_parameter());
     descriptor.parameters.push_back(blocking_parameter());

@@ -181,8 +181,7 @@ std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
   };
   for (const Descriptor& inter : simple) {
     if (!is_for_leaders(inter)) continue;
-    if (inter.operation == Operation::barrier)
-      all.push_back(waiting(without_channel(two_level(inter, barrier))));
+    if (!moves_data(inter.operation)) all.push_back(waiting(without_channel(two_level(inter, barrier))));
     if (inter.operation == Operation::bcast) add(inter, bcast(shared_bcast), bcast(fused_bcast));
     if (inter.operation == Operation::reduce) add(inter, reduce(shared_reduce), reduce(fused_reduce));
     if (inter.operation == Operation::allreduce) {

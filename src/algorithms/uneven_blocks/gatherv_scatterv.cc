@@ -302,7 +302,7 @@ std::vector<Descriptor> make() {
             return TwoLevelBlocks(problem).scatter(parameters);
           })};
   for (const TreeFamily& family : tree_families()) {
-    if (family.name == "binary" || family.name == "flat") continue;
+    if (family.shape == TreeShape::binary || family.shape == TreeShape::flat) continue;
     all.push_back(along(family, Operation::gatherv));
     all.push_back(along(family, Operation::scatterv));
   }

@@ -75,8 +75,8 @@ Outcome BlockingCalls::run_anew(Communicator& c, const Call& call, int* error) {
   if (*error != host::success) return gate_.leave(call.operation, NativeReason::datatype);
   if (is_reduction(call.operation) && !world_.host.is_defined(call.op, call.send_type))
     return gate_.leave(call.operation, NativeReason::undefined_operator);
-  const std::int64_t bytes = call.operation == Operation::barrier ? 0 : arguments.extent.bytes();
-  if (bytes == 0 && call.operation != Operation::barrier) return Outcome::done;
+  const std::int64_t bytes = moves_data(call.operation) ? arguments.extent.bytes() : 0;
+  if (bytes == 0 && moves_data(call.operation)) return Outcome::done;
   const bool may_exchange = is_commutative(world_, c, call);
 
   CallClass& entry = learning_.class_of(c, call, may_exchange, bytes);
@@ -152,8 +152,7 @@ bool BlockingCalls::leaves_to_host(Operation operation, host::Comm handle, const
   const CallMemo& memo = c->memos.calls[static_cast<int>(operation)].quick;
   if (!memo.is_of_all && (reduced == nullptr || !memo.is_left(*reduced))) return false;
   if (memo.entry->is_next_timed()) return false;
-  ++memo.entry->calls;
-  memo.entry->bytes += memo.size.bytes;
+  CallTiming::count(*memo.entry, memo.size.bytes);
   ++c->calls;
   return true;
 }
@@ -276,7 +275,7 @@ void BlockingCalls::remember(Communicator& c, CallClass& entry, const Call& call
           .element_bytes = arguments.extent.element_bytes,
           .is_commutative = is_commutative};
   // A barrier runs as one element, but moves nothing.
-  if (call.operation == Operation::barrier) memo.size.bytes = 0;
+  if (!moves_data(call.operation)) memo.size.bytes = 0;
 }
 
 int BlockingCalls::compare(const Call& call, int host_error) {

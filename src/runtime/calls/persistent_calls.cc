@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runtime/engines/call_timing.h"
+
 namespace unisono::runtime {
 
 PersistentPlace::PersistentPlace(PersistentCalls* of) : owner(of), state(std::make_unique<Communicator>()) {}
@@ -200,8 +202,7 @@ Outcome PersistentCalls::start(const std::shared_ptr<PreparedCall>& made, const 
   started->verified.comm = made->place->apart;
   started->work->slice = c.node.slice.get();
   started_.read(started, &started->error);
-  ++made->entry.calls;
-  made->entry.bytes += static_cast<std::uint64_t>(made->bytes);
+  CallTiming::count(made->entry, static_cast<std::uint64_t>(made->bytes));
   c.persistent.starts->fetch_add(1, std::memory_order_relaxed);
   const StartedCalls::Launched launched = started_.launch(started, completion, host);
   lock.unlock();

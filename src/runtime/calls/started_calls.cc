@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "runtime/call/crash_site.h"
 #include "runtime/calls/program_operators.h"
+#include "runtime/engines/call_timing.h"
 #include "runtime/engines/neighborhoods.h"
 
 namespace unisono::runtime {
@@ -97,10 +98,8 @@ Outcome StartedCalls::start(const Call& call, const Completion& completion, Host
     completion.call(completion.context, host::success);
     return Outcome::done;
   }
-  if (started->entry != nullptr) {
-    ++started->entry->calls;
-    started->entry->bytes += static_cast<std::uint64_t>(started->bytes);
-  }
+  if (started->entry != nullptr)
+    CallTiming::count(*started->entry, static_cast<std::uint64_t>(started->bytes));
   if (started->left_for != NativeReason::none) return gate_.leave(call.operation, started->left_for);
   if (what == Start::native) return Outcome::native;
   started->work->slice = slices_.of_next_start(*c);
@@ -160,7 +159,7 @@ double StartedCalls::under_way_s() const {
 std::optional<std::int64_t> StartedCalls::read(StartedCall* started, int* error) const {
   const Call& call = started->call;
   const Communicator& c = *started->communicator;
-  if (call.operation == Operation::barrier) {
+  if (!moves_data(call.operation)) {
     started->arguments = read_arguments(world_.host, call, c.rank, c.size, error);
     return 0;
   }
@@ -300,7 +299,7 @@ void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   const LockGuard lock(queues_.mutex());
   for (auto& call : *calls) {
     CallClass& entry = *call->entry;
-    entry.times.add(now_s() - call->start_s);
+    CallTiming::keep_started(entry, now_s() - call->start_s);
     CallQueue& queue = *call->communicator->queue;
     if (call->prepared != nullptr) prepared.push_back(std::move(call->prepared));
     call->verified.check.reset();

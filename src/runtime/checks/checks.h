@@ -18,7 +18,7 @@ class Checks {
   // Is this call of the class one that is checked?
   static bool is_due(const Communicator& c, const CallClass& entry, const Call& call) {
     return c.checking.interval != 0 && (entry.calls - 1) % c.checking.interval == 0 &&
-           call.operation != Operation::barrier;
+           moves_data(call.operation);
   }
   // Around Unisono's own call: what it finds, and what it comes back with.
   void begin(Communicator& c, CallClass& entry, const Call& call) const;

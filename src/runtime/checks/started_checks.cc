@@ -8,6 +8,7 @@
 #include "base/reduce_kernels.h"
 #include "runtime/checks/check_texts.h"
 #include "runtime/communicators/learned_class.h"
+#include "runtime/engines/call_timing.h"
 
 namespace unisono::runtime {
 namespace {
@@ -49,7 +50,7 @@ void StartedChecks::plan(StartedCall* started, bool can_host_start) {
   if (std::has_single_bit(queue.starts_since_check) && agreeing_aside(c) != nullptr)
     started->agreement = StartedCall::Agreement::to_come;
   ++queue.starts_since_check;
-  if (started->entry->starts++ % c.checking.interval != 0 || operation == Operation::barrier) return;
+  if (started->entry->starts++ % c.checking.interval != 0 || !moves_data(operation)) return;
   if (!can_host_start) {
     if (c.rank == 0)
       log::warning_once("option 'verify': " + std::string(name(operation)) +
@@ -256,12 +257,9 @@ void StartedChecks::replace_where_found_wrong(StartedCall* started) {
       entry->stand_in->choice = std::make_unique<tuning::Choice>(std::move(choice));
     }
     const auto bytes = static_cast<std::uint64_t>(started->bytes);
-    --entry->calls;
-    entry->bytes -= bytes;
+    CallTiming::move(*entry, *entry->stand_in, bytes);
     entry = entry->stand_in.get();
     started->algorithm = entry->choice->algorithm;
-    ++entry->calls;
-    entry->bytes += bytes;
   }
   if (entry == started->entry) return;
   started->entry = entry;

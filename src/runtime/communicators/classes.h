@@ -18,6 +18,21 @@ struct LearnedClass;
 
 enum class CallForm : std::uint8_t { blocking, non_blocking, persistent };
 
+// The schedule that a class used last. The schedules' cache holds it, and those for other roots.
+struct LastCompiled {
+  std::shared_ptr<const schedule::Compiled> compiled;
+  int root = -1;
+  bool is_in_place = false;
+  std::shared_ptr<const schedule::Compiled> header;  // of an algorithm that has one
+  int header_root = -1;
+};
+
+// A class that is tested at one of its first calls (A10), or learned from then on.
+struct FirstTest {
+  bool is_to_come = false;
+  std::uint32_t first_call = 64;  // the first one at which it may be
+};
+
 // One class of calls: operation x size class x commutative or not. Counts and times are this rank's.
 struct CallClass {
   enum class Kind : std::uint8_t { undecided, native, fused, scheduled, learned };
@@ -28,18 +43,12 @@ struct CallClass {
   std::uint64_t checks = 0, mismatches = 0;  // with option verify: compared with the MPI, and found wrong
   CallTimes times;
   std::unique_ptr<tuning::Choice> choice;
-  // The schedule used last (the cache holds it and those for other roots).
-  std::shared_ptr<const schedule::Compiled> compiled;
-  int compiled_root = -1;
-  bool is_compiled_in_place = false;
-  std::shared_ptr<const schedule::Compiled> header;  // of an algorithm that has one
-  int header_root = -1;
+  LastCompiled last;
   // Kind learned: the classes of the candidates, one of which serves a call; and, in those, where they
   // belong.
   std::shared_ptr<LearnedClass> learned;
   LearnedClass* learner = nullptr;
-  bool is_to_be_tested = false;   // at one of its first calls (A10); or learned from then on
-  std::uint32_t first_test = 64;  // the first call at which it may be
+  FirstTest test;
   // Calls that do not block, with option verify: all that were started, by whose number some are checked.
   // `stand_in` runs where the algorithm was found wrong, until a blocking collective lets all decide anew.
   std::uint64_t starts = 0;
@@ -54,7 +63,7 @@ struct CallClass {
   // Less and less often: ranks agree at each of these whether the job has run for long enough. They are timed
   // on all ranks.
   bool is_next_test_due() const {
-    return is_to_be_tested && calls >= first_test && (calls & (calls - 1)) == 0;
+    return test.is_to_come && calls >= test.first_call && (calls & (calls - 1)) == 0;
   }
 };
 

@@ -122,7 +122,7 @@ bool Communicators::is_set_up_now(Communicator& c, const Call& call) {
 // Long messages gain more. Of uneven blocks ranks may know their own alone.
 std::int64_t Communicators::early_weight(const Call& call, const Communicator& c) const {
   constexpr std::int64_t bytes_per_call = 4096;
-  if (call.operation == Operation::barrier || has_uneven_blocks(call.operation)) return 1;
+  if (!moves_data(call.operation) || has_uneven_blocks(call.operation)) return 1;
   int error = host::success;
   const Arguments arguments = read_arguments(world_.host, call, c.rank, c.size, &error);
   return error == host::success ? 1 + arguments.extent.bytes() / bytes_per_call : 1;

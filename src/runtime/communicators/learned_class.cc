@@ -40,9 +40,7 @@ void LearnedClass::take_over(CallClass* before) {
   served.checks = std::exchange(before->checks, 0);
   served.mismatches = std::exchange(before->mismatches, 0);
   served.times = std::exchange(before->times, {});
-  served.compiled = std::move(before->compiled);
-  served.compiled_root = before->compiled_root;
-  served.is_compiled_in_place = before->is_compiled_in_place;
+  served.last = std::exchange(before->last, {});
 }
 
 void LearnedClass::settle() {

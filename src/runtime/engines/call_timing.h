@@ -18,6 +18,12 @@ class CallTiming {
     entry.bytes += bytes;
     return (entry.calls++ & entry.sample_mask) == 0;
   }
+  // It was counted as one of `entry`, and is one of `other`.
+  static void move(CallClass& entry, CallClass& other, std::uint64_t bytes) {
+    --entry.calls;
+    entry.bytes -= bytes;
+    count(other, bytes);
+  }
   explicit CallTiming(bool is_timed)
       : is_timed_(is_timed), start_s_(is_timed ? now_s() : 0), waits_ns_(shm::long_waits_ns) {}
 
@@ -30,6 +36,8 @@ class CallTiming {
   }
   // The same of a call that somebody else has timed.
   static void keep(CallClass& entry, double seconds, double waited_s, bool is_well);
+  // The same of a call that did not block: all of them are timed, and their waits are the program's.
+  static void keep_started(CallClass& entry, double seconds) { entry.times.add(seconds); }
 
  private:
   double waited_s() const { return 1e-9 * static_cast<double>(shm::long_waits_ns - waits_ns_); }

@@ -44,19 +44,8 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
     case Operation::exscan:
       slice.exscan(output, from, size.elements, size.combine);
       break;
-    case Operation::allgatherv:
-    case Operation::reduce_scatter:
-    case Operation::alltoallv:
-    case Operation::alltoallw:
-    case Operation::gatherv:
-    case Operation::scatterv:
-      break;  // uneven_blocks.cc
-    case Operation::neighbor_allgather:
-    case Operation::neighbor_allgatherv:
-    case Operation::neighbor_alltoall:
-    case Operation::neighbor_alltoallv:
-    case Operation::neighbor_alltoallw:
-      break;  // schedules alone
+    default:
+      break;  // uneven blocks: uneven_blocks.cc, neighbor_lines.cc, schedules
   }
 }
 

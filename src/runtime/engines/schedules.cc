@@ -38,21 +38,21 @@ schedule::Problem problem_of(const Communicator& c, const Call& call, bool is_co
 const Schedules::Made& Schedules::compiled(Communicator& c, CallClass& entry, const Call& call,
                                            bool is_in_place, bool is_commutative) {
   const int root = is_rooted(call.operation) ? call.root : 0;
-  if (entry.compiled == nullptr || entry.compiled_root != root || entry.is_compiled_in_place != is_in_place) {
+  if (entry.last.compiled == nullptr || entry.last.root != root || entry.last.is_in_place != is_in_place) {
     schedule::Problem wanted = problem_of(c, call, is_commutative);
     wanted.is_in_place = is_in_place;
     const tuning::Choice& choice = *entry.choice;
-    entry.compiled =
+    entry.last.compiled =
         c.cache->get({std::string(choice.name()), choice.parameters.values(), wanted.operation, wanted.root,
                       wanted.is_in_place, is_commutative},
                      [&] {
                        const InsideAlgorithm here(&entry, -1);
                        return schedule::compile(wanted, choice.algorithm->build(wanted, choice.parameters));
                      });
-    entry.compiled_root = root;
-    entry.is_compiled_in_place = is_in_place;
+    entry.last.root = root;
+    entry.last.is_in_place = is_in_place;
   }
-  return entry.compiled;
+  return entry.last.compiled;
 }
 
 schedule::Ground Schedules::ground(const Communicator& c) const {
@@ -83,19 +83,19 @@ const Schedules::Made& Schedules::header(Communicator& c, CallClass& entry, cons
                                          bool is_blocking, Workspace* work, schedule::Data* data) {
   const tuning::Choice& choice = *entry.choice;
   if (choice.algorithm->build_tree_header) {
-    if (entry.header == nullptr || entry.header_root != call.root) {
+    if (entry.last.header == nullptr || entry.last.header_root != call.root) {
       schedule::Problem telling = problem_of(c, call, true);
       telling.operation = Operation::allgather;
       telling.is_in_place = true;
-      entry.header =
+      entry.last.header =
           schedule::compile(telling, choice.algorithm->build_tree_header(telling, choice.parameters));
-      entry.header_root = call.root;
+      entry.last.header_root = call.root;
     }
     work->blocks.lengths(&work->told);
     *data = {.output = work->told.data(), .elements = 1, .element_bytes = sizeof work->told[0]};
   } else if (choice.algorithm->build_header) {
     const auto count = static_cast<int>(c.local_ranks().size());
-    if (entry.header == nullptr && count > 1) {
+    if (entry.last.header == nullptr && count > 1) {
       const schedule::Problem node{
           .operation = Operation::allgather,
           .size = count,
@@ -104,20 +104,20 @@ const Schedules::Made& Schedules::header(Communicator& c, CallClass& entry, cons
           .layout = std::make_shared<patterns::Layout>(patterns::Layout::one_node(count)),
           .blocks = {}};
       const auto& build = is_blocking ? choice.algorithm->build_header : choice.algorithm->build_header_aside;
-      entry.header = schedule::compile(node, build(node, choice.parameters));
+      entry.last.header = schedule::compile(node, build(node, choice.parameters));
     }
     std::int64_t numbers = 1;
     if (is_neighborhood(call.operation)) {
-      numbers = work->neighbors.tell(*entry.compiled, c.local_rank(), count, &work->told);
+      numbers = work->neighbors.tell(*entry.last.compiled, c.local_rank(), count, &work->told);
     } else {
       work->told.assign(static_cast<std::size_t>(count), work->blocks.to_tell(call.operation));
     }
     *data = {.output = work->told.data(), .elements = numbers, .element_bytes = sizeof work->told[0]};
   } else if (is_neighborhood(call.operation)) {
-    work->neighbors.tell(*entry.compiled, c.local_rank(), static_cast<int>(c.local_ranks().size()),
+    work->neighbors.tell(*entry.last.compiled, c.local_rank(), static_cast<int>(c.local_ranks().size()),
                          &work->told);
   }
-  return entry.header;
+  return entry.last.header;
 }
 
 void Schedules::learn_blocks(const Communicator& c, const algorithms::Descriptor& algorithm, const Call& call,

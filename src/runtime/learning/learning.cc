@@ -41,8 +41,8 @@ int learned_sizes(const OperationTables& tables, Operation operation) {
 
 // Less and less often.
 void ask_later(CallClass& entry) {
-  entry.is_to_be_tested = true;
-  entry.first_test = std::max(2 * static_cast<std::uint32_t>(entry.calls), tuning::first_common_call);
+  entry.test.is_to_come = true;
+  entry.test.first_call = std::max(2 * static_cast<std::uint32_t>(entry.calls), tuning::first_common_call);
 }
 
 // What is expected of algorithms before they are tried; empty where nobody asks.
@@ -92,7 +92,7 @@ CallClass& Learning::class_of(Communicator& c, const Call& call, bool is_commuta
     }
     if (entry.is_next_test_due()) [[unlikely]] {
       if (is_on()) {
-        entry.is_to_be_tested = false;
+        entry.test.is_to_come = false;
         learn(c, entry, decisions_.question(c, call, is_commutative, bytes, true));
       } else {
         test_.run(c, entry, call, is_commutative, bytes);
@@ -112,8 +112,8 @@ void Learning::begin(Communicator& c, CallClass& entry, const tuning::Question& 
   const std::uint32_t calls = tuning::calls_before_learning(question, settings_.budget_share);
   const bool is_known = entry.choice->source == tuning::learned_source;
   if (calls == 0 || mode_ == Mode::star || is_known) return learn(c, entry, question);
-  entry.is_to_be_tested = true;
-  entry.first_test = calls;
+  entry.test.is_to_come = true;
+  entry.test.first_call = calls;
 }
 
 void Learning::learn(Communicator& c, CallClass& entry, const tuning::Question& question) {

@@ -75,15 +75,11 @@ void of_uneven_blocks(const Question& question, Candidates* to) {
 std::int64_t piece_of(const Question& question) {
   constexpr std::int64_t whole = 256 * kib;
   const std::int64_t bytes = question.bytes();
-  switch (question.problem.operation) {
-    case Operation::bcast:
-    case Operation::scatter:
-    case Operation::scan:
-    case Operation::exscan:
-      return bytes <= 256 * kib ? 64 * kib : bytes <= 1024 * kib ? 128 * kib : whole;
-    default:
-      return whole;
-  }
+  const OperationTraits& of_it = traits(question.problem.operation);
+  const bool waits_for_another =
+      of_it.root == Root::gives || of_it.joined == Joined::up_to_own || of_it.joined == Joined::before_own;
+  if (!waits_for_another) return whole;
+  return bytes <= 256 * kib ? 64 * kib : bytes <= 1024 * kib ? 128 * kib : whole;
 }
 
 // They go by the length of each block: what is long goes by itself. Between nodes that costs

@@ -67,18 +67,22 @@ RankChannel::RankChannel(const AgentSegment& segment, int place, int rank)
 
 RankChannel::~RankChannel() {
   ChannelPlace& place = segment_.header().places[static_cast<std::size_t>(place_)];
-  if (place.users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  place.state.store(ChannelPlace::State::closed, std::memory_order_release);
-  segment_.header().changes.fetch_add(1, std::memory_order_acq_rel);
-  shm::ring(&segment_.header().bell);
+  if (place.users.fetch_sub(1, std::memory_order_acq_rel) == 1) unmake(segment_, place_);
+}
+
+void RankChannel::unmake(const AgentSegment& segment, int place) {
+  SegmentHeader& header = segment.header();
+  header.places[static_cast<std::size_t>(place)].state.store(ChannelPlace::State::closed,
+                                                             std::memory_order_release);
+  header.changes.fetch_add(1, std::memory_order_acq_rel);
+  shm::ring(&header.bell);
 }
 
 std::uint64_t RankChannel::post(Descriptor descriptor, const void* operand, std::size_t bytes) {
   const std::uint64_t number = ++posted_;
   Line& line = memory_.line(number, rank_);
-  if (is_first()) {
-    Kept& used = kept_[descriptor.schedule];
-    used.last_number = number;
+  if (is_first() && descriptor.schedule < most_schedules) {
+    kept_[descriptor.schedule].last_number = number;
     descriptor.schedule_version = version(descriptor.schedule);
   }
   line.descriptor = descriptor;

@@ -113,6 +113,8 @@ class RankChannel {
   // is full; then the place is free again.
   static bool make(const AgentSegment& segment, int place, const ChannelShape& shape,
                    const std::vector<std::int32_t>& agents);
+  // Where other nodes could not: nobody has used it.
+  static void unmake(const AgentSegment& segment, int place);
   // At the place that the node's first rank has opened.
   RankChannel(const AgentSegment& segment, int place, int rank);
   ~RankChannel();  // the last one closes the channel

@@ -160,6 +160,7 @@ Options read_options(const Environment& environment, std::vector<std::string>* w
     const std::optional<std::string> value = environment.find(spec.environment);
     if (value) set_option(options, spec, without_blanks(*value), std::string(spec.environment), reading);
   }
+  options.agents_job = environment.find(agents_job_variable).value_or("");
   for (const std::string_view entry : environment.variables()) {
     if (entry.rfind("UNISONO_", 0) != 0) continue;
     const std::string_view variable_name = entry.substr(0, entry.find('='));

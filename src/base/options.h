@@ -68,6 +68,7 @@ struct NodeOptions {
 struct AgentOptions {
   std::int64_t agents = 0;            // on each node; 0: none
   std::int64_t agents_deadline = 10;  // seconds
+  std::string agents_job;             // by which ranks and agents know each other; known where it was read
 };
 
 // The job's own name, by which its ranks and agents find each other: `unisono run` sets it, nobody else.

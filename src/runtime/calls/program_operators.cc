@@ -24,6 +24,7 @@ class PolledApart {
 bool may_call_program(const StartedCall& call) UNISONO_REQUIRES(held_queues) {
   if (call.agreement == StartedCall::Agreement::under_way)
     return schedule::has_messages(*call.communicator->queue->agreeing);
+  if (call.entry->kind == CallClass::Kind::by_agents) return false;
   const bool is_before_blocks = call.stage == Run::Stage::waiting || call.stage == Run::Stage::in_header;
   if (is_before_blocks && call.header != nullptr) return schedule::has_messages(*call.header);
   return schedule::has_messages(*call.compiled) || (call.op && call.op->is_applied_by_host());

@@ -59,6 +59,14 @@ StartedCalls::Start StartedCalls::look_at(Communicator* c, const Call& call, Sta
     started.left_for = NativeReason::undefined_operator;
   if (started.left_for != NativeReason::none) return Start::native;
   if (!bytes) return Start::nothing_to_do;
+  if (engines_.agents().serves(*c, call, *bytes)) {
+    started.is_commutative = true;
+    started.entry =
+        &Communicator::call_class(&queue.by_agents[static_cast<std::size_t>(call.operation)], true, *bytes);
+    started.bytes = *bytes;
+    if (started.entry->choice == nullptr) AgentEngine::decide(call.operation, started.entry);
+    return Start::scheduled;
+  }
   if (is_reducing && is_left_for_operator(world_, progress_, *c, call, type)) {
     started.left_for = NativeReason::operator_aside;
     return Start::native;
@@ -137,7 +145,10 @@ StartedCalls::Launched StartedCalls::launch(StartedCall* started, const Completi
   queue.spare.pop_back();
   queue.under_way.fetch_add(1, std::memory_order_relaxed);
   if (under_way_++ == 0) under_way_since_s_ = now_s();
-  progress_.add();
+  // Agents need nobody to go on with what is posted.
+  started->needs_thread =
+      started->entry->kind != CallClass::Kind::by_agents || started->by_agents.number == 0;
+  progress_.add(started->needs_thread);
   return {.outcome = is_checked ? Outcome::compared : Outcome::done, .is_under_way = true};
 }
 
@@ -230,9 +241,9 @@ bool StartedCalls::advance(Communicator* c) {
   CallQueue& queue = *c->queue;
   bool has_ended = false;
   while (!queue.calls.empty() && advance(queue.calls.front().get())) {
+    if (queue.calls.front()->needs_thread) progress_.leave_to_program();
     over_.push_back(std::move(queue.calls.front()));
     queue.calls.pop_front();
-    progress_.leave_to_program();
     has_ended = true;
   }
   if (queue.calls.empty()) std::erase(active_, c);

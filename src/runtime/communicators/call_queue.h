@@ -45,6 +45,7 @@ struct StartedCall : Run {
   std::shared_ptr<LearnedClass> learned;       // what `entry` is a part of, if of any
   NativeReason left_for = NativeReason::none;  // to the host, before anything was decided
   double start_s = 0;
+  bool needs_thread = true;  // does the thread beside the program look after it?
   // Reductions: how the thread computes that started it. Whichever thread lets it go on does so alike.
   std::optional<FloatControl> float_control;
   bool is_of_program_alone = false;  // its operator is the program's: it runs in the program's threads
@@ -65,7 +66,7 @@ struct CallQueue {
   bool is_waited_for = false;
   // A persistent call's starts are classes of their own.
   OperationTables& classes_of(const Call& call) { return call.is_persistent ? persistent : classes; }
-  OperationTables classes, persistent;
+  OperationTables classes, persistent, by_agents;
   std::deque<std::unique_ptr<StartedCall>> calls UNISONO_GUARDED_BY(held_queues);
   // A thread lets the first one go on, without the lock: the others leave them alone meanwhile.
   bool is_polled_apart UNISONO_GUARDED_BY(held_queues) = false;

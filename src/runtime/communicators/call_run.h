@@ -34,6 +34,11 @@ struct Run {
   // What runs: first the header, where ranks must tell each other of their blocks.
   std::shared_ptr<const schedule::Compiled> header, compiled;
   schedule::Data header_data, data;
+  // Of calls that agents make: the number of the post, 0: it has not come to that.
+  struct {
+    std::uint64_t number = 0;
+    agents::Descriptor what;
+  } by_agents;
   enum class Stage : std::uint8_t { waiting, in_header, after_header, in_blocks } stage = Stage::waiting;
 };
 

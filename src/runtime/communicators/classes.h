@@ -35,7 +35,7 @@ struct FirstTest {
 
 // One class of calls: operation x size class x commutative or not. Counts and times are this rank's.
 struct CallClass {
-  enum class Kind : std::uint8_t { undecided, native, fused, scheduled, learned };
+  enum class Kind : std::uint8_t { undecided, native, fused, scheduled, learned, by_agents };
   Kind kind = Kind::undecided;
   std::uint32_t sample_mask = 0;  // a call is timed when (calls & sample_mask) == 0
   std::uint64_t calls = 0;

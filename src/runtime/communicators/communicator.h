@@ -15,6 +15,7 @@
 #include "host/host.h"
 #include "patterns/layout.h"
 #include "runtime/call/native_reason.h"
+#include "runtime/communicators/agent_share.h"
 #include "runtime/communicators/classes.h"
 #include "runtime/communicators/memos.h"
 #include "runtime/judging/verification.h"
@@ -72,6 +73,8 @@ struct NodeShare {
   std::unique_ptr<shm::Slice> slice;
   // Of calls that do not block; null: `slice` serves them, as long as the pool has no room.
   std::unique_ptr<shm::Slice> started_slice;
+  // Of calls that do not block, between nodes; null: no agents serve them.
+  std::unique_ptr<AgentShare> agents;
   // The graph, as far as these ranks go; null: no collective of neighbours was called.
   std::unique_ptr<NeighborhoodState> neighborhood;
 };

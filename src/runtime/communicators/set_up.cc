@@ -50,6 +50,7 @@ void SetUp::make_ready(Communicator& c) {
   c.node.wait = wait_config();
   watch_peers(c);
   slices_.attach(c);
+  attach_agents(world_, c);
   make_cache(c);
 }
 
@@ -164,7 +165,8 @@ void SetUp::release_identifier(const Communicator& c) {
 bool SetUp::may_wait() const {
   const Options& options = world_.options;
   return options.set_up_after != 0 && !options.is_reproducible && options.verify == "off" &&
-         options.algorithm.empty() && !serves_all_.load(std::memory_order_relaxed);
+         options.algorithm.empty() && world_.agents == nullptr &&
+         !serves_all_.load(std::memory_order_relaxed);
 }
 
 shm::WaitConfig SetUp::wait_config() const {

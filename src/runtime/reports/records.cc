@@ -125,6 +125,7 @@ void Records::absorb(const Communicator& c) {
       absorb_tables(tables, operation, CallForm::blocking);
     if (c.queue == nullptr) continue;
     absorb_tables(c.queue->classes, operation, CallForm::non_blocking);
+    absorb_tables(c.queue->by_agents, operation, CallForm::non_blocking);
     absorb_tables(c.queue->persistent, operation, CallForm::persistent);
   }
   if (calls != 0 && communicators_.size() < most_communicators) {

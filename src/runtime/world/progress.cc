@@ -21,9 +21,9 @@ void Progress::start_thread() {
       [](void* progress) { return static_cast<Progress*>(progress)->make_aside(); }, this});
 }
 
-void Progress::add() {
+void Progress::add(bool needs_thread) {
   under_way_.fetch_add(1, std::memory_order_relaxed);
-  if (thread_ != nullptr) thread_->add();
+  if (needs_thread && thread_ != nullptr) thread_->add();
 }
 
 void Progress::leave_to_program() {

@@ -35,7 +35,7 @@ class Progress {
 
   // One thing more is under way, so many fewer are. Those that have come to their end but for what the
   // program's threads have to do need the thread no more.
-  void add();
+  void add(bool needs_thread = true);
   void leave_to_program();
   void remove(int count) { under_way_.fetch_sub(count, std::memory_order_release); }
   int under_way() const { return under_way_.load(std::memory_order_relaxed); }

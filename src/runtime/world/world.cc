@@ -63,6 +63,7 @@ World::World(host::Host& of, Options own, const std::vector<std::string>& warnin
   FoundMachine machine_here = find_machine(*this, read.machine);
   machine = std::move(machine_here.machine);
   measured = std::move(machine_here.choices);
+  agents = AgentsHere::find(*this);
 }
 
 // Where ranks may die and the others go on, what Unisono would wait for them to say never comes. What the
@@ -95,6 +96,7 @@ std::string World::first_words() const {
        {to_text(options), topology.lines, topology.problem, file.text, file.problem})
     words.text(text);
   words.flag(file.may_choose_buffers);
+  words.text(options.agents_job);
   return words.bytes();
 }
 
@@ -110,6 +112,7 @@ World::ReadFirst World::hear_first_words(const std::string& words, const std::ve
   read.machine.text = reader.text();
   read.machine.problem = reader.text();
   read.machine.may_choose_buffers = reader.flag();
+  options.agents_job = reader.text();
   log::set_level(log::level_from_name(options.log));
   if (rank == 0) notices_.warn_of(warnings);
   if (options.is_reproducible && !options.is_enabled && rank == 0) {
@@ -161,6 +164,7 @@ void World::find_nodes() {
 
 void World::close() {
   if (shm::Members* members = pool->members()) members->leave();
+  agents.reset();
   pool.reset();
   if (!has_lost_peer) host.comm_free(&comm);
 }

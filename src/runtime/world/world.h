@@ -15,6 +15,7 @@
 #include "model/machine.h"
 #include "model/measured_choices.h"
 #include "patterns/layout.h"
+#include "runtime/world/agents_here.h"
 #include "runtime/world/notices.h"
 #include "shm/pool/pool.h"
 
@@ -49,7 +50,8 @@ class World {
   std::shared_ptr<const patterns::SwitchTree> switches;  // Null: nothing is known of any.
   std::vector<int> switch_of;                            // By rank: the switch that its node hangs on.
   std::optional<model::Machine> machine;                 // by whose times algorithms may be predicted
-  model::MeasuredChoices measured;  // of the machine's file, as far as the user says nothing
+  model::MeasuredChoices measured;     // of the machine's file, as far as the user says nothing
+  std::unique_ptr<AgentsHere> agents;  // Null: there are none.
   // May calls go on by the host's functions wherever the program is? Else by shared memory alone. Where every
   // rank's host may be called by several threads they may.
   bool may_call_host_aside = false;

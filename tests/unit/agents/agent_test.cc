@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agents as threads of a fake MPI, and ranks as threads beside them.
-#include "agents/agent.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,42 +15,10 @@
 #include "agents/rank_channel.h"
 #include "algorithms/catalogue/descriptor.h"
 #include "base/clock.h"
-#include "base/reduce_kernels.h"
-#include "fake_host/fake_host.h"
-#include "shm/pool/segment.h"
+#include "fake_agents.h"
 
 namespace unisono::agents {
 namespace {
-
-std::string new_job() {
-  return std::to_string(shm::draw_nonce());
-}
-
-// The agents of `nodes` nodes, as long as this lives.
-class Agents {
- public:
-  explicit Agents(int nodes, fake_host::Options options = {}) : job(new_job()) {
-    options.deadlock_seconds = 120;
-    thread_ = std::thread([this, nodes, options] {
-      fake_host::FakeWorld world(nodes, options);
-      world.run([this](fake_host::FakeHost& host, int) {
-        const std::string why = run(host, {.job = job, .must_end = &must_end});
-        EXPECT_EQ(why, "");
-      });
-      EXPECT_EQ(world.leftovers(), "");
-      has_ended = true;
-    });
-  }
-  ~Agents() {
-    must_end = true;
-    thread_.join();
-  }
-  const std::string job;
-  std::atomic<bool> must_end{false}, has_ended{false};
-
- private:
-  std::thread thread_;
-};
 
 // A node of a communicator: its ranks are threads of the test.
 class Node {
@@ -136,7 +102,7 @@ class AgentSums : public testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(AgentSums, joins_the_vectors_of_all_ranks) {
   const auto [nodes, ranks] = GetParam();
-  const Agents agents(nodes);
+  const FakeAgents agents(nodes);
   const auto made = make_nodes(agents.job, nodes, ranks);
   for_each_rank(made, [&](RankChannel& channel, int node, int rank) {
     for (const std::size_t count : {1U, 4U, 5U, 6U, 7U, 1000U, 4096U}) {
@@ -167,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, AgentSums,
 // Several are under way at once, and nobody waits in between.
 TEST(Agent, a_window_of_operations_is_posted_before_any_is_awaited) {
   constexpr int nodes = 3;
-  const Agents agents(nodes, {.max_delay = 5});
+  const FakeAgents agents(nodes, {.max_delay = 5});
   const auto made = make_nodes(agents.job, nodes, 2);
   for_each_rank(made, [&](RankChannel& channel, int node, int rank) {
     for (int round = 0; round < 50; ++round) {
@@ -194,7 +160,7 @@ TEST(Agent, a_window_of_operations_is_posted_before_any_is_awaited) {
 // More roots than schedules are kept: those that are not used give room.
 TEST(Agent, vectors_come_from_every_root) {
   constexpr int nodes = 11;
-  const Agents agents(nodes);
+  const FakeAgents agents(nodes);
   const auto made = make_nodes(agents.job, nodes, 2);
   for_each_rank(made, [&](RankChannel& channel, int node, int rank) {
     for (int turn = 0; turn < 2 * nodes; ++turn) {
@@ -216,7 +182,7 @@ TEST(Agent, vectors_come_from_every_root) {
 // One communicator whose ranks come late holds up nobody else.
 TEST(Agent, channels_do_not_wait_for_each_other) {
   constexpr int nodes = 2;
-  const Agents agents(nodes);
+  const FakeAgents agents(nodes);
   const auto late = make_nodes(agents.job, nodes, 1, 3), early = make_nodes(agents.job, nodes, 1, 1);
   const auto sum = [&](RankChannel& channel, int node) {
     const double operand = 1 + node;
@@ -238,7 +204,7 @@ TEST(Agent, channels_do_not_wait_for_each_other) {
 }
 
 TEST(Agent, answers_that_a_call_makes_no_sense) {
-  const Agents agents(1);
+  const FakeAgents agents(1);
   const auto made = make_nodes(agents.job, 1, 1);
   RankChannel& channel = *made[0]->channels[0];
   const int good = schedule_of(channel, Operation::allreduce, "recursive_doubling", 1, 0, 0);
@@ -273,7 +239,7 @@ TEST(Agent, answers_that_a_call_makes_no_sense) {
 }
 
 TEST(Agent, ends_when_its_ranks_have_left) {
-  const Agents agents(2);
+  const FakeAgents agents(2);
   auto made = make_nodes(agents.job, 2, 1);
   EXPECT_FALSE(agents.has_ended);
   made.clear();
@@ -283,7 +249,7 @@ TEST(Agent, ends_when_its_ranks_have_left) {
 }
 
 TEST(Agent, a_place_is_free_again_when_its_ranks_have_left_it) {
-  const Agents agents(1);
+  const FakeAgents agents(1);
   const Node stays(agents.job, 0);
   for (int turn = 0; turn < 3; ++turn) {
     auto made = make_nodes(agents.job, 1, 1, 7);
@@ -298,7 +264,7 @@ TEST(Agent, a_place_is_free_again_when_its_ranks_have_left_it) {
 
 // Asleep, and awake again at once when a rank rings.
 TEST(Agent, sleeps_when_nobody_needs_it) {
-  const Agents agents(1);
+  const FakeAgents agents(1);
   const auto made = make_nodes(agents.job, 1, 1);
   const std::atomic<std::uint32_t>& sleepers = made[0]->segment().header().bell.sleepers;
   RankChannel& channel = *made[0]->channels[0];

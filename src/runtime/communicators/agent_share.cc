@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/communicators/agent_share.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <thread>
+
+#include "runtime/communicators/communicator.h"
+#include "runtime/world/world.h"
+
+namespace unisono::runtime {
+namespace {
+
+using agents::ChannelPlace;
+using agents::SegmentHeader;
+
+// Of each node its agent; empty where nodes have none of their own. The same on all ranks.
+std::vector<std::int32_t> agents_of_nodes(const World& world, const Communicator& c) {
+  std::vector<std::int32_t> of_nodes;
+  for (const std::vector<int>& ranks : c.layout->ranks_of) {
+    const auto agent_of = [&](int rank) {
+      const int in_world = c.rank_in_world[static_cast<std::size_t>(rank)];
+      return world.agents->of_rank()[static_cast<std::size_t>(in_world)];
+    };
+    const int agent = agent_of(ranks.front());
+    if (std::ranges::any_of(ranks, [&](int rank) { return agent_of(rank) != agent; })) return {};
+    of_nodes.push_back(agent);
+  }
+  if (std::set<std::int32_t>(of_nodes.begin(), of_nodes.end()).size() != of_nodes.size()) return {};
+  return of_nodes;
+}
+
+std::uint64_t free_places(const SegmentHeader& header, int channels) {
+  std::uint64_t free = 0;
+  for (int place = 0; place < channels; ++place) {
+    const auto state = header.places[static_cast<std::size_t>(place)].state.load(std::memory_order_acquire);
+    if (state == ChannelPlace::State::free) free |= std::uint64_t{1} << place;
+  }
+  return free;
+}
+
+// A place that is free with all agents, -1: there is none. While one rank of a node looks for a place no
+// other one may see the same as free: then it tries again, for some time.
+int take_place(const World& world, const Communicator& c) {
+  constexpr int most_tries = 1000;
+  SegmentHeader& header = world.agents->segment().header();
+  const bool is_first = c.local_rank() == 0;
+  for (int tries = 0; tries < most_tries; ++tries) {
+    const bool is_held = is_first && header.choosing.exchange(1, std::memory_order_acquire) == 0;
+    const std::uint64_t offer = is_held ? free_places(header, world.agents->channels()) : 0;
+    std::uint64_t words[2] = {is_first ? offer : ~std::uint64_t{0}, is_held || !is_first ? 1U : 0U};
+    const int error = world.host.agree(words, 2, host::AgreeOp::band, c.handle);
+    const int place = error == host::success && words[0] != 0 ? std::countr_zero(words[0]) : -1;
+    if (is_held) {
+      if (place >= 0)
+        header.places[static_cast<std::size_t>(place)].state.store(ChannelPlace::State::taken,
+                                                                   std::memory_order_release);
+      header.choosing.store(0, std::memory_order_release);
+    }
+    if (place >= 0 || error != host::success || words[1] != 0) return place;
+    std::this_thread::yield();
+  }
+  return -1;
+}
+
+}  // namespace
+
+void attach_agents(const World& world, Communicator& c) {
+  if (world.agents == nullptr || c.layout->nodes() < 2) return;
+  const std::vector<std::int32_t> of_nodes = agents_of_nodes(world, c);
+  if (of_nodes.empty()) return;
+  const int place = take_place(world, c);
+  if (place < 0) return;
+  const agents::AgentSegment& segment = world.agents->segment();
+  const agents::ChannelShape shape{.nodes = static_cast<std::int32_t>(of_nodes.size()),
+                                   .own_node = c.layout->node_of[static_cast<std::size_t>(c.rank)],
+                                   .ranks = static_cast<std::int32_t>(c.local_ranks().size())};
+  const bool is_first = c.local_rank() == 0;
+  const bool is_made = is_first && agents::RankChannel::make(segment, place, shape, of_nodes);
+  std::uint64_t is_made_everywhere = is_made || !is_first ? 1 : 0;
+  const int error = world.host.agree(&is_made_everywhere, 1, host::AgreeOp::band, c.handle);
+  if (error == host::success && is_made_everywhere != 0) {
+    c.node.agents = std::make_unique<AgentShare>(segment, place, c.local_rank());
+  } else if (is_made) {
+    agents::RankChannel::unmake(segment, place);
+  }
+}
+
+}  // namespace unisono::runtime

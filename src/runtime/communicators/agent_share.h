@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A communicator's channel to its nodes' agents, by which its calls that do not block go.
+#pragma once
+
+#include <deque>
+
+#include "agents/rank_channel.h"
+
+namespace unisono::runtime {
+
+class World;
+struct Communicator;
+struct Run;
+
+struct AgentShare {
+  AgentShare(const agents::AgentSegment& segment, int place, int local_rank)
+      : channel(segment, place, local_rank) {}
+  agents::RankChannel channel;
+  std::deque<Run*> waiting;  // calls for which the window had no room, in their order
+};
+
+// Gives the communicator one where it is spread over nodes which have an agent each, and there is room: on
+// all of its ranks or on none. Collective, where all have agents.
+void attach_agents(const World& world, Communicator& c);
+
+}  // namespace unisono::runtime

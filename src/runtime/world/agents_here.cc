@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/world/agents_here.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/clock.h"
+#include "runtime/world/world.h"
+
+namespace unisono::runtime {
+namespace {
+
+// What each rank tells all others.
+struct Found {
+  std::int32_t agent = -1;  // none
+  std::int32_t agents = 0, channels = 0;
+  std::array<char, 120> why{};
+};
+
+// Agents of pretended nodes have places in turn, as these nodes have on their machine.
+int place_of(const World& world) {
+  const auto own = static_cast<std::size_t>(world.rank);
+  const std::vector<int>& machines = world.pool->node_labels();
+  std::set<int> nodes_before;
+  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
+    if (world.node_labels[rank] == world.node_labels[own]) break;
+    if (machines[rank] == machines[own]) nodes_before.insert(world.node_labels[rank]);
+  }
+  return static_cast<int>(nodes_before.size());
+}
+
+}  // namespace
+
+std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
+  const std::string& job = world.options.agents_job;
+  if (job.empty() || world.options.agents == 0) return nullptr;
+  std::string why;
+  auto connection = agents::Connection::open(job, place_of(world),
+                                             static_cast<double>(world.options.agents_deadline), &why);
+  Found own;
+  if (connection != nullptr) {
+    const agents::AgentIdentity& agent = connection->segment().header().agent;
+    own = {.agent = agent.rank, .agents = agent.agents, .channels = agent.channels};
+  }
+  why.copy(own.why.data(), own.why.size() - 1);
+  std::vector<Found> of_all(static_cast<std::size_t>(world.size));
+  if (world.host.allgather_bytes(&own, sizeof own, of_all.data(), world.comm) != host::success)
+    return nullptr;
+  std::vector<int> of_rank;
+  for (const Found& found : of_all) {
+    if (found.agent < 0) {
+      world.notices().warn("the job runs without agents: " + std::string(found.why.data()) + " (rank " +
+                           std::to_string(&found - of_all.data()) + ")");
+      return nullptr;
+    }
+    of_rank.push_back(found.agent);
+  }
+  const int channels = std::ranges::min(of_all, {}, &Found::channels).channels;
+  return std::unique_ptr<AgentsHere>(new AgentsHere(std::move(connection), std::move(of_rank), channels));
+}
+
+bool AgentsHere::are_lost_by_now() const {
+  constexpr std::uint64_t interval_ns = 50'000'000;
+  const std::uint64_t now = now_ns();
+  if (now < next_look_ns_.load(std::memory_order_relaxed)) return are_lost_.load(std::memory_order_relaxed);
+  next_look_ns_.store(now + interval_ns, std::memory_order_relaxed);
+  if (connection_->is_lost() || segment().header().has_failed.load(std::memory_order_acquire) != 0)
+    are_lost_.store(true, std::memory_order_relaxed);
+  return are_lost_.load(std::memory_order_relaxed);
+}
+
+}  // namespace unisono::runtime

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An agent's life over a real MPI, from its MPI_Init to its MPI_Finalize. Nothing of Unisono stands before
 // this MPI: its functions are called as they were found in the library that unisono-agent has loaded.
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/functions.h"
@@ -21,10 +25,23 @@ constexpr int failure_status = 125;
 
 static_assert(sizeof(std::atomic<bool>) == sizeof(unsigned char));
 
+// MPICH 5 has a file in /dev/shm for the processes of a node, and removes it in MPI_Finalize alone. When all
+// have mapped it nobody needs its name: whoever is killed then leaves nothing.
+void remove_files_of_mpich(host::Host& host) {
+  constexpr std::string_view beginning = "/dev/shm/mpich_shm_";
+  if (host.family_name() == "openmpi" || host.barrier(host.world()) != MPI_SUCCESS) return;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find(beginning);
+    if (at != std::string::npos) ::unlink(line.substr(at).c_str());
+  }
+}
+
 // Why it could not serve; empty: it has.
 std::string serve(const UnisonoAgent& agent) {
   MpiHost host;
   host.begin();
+  remove_files_of_mpich(host);
   begin_places();
   begin_marks();
   const auto* must_end = reinterpret_cast<const std::atomic<bool>*>(agent.must_end);

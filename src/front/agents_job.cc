@@ -8,11 +8,13 @@
 #include "base/shown.h"
 #include "launch/agent_command.h"
 #include "launch/errors.h"
+#include "patterns/layout.h"
 
 namespace unisono::front {
 namespace {
 
 constexpr std::size_t most_lines = 30;
+constexpr int most_on_a_node = 64;  // so many places there are to meet (agents/meeting.h)
 
 // Lines of what a launcher has said, each marked.
 void print_said(std::string_view text) {
@@ -25,6 +27,12 @@ void print_said(std::string_view text) {
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+}
+
+// Pretended nodes have agents of their own. Each machine gets as many as if all of them were there.
+std::size_t agents_on_a_node(const Options& options) {
+  const auto pretended = patterns::Layout::parse(options.nodes);
+  return pretended ? static_cast<std::size_t>(std::min(pretended->nodes(), most_on_a_node)) : 1;
 }
 
 bool is_on_command_line(const RunLine& line) {
@@ -44,10 +52,10 @@ std::string new_job_name() {
   return name;
 }
 
-AgentsJob::AgentsJob(const RunLine& line, const launch::Understood& understood, const Home& home,
-                     const std::string& job_name) {
-  launch::AgentCommand made =
-      launch::agent_command(line.command, understood, {home.agent(), "--job", job_name});
+AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::Understood& understood,
+                     const Home& home, const std::string& job_name) {
+  launch::AgentCommand made = launch::agent_command(
+      line.command, understood, {home.agent(), "--job", job_name}, agents_on_a_node(options));
   if (made.obstacle.empty()) {
     command_ = std::move(made.words);
     companion_ = std::make_unique<Companion>(command_, [this](const std::string& how) { tell_failure(how); });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/options.h"
 #include "front/companion.h"
 #include "front/places.h"
 #include "front/run_line.h"
@@ -19,8 +20,8 @@ class AgentsJob {
  public:
   // Ends the command where the job can have none and its command line asks for them; where a variable or a
   // file does, it goes without: `why_not` then says why.
-  AgentsJob(const RunLine& line, const launch::Understood& understood, const Home& home,
-            const std::string& job_name);
+  AgentsJob(const RunLine& line, const Options& options, const launch::Understood& understood,
+            const Home& home, const std::string& job_name);
   AgentsJob(const AgentsJob&) = delete;
   AgentsJob& operator=(const AgentsJob&) = delete;
 

@@ -115,7 +115,7 @@ class Run {
     set(with_job, agents_job_variable, job);
     const launch::Words command = command_for(home, with_job, options);
     if (!without_.empty()) return command;
-    agents_.emplace(line_, understood_, home, job);
+    agents_.emplace(line_, options, understood_, home, job);
     if (has_agents()) return command;
     say(agents_->why_not() + "; it runs without");
     set(settings, agents_variable, "0");

@@ -49,23 +49,32 @@ Words shared_options(const Flavour& flavour, const Section& section) {
   return words;
 }
 
-// One process on each node, which may share its cores with the job's.
-Words places(const Flavour& flavour, const std::vector<Section>& sections) {
+// So many processes on each node, which may share its cores with the job's.
+Words places(const Flavour& flavour, const std::vector<Section>& sections, std::size_t count) {
+  const std::string number = std::to_string(count);
   if (flavour.name.starts_with("openmpi")) {
     const bool is_four = flavour.name == "openmpi4";
-    Words words = is_four ? Words{"--oversubscribe", "--map-by", "ppr:1:node"}
-                          : Words{"--map-by", "ppr:1:node:OVERSUBSCRIBE"};
+    const std::string by_node = "ppr:" + number + ":node";
+    Words words = is_four ? Words{"--oversubscribe", "--map-by", by_node}
+                          : Words{"--map-by", by_node + ":OVERSUBSCRIBE"};
     words.insert(words.end(), {"--bind-to", "none"});
     const std::string hosts = openmpi_hosts(flavour, sections);
     if (!hosts.empty()) words.insert(words.end(), {"--host", hosts});
     return words;
   }
   if (flavour.name == "srun") {
-    const std::string nodes = std::to_string(slurm_nodes(flavour, sections[0]));
-    return {"--overlap", "-N", nodes, "-n", nodes, "--ntasks-per-node=1", "--cpu-bind=none"};
+    const std::size_t nodes = slurm_nodes(flavour, sections[0]);
+    return {"--overlap",
+            "-N",
+            std::to_string(nodes),
+            "-n",
+            std::to_string(nodes * count),
+            "--ntasks-per-node=" + number,
+            "--cpu-bind=none"};
   }
   const Words hosts = hydra_hosts(flavour, sections);
-  Words words{"-ppn", "1", "-n", std::to_string(hosts.empty() ? nodes_of_batch_system() : hosts.size())};
+  const std::size_t nodes = hosts.empty() ? nodes_of_batch_system() : hosts.size();
+  Words words{"-ppn", number, "-n", std::to_string(nodes * count)};
   if (!hosts.empty()) words.insert(words.end(), {"-hosts", joined(hosts, ",")});
   if (flavour.name == "intel") {
     words.insert(words.end(), {"-genv", "I_MPI_PIN", "0"});
@@ -94,7 +103,8 @@ Words before_launcher(const Words& command, std::size_t position) {
 
 }  // namespace
 
-AgentCommand agent_command(const Words& command, const Understood& understood, const Words& agent) {
+AgentCommand agent_command(const Words& command, const Understood& understood, const Words& agent,
+                           std::size_t count) {
   if (!understood.launcher)
     return {{}, "no launcher that is known starts this job, so that it is not known on which nodes it runs"};
   const Flavour& flavour = *understood.launcher->flavour;
@@ -107,7 +117,7 @@ AgentCommand agent_command(const Words& command, const Understood& understood, c
   if (!made.obstacle.empty()) return made;
   made.words = before_launcher(command, understood.position);
   made.words.push_back(command[understood.position]);
-  for (const Words& more : {shared_options(flavour, sections[0]), places(flavour, sections), agent})
+  for (const Words& more : {shared_options(flavour, sections[0]), places(flavour, sections, count), agent})
     made.words.insert(made.words.end(), more.begin(), more.end());
   for (const std::string& library : libraries) made.words.insert(made.words.end(), {"--mpi", library});
   return made;

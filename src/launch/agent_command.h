@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command that starts a job's agents: a second job beside it, by the same launcher, with one process on
-// each of its nodes.
+// The command that starts a job's agents: a second job beside it, by the same launcher, with as many
+// processes on each of its nodes.
 #pragma once
 
 #include <string>
@@ -15,7 +15,9 @@ struct AgentCommand {
   std::string obstacle;  // why this job can have no agents; there are no words then
 };
 
-// `agent`: the program that each of them runs, with its own arguments. It is told which MPI to load.
-AgentCommand agent_command(const Words& command, const Understood& understood, const Words& agent);
+// `agent`: the program that each of them runs, with its own arguments; it is told which MPI to load. `count`
+// of them go to each node.
+AgentCommand agent_command(const Words& command, const Understood& understood, const Words& agent,
+                           std::size_t count);
 
 }  // namespace unisono::launch

@@ -81,6 +81,19 @@ class TestCommand:
         (stage.work / "hosts").write_text("# two nodes\nx:4\n\ny slots=4\nx\n")
         assert agents_line(stage, flavour, words) == expected.split()
 
+    @pytest.mark.parametrize(
+        ("flavour", "places"),
+        [
+            ("openmpi5", "--map-by ppr:3:node:OVERSUBSCRIBE --bind-to none"),
+            ("openmpi4", "--oversubscribe --map-by ppr:3:node --bind-to none"),
+            ("mpich", "-ppn 3 -n 3"),
+        ],
+    )
+    def test_pretended_nodes(self, stage: Stage, flavour: str, places: str) -> None:
+        """Each has an agent."""
+        words = "mpirun -n 8 ./a"
+        assert agents_line(stage, flavour, words, {"UNISONO_NODES": "3,3,2"}) == f"mpirun {places}".split()
+
     def test_hosts_of_a_batch_system(self, stage: Stage) -> None:
         (stage.work / "nodes").write_text("x\nx\ny\n")
         found = agents_line(stage, "mpich", "mpirun ./a", {"PBS_NODEFILE": "nodes"})

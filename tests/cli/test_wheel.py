@@ -20,6 +20,7 @@ COMPILED = [
     "scripts/unisono",
     "scripts/unisono-exec",
     "data/lib/unisono/unisono-tool",
+    "data/lib/unisono/unisono-agent",
     "data/lib/unisono/libunisono.so",
     "data/lib/unisono/libunisono-openmpi.so",
     "data/lib/unisono/libunisono-mpich.so",

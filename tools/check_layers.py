@@ -6,7 +6,7 @@ The layers stand in docs/inside/layers.md, from the ground up. On the core stand
 nothing of each other. One is what a process of a program loads, the other what people ask for answers. Only
 folders that meet an MPI may include mpi.h (and mpi_abi.h). What lies in src/FOLDER, however deep, is in the
 namespace unisono::FOLDER or in one inside it; src/base is the vocabulary of all, in unisono itself. No name of
-a file stands in two folders.
+a file stands in two folders. The page has the same layers in the same order.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ MEETS_MPI = ("preload", "adapter", "measure")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 NAMESPACE = re.compile(r"^namespace (unisono[\w:]*) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
 DECLARES_ONLY = re.compile(r"\s*((struct|class) \w+;\s*)*")
+PAGE = "docs/inside/layers.md"
+ROW = re.compile(r"^\| (`src/[^|]*) \|", re.MULTILINE)
 OF_BASE = ("unisono", "unisono::log")
 SUFFIXES = {".c", ".cc", ".h", ".hpp", ".inc", ".S", ".in"}
 
@@ -141,6 +143,38 @@ def names_twice(files: Iterable[str]) -> list[str]:
     ]
 
 
+def layers_of_page(page: str) -> list[tuple[str, ...]]:
+    """The layers of each table, as its rows name them: `src/a/b`, `c` are a/b and a/c."""
+    tables: list[tuple[str, ...]] = []
+    for table in page.split("\n| folder | holds |\n")[1:]:
+        layers: list[str] = []
+        for row in ROW.findall(table.split("\n\n")[0]):
+            first, *others = re.findall(r"`([^`]+)`", row)
+            layer = first.removeprefix("src/")
+            layers += [layer, *(f"{layer.rpartition('/')[0]}/{other}" for other in others)]
+        tables.append(tuple(layers))
+    return tables
+
+
+def page_complaints(page: str) -> list[str]:
+    """Where the page's tables are not the lists of this check. (The last branch stands in a sentence.)"""
+    known = (CORE, *BRANCHES[:-1])
+    tables = layers_of_page(page)
+    if len(tables) != len(known):
+        return [f"{PAGE}: has {len(tables)} tables of folders instead of {len(known)}"]
+    found = []
+    for told, right in zip(tables, known, strict=True):
+        found += [f"{PAGE}: lacks src/{layer}" for layer in right if layer not in told]
+        found += [f"{PAGE}: has src/{layer}, which is no layer there" for layer in told if layer not in right]
+        if sorted(told) == sorted(right):
+            found += [
+                f"{PAGE}: has src/{layer} where src/{here} stands in tools/check_layers.py"
+                for layer, here in zip(told, right, strict=True)
+                if layer != here
+            ][:1]
+    return found
+
+
 def complaints(root: Path) -> list[str]:
     src = root / "src"
     paths = [path for path in sorted(src.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
@@ -154,7 +188,7 @@ def complaints(root: Path) -> list[str]:
 
 
 def main() -> int:
-    found = complaints(ROOT)
+    found = complaints(ROOT) + page_complaints((ROOT / PAGE).read_text(encoding="utf-8"))
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

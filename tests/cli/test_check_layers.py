@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tools/check_layers.py finds: arrows that run upwards, MPI's header in the core, names of another folder."""
+"""What tools/check_layers.py finds: arrows that run upwards, MPI's header in the core, names of another folder, and a page
+with other layers."""
 
 from __future__ import annotations
 
@@ -57,3 +58,39 @@ def test_what_lies_in_its_place_passes(tmp_path: Path, file: str, text: str) -> 
 def test_what_does_not_is_found(tmp_path: Path, file: str, text: str, said: str) -> None:
     complaints = found(tmp_path, file, text)
     assert any(said in line for line in complaints), complaints
+
+
+def page(change: tuple[str, str] | None = None) -> str:
+    """A page with the layers as the check has them, but for a change."""
+    tables = [
+        "".join(f"| `src/{layer}` | what |\n" for layer in layers)
+        for layers in (check_layers.CORE, *check_layers.BRANCHES[:-1])
+    ]
+    text = "\n".join("\n| folder | holds |\n| --- | --- |\n" + table for table in tables)
+    return text.replace(*change) if change else text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (None, None),
+        (
+            (
+                "| `src/algorithms/messages` | what |\n| `src/algorithms/shared_memory` |",
+                "| `src/algorithms/messages`, `shared_memory` |",
+            ),
+            None,
+        ),
+        (("| `src/adapter/messages` | what |\n", ""), "lacks src/adapter/messages"),
+        (("`src/tool`", "`src/tools`"), "has src/tools, which is no layer there"),
+        (
+            ("| `src/base` | what |\n| `src/matching` |", "| `src/matching` | what |\n| `src/base` |"),
+            "has src/matching where src/base stands in tools/check_layers.py",
+        ),
+        (("| folder | holds |", "| what | holds |"), "has 0 tables of folders instead of 3"),
+    ],
+)
+def test_the_page_has_the_same_layers(change: tuple[str, str] | None, said: str | None) -> None:
+    assert change is None or change[0] in page(), "what is changed is there"
+    complaints = check_layers.page_complaints(page(change))
+    assert (complaints == []) if said is None else f"docs/inside/layers.md: {said}" in complaints, complaints

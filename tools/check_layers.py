@@ -6,7 +6,8 @@ The layers stand in docs/inside/layers.md, from the ground up. On the core stand
 nothing of each other. One is what a process of a program loads, the other what people ask for answers. Only
 folders that meet an MPI may include mpi.h (and mpi_abi.h). What lies in src/FOLDER, however deep, is in the
 namespace unisono::FOLDER or in one inside it; src/base is the vocabulary of all, in unisono itself. No name of
-a file stands in two folders. The page has the same layers in the same order.
+a file stands in two folders. The page has the same layers in the same order, and docs/inside/state.md names every
+file with variables of threads, but for this_thread, which is their place.
 """
 
 from __future__ import annotations
@@ -75,6 +76,9 @@ NAMESPACE = re.compile(r"^namespace (unisono[\w:]*) \{(.*?)^\}", re.MULTILINE | 
 DECLARES_ONLY = re.compile(r"\s*((struct|class) \w+;\s*)*")
 PAGE = "docs/inside/layers.md"
 ROW = re.compile(r"^\| (`src/[^|]*) \|", re.MULTILINE)
+PAGE_OF_STATE = "docs/inside/state.md"
+OF_THREADS = re.compile(r"^(?!\s*//).*\b(?:thread_local|__thread|_Thread_local)\b", re.MULTILINE)
+THEIR_PLACE = ("runtime/call/this_thread.h", "runtime/call/this_thread.cc")
 OF_BASE = ("unisono", "unisono::log")
 SUFFIXES = {".c", ".cc", ".h", ".hpp", ".inc", ".S", ".in"}
 
@@ -175,6 +179,26 @@ def page_complaints(page: str) -> list[str]:
     return found
 
 
+def files_with_variables_of_threads(page: str) -> set[str]:
+    """Those that the page's table of them names."""
+    table = page.partition("| file | what it keeps | why there |\n")[2].split("\n\n")[0]
+    return {file for row in table.splitlines() for file in re.findall(r"`([^`]+)`", row.split(" | ")[0])}
+
+
+def thread_complaints(src: Path, page: str) -> list[str]:
+    """Files with variables of threads that the page does not name, and those that it names and have none."""
+    named = files_with_variables_of_threads(page)
+    there = {
+        path.relative_to(src).as_posix()
+        for path in src.rglob("*")
+        if path.suffix in SUFFIXES and OF_THREADS.search(path.read_text(encoding="utf-8"))
+    } - {*THEIR_PLACE}
+    return [
+        f"src/{file}: has variables of threads, and stands not in the table of {PAGE_OF_STATE}"
+        for file in sorted(there - named)
+    ] + [f"{PAGE_OF_STATE}: {file} has no variables of threads" for file in sorted(named - there)]
+
+
 def complaints(root: Path) -> list[str]:
     src = root / "src"
     paths = [path for path in sorted(src.rglob("*")) if path.suffix in SUFFIXES and path.is_file()]
@@ -189,6 +213,7 @@ def complaints(root: Path) -> list[str]:
 
 def main() -> int:
     found = complaints(ROOT) + page_complaints((ROOT / PAGE).read_text(encoding="utf-8"))
+    found += thread_complaints(ROOT / "src", (ROOT / PAGE_OF_STATE).read_text(encoding="utf-8"))
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

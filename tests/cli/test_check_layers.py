@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tools/check_layers.py finds: arrows that run upwards, MPI's header in the core, names of another folder, and a page
-with other layers."""
+"""What tools/check_layers.py finds: arrows that run upwards, MPI's header in the core, names of another folder, a page
+with other layers, and variables of threads that no page names."""
 
 from __future__ import annotations
 
@@ -94,3 +94,35 @@ def test_the_page_has_the_same_layers(change: tuple[str, str] | None, said: str 
     assert change is None or change[0] in page(), "what is changed is there"
     complaints = check_layers.page_complaints(page(change))
     assert (complaints == []) if said is None else f"docs/inside/layers.md: {said}" in complaints, complaints
+
+
+TABLE_OF_THREADS = "| file | what it keeps | why there |\n| --- | --- | --- |\n| `base/a.h`, `base/a.cc` | `all` | a count |\n\nMore.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("base/a.cc", "thread_local int a = 0;\n", []),
+        (
+            "base/a.cc",
+            "// No thread_local variables.\n",
+            ["docs/inside/state.md: base/a.cc has no variables of threads"],
+        ),
+        ("runtime/call/this_thread.cc", "constinit thread_local ThisThread this_thread;\n", []),
+        (
+            "base/b.cc",
+            "void f() {\n  static thread_local int a;\n}\n",
+            ["src/base/b.cc: has variables of threads"],
+        ),
+        ("base/b.h", "extern __thread int a;\n", ["src/base/b.h: has variables of threads"]),
+        ("preload/b.c", "static _Thread_local int a;\n", ["src/preload/b.c: has variables of threads"]),
+    ],
+)
+def test_the_page_names_variables_of_threads(tmp_path: Path, name: str, text: str, said: list[str]) -> None:
+    files = {"base/a.h": "extern thread_local int a;\n", "base/a.cc": "thread_local int a;\n", name: text}
+    for file, content in files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(content)
+    complaints = check_layers.thread_complaints(tmp_path, TABLE_OF_THREADS)
+    assert len(complaints) == len(said), complaints
+    assert all(line.startswith(start) for line, start in zip(complaints, said, strict=True)), complaints

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The adapter's one export: the table of wrappers that the preloaded library jumps through.
-#include <mutex>
-
 #include "adapter/below/datatype.h"
 #include "adapter/below/functions.h"
 #include "adapter/below/gpu.h"
@@ -16,6 +14,7 @@
 #include "adapter/recording/recording.h"
 #include "adapter/requests/requests.h"
 #include "adapter/windows.h"
+#include "base/mutex.h"
 #include "preload/adapter_library.h"
 #include "runtime/profile_exchange.h"
 
@@ -115,10 +114,10 @@ UnisonoAdapter make_adapter() {
 extern "C" __attribute__((visibility("default"))) const UnisonoAdapter* unisono_open_adapter(
     void* mpi_library, char* problem, std::size_t problem_bytes) {
   using namespace unisono::adapter;
-  static std::mutex mutex;
-  static bool is_loaded = false;
-  static UnisonoAdapter adapter = make_adapter();
-  const std::lock_guard<std::mutex> lock(mutex);
+  static unisono::Mutex mutex;
+  static bool is_loaded UNISONO_GUARDED_BY(mutex) = false;
+  static UnisonoAdapter adapter UNISONO_GUARDED_BY(mutex) = make_adapter();
+  const unisono::LockGuard lock(mutex);
   if (!is_loaded) {
     if (!load_functions(mpi_library, problem, problem_bytes)) return nullptr;
     load_predefined();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/below/datatype.h"
 
-#include <mutex>
 #include <utility>
 
 #include "adapter/below/functions.h"
 #include "adapter/below/predefined.h"
+#include "base/mutex.h"
 
 namespace unisono::adapter {
 namespace {
@@ -13,7 +13,8 @@ namespace {
 // Open addressing; at most a third full, so that a lookup is one or two probes.
 constexpr std::size_t table_size = 256;
 std::array<PredefinedType, table_size> predefined_types;
-std::mutex describe_mutex;
+// Of types, whose descriptions lie in atomics and in the host's attributes: each is made once.
+Mutex describe_mutex;
 
 std::size_t place_of(std::uintptr_t handle) {
   return static_cast<std::size_t>((handle * 0x9E3779B97F4A7C15ull) >> 56) % table_size;
@@ -76,13 +77,14 @@ ElementType element_of(Kind kind, std::size_t bytes) {
   return other;
 }
 
-int describe_predefined(PredefinedType* entry, MPI_Datatype type, host::TypeInfo* info) {
+int describe_predefined(PredefinedType* entry, MPI_Datatype type, host::TypeInfo* info)
+    UNISONO_EXCLUDES(describe_mutex) {
   if (!entry->is_described.load(std::memory_order_acquire)) {
     host::TypeInfo measured;
     const int error = measure(type, &measured);
     if (error != MPI_SUCCESS) return error;
     measured.element = element_of(entry->kind, measured.size_bytes);
-    const std::lock_guard<std::mutex> lock(describe_mutex);
+    const LockGuard lock(describe_mutex);
     if (!entry->is_described.load(std::memory_order_relaxed)) {
       entry->info = measured;
       entry->is_described.store(true, std::memory_order_release);
@@ -126,10 +128,10 @@ int info_keyval() {
   return keyval;
 }
 
-int describe_derived(MPI_Datatype type, host::TypeInfo* info) {
+int describe_derived(MPI_Datatype type, host::TypeInfo* info) UNISONO_EXCLUDES(describe_mutex) {
   const int keyval = type == ending_type ? MPI_KEYVAL_INVALID : info_keyval();
   // Two threads may use one type at once; freeing it meanwhile would be the program's error.
-  const std::lock_guard<std::mutex> lock(describe_mutex);
+  const LockGuard lock(describe_mutex);
   if (keyval != MPI_KEYVAL_INVALID) {
     void* value = nullptr;
     int is_set = 0;

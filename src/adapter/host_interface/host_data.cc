@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datatypes and operators: everything that only the host can do with the program's handles.
 #include <algorithm>
-#include <mutex>
 
 #include "adapter/below/datatype.h"
 #include "adapter/below/elements.h"
@@ -39,7 +38,7 @@ int MpiHost::type_info(host::Datatype type, host::TypeInfo* info) {
 
 int MpiHost::copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
                              std::size_t to_count, MPI_Datatype to_type) {
-  const std::lock_guard<std::mutex> lock(self_mutex_);
+  const LockGuard lock(self_mutex_);
   const Elements source(static_cast<MPI_Count>(from_count), from_type);
   const Elements target(static_cast<MPI_Count>(to_count), to_type);
   if (source.error != MPI_SUCCESS) return source.error;

@@ -2,11 +2,11 @@
 // The host interface over a real MPI.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "adapter/below/functions.h"
+#include "base/mutex.h"
 
 namespace unisono::adapter {
 
@@ -85,7 +85,7 @@ class MpiHost final : public host::Host {
   bool is_copy(host::Comm parent, host::Comm made);
   // Copies between datatypes by a message to oneself.
   int copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
-                      std::size_t to_count, MPI_Datatype to_type);
+                      std::size_t to_count, MPI_Datatype to_type) UNISONO_EXCLUDES(self_mutex_);
 
   std::string library_name_;
   std::string family_name_ = family;
@@ -93,7 +93,8 @@ class MpiHost final : public host::Host {
   int largest_tag_ = 32767;
   // A communicator over the world that no program knows: where progress() polls.
   MPI_Comm progress_comm_ = MPI_COMM_NULL;
-  std::mutex self_mutex_;
+  // Held while a message to oneself is under way: those of two threads would meet. Packing needs none.
+  Mutex self_mutex_;
   MPI_Comm self_comm_ = MPI_COMM_NULL;
 };
 

@@ -36,12 +36,12 @@ std::atomic<bool> is_run{false};
 std::atomic<std::uint64_t> on_since_ns{0}, on_before_ns{0};
 std::atomic<ThreadTable*> tables{nullptr};
 
+Mutex looking;
 // Never destroyed: programs call MPI from their exit handlers.
-Replacements& replacements() {
+Replacements& replacements() UNISONO_REQUIRES(looking) {
   static auto* all = new Replacements;
   return *all;
 }
-Mutex looking;
 
 constexpr const char* slot_names[] = {
 #define UNISONO_TEXT(name) #name,
@@ -118,6 +118,7 @@ double tick_ns() {
 
 void begin(UnisonoFunction* served) {
   opened = now();
+  const LockGuard lock(looking);
   for (std::size_t number = 0; number < counted_function_count; ++number) {
     const CountedFunction& function = counted_functions[number];
     const int slot = slot_of(function.name);

@@ -76,6 +76,7 @@ class Segment {
   bool has_name_ = false;
   int descriptor_ = -1;
   std::uint64_t device_ = 0, inode_ = 0;  // what descriptor_ stood for
+  // Held while a window is mapped, so that none is twice. Addresses are read without it.
   Mutex map_mutex_;
   std::array<std::atomic<char*>, most_windows> addresses_{};
   std::size_t capacity_bytes_ = 0;

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -118,6 +120,36 @@ def test_the_job_is_as_ever(mpi: Mpi, tmp_path: Path, status: int) -> None:
     assert not list(temporary(tmp_path).iterdir())
 
 
+def calls_by_agents(report: Path) -> dict[str, int]:
+    """How many calls of each operation agents have served."""
+    counts: Counter[str] = Counter()
+    for served in json.loads(report.read_text())["classes"]:
+        if served["algorithm"] == "agents":
+            counts[served["operation"]] += served["calls"]
+    return dict(counts)
+
+
+OPERATIONS = {"allreduce": 10, "bcast": 10, "reduce": 10, "barrier": 10}
+
+
+def test_started_calls_go_by_agents(mpi: Mpi, tmp_path: Path) -> None:
+    """Without any thread level, on two nodes of two ranks that are pretended."""
+    line = mpi.launch(4, [compile_program(mpi, "overlap.c"), "40", "200"])
+    options = ["--agents", "1", "--nodes", "2x2", "--report", "r.json"]
+    result = job.run([*COMMAND, *options, "--", *line], environment(mpi), directory=tmp_path).check()
+    assert result.output.startswith("OK, left to wait: ") and not result.survivors, str(result)
+    assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
+
+
+@pytest.mark.cluster
+def test_started_calls_between_nodes(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
+    line = cluster_mpi.launch(3, [compile_program(cluster_mpi, "overlap.c"), "40", "200"], {}, Layout((2, 1)))
+    command = cluster.on_head([*WITH_AGENTS, "--report", "r.json", "--", *line])
+    result = job.run(command, environment(cluster_mpi), directory=tmp_path).check()
+    assert result.output.startswith("OK, left to wait: "), str(result)
+    assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
+
+
 @pytest.mark.cluster
 def test_one_on_each_node(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
     end = tmp_path / "end"
@@ -215,11 +247,38 @@ def test_srun(tmp_path: Path) -> None:
     stand_in = tmp_path / "srun"
     stand_in.symlink_to(Path(__file__).with_name("srun.sh"))
     slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1", "SRUN_LAUNCHER": str(mpi.launcher)}
-    (tmp_path / "end").touch()
-    command = [stand_in, "-n", "2", compile_program(mpi, "lasting.c"), tmp_path / "end", "0"]
-    result = job.run(
-        [*WITH_AGENTS, "-v", "--", *command], {**environment(mpi), **slurm}, directory=tmp_path
-    ).check()
+    options = ["--agents", "1", "--nodes", "2x1", "--report", "r.json", "-v"]
+    command = [*COMMAND, *options, "--", stand_in, "-n", "2", compile_program(mpi, "overlap.c"), "40", "200"]
+    result = job.run(command, {**environment(mpi), **slurm}, directory=tmp_path).check()
     assert "beside it " in result.errors and "--overlap" in result.errors, str(result)
-    assert result.output == "begun\nOK\n" and not result.survivors, str(result)
-    assert "agents: " not in result.errors, str(result)
+    assert calls_by_agents(tmp_path / "r.json") == OPERATIONS, str(result)
+    assert not result.survivors, str(result)
+
+
+def test_an_agent_dies_with_calls(mpi: Mpi, tmp_path: Path) -> None:
+    """Nobody waits for ever for what it has not answered."""
+    line = mpi.launch(2, [compile_program(mpi, "overlap.c"), "10000", "2000"])
+    mark = uuid.uuid4().hex
+    process = subprocess.Popen(
+        [*WITH_AGENTS, "--nodes", "2x1", "--", *line],
+        env={**environment(mpi), job.MARK: mark},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    running = Running(process, mark, tmp_path)
+    try:
+        job.wait_until(lambda: len(running.agents()) == 2 and all(map(is_at_work, running.agents())))
+        time.sleep(2)
+        os.kill(running.agents()[0], signal.SIGKILL)
+        begin = time.monotonic()
+        errors = process.communicate(timeout=15)[1].decode()
+        assert time.monotonic() - begin < 10
+        job.wait_until(running.is_over, 5)
+    finally:
+        process.kill()
+        process.wait()
+        job.sweep(mark)
+    assert process.returncode != 0, errors
+    assert "the agent of this node has died" in errors, errors

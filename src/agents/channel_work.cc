@@ -2,6 +2,7 @@
 #include "agents/channel_work.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -71,7 +72,10 @@ bool ChannelWork::go_on() {
 }
 
 bool ChannelWork::is_over(Pending* operation) {
-  const FloatControlForNow like_program(operation->what.float_control);
+  // Ranks say how they compute only where they do: what they leave out would let traps through to the MPI.
+  const Descriptor& what = operation->what;
+  const FloatControlForNow like_program(is_reduction(what.operation) ? std::optional(what.float_control)
+                                                                     : std::nullopt);
   if (!operation->executor.poll()) return false;
   answer(operation, operation->executor.finish());
   return true;

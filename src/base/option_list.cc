@@ -286,8 +286,8 @@ std::vector<OptionSpec> options_of_nodes() {
              "shared.",
              &Options::segment),
       number("unexpected_bytes", "UNISONO_UNEXPECTED_BYTES", "bytes", "shared memory",
-             "Memory that a rank may take for messages of its node which came before their receives (option "
-             "messages). Beyond it senders wait for their receives.",
+             "Memory that a rank may take for messages that came before their receives (option messages). "
+             "Beyond it senders wait for their receives.",
              64 * kib, 1024 * gib, &Options::unexpected_bytes),
       number("pool_bytes", "UNISONO_POOL_BYTES", "bytes", "shared memory",
              "Most shared memory that all communicators of a node may take together.", mib, 1024 * gib,

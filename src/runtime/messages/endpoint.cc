@@ -13,6 +13,7 @@ Endpoint::Endpoint(shm::Mailbox* mailbox, EndpointOptions options)
     : mailbox_(*mailbox),
       options_(std::move(options)),
       outgoing_(static_cast<std::size_t>(mailbox->ranks()) + options_.far.size()),
+      far_peers_(options_.far.size()),
       incoming_(static_cast<std::size_t>(mailbox->ranks())) {
   options_.piece_bytes = std::min<std::uint64_t>(options_.piece_bytes, mailbox_.most_bytes_in_arena());
 }
@@ -156,12 +157,15 @@ void Endpoint::send_to_self(MessageRequest* request, bool waits) {
   if (!is_long) finish(request);
 }
 
-// Where its data does not go with the item both start together: the receiver then asks for nothing.
+// Where its data does not go with the item both start together: the receiver then asks for nothing, but where
+// it has too much already.
 void Endpoint::send_to_far(MessageRequest* request, bool waits) {
   const int peer = request->peer;
   const auto item = [&](ItemKind kind) {
     return item_of(kind, request->envelope.context, request->envelope.tag, request->bytes);
   };
+  if (far(peer).wants_headers_only)
+    return write(peer, {item(ItemKind::long_message), data_of(number_of(request)), nullptr});
   if (!waits && request->bytes <= HostLink::most_bytes)
     return write(peer, {item(ItemKind::short_message), {}, request});
   const int tag = options_.link->take_tag(rank_of_far(peer));
@@ -169,9 +173,23 @@ void Endpoint::send_to_far(MessageRequest* request, bool waits) {
   options_.link->send_data(rank_of_far(peer), request, tag, waits);
 }
 
+void Endpoint::send_asked_for_to_far(MessageRequest* request) {
+  const int rank = rank_of_far(request->peer);
+  const int tag = options_.link->take_tag(rank);
+  write(request->peer, {item_of(ItemKind::hosts_data, 0, 0, request->bytes),
+                        data_of(request->peer_request, static_cast<std::uint64_t>(tag)), nullptr});
+  options_.link->send_data(rank, request, tag, false);
+}
+
 bool Endpoint::try_write_far(int peer, const Outgoing& out) {
   if (!options_.link->has_room()) return false;
-  if (MessageRequest* eager = out.eager; eager != nullptr) {
+  MessageRequest* eager = out.eager;
+  if (eager != nullptr && far(peer).wants_headers_only) {
+    const shm::RingItem header =
+        item_of(ItemKind::long_message, context_of(out.item), tag_of(out.item), eager->bytes);
+    return try_write_far(peer, {header, data_of(number_of(eager)), nullptr});
+  }
+  if (eager != nullptr) {
     options_.link->write(rank_of_far(peer), out.item, eager->buffer, eager->bytes);
     finish(eager);
   } else {
@@ -304,7 +322,8 @@ MessageTotals Endpoint::totals() const {
 }
 
 bool Endpoint::is_idle() const {
-  return held_back_ == 0 && moving_.empty() && (options_.link == nullptr || options_.link->is_idle());
+  return held_back_ == 0 && unheard_ == 0 && moving_.empty() &&
+         (options_.link == nullptr || options_.link->is_idle());
 }
 
 bool Endpoint::progress_of_link(const MessageRequest* awaited) {

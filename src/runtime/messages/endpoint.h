@@ -128,7 +128,11 @@ class Endpoint {
     std::uint64_t bytes = 0, here = 0;
     const void* data = nullptr;
     std::uint64_t sender_request = 0;
-    bool is_long = false;
+    bool is_long = false, is_with_host = false;
+  };
+  // What ranks of other nodes and this one have told each other of data that nobody has asked for.
+  struct FarPeer {
+    bool wants_headers_only = false, was_told = false;
   };
 
   // Null: it is not open.
@@ -138,9 +142,11 @@ class Endpoint {
   void finish(MessageRequest* request);
 
   bool is_far(int peer) const { return peer >= mailbox_.ranks(); }
+  FarPeer& far(int peer) { return far_peers_[static_cast<std::size_t>(peer - mailbox_.ranks())]; }
   int rank_of_far(int peer) const { return options_.far[static_cast<std::size_t>(peer - mailbox_.ranks())]; }
   void send_to_other(MessageRequest* request, bool waits);
   void send_to_far(MessageRequest* request, bool waits);
+  void send_asked_for_to_far(MessageRequest* request);
   void send_to_self(MessageRequest* request, bool waits);
   bool try_write(int peer, const Outgoing& out);
   bool try_write_far(int peer, const Outgoing& out);
@@ -161,6 +167,8 @@ class Endpoint {
   static Arrived arrived(const WaitingMessage& message);
   void forget(WaitingMessage* message);
   void count_unexpected(std::int64_t bytes);
+  void tell_far(int peer, bool wants_headers_only);
+  void tell_at_once(int peer, const shm::RingItem& item);
   void close_what_has_ended();
 
   shm::Mailbox& mailbox_;
@@ -172,6 +180,8 @@ class Endpoint {
   std::map<std::uint32_t, std::vector<WaitingMessage*>> early_;  // of communicators that are not open yet
   std::vector<std::deque<Outgoing>> outgoing_;                   // by peer
   std::size_t held_back_ = 0;                                    // all of them
+  std::vector<FarPeer> far_peers_;                               // behind the node's ranks
+  std::size_t unheard_ = 0;                                      // of what they were told
   std::vector<Incoming> incoming_;                               // by rank of the node
   std::vector<MessageRequest*> moving_;                          // long ones whose receiver is known
   RequestTable requests_;

@@ -83,7 +83,8 @@ Endpoint::Arrived Endpoint::arrived(const WaitingMessage& message) {
           .here = message.here,
           .data = message.data(),
           .sender_request = message.sender_request,
-          .is_long = message.is_long};
+          .is_long = message.is_long,
+          .is_with_host = message.is_with_host};
 }
 
 void Endpoint::deliver(MessageRequest* request, const Arrived& message) {
@@ -104,7 +105,7 @@ void Endpoint::deliver(MessageRequest* request, const Arrived& message) {
     return finish(request);
   }
   request->peer_request = message.sender_request;
-  if (is_far(message.peer))
+  if (message.is_with_host)
     return options_.link->fetch_data(rank_of_far(message.peer), request,
                                      static_cast<int>(message.sender_request));
   write(message.peer, {item_of(ItemKind::clear_to_send, 0, 0, 0),
@@ -136,6 +137,7 @@ WaitingMessage* Endpoint::keep(const Arrived& message) {
   kept->peer = message.peer;
   kept->sender_request = message.sender_request;
   kept->is_long = message.is_long;
+  kept->is_with_host = message.is_with_host;
   if (message.is_long || message.bytes == 0) return kept;
   if (message.bytes > sizeof kept->short_data)
     kept->longer_data = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
@@ -144,6 +146,7 @@ WaitingMessage* Endpoint::keep(const Arrived& message) {
     incoming_[static_cast<std::size_t>(message.peer)] = {
         .waiting = kept, .bytes = message.bytes, .here = message.here};
   count_unexpected(static_cast<std::int64_t>(kept->bytes));
+  if (has_too_many_ && is_far(message.peer)) tell_far(message.peer, true);
   return kept;
 }
 
@@ -166,6 +169,21 @@ void Endpoint::count_unexpected(std::int64_t bytes) {
   has_too_many_ = !has_too_many_;
   if (has_too_many_) ++totals_.floods;
   mailbox_.want_headers_only(has_too_many_);
+  if (has_too_many_) return;
+  for (std::size_t i = 0; i < far_peers_.size(); ++i) tell_far(mailbox_.ranks() + static_cast<int>(i), false);
+}
+
+// Those who send, once, and the same ones when it is over.
+void Endpoint::tell_far(int peer, bool wants_headers_only) {
+  if (far(peer).was_told == wants_headers_only) return;
+  far(peer).was_told = wants_headers_only;
+  ++unheard_;
+  tell_at_once(peer, item_of(ItemKind::headers_only, 0, 0, wants_headers_only ? 1 : 0));
+}
+
+// Before all that waits for room: it may be what makes some.
+void Endpoint::tell_at_once(int peer, const shm::RingItem& item) {
+  options_.link->write(rank_of_far(peer), item, nullptr, 0);
 }
 
 // The next piece of a message that went at once.
@@ -239,6 +257,9 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
       take(2);
       return piece_arrived(from, request_of(numbers[0]), numbers[1], item.words[1]);
     case ItemKind::hosts_message:
+    case ItemKind::hosts_data:
+    case ItemKind::headers_only:
+    case ItemKind::heard:
       return;  // between nodes alone
   }
 }
@@ -248,13 +269,36 @@ void Endpoint::take_far_item(int from, const shm::RingItem& item, const void* da
                   .peer = from,
                   .bytes = item.words[1],
                   .here = item.words[1]};
-  if (kind_of(item) == ItemKind::hosts_message) {
-    message.is_long = true;
-    std::memcpy(&message.sender_request, data, sizeof message.sender_request);
-  } else {
-    message.data = data;
+  std::uint64_t numbers[2] = {};
+  const auto take = [&](std::size_t count) { std::memcpy(numbers, data, count * sizeof numbers[0]); };
+  switch (kind_of(item)) {
+    case ItemKind::headers_only:
+      far(from).wants_headers_only = item.words[1] != 0;
+      return tell_at_once(from, item_of(ItemKind::heard, 0, 0, 0));
+    case ItemKind::heard:
+      --unheard_;
+      return;
+    case ItemKind::hosts_data:
+      take(2);
+      return options_.link->fetch_data(rank_of_far(from), request_of(numbers[0]),
+                                       static_cast<int>(numbers[1]));
+    case ItemKind::clear_to_send: {
+      take(2);
+      MessageRequest* request = request_of(numbers[0]);
+      request->peer_request = numbers[1];
+      return request->bytes == 0 ? finish(request) : send_asked_for_to_far(request);
+    }
+    case ItemKind::hosts_message:
+    case ItemKind::long_message:
+      take(1);
+      message.is_long = true;
+      message.is_with_host = kind_of(item) == ItemKind::hosts_message;
+      message.sender_request = numbers[0];
+      return arrive(message);
+    default:
+      message.data = data;
+      return arrive(message);
   }
-  arrive(message);
 }
 
 }  // namespace unisono::runtime

@@ -42,7 +42,9 @@ void HostLink::start(int rank, const Came& head, const void* data) {
   check(host_.isend(made.message.get(), sizeof head + head.bytes, rank, item_tag, comm_, &made.request));
 }
 
+// Once it has ended nobody looks any more.
 void HostLink::write(int rank, const shm::RingItem& item, const void* data, std::size_t bytes) {
+  if (has_ended_) return;
   start(rank, {.item = item, .from = rank_, .is_own = 0, .bytes = bytes}, data);
 }
 

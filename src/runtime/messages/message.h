@@ -64,8 +64,9 @@ struct WaitingMessage {
   std::uint64_t bytes = 0, here = 0;  // sent, and come so far
   int peer = -1;
   bool is_long = false;
+  bool is_with_host = false;  // a long one, whose data the host carries as soon as it is sent
   bool is_in_queue = true;
-  // The data, or who has it: of a long message the sender's request.
+  // The data, or who has it: of a long message the sender's request, or the tag of its data.
   std::uint64_t sender_request = 0;
   std::unique_ptr<std::byte[]> longer_data;
   std::byte short_data[most_own_bytes];

@@ -20,7 +20,11 @@ enum class ItemKind : std::uint8_t {
   long_message,   // with the sender's request
   clear_to_send,  // with both requests
   piece,          // with the receiver's request and the place of its data
-  hosts_message,  // between nodes: with the tag of its data, which the host carries
+  // Between nodes:
+  hosts_message,  // with the tag of its data, which the host carries
+  hosts_data,     // with the receiver's request and the tag of its data, which it has asked for
+  headers_only,   // bytes: 1: its sender wants no data that it has not asked for; 0: it does again
+  heard,          // that
 };
 inline constexpr int kind_bits = 4, tag_shift = 32;
 

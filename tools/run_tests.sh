@@ -43,11 +43,11 @@ run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
   return "$code"
 }
 
-# Three jobs at a time on two cores: starting ranks, compiling and waiting leave the cores idle half of the time. What
-# is measured in a test is measured with nothing beside it.
+# Two jobs at a time: with three all tests together take as long on two cores. What is measured in a test is measured
+# with nothing beside it.
 run_integration() {
   local code=0
-  run_pytest integration integration --alone not --numprocesses 3 --dist worksteal "${arguments[@]}" || code=1
+  run_pytest integration integration --alone not --numprocesses 2 --dist worksteal "${arguments[@]}" || code=1
   run_pytest integration integration_alone --alone only "${arguments[@]}" || code=1
   return "$code"
 }

@@ -107,6 +107,7 @@ def temporary(folder: Path) -> Path:
     return folder / "t"
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("status", [0, 3])
 def test_the_job_is_as_ever(mpi: Mpi, tmp_path: Path, status: int) -> None:
     """Its output and its exit status are its own, and its agents end with it."""
@@ -150,6 +151,7 @@ def test_started_calls_between_nodes(cluster_mpi: Mpi, cluster: Cluster, tmp_pat
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.cluster
 def test_one_on_each_node(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
     end = tmp_path / "end"
@@ -181,6 +183,7 @@ def test_one_on_each_node(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) ->
     job.wait_until(lambda: counts(str(AGENT)) == [0, 0, 0, 0])
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_command_is_ended(mpi: Mpi, tmp_path: Path, number: signal.Signals) -> None:
     """Job and agents end, also where the command itself can do nothing about it."""
@@ -190,6 +193,7 @@ def test_the_command_is_ended(mpi: Mpi, tmp_path: Path, number: signal.Signals) 
         job.wait_until(running.is_over, 15)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("victim", ["agent", "launcher"])
 def test_agents_are_killed(mpi: Mpi, tmp_path: Path, victim: str) -> None:
     """What is left of them goes, and the user is told; the job ends."""
@@ -203,6 +207,7 @@ def test_agents_are_killed(mpi: Mpi, tmp_path: Path, victim: str) -> None:
         job.wait_until(running.is_over, 15)
 
 
+@pytest.mark.in_turns(2)
 def test_the_jobs_launcher_is_killed(mpi: Mpi, tmp_path: Path) -> None:
     with started(mpi, tmp_path) as running:
         agents = running.launcher_of_agents()
@@ -212,6 +217,7 @@ def test_the_jobs_launcher_is_killed(mpi: Mpi, tmp_path: Path) -> None:
         job.wait_until(lambda: not running.agents(), 5)
 
 
+@pytest.mark.in_turns(2)
 def test_a_job_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
     """It is over before its agents have begun, and does not wait for them."""
     line = mpi.launch(2, ["sh", "-c", "echo one"])
@@ -220,6 +226,7 @@ def test_a_job_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
     assert result.seconds < 15, str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_agents_that_cannot_start(mpi: Mpi, tmp_path: Path) -> None:
     """The job runs without them."""
     home = tmp_path / "home"
@@ -255,6 +262,7 @@ def test_srun(tmp_path: Path) -> None:
     assert not result.survivors, str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_an_agent_dies_with_calls(mpi: Mpi, tmp_path: Path) -> None:
     """Nobody waits for ever for what it has not answered."""
     line = mpi.launch(2, [compile_program(mpi, "overlap.c"), "10000", "2000"])

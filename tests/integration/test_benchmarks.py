@@ -65,6 +65,10 @@ ALONE = {
     "start --ranks 2 --rounds 12": ("--rounds 1", "openmpi5"),
 }
 CLUSTER = {
+    "agents": (
+        "--rounds 1 --calls 20 --sleep 200 --output page.md",
+        "| openmpi5 | 200 us | agents |",
+    ),
     "applications --mpi openmpi4 --runs 3 --scale 2 --tune 60s": (
         "--only nbody --nodes 2 --ppn 1 --runs 1 --scale 0.05 --tune 2s --output of",
         "| nbody | again |",
@@ -106,13 +110,14 @@ def told(command: str, options: str, folder: Path) -> str:
     return done.stdout + (page.read_text() if page.exists() else "")
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("command", ALONE)
 def test_on_this_machine(command: str, tmp_path: Path):
     options, named = ALONE[command]
     assert named in told(command, options, tmp_path)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.cluster
 @pytest.mark.parametrize("command", CLUSTER)
 def test_between_nodes(command: str, tmp_path: Path):

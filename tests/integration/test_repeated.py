@@ -23,7 +23,6 @@ RULES = [
 ]
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("name", ["openmpi4", "openmpi5", "mpich4", "mpich5", "intel"])
 def test_start_up(request: pytest.FixtureRequest, runner: Runner, name: str):
     """The first job tests once for each kind, the next one goes by what it has kept."""

@@ -113,7 +113,6 @@ def test_collectives_of_neighbours(cluster_mpi: Mpi, runner: Runner, cluster: Cl
     assert any(e["source"] == "application table" for e in served), served
 
 
-@pytest.mark.alone
 @pytest.mark.in_turns(3)
 @pytest.mark.cluster
 def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
@@ -128,7 +127,7 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
         assert 1 <= layouts.count(expected) <= 1 + 2 + 2 + 1, layouts
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 def test_a_proof(mpi: Mpi, runner: Runner):
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
     tune(mpi, runner, launcher, None, "--prove", *BUDGET_OF_ALL)

@@ -153,7 +153,7 @@ def _slow_words(slow: str | None) -> list[str]:
     multiple=True,
     metavar="NOISE",
     help="What takes cores away, by rate (Hz) and mean (us): fixed, uniform, exponential, lognormal, periodic, as "
-    "'uniform(rate=16,mean=115)'; recorded, as on that machine, or recorded:FILE, as in one of `unisono machine measure --noise`; none. Several add up.  [default: the machine's]",
+    "'uniform(rate=16,mean=115)'; recorded, as on that machine, or recorded:FILE, as in a file of --noise of `unisono machine measure`; none. Several add up.  [default: the machine's]",
 )
 @click.option(
     "--slow",

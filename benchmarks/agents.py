@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is left to wait of an allreduce whose ranks sleep meanwhile: natively, under Unisono, and with agents, in turn.
+
+    .venv/bin/python benchmarks/agents.py [--mpi openmpi5 ...] [--layout 2x1] [--sleep 100,300,1000] [--output PAGE]
+
+needs root: nodes are emulated. benchmarks/agents.c has the program: 4 doubles, MPI_THREAD_SINGLE. Each round
+runs it in each way, in an order that changes. A round's figure is the median of its calls, each the longest
+rank's; the table has the median of the rounds, and the least and the most of them. `there` is the wait for a
+receive whose message was there before the sleep: what a wait takes that has nothing to wait for. Hidden is
+what was not left of a blocking allreduce of the same round, in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import side_by_side
+
+# isort: split
+import job
+import mpis
+from harness import BUILD, Cluster, build_yield_preload
+from lists import AddUp
+from messages import write_page
+from overlap import layout_of, name_of
+from unisono.common import units
+from unisono.machine.host import usable_cores
+
+COMMAND = [str(BUILD / "bin/unisono"), "run", "--learn", "off", "--cache", ""]
+WAYS: dict[str, list[str]] = {
+    "native": [],
+    "unisono": [*COMMAND, "--"],
+    "agents": [*COMMAND, "--agents", "1", "--"],
+}
+COLUMNS = ("start", "left", "there", "blocking")
+
+
+def run(
+    mpi: mpis.Mpi, way: str, sleep_us: int, cluster: Cluster, arguments: argparse.Namespace
+) -> dict[str, float]:
+    """One job: the medians of its calls, seconds."""
+    program = [side_by_side.compiled(mpi, "agents"), str(arguments.calls), str(sleep_us)]
+    # The nodes share this machine's cores: every MPI yields.
+    settings = {} if mpi.is_yielding else {"LD_PRELOAD": str(build_yield_preload())}
+    line = mpi.launch(arguments.layout.ranks, program, settings, arguments.layout)
+    environment = {**mpis.launcher_environment(mpi), "UNISONO_HOME": str(BUILD)}
+    command = cluster.on_head([*WAYS[way], *line])
+    output = job.run(command, environment, timeout=arguments.timeout).check().output
+    rows = np.array([[float(word) for word in text.split()] for text in output.splitlines()])
+    return dict(zip(COLUMNS, np.median(rows, axis=0).tolist(), strict=True))
+
+
+def measured(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """For each sleep and way the figures of all rounds."""
+    ways = list(WAYS)
+    for sleep_us in (int(word) for word in arguments.sleep.split(",")):
+        rounds: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
+        for turn in range(arguments.rounds):
+            for i in range(len(ways)):
+                way = ways[(i + turn) % len(ways)]
+                rounds[way].append(run(mpi, way, sleep_us, cluster, arguments))
+        for way in ways:
+            yield {"mpi": mpi.name, "sleep_us": sleep_us, "way": way, "rounds": rounds[way]}
+
+
+def text_of(values: list[float]) -> str:
+    low, middle, high = (units.seconds_text(value) for value in (min(values), np.median(values), max(values)))
+    return middle if len(values) == 1 else f"{middle} ({low} to {high})"
+
+
+def page(rows: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator[str]:
+    yield "# Started calls and agents"
+    yield ""
+    yield f"{name_of(arguments.layout)} ranks on emulated nodes of this machine, {usable_cores()} cores, {arguments.rounds} rounds of {arguments.calls} calls in turn, all ranks asleep between start and wait."
+    yield ""
+    yield "| MPI | asleep | way | start | left to wait | a wait that has nothing to wait for | blocking | hidden |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for row in rows:
+        times = {name: [one[name] for one in row["rounds"]] for name in COLUMNS}
+        hidden = [100 * (1 - one["left"] / one["blocking"]) for one in row["rounds"]]
+        words = [row["mpi"], f"{row['sleep_us']} us", row["way"], *(text_of(times[name]) for name in COLUMNS)]
+        yield f"| {' | '.join(words)} | {np.median(hidden):.0f} % |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--mpi",
+        action="append",
+        choices=[m.name for m in mpis.ALL if m.has_cluster],
+        help="default: openmpi5",
+    )
+    parser.add_argument(
+        "--layout", type=layout_of, default=layout_of("2x1"), metavar="NxM", help="nodes x ranks of each"
+    )
+    parser.add_argument("--sleep", action=AddUp, default="100,300,1000", help="microseconds, by commas")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=300)
+    parser.add_argument("--timeout", type=float, default=120, help="most seconds for a job")
+    parser.add_argument("--output", type=Path, help="a page; default: standard output")
+    arguments = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(Path(folder) / "cluster", len(arguments.layout.ranks_per_node))
+        try:
+            for name in arguments.mpi or ["openmpi5"]:
+                rows += measured(mpis.BY_NAME[name], cluster, arguments)
+        finally:
+            cluster.down()
+    write_page(page(rows, arguments), arguments)
+
+
+if __name__ == "__main__":
+    main()

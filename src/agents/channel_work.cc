@@ -165,7 +165,7 @@ bool ChannelWork::start(Pending* operation) {
       if (memory_.line(operation->number, rank).descriptor.is_root)
         copy_bytes(data.output, operand(*operation, rank, bytes), bytes);
     }
-  } else if (what.operation != Operation::barrier) {
+  } else if (moves_data(what.operation)) {
     return false;
   }
   const schedule::Ground ground{

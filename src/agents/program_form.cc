@@ -31,12 +31,6 @@ constexpr std::int64_t spare_vectors = 8;  // of scratch space, beside four for 
 static_assert(static_cast<int>(Place::scratch) == private_places - 1);
 static_assert(static_cast<int>(StepKind::reduce) == step_kinds - 1);
 
-patterns::Layout flat_layout(int size) {
-  std::vector<int> labels(static_cast<std::size_t>(size));
-  std::iota(labels.begin(), labels.end(), 0);
-  return patterns::Layout::from_labels(labels);
-}
-
 bool is_of_vectors(Operation operation) {
   return !is_block_operation(operation) && !is_neighborhood(operation);
 }
@@ -106,7 +100,7 @@ class Reader {
     if (program_.scratch > most_vectors_ * program_.scratch_parts) from_.fail();
     program_.stages = from_.list<Stage>([this](WireReader*) { return stage(); });
     if (!from_.is_whole()) return std::nullopt;
-    problem_.layout = std::make_shared<patterns::Layout>(flat_layout(problem_.size));
+    problem_.layout = layout_between(problem_.size);
     return ReadProgram{std::move(problem_), std::move(program_)};
   }
 
@@ -173,6 +167,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::shared_ptr<const patterns::Layout> layout_between(int nodes) {
+  std::vector<int> labels(static_cast<std::size_t>(nodes));
+  std::iota(labels.begin(), labels.end(), 0);
+  return std::make_shared<const patterns::Layout>(patterns::Layout::from_labels(labels));
+}
 
 std::optional<std::string> write_program(const Problem& problem, const Program& program) {
   if (!is_of_vectors(problem.operation)) return std::nullopt;

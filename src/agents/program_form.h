@@ -5,6 +5,7 @@
 // beyond the operation's own.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ struct ReadProgram {
   schedule::Problem problem;
   schedule::Program program;
 };
+
+// What agents see of a communicator: each node as one rank.
+std::shared_ptr<const patterns::Layout> layout_between(int nodes);
 
 // Nothing where a program cannot be told so: it uses shared memory, or moves blocks.
 std::optional<std::string> write_program(const schedule::Problem& problem, const schedule::Program& program);

@@ -2,7 +2,6 @@
 #include "runtime/engines/agent_engine.h"
 
 #include <array>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,14 +56,11 @@ const algorithms::Descriptor& descriptor_of(Operation operation) {
 // The schedule of the node as bytes; the first rank alone needs it.
 std::optional<std::string> form_of(const Communicator& c, const agents::ScheduleKey& key) {
   const int nodes = c.layout->nodes();
-  std::vector<int> labels(static_cast<std::size_t>(nodes));
-  std::iota(labels.begin(), labels.end(), 0);
-  const schedule::Problem problem{
-      .operation = key.operation,
-      .size = nodes,
-      .rank = c.layout->node_of[static_cast<std::size_t>(c.rank)],
-      .root = key.root,
-      .layout = std::make_shared<const patterns::Layout>(patterns::Layout::from_labels(labels))};
+  const schedule::Problem problem{.operation = key.operation,
+                                  .size = nodes,
+                                  .rank = c.layout->node_of[static_cast<std::size_t>(c.rank)],
+                                  .root = key.root,
+                                  .layout = agents::layout_between(nodes)};
   const algorithms::Descriptor& between = *algorithms::find(key.operation, algorithm_of(key.operation));
   return agents::write_program(problem, between.build(problem, algorithms::with_standards(between)));
 }
@@ -136,7 +132,7 @@ int AgentEngine::start(Run& run) const {
   run.stage = Run::Stage::in_blocks;
   const int error = pack(run);
   if (error != host::success) return error;
-  if (run.call.operation == Operation::barrier) run.data.elements = 0;
+  if (!moves_data(run.call.operation)) run.data.elements = 0;
   run.by_agents.what = describe(run);
   Communicator& c = *run.communicator;
   c.node.agents->waiting.push_back(&run);

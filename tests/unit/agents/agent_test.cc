@@ -62,14 +62,8 @@ int schedule_of(RankChannel& channel, Operation operation, const char* algorithm
   if (!channel.is_first()) return 0;
   const ScheduleKey key{.operation = operation, .root = root};
   if (const int found = channel.find(key); found >= 0) return found;
-  std::vector<int> labels;
-  for (int i = 0; i < nodes; ++i) labels.push_back(i);
   const schedule::Problem problem{
-      .operation = operation,
-      .size = nodes,
-      .rank = node,
-      .root = root,
-      .layout = std::make_shared<const patterns::Layout>(patterns::Layout::from_labels(labels))};
+      .operation = operation, .size = nodes, .rank = node, .root = root, .layout = layout_between(nodes)};
   const algorithms::Descriptor* descriptor = algorithms::find(operation, algorithm);
   return channel.keep(
       key, *write_program(problem, descriptor->build(problem, algorithms::with_standards(*descriptor))));

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,12 +19,6 @@ using algorithms::Descriptor;
 using schedule::Problem;
 using schedule::Program;
 using schedule::Step;
-
-std::shared_ptr<const patterns::Layout> apart(int size) {
-  std::vector<int> labels(static_cast<std::size_t>(size));
-  std::iota(labels.begin(), labels.end(), 0);
-  return std::make_shared<const patterns::Layout>(patterns::Layout::from_labels(labels));
-}
 
 std::vector<std::vector<Step>> rounds_of(const schedule::Stage& stage) {
   std::vector<std::vector<Step>> rounds(static_cast<std::size_t>(stage.rounds));
@@ -76,7 +69,7 @@ TEST(ProgramForm, keeps_every_program_of_the_registry) {
   int programs = 0;
   for (const Descriptor& descriptor : algorithms::registry()) {
     for (const int size : {2, 3, 4, 7, 8, 16}) {
-      Problem problem{.operation = descriptor.operation, .size = size, .layout = apart(size)};
+      Problem problem{.operation = descriptor.operation, .size = size, .layout = layout_between(size)};
       problem.root = is_rooted(descriptor.operation) ? size / 2 : 0;
       if (!may_run_between_nodes(descriptor, problem)) continue;
       for (problem.rank = 0; problem.rank < size; ++problem.rank) {
@@ -97,7 +90,8 @@ TEST(ProgramForm, keeps_every_program_of_the_registry) {
     }
   }
   EXPECT_GT(programs, 1000);
-  EXPECT_FALSE(write_program({.operation = Operation::allgather, .layout = apart(1)}, {}).has_value());
+  EXPECT_FALSE(
+      write_program({.operation = Operation::allgather, .layout = layout_between(1)}, {}).has_value());
 }
 
 TEST(ProgramForm, refuses_what_needs_shared_memory) {
@@ -112,7 +106,7 @@ TEST(ProgramForm, refuses_what_needs_shared_memory) {
 
 std::string allreduce_of_seven() {
   const Descriptor* doubling = algorithms::find(Operation::allreduce, "recursive_doubling");
-  const Problem problem{.operation = Operation::allreduce, .size = 7, .rank = 3, .layout = apart(7)};
+  const Problem problem{.operation = Operation::allreduce, .size = 7, .rank = 3, .layout = layout_between(7)};
   return *write_program(problem, doubling->build(problem, algorithms::with_standards(*doubling)));
 }
 

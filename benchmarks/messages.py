@@ -110,7 +110,7 @@ def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Nam
 
 def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Rounds: both ways' medians, seconds, and where the cores were. One during which they moved is made again, and at most
-    three times as many are made in all."""
+    three times as many are made in all. Where they move in all of them, the last one says so."""
     what, _, number = cell.partition(":")
     before = before_others(mpi, 2) if arguments.realtime else []
     ways = list(WAYS)
@@ -123,9 +123,12 @@ def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> It
         for i in range(len(ways)):
             way = ways[(i + turn) % len(ways)]
             taken[way] = run(mpi, way, what, number, arguments)
+        one = {"mpi": mpi.name, "what": what, "number": int(number), "cores": cores, **taken}
         if where_cores_are(before) == cores:
             counted += 1
-            yield {"mpi": mpi.name, "what": what, "number": int(number), "cores": cores, **taken}
+            yield one
+    if counted == 0:
+        yield {**one, "cores": "moving"}
 
 
 def summed_up(rounds: list[dict[str, Any]]) -> dict[str, Any]:
@@ -161,7 +164,7 @@ def page(cells: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator
     yield "# Messages inside a node"
     yield ""
     before = ", before all other processes" if arguments.realtime else ""
-    yield f"{arguments.ranks} ranks on {usable_cores()} cores{before}, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn. Cores are near where they share a last-level cache."
+    yield f"{arguments.ranks} ranks on {usable_cores()} cores{before}, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn. Cores are near where they share a last-level cache, and moving where no round saw them in one place."
     yield ""
     yield "| MPI | what | cores | rounds | native | Unisono | ratio (95 %) |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +173,8 @@ class Runner:
         self._yield_preload = yield_preload
         self.scratch = scratch
         self.again = again.OF_THIS_PROCESS
+        # What a test does before a job is run once more: that run finds what the first one found.
+        self.before_again: Callable[[], None] = lambda: None
 
     def environment_for_ranks(
         self, mpi: Mpi, ranks: int, environment: Mapping[str, str | None] | None
@@ -204,6 +206,7 @@ class Runner:
         """Run a launcher's command line as it stands."""
         result = job.run(line, mpis.launcher_environment(mpi), timeout, self.scratch)
         if self.again.is_due(mpi, result):
+            self.before_again()
             result = job.run(line, mpis.launcher_environment(mpi), timeout, self.scratch)
         return result
 

@@ -55,8 +55,11 @@ def test_only_a_lost_finalize_is_run_again(runner: Runner, script: str, runs: in
 def test_a_launcher_without_a_listener_is_started_again(runner: Runner):
     runner.again = again.RunAgain()
     script = "echo x >>runs; echo 'listener thread failed to start' >&2; exit 1"
+    left = []
+    runner.before_again = lambda: left.append((runner.scratch / "runs").read_text())
     runner.run_line(mpis.BY_NAME["openmpi5"], ["bash", "-c", script])
     assert (runner.scratch / "runs").read_text() == "x\n" * 2
+    assert left == ["x\n"], "a test can undo what the first run has left"
 
 
 def test_jobs_that_are_run_again_are_counted_and_limited(tmp_path: Path):

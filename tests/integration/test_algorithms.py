@@ -85,7 +85,7 @@ def run_forced(request: pytest.FixtureRequest, runner: Runner, place: Place, cho
     run_sections(request, runner, place, sections, {})
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("place", "choices"), spread(PLACES), ids=id_of)
 def test_forced(request: pytest.FixtureRequest, runner: Runner, place: Place, choices: list[str]):
     run_forced(request, runner, place, choices)

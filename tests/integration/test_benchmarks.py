@@ -110,14 +110,14 @@ def told(command: str, options: str, folder: Path) -> str:
     return done.stdout + (page.read_text() if page.exists() else "")
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("command", ALONE)
 def test_on_this_machine(command: str, tmp_path: Path):
     options, named = ALONE[command]
     assert named in told(command, options, tmp_path)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.cluster
 @pytest.mark.parametrize("command", CLUSTER)
 def test_between_nodes(command: str, tmp_path: Path):

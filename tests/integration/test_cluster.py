@@ -23,7 +23,7 @@ pytestmark = pytest.mark.cluster
 PLACES = ["barrier", "counts", "roots", "in_place", "empty_blocks", "communicators", "random"]
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_collectives(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
     sections = [] if layout in LAYOUTS[:2] else PLACES
@@ -34,7 +34,7 @@ def test_collectives(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout:
     assert result.check().output.startswith("OK "), str(result)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(6)
 def test_many_uneven_ranks(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     layout = Layout((3, 5, 8))
     sections = ["barrier", "roots", "in_place", "user_operators", "communicators", "random"]

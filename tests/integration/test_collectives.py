@@ -36,7 +36,7 @@ def test_program_passes_natively(mpi: Mpi, runner: Runner, ranks: int):
     assert result.output.startswith("OK "), str(result)
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(7)
 @pytest.mark.parametrize("ranks", RANKS)
 def test_collectives(mpi: Mpi, runner: Runner, ranks: int):
     # Communicators of one rank are left to the MPI below.

@@ -16,7 +16,7 @@ ALL_CARRIED = {"UNISONO_MESSAGES": "all"}
 LAYOUTS = {"1,1": 2, "2,2": 4, "1,2,1": 4, "3,1,2": 6}
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("program", ["messages.c", "message_requests.c", "message_floods.c"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, program: str):
@@ -35,7 +35,7 @@ def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
     assert result.output == "OK\n", f"seed {seed}: {result}"
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(("ranks", "threads"), [(2, 1), (3, 1), (5, 1), (2, 3)])
 def test_random_messages_come_as_natively(mpi: Mpi, runner: Runner, ranks: int, threads: int):
     """The same messages natively, and carried inside a node and between two: data and statuses are the same."""
@@ -52,7 +52,7 @@ def test_random_messages_come_as_natively(mpi: Mpi, runner: Runner, ranks: int, 
         assert result.check().output == natively, f"seed {seed}: {result}"
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(9)
 @pytest.mark.parametrize("nodes", LAYOUTS)
 @pytest.mark.parametrize("program", ["messages.c", "message_requests.c", "message_floods.c"])
 def test_what_mpi_promises_of_messages_between_nodes(mpi: Mpi, runner: Runner, nodes: str, program: str):

@@ -273,7 +273,7 @@ def run_large(request: pytest.FixtureRequest, runner: Runner, name: str, cases: 
     assert result.check().output == "OK\n" * len(cases), str(result)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(("name", "cases"), LARGE_CASES.items(), ids=LARGE_CASES)
 def test_more_than_an_int_counts(request: pytest.FixtureRequest, runner: Runner, name: str, cases: list[str]):
     run_large(request, runner, name, cases)

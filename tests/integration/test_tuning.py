@@ -69,7 +69,7 @@ def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
     assert any(e["source"] == "application table" for e in served), served
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(6)
 @pytest.mark.cluster
 @pytest.mark.parametrize("layout", [Layout((2, 2)), Layout((1, 3))], ids=["2x2", "1,3"])
 def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
@@ -135,7 +135,7 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
 
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 def test_a_proof(mpi: Mpi, runner: Runner):
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
     tune(mpi, runner, launcher, None, "--prove", *BUDGET_OF_ALL)

@@ -70,7 +70,7 @@ def test_wrong_algorithms_are_quarantined(mpi: Mpi, runner: Runner, how: str):
 FORMS = ["started", "persistent"]
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_right_algorithms_pass_without_blocking(mpi: Mpi, runner: Runner, setting: str, form: str):

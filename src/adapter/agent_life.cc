@@ -45,7 +45,7 @@ std::string serve(const UnisonoAgent& agent) {
   begin_places();
   begin_marks();
   const auto* must_end = reinterpret_cast<const std::atomic<bool>*>(agent.must_end);
-  std::string why = agents::run(host, {.job = agent.job, .must_end = must_end});
+  std::string why = agents::run(host, {.job = agent.job, .must_end = must_end, .carrier = agent.carrier});
   host.end();
   return why;
 }

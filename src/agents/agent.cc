@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "agents/agent_segment.h"
+#include "agents/carrier.h"
 #include "agents/channel_work.h"
 #include "agents/meeting.h"
 #include "base/clock.h"
@@ -27,8 +28,8 @@ constexpr timespec nap{.tv_sec = 0, .tv_nsec = 50'000};
 
 class Agent {
  public:
-  Agent(host::Host& host, const LifeOptions& options, const AgentSegment& segment, const Meeting& meeting)
-      : host_(host), options_(options), segment_(segment), meeting_(meeting) {}
+  Agent(Carrier& carrier, const LifeOptions& options, const AgentSegment& segment, const Meeting& meeting)
+      : carrier_(carrier), options_(options), segment_(segment), meeting_(meeting) {}
 
   std::string live() {
     while (!is_through() && why_.empty()) {
@@ -38,7 +39,10 @@ class Agent {
         idle();
       }
     }
-    if (!why_.empty()) segment_.header().has_failed.store(1, std::memory_order_release);
+    if (!why_.empty()) {
+      segment_.header().has_carrier_failed.store(1, std::memory_order_relaxed);
+      segment_.header().has_failed.store(1, std::memory_order_release);
+    }
     return why_;
   }
 
@@ -53,7 +57,7 @@ class Agent {
     if (changes != changes_) look_at_places();
     changes_ = changes;
     bool has_gone_on = false;
-    for (const auto& work : works_) has_gone_on = (work != nullptr && work->go_on()) || has_gone_on;
+    for (const auto& work : works_) has_gone_on = (work != nullptr && work->go_on(&why_)) || has_gone_on;
     return has_gone_on;
   }
 
@@ -66,7 +70,7 @@ class Agent {
         segment_.release(static_cast<std::int64_t>(place.offset));
         place.state.store(ChannelPlace::State::free, std::memory_order_release);
       } else if (state == ChannelPlace::State::open && works_[i] == nullptr) {
-        works_[i] = ChannelWork::open(host_, segment_, static_cast<int>(i), &why_);
+        works_[i] = ChannelWork::open(carrier_, segment_, static_cast<int>(i), &why_);
       }
     }
   }
@@ -92,7 +96,7 @@ class Agent {
     }
   }
 
-  host::Host& host_;
+  Carrier& carrier_;
   const LifeOptions& options_;
   const AgentSegment& segment_;
   const Meeting& meeting_;
@@ -101,6 +105,32 @@ class Agent {
   std::uint64_t last_work_ns_ = 0;  // since when it has had nothing to do; 0: it had, just now
   std::string why_;
 };
+
+// The one that is asked for, or `mpi`: the same on all agents. The memory says which, and why.
+std::unique_ptr<Carrier> open_carrier(host::Host& host, const LifeOptions& options, SegmentHeader& header) {
+  const CarrierGround ground{
+      .host = host, .comm = host.world(), .first_tag = header.agent.channels * window * schedule::tag_count};
+  std::string why;
+  std::unique_ptr<Carrier> carrier;
+  const CarrierDescriptor* asked = find_carrier(options.carrier);
+  std::uint64_t has_failed = header.has_carrier_failed.load(std::memory_order_relaxed);
+  host.agree(&has_failed, 1, host::AgreeOp::max, ground.comm);
+  if (asked == nullptr) {
+    why = "there is none of this name";
+  } else if (has_failed != 0 && options.carrier != "mpi") {
+    why = "it has failed in this job";
+  } else {
+    carrier = asked->open(ground, &why);
+  }
+  std::string_view name = options.carrier;
+  if (carrier == nullptr) {
+    name = "mpi";
+    carrier = find_carrier(name)->open(ground, &why);
+  }
+  name.copy(header.carrier, sizeof header.carrier - 1);
+  why.copy(header.why_not_carrier, sizeof header.why_not_carrier - 1);
+  return carrier;
+}
 
 }  // namespace
 
@@ -117,9 +147,10 @@ std::string run(host::Host& host, const LifeOptions& options) {
   std::uint64_t can = segment != nullptr && identity.channels > 0 ? 1 : 0;
   host.agree(&can, 1, host::AgreeOp::min, host.world());
   if (can == 0) return why.empty() ? "an agent of another node has no memory, or its MPI no tags" : why;
+  const std::unique_ptr<Carrier> carrier = open_carrier(host, options, segment->header());
   meeting = Meeting::open(options.job, *segment, &why);
   if (meeting == nullptr) return why;
-  return Agent(host, options, *segment, *meeting).live();
+  return Agent(*carrier, options, *segment, *meeting).live();
 }
 
 }  // namespace unisono::agents

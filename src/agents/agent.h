@@ -14,6 +14,7 @@ struct LifeOptions {
   std::string job;  // by which ranks and agents know each other (option agents_job of the ranks)
   // Set from outside, by a handler of signals say: the agent ends soon.
   const std::atomic<bool>* must_end = nullptr;
+  std::string carrier = "mpi";  // what is to go between nodes (carrier.h); where it cannot, `mpi` does
 };
 
 // Collective over host.world(), whose ranks are the job's agents, one for each node. Returns when the ranks

@@ -41,8 +41,11 @@ struct SegmentHeader {
   alignas(64) shm::Doorbell bell;  // the agent sleeps here when there is nothing to do
   // Places that were opened or closed: where this has changed the agent looks at them.
   alignas(64) std::atomic<std::uint32_t> changes;
-  std::atomic<std::uint32_t> choosing;    // one rank at a time looks for a free place
-  std::atomic<std::uint32_t> has_failed;  // the agent has no more to do with this job's calls
+  std::atomic<std::uint32_t> choosing;            // one rank at a time looks for a free place
+  std::atomic<std::uint32_t> has_failed;          // the agent has no more to do with this job's calls
+  std::atomic<std::uint32_t> has_carrier_failed;  // agents that are started again take `mpi`
+  char carrier[16];                               // what the agents go by between nodes
+  char why_not_carrier[160];  // what was asked for does not serve, for this reason; empty: it does
   std::array<ChannelPlace, most_channels> places;
   shm::AllocatorState allocator;
 };

@@ -26,11 +26,11 @@ bool makes_sense(const ChannelShape& shape, const AgentSegment& segment, const C
 }  // namespace
 
 int ChannelWork::channels_within(std::int64_t largest_tag) {
-  const std::int64_t found = (largest_tag + 1) / (window * schedule::tag_count);
+  const std::int64_t found = (largest_tag + 1 - carrier_tags) / (window * schedule::tag_count);
   return static_cast<int>(std::min<std::int64_t>(found, most_channels));
 }
 
-std::unique_ptr<ChannelWork> ChannelWork::open(host::Host& host, const AgentSegment& segment, int place,
+std::unique_ptr<ChannelWork> ChannelWork::open(Carrier& carrier, const AgentSegment& segment, int place,
                                                std::string* why) {
   const ChannelPlace& opened = segment.header().places[static_cast<std::size_t>(place)];
   const bool is_there = segment.holds(opened.offset, opened.bytes) && opened.bytes >= sizeof(ChannelShape);
@@ -46,19 +46,20 @@ std::unique_ptr<ChannelWork> ChannelWork::open(host::Host& host, const AgentSegm
     *why = "ranks have opened a channel between agents that there are not";
     return nullptr;
   }
-  return std::unique_ptr<ChannelWork>(new ChannelWork(host, memory, place));
+  return std::unique_ptr<ChannelWork>(new ChannelWork(carrier, memory, place));
 }
 
-ChannelWork::ChannelWork(host::Host& host, const ChannelMemory& memory, int place)
-    : host_(host),
-      memory_(memory),
+ChannelWork::ChannelWork(Carrier& carrier, const ChannelMemory& memory, int place)
+    : memory_(memory),
       shape_(memory.shape()),
-      first_tag_(place * window * schedule::tag_count),
-      agents_(memory.agents(), memory.agents() + shape_.nodes) {
+      team_(carrier.make_team({.agents = {memory.agents(), memory.agents() + shape_.nodes},
+                               .own = shape_.own_node,
+                               .place = place,
+                               .first_tag = place * window * schedule::tag_count})) {
   for (std::size_t i = 0; i < operations_.size(); ++i) operations_[i].number = i == 0 ? window : i;
 }
 
-bool ChannelWork::go_on() {
+bool ChannelWork::go_on(std::string* why) {
   bool has_gone_on = false;
   for (Pending& operation : operations_) {
     if (!operation.is_under_way) {
@@ -66,18 +67,19 @@ bool ChannelWork::go_on() {
       begin(&operation);
       has_gone_on = true;
     }
-    if (operation.is_under_way && is_over(&operation)) has_gone_on = true;
+    if (operation.is_under_way && is_over(&operation, why)) has_gone_on = true;
   }
   return has_gone_on;
 }
 
-bool ChannelWork::is_over(Pending* operation) {
+bool ChannelWork::is_over(Pending* operation, std::string* why) {
   // Ranks say how they compute only where they do: what they leave out would let traps through to the MPI.
   const Descriptor& what = operation->what;
   const FloatControlForNow like_program(is_reduction(what.operation) ? std::optional(what.float_control)
                                                                      : std::nullopt);
-  if (!operation->executor.poll()) return false;
-  answer(operation, operation->executor.finish());
+  int error = host::success;
+  if (team_->test(operation->number, &error, why) != Team::State::over) return false;
+  answer(operation, error);
   return true;
 }
 
@@ -168,18 +170,20 @@ bool ChannelWork::start(Pending* operation) {
   } else if (moves_data(what.operation)) {
     return false;
   }
-  const schedule::Ground ground{
-      .host = &host_,
-      .comm = host_.world(),
-      .rank_in_comm = agents_.data(),
-      .tag_base = first_tag_ + static_cast<int>(operation->number % window) * schedule::tag_count};
-  operation->executor.start(*operation->compiled, ground, data);
+  team_->post({.number = operation->number,
+               .operation = what.operation,
+               .element = what.element,
+               .op = what.op,
+               .compiled = operation->compiled.get(),
+               .root = operation->compiled->problem.root,
+               .data = data});
   return true;
 }
 
 void ChannelWork::answer(Pending* operation, int error) {
   Answer& answer = memory_.answer(operation->number);
   answer.error = error;
+  answer.carrier = carrier_number(team_->carrier_of(operation->number));
   answer.number.store(operation->number, std::memory_order_release);
   operation->number += window;
   operation->arrived = 0;

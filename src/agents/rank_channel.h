@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "agents/agent_segment.h"
+#include "agents/window.h"
 #include "base/float_control.h"
 #include "base/types.h"
 
 namespace unisono::agents {
 
-inline constexpr int window = 4;          // operations under way at a time
 inline constexpr int most_schedules = 8;  // that are kept; more than operations under way
 inline constexpr std::size_t most_schedule_bytes = 32 * 1024;
 inline constexpr std::size_t most_bytes = 32 * 1024;  // of an operation
@@ -46,7 +46,8 @@ static_assert(sizeof(Line) == 64);
 struct alignas(64) Answer {
   static constexpr std::size_t inline_bytes = 48;
   std::atomic<std::uint64_t> number;
-  std::int32_t error;  // the agent's MPI's
+  std::int32_t error;    // the agent's MPI's
+  std::uint8_t carrier;  // what went between nodes: its number among carriers()
   alignas(8) char data[inline_bytes];
 };
 static_assert(sizeof(Answer) == 64);
@@ -131,6 +132,8 @@ class RankChannel {
     return memory_.answer(number).number.load(std::memory_order_acquire) == number;
   }
   int error(std::uint64_t number) const { return memory_.answer(number).error; }
+  // What carried it between nodes: its number among carriers().
+  int carrier(std::uint64_t number) const { return memory_.answer(number).carrier; }
   const void* result(std::uint64_t number, std::size_t bytes) const;
   // The operation is over for this rank. One after the other, in the order of numbers.
   void take(std::uint64_t number) { taken_ = number; }

@@ -334,6 +334,11 @@ std::vector<OptionSpec> options_of_agents() {
              "How many seconds MPI_Init waits for agents. Where they are not there by then the job runs "
              "without, and says so.",
              1, 3600, &Options::agents_deadline),
+      choice("agents_carrier", "UNISONO_AGENTS_CARRIER", "mpi|ucc", "general",
+             "What agents go by between nodes: the messages of their MPI, or UCC's collectives where libucc "
+             "can be loaded, and with it switches that reduce (SHARP). What UCC does not take goes by "
+             "messages.",
+             &Options::agents_carrier),
   };
 }
 

@@ -35,6 +35,13 @@ std::size_t agents_on_a_node(const Options& options) {
   return pretended ? static_cast<std::size_t>(std::min(pretended->nodes(), most_on_a_node)) : 1;
 }
 
+// The program of an agent, with what it is told.
+launch::Words words_of_agent(const Home& home, const Options& options, const std::string& job_name) {
+  launch::Words words{home.agent(), "--job", job_name};
+  if (options.agents_carrier != "mpi") words.insert(words.end(), {"--carrier", options.agents_carrier});
+  return words;
+}
+
 bool is_on_command_line(const RunLine& line) {
   return std::ranges::any_of(line.given, [](const Given& given) { return given.spec->name == "agents"; });
 }
@@ -55,7 +62,7 @@ std::string new_job_name() {
 AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::Understood& understood,
                      const Home& home, const std::string& job_name) {
   launch::AgentCommand made = launch::agent_command(
-      line.command, understood, {home.agent(), "--job", job_name}, agents_on_a_node(options));
+      line.command, understood, words_of_agent(home, options, job_name), agents_on_a_node(options));
   if (made.obstacle.empty()) {
     command_ = std::move(made.words);
     companion_ = std::make_unique<Companion>(command_, [this](const std::string& how) { tell_failure(how); });

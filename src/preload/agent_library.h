@@ -12,6 +12,7 @@ extern "C" {
 struct UnisonoAgent {
   const char* version;            // of the program: both are of one build
   const char* job;                // the job's own name
+  const char* carrier;            // what goes between nodes
   const unsigned char* must_end;  // 1: nobody needs it any more; another thread sets it
 };
 

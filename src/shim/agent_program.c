@@ -21,12 +21,13 @@
 enum { most_libraries = 16, watch_ms = 500, grace_ms = 3000 };
 
 static const char usage[] =
-    "usage: unisono-agent --job NAME --mpi LIBRARY [--mpi LIBRARY]...\n"
+    "usage: unisono-agent --job NAME [--carrier NAME] --mpi LIBRARY [--mpi LIBRARY]...\n"
     "\n"
     "Part of `unisono run --agents`, which starts it; it does nothing by itself.\n";
 
 struct Arguments {
   const char* job;
+  const char* carrier;
   const char* libraries[most_libraries];  // the first that can be loaded is used
   int library_count;
 };
@@ -40,11 +41,13 @@ __attribute__((noreturn)) static void fail(const char* problem) {
 }
 
 static struct Arguments parse(int count, char** words) {
-  struct Arguments parsed = {NULL, {NULL}, 0};
+  struct Arguments parsed = {NULL, "mpi", {NULL}, 0};
   for (int i = 1; i < count; i += 2) {
     const char* value = i + 1 < count ? words[i + 1] : NULL;
     if (value != NULL && strcmp(words[i], "--job") == 0) {
       parsed.job = value;
+    } else if (value != NULL && strcmp(words[i], "--carrier") == 0) {
+      parsed.carrier = value;
     } else if (value != NULL && strcmp(words[i], "--mpi") == 0 && parsed.library_count < most_libraries) {
       parsed.libraries[parsed.library_count++] = value;
     } else {
@@ -140,7 +143,7 @@ int main(int count, char** words) {
   UnisonoRunAgent* run = (UnisonoRunAgent*)dlsym(adapter, UNISONO_RUN_AGENT);
   if (run == NULL) fail("its adapter is of another version of Unisono");
   char problem[1024] = "";
-  const struct UnisonoAgent agent = {UNISONO_VERSION, arguments.job, &must_end};
+  const struct UnisonoAgent agent = {UNISONO_VERSION, arguments.job, arguments.carrier, &must_end};
   const int status = run(mpi, &agent, problem, sizeof problem);
   if (problem[0] != '\0') unisono_say("an agent has ended: %s", problem);
   return status;

@@ -10,7 +10,7 @@ import subprocess
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,6 +140,45 @@ def test_started_calls_go_by_agents(mpi: Mpi, tmp_path: Path) -> None:
     result = job.run([*COMMAND, *options, "--", *line], environment(mpi), directory=tmp_path).check()
     assert result.output.startswith("OK, left to wait: ") and not result.survivors, str(result)
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
+
+
+# A libucc.so.1 that computes over the allgather that it is given (tests/stand_ins/ucc.cc).
+STAND_INS = str(harness.BUILD / "tests/stand_ins")
+
+
+def with_stand_ins(line: Sequence[str | Path]) -> list[str]:
+    """Where a launcher's command line says itself where libraries are, it says so of the stand-ins too."""
+    words = [str(word) for word in line]
+    return [
+        f"{word}:{STAND_INS}" if before == "LD_LIBRARY_PATH" else word
+        for before, word in zip(["", *words], words, strict=False)
+    ]
+
+
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize(
+    ("has_ucc", "fails", "says"),
+    [
+        (True, "", ""),
+        (False, "", "not by ucc: libucc.so.1: cannot open shared object file"),
+        (True, "init", "not by ucc: ucc_init: Out of memory"),
+        (True, "context@1", "not by ucc: ucc_context_create: "),
+        (True, "collective_init", ""),
+    ],
+)
+def test_ucc_between_nodes(mpi: Mpi, tmp_path: Path, has_ucc: bool, fails: str, says: str) -> None:
+    """Where there is none, or it refuses, the agents' messages serve, and the user is told."""
+    line = mpi.launch(2, [compile_program(mpi, "overlap.c"), "40", "200"])
+    options = ["--agents", "1", "--agents-carrier", "ucc", "--nodes", "2x1", "--report", "r.json"]
+    ucc = {"LD_LIBRARY_PATH": STAND_INS, "UCC_STAND_IN_FAILS": fails} if has_ucc else {}
+    line = with_stand_ins(line) if has_ucc else line
+    result = job.run(
+        [*COMMAND, *options, "--", *line], {**environment(mpi), **ucc}, directory=tmp_path
+    ).check()
+    assert result.output.startswith("OK, left to wait: ") and not result.survivors, str(result)
+    assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
+    told = [line for line in result.errors.splitlines() if "agents go by mpi between nodes" in line]
+    assert len(told) == (1 if says else 0) and says in "".join(told), str(result)
 
 
 @pytest.mark.cluster

@@ -15,7 +15,7 @@ namespace {
 struct Found {
   std::int32_t agent = -1;  // none
   std::int32_t agents = 0, channels = 0;
-  std::array<char, 120> why{};
+  std::array<char, 160> why{};  // there is none, or it does not go by what was asked for
 };
 
 // Agents of pretended nodes have places in turn, as these nodes have on their machine.
@@ -42,12 +42,14 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
   if (connection != nullptr) {
     const agents::AgentIdentity& agent = connection->segment().header().agent;
     own = {.agent = agent.rank, .agents = agent.agents, .channels = agent.channels};
+    why = connection->segment().header().why_not_carrier;
   }
   why.copy(own.why.data(), own.why.size() - 1);
   std::vector<Found> of_all(static_cast<std::size_t>(world.size));
   if (world.host.allgather_bytes(&own, sizeof own, of_all.data(), world.comm) != host::success)
     return nullptr;
   std::vector<int> of_rank;
+  std::string why_not_carrier;
   for (const Found& found : of_all) {
     if (found.agent < 0) {
       world.notices().warn("the job runs without agents: " + std::string(found.why.data()) + " (rank " +
@@ -55,9 +57,18 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
       return nullptr;
     }
     of_rank.push_back(found.agent);
+    if (why_not_carrier.empty()) why_not_carrier = found.why.data();
   }
   const int channels = std::ranges::min(of_all, {}, &Found::channels).channels;
-  return std::unique_ptr<AgentsHere>(new AgentsHere(std::move(connection), std::move(of_rank), channels));
+  std::unique_ptr<AgentsHere> here(new AgentsHere(std::move(connection), std::move(of_rank), channels));
+  const std::string& asked = world.options.agents_carrier;
+  if (here->carrier() != asked) {
+    if (why_not_carrier.empty()) why_not_carrier = "the agents were told otherwise";
+    world.notices().warn("agents go by " + here->carrier() + " between nodes, not by " + asked + ": " +
+                         why_not_carrier);
+    here->why_not_carrier_ = std::move(why_not_carrier);
+  }
+  return here;
 }
 
 bool AgentsHere::are_lost_by_now() const {

@@ -23,16 +23,23 @@ class AgentsHere {
   const agents::AgentSegment& segment() const { return connection_->segment(); }
   const std::vector<int>& of_rank() const { return of_rank_; }  // of the private world
   int channels() const { return channels_; }                    // that all of them have
+  // What agents go by between nodes, and why it is not what was asked for (empty: it is).
+  const std::string& carrier() const { return carrier_; }
+  const std::string& why_not_carrier() const { return why_not_carrier_; }
   // Has this node's agent died, or given up? Looks now and then, if it is asked again and again.
   bool are_lost_by_now() const;
 
  private:
   AgentsHere(std::unique_ptr<agents::Connection> connection, std::vector<int> of_rank, int channels)
-      : connection_(std::move(connection)), of_rank_(std::move(of_rank)), channels_(channels) {}
+      : connection_(std::move(connection)),
+        of_rank_(std::move(of_rank)),
+        channels_(channels),
+        carrier_(segment().header().carrier) {}
 
   std::unique_ptr<agents::Connection> connection_;
   std::vector<int> of_rank_;
   int channels_;
+  std::string carrier_, why_not_carrier_;
   mutable std::atomic<std::uint64_t> next_look_ns_{0};
   mutable std::atomic<bool> are_lost_{false};
 };

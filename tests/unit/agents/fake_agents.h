@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "agents/agent.h"
 #include "fake_host/fake_host.h"
@@ -21,28 +23,44 @@ inline std::string new_job() {
 // Those of so many nodes, as long as this lives or their ranks are there.
 class FakeAgents {
  public:
-  explicit FakeAgents(int nodes, fake_host::Options options = {}) : job(new_job()) {
+  explicit FakeAgents(int nodes, fake_host::Options options = {}, LifeOptions life = {}) : job(new_job()) {
     options.deadlock_seconds = 120;
-    thread_ = std::thread([this, nodes, options] {
+    life.job = job;
+    life.must_end = &must_end;
+    thread_ = std::thread([this, nodes, options, life] {
       fake_host::FakeWorld world(nodes, options);
-      world.run([this](fake_host::FakeHost& host, int) {
-        const std::string why = run(host, {.job = job, .must_end = &must_end});
-        EXPECT_EQ(why, "");
+      world.run([this, &life](fake_host::FakeHost& host, int) {
+        const std::string why = run(host, life);
+        if (why.empty()) return;
+        const std::lock_guard lock(mutex_);
+        failures_.push_back(why);
       });
-      EXPECT_EQ(world.leftovers(), "");
+      if (failures_.empty() && !may_leave_messages) {
+        EXPECT_EQ(world.leftovers(), "");
+      }
       has_ended = true;
     });
   }
   ~FakeAgents() {
+    end();
+    EXPECT_EQ(failures_, expected_failures);
+  }
+  // Ends them. Returns why agents could not serve, one after the other.
+  const std::vector<std::string>& end() {
     must_end = true;
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
+    return failures_;
   }
   FakeAgents(const FakeAgents&) = delete;
 
   const std::string job;
   std::atomic<bool> must_end{false}, has_ended{false};
+  std::vector<std::string> expected_failures;
+  std::atomic<bool> may_leave_messages{false};  // that nobody receives any more
 
  private:
+  std::mutex mutex_;
+  std::vector<std::string> failures_;
   std::thread thread_;
 };
 

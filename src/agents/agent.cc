@@ -24,12 +24,15 @@ namespace {
 constexpr std::uint64_t sleep_after_ns = 50'000, longest_sleep_ns = 200'000'000;
 // With messages under way that do not come it sleeps between its looks: another node may be late by far.
 constexpr std::uint64_t naps_after_ns = 2'000'000;
+// With its ranks gone it gives those of other nodes so much time.
+constexpr std::uint64_t longest_end_ns = 500'000'000;
 constexpr timespec nap{.tv_sec = 0, .tv_nsec = 50'000};
 
 class Agent {
  public:
-  Agent(Carrier& carrier, const LifeOptions& options, const AgentSegment& segment, const Meeting& meeting)
-      : carrier_(carrier), options_(options), segment_(segment), meeting_(meeting) {}
+  Agent(Carrier& carrier, const CarrierGround& ground, const LifeOptions& options,
+        const AgentSegment& segment, const Meeting& meeting)
+      : carrier_(carrier), ground_(ground), options_(options), segment_(segment), meeting_(meeting) {}
 
   std::string live() {
     while (!is_through() && why_.empty()) {
@@ -49,28 +52,38 @@ class Agent {
  private:
   bool is_through() const {
     if (options_.must_end != nullptr && options_.must_end->load(std::memory_order_relaxed)) return true;
-    return meeting_.arrived() > 0 && meeting_.present() == 0;
+    // Other nodes' ranks may be later; or they have died.
+    return have_left_ && (!has_work() || (last_work_ns_ != 0 && now_ns() - last_work_ns_ > longest_end_ns));
   }
 
   bool go_on() {
+    have_left_ = meeting_.arrived() > 0 && meeting_.present() == 0;
     const std::uint32_t changes = segment_.header().changes.load(std::memory_order_acquire);
     if (changes != changes_) look_at_places();
     changes_ = changes;
     bool has_gone_on = false;
-    for (const auto& work : works_) has_gone_on = (work != nullptr && work->go_on(&why_)) || has_gone_on;
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      if (works_[i] == nullptr) continue;
+      has_gone_on = works_[i]->go_on(&why_) || has_gone_on;
+      if (works_[i]->is_closed()) set_free(i);
+    }
     return has_gone_on;
+  }
+
+  void set_free(std::size_t place) {
+    works_[place].reset();
+    segment_.header().places[place].state.store(ChannelPlace::State::free, std::memory_order_release);
   }
 
   void look_at_places() {
     for (std::size_t i = 0; i < works_.size(); ++i) {
-      ChannelPlace& place = segment_.header().places[i];
-      const ChannelPlace::State state = place.state.load(std::memory_order_acquire);
-      if (state == ChannelPlace::State::closed) {
-        works_[i].reset();
-        segment_.release(static_cast<std::int64_t>(place.offset));
-        place.state.store(ChannelPlace::State::free, std::memory_order_release);
+      const ChannelPlace::State state = segment_.header().places[i].state.load(std::memory_order_acquire);
+      if (state == ChannelPlace::State::closed && works_[i] == nullptr) {
+        set_free(i);  // nobody has used it
+      } else if (state == ChannelPlace::State::closed) {
+        works_[i]->close();
       } else if (state == ChannelPlace::State::open && works_[i] == nullptr) {
-        works_[i] = ChannelWork::open(carrier_, segment_, static_cast<int>(i), &why_);
+        works_[i] = ChannelWork::open(carrier_, ground_, segment_, static_cast<int>(i), &why_);
       }
     }
   }
@@ -97,24 +110,25 @@ class Agent {
   }
 
   Carrier& carrier_;
+  const CarrierGround& ground_;
   const LifeOptions& options_;
   const AgentSegment& segment_;
   const Meeting& meeting_;
   std::array<std::unique_ptr<ChannelWork>, most_channels> works_;
   std::uint32_t changes_ = 0;
+  bool have_left_ = false;          // had all ranks of this node left, before it last looked what there is?
   std::uint64_t last_work_ns_ = 0;  // since when it has had nothing to do; 0: it had, just now
   std::string why_;
 };
 
 // The one that is asked for, or `mpi`: the same on all agents. The memory says which, and why.
-std::unique_ptr<Carrier> open_carrier(host::Host& host, const LifeOptions& options, SegmentHeader& header) {
-  const CarrierGround ground{
-      .host = host, .comm = host.world(), .first_tag = header.agent.channels * window * schedule::tag_count};
+std::unique_ptr<Carrier> open_carrier(const CarrierGround& ground, const LifeOptions& options,
+                                      SegmentHeader& header) {
   std::string why;
   std::unique_ptr<Carrier> carrier;
   const CarrierDescriptor* asked = find_carrier(options.carrier);
   std::uint64_t has_failed = header.has_carrier_failed.load(std::memory_order_relaxed);
-  host.agree(&has_failed, 1, host::AgreeOp::max, ground.comm);
+  ground.host.agree(&has_failed, 1, host::AgreeOp::max, ground.comm);
   if (asked == nullptr) {
     why = "there is none of this name";
   } else if (has_failed != 0 && options.carrier != "mpi") {
@@ -147,10 +161,12 @@ std::string run(host::Host& host, const LifeOptions& options) {
   std::uint64_t can = segment != nullptr && identity.channels > 0 ? 1 : 0;
   host.agree(&can, 1, host::AgreeOp::min, host.world());
   if (can == 0) return why.empty() ? "an agent of another node has no memory, or its MPI no tags" : why;
-  const std::unique_ptr<Carrier> carrier = open_carrier(host, options, segment->header());
+  const CarrierGround ground{
+      .host = host, .comm = host.world(), .first_tag = ChannelWork::first_tag(identity.channels)};
+  const std::unique_ptr<Carrier> carrier = open_carrier(ground, options, segment->header());
   meeting = Meeting::open(options.job, *segment, &why);
   if (meeting == nullptr) return why;
-  return Agent(*carrier, options, *segment, *meeting).live();
+  return Agent(*carrier, ground, options, *segment, *meeting).live();
 }
 
 }  // namespace unisono::agents

@@ -16,6 +16,20 @@ namespace {
 
 constexpr int bad_call = 1;  // what ranks get where their words make no sense
 
+// Confirmations have the lowest tags: those of each place of the window, and one for the channel's end.
+constexpr int confirmation_tags = (window + 1) * Confirmation::most_rounds;
+constexpr int all_confirmation_tags = most_channels * confirmation_tags;
+
+int confirmation_tag(int place, int number) {
+  return place * confirmation_tags + number * Confirmation::most_rounds;
+}
+
+// An agent is through with the others only when all have begun: but where data goes one way, or none.
+bool needs_confirmation(const Descriptor& what) {
+  if (static_cast<int>(what.operation) >= operation_count) return false;
+  return is_rooted(what.operation) || (what.count == 0 && moves_data(what.operation));
+}
+
 bool makes_sense(const ChannelShape& shape, const AgentSegment& segment, const ChannelPlace& place) {
   const SegmentHeader& header = segment.header();
   return shape.nodes > 0 && shape.nodes <= header.agent.agents && shape.own_node >= 0 &&
@@ -26,12 +40,17 @@ bool makes_sense(const ChannelShape& shape, const AgentSegment& segment, const C
 }  // namespace
 
 int ChannelWork::channels_within(std::int64_t largest_tag) {
-  const std::int64_t found = (largest_tag + 1 - carrier_tags) / (window * schedule::tag_count);
-  return static_cast<int>(std::min<std::int64_t>(found, most_channels));
+  const std::int64_t found =
+      (largest_tag + 1 - all_confirmation_tags - carrier_tags) / (window * schedule::tag_count);
+  return static_cast<int>(std::clamp<std::int64_t>(found, 0, most_channels));
 }
 
-std::unique_ptr<ChannelWork> ChannelWork::open(Carrier& carrier, const AgentSegment& segment, int place,
-                                               std::string* why) {
+int ChannelWork::first_tag(int place) {
+  return all_confirmation_tags + place * window * schedule::tag_count;
+}
+
+std::unique_ptr<ChannelWork> ChannelWork::open(Carrier& carrier, const CarrierGround& ground,
+                                               const AgentSegment& segment, int place, std::string* why) {
   const ChannelPlace& opened = segment.header().places[static_cast<std::size_t>(place)];
   const bool is_there = segment.holds(opened.offset, opened.bytes) && opened.bytes >= sizeof(ChannelShape);
   const ChannelShape shape =
@@ -46,30 +65,60 @@ std::unique_ptr<ChannelWork> ChannelWork::open(Carrier& carrier, const AgentSegm
     *why = "ranks have opened a channel between agents that there are not";
     return nullptr;
   }
-  return std::unique_ptr<ChannelWork>(new ChannelWork(carrier, memory, place));
+  return std::unique_ptr<ChannelWork>(new ChannelWork(carrier, ground, memory, place));
 }
 
-ChannelWork::ChannelWork(Carrier& carrier, const ChannelMemory& memory, int place)
-    : memory_(memory),
+ChannelWork::ChannelWork(Carrier& carrier, const CarrierGround& ground, const ChannelMemory& memory,
+                         int place)
+    : ground_(ground),
+      memory_(memory),
       shape_(memory.shape()),
-      team_(carrier.make_team({.agents = {memory.agents(), memory.agents() + shape_.nodes},
-                               .own = shape_.own_node,
-                               .place = place,
-                               .first_tag = place * window * schedule::tag_count})) {
+      place_(place),
+      agents_(memory.agents(), memory.agents() + shape_.nodes),
+      team_(carrier.make_team(
+          {.agents = agents_, .own = shape_.own_node, .place = place, .first_tag = first_tag(place)})) {
   for (std::size_t i = 0; i < operations_.size(); ++i) operations_[i].number = i == 0 ? window : i;
 }
 
 bool ChannelWork::go_on(std::string* why) {
   bool has_gone_on = false;
-  for (Pending& operation : operations_) {
-    if (!operation.is_under_way) {
-      if (!have_all_come(&operation)) continue;
-      begin(&operation);
-      has_gone_on = true;
-    }
-    if (operation.is_under_way && is_over(&operation, why)) has_gone_on = true;
+  for (Pending& operation : operations_) has_gone_on = go_on(&operation, why) || has_gone_on;
+  return (closing_ != Closing::no && !has_gone_on && go_on_closing()) || has_gone_on;
+}
+
+bool ChannelWork::go_on(Pending* operation, std::string* why) {
+  bool has_gone_on = false;
+  if (operation->state == Pending::State::posted) {
+    if (!is_again(operation->number) && !have_all_come(operation)) return false;
+    begin(operation);
+    has_gone_on = true;
+  }
+  if (operation->state == Pending::State::running && is_over(operation, why)) has_gone_on = true;
+  if (operation->state == Pending::State::confirming && operation->confirmation.poll()) {
+    pass(operation);
+    has_gone_on = true;
   }
   return has_gone_on;
+}
+
+// All of its ranks have left it, so each operation has been answered. Messages of other nodes may be under
+// way still, and they may need once more what this one has.
+bool ChannelWork::go_on_closing() {
+  if (closing_ == Closing::wanted) {
+    if (under_way_ != 0) return false;
+    const auto is_unused = [this](const Pending& operation) {
+      return memory_.line(operation.number, 0).number.load(std::memory_order_acquire) == 0;
+    };
+    closing_ = std::ranges::all_of(operations_, is_unused) ? Closing::done : Closing::under_way;
+    if (closing_ == Closing::done) return true;
+    ++under_way_;
+    closing_confirmation_.start(ground_.host, ground_.comm, agents_, shape_.own_node,
+                                confirmation_tag(place_, window));
+  }
+  if (closing_ != Closing::under_way || !closing_confirmation_.poll()) return false;
+  --under_way_;
+  closing_ = Closing::done;
+  return true;
 }
 
 bool ChannelWork::is_over(Pending* operation, std::string* why) {
@@ -86,7 +135,8 @@ bool ChannelWork::is_over(Pending* operation, std::string* why) {
 bool ChannelWork::have_all_come(Pending* operation) const {
   while (operation->arrived < shape_.ranks) {
     const Line& line = memory_.line(operation->number, operation->arrived);
-    if (line.number.load(std::memory_order_acquire) != operation->number) return false;
+    // Where it is answered already its ranks may have gone on.
+    if (line.number.load(std::memory_order_acquire) < operation->number) return false;
     ++operation->arrived;
   }
   return true;
@@ -94,13 +144,12 @@ bool ChannelWork::have_all_come(Pending* operation) const {
 
 // What ranks say is looked at once, and used from the copy.
 bool ChannelWork::read(Pending* operation) {
-  operation->what = memory_.line(operation->number, 0).descriptor;
   const Descriptor& what = operation->what;
   if (what.schedule >= most_schedules || static_cast<int>(what.operation) >= operation_count ||
       what.element > ElementType::derived || what.op > ReduceOp::host)
     return false;
   if (what.count * element_bytes(what.element) > most_bytes) return false;
-  for (int rank = 1; rank < shape_.ranks; ++rank) {
+  for (int rank = 1; rank < shape_.ranks && !is_again(operation->number); ++rank) {
     const Descriptor& other = memory_.line(operation->number, rank).descriptor;
     if (other.operation != what.operation || other.count != what.count || other.element != what.element ||
         other.op != what.op)
@@ -119,13 +168,19 @@ bool ChannelWork::read(Pending* operation) {
 }
 
 void ChannelWork::begin(Pending* operation) {
+  const std::uint64_t number = operation->number;
+  const bool is_there = memory_.is_answered(number);
+  Answer& answer_here = memory_.answer(number);
+  if (!is_there) answer_here.what = memory_.line(number, 0).descriptor;
+  operation->what = answer_here.what;
+  ++under_way_;
+  if (is_there && !is_again(number)) return confirm(operation);
   bool is_started = false;
   try {
     is_started = read(operation) && start(operation);
   } catch (const std::invalid_argument&) {  // of the compiler
   }
-  ++under_way_;
-  operation->is_under_way = is_started;
+  operation->state = Pending::State::running;
   if (!is_started) answer(operation, bad_call);
 }
 
@@ -137,6 +192,7 @@ const void* ChannelWork::operand(const Pending& operation, int rank, std::size_t
 // In the order of the node's ranks.
 const void* ChannelWork::join(Pending* operation, std::size_t bytes) {
   const Descriptor& what = operation->what;
+  if (is_again(operation->number)) return memory_.data(operation->number, bytes);
   const void* first = operand(*operation, 0, bytes);
   if (shape_.ranks == 1) return first;
   const Kernel kernel = reduce_kernel(what.op, what.element);
@@ -152,16 +208,23 @@ const void* ChannelWork::join(Pending* operation, std::size_t bytes) {
 bool ChannelWork::start(Pending* operation) {
   const Descriptor& what = operation->what;
   const std::size_t bytes = what.count * element_bytes(what.element);
-  Answer& answer = memory_.answer(operation->number);
-  schedule::Data data{
-      .output = bytes <= Answer::inline_bytes ? answer.data : memory_.area(operation->number, -1),
-      .elements = what.count,
-      .element_bytes = std::max<std::size_t>(1, element_bytes(what.element))};
+  const int root = operation->compiled->problem.root;
+  memory_.answer(operation->number).root = root;
+  char* place = memory_.data(operation->number, bytes);
+  schedule::Data data{.output = place,
+                      .elements = what.count,
+                      .element_bytes = std::max<std::size_t>(1, element_bytes(what.element))};
   if (is_reduction(what.operation)) {
     const Kernel kernel = reduce_kernel(what.op, what.element);
     if (kernel == nullptr) return false;
     data.input = join(operation, bytes);
     data.combine = {.element_bytes = data.element_bytes, .kernel = kernel};
+    // What this node brings stays: its ranks may bring other things before the root has the result.
+    if (is_rooted(what.operation) && root != shape_.own_node) {
+      if (data.input != place) copy_bytes(place, data.input, bytes);
+      data.input = place;
+      data.output = nullptr;
+    }
   } else if (has_one_buffer(what.operation)) {
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       if (memory_.line(operation->number, rank).descriptor.is_root)
@@ -175,19 +238,34 @@ bool ChannelWork::start(Pending* operation) {
                .element = what.element,
                .op = what.op,
                .compiled = operation->compiled.get(),
-               .root = operation->compiled->problem.root,
+               .root = root,
                .data = data});
   return true;
 }
 
 void ChannelWork::answer(Pending* operation, int error) {
   Answer& answer = memory_.answer(operation->number);
-  answer.error = error;
-  answer.carrier = carrier_number(team_->carrier_of(operation->number));
-  answer.number.store(operation->number, std::memory_order_release);
+  if (std::erase(again_, operation->number) == 0) {
+    answer.error = error;
+    answer.carrier = carrier_number(team_->carrier_of(operation->number));
+    answer.number.store(operation->number, std::memory_order_release);
+  }
+  confirm(operation);
+}
+
+// The place's next operation writes over what another node may still need: answers of two windows ago, and
+// of what this node brought. So it has to be known that all have begun with this one.
+void ChannelWork::confirm(Pending* operation) {
+  if (!needs_confirmation(operation->what)) return pass(operation);
+  operation->state = Pending::State::confirming;
+  operation->confirmation.start(ground_.host, ground_.comm, agents_, shape_.own_node,
+                                confirmation_tag(place_, static_cast<int>(operation->number % window)));
+}
+
+void ChannelWork::pass(Pending* operation) {
   operation->number += window;
   operation->arrived = 0;
-  operation->is_under_way = false;
+  operation->state = Pending::State::posted;
   --under_way_;
 }
 

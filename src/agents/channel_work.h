@@ -3,6 +3,7 @@
 // and answers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "agents/carrier.h"
+#include "agents/confirmation.h"
 #include "agents/rank_channel.h"
 #include "host/host.h"
 #include "schedule/compiled.h"
@@ -18,22 +20,40 @@ namespace unisono::agents {
 
 class ChannelWork {
  public:
-  // Of an open place. Null where what stands there makes no sense; *why says so.
-  static std::unique_ptr<ChannelWork> open(Carrier& carrier, const AgentSegment& segment, int place,
-                                           std::string* why);
+  // Of an open place, or one that its ranks have closed. Null where what stands there makes no sense; *why
+  // says so.
+  static std::unique_ptr<ChannelWork> open(Carrier& carrier, const CarrierGround& ground,
+                                           const AgentSegment& segment, int place, std::string* why);
   // Lets operations go on, none of which waits. True where something went on. Where the agent can go on with
   // none of its calls any more *why says so.
   bool go_on(std::string* why);
-  bool has_work() const { return under_way_ != 0; }
+  bool has_work() const { return under_way_ != 0 || closing_ == Closing::wanted; }
+  // Its ranks have left it.
+  void close() { closing_ = std::max(closing_, Closing::wanted); }
+  // All ranks of all nodes have left it: its place is free.
+  bool is_closed() const { return closing_ == Closing::done; }
   // Tags for so many channels.
   static int channels_within(std::int64_t largest_tag);
+  static int first_tag(int place);  // of the channel's team
+
+  // After agents have died (recovery.h).
+  const ChannelMemory& memory() const { return memory_; }
+  const std::vector<int>& agents() const { return agents_; }
+  int own_node() const { return shape_.own_node; }
+  // What comes before `number` at its place of the window is done, on all nodes.
+  void go_on_at(std::uint64_t number) { operations_[number % window].number = number; }
+  // This node has answered it, and takes part once more.
+  void make_again(std::uint64_t number) { again_.push_back(number); }
 
  private:
+  enum class Closing : std::uint8_t { no, wanted, under_way, done };
   struct Pending {
-    std::uint64_t number = 0;  // the next one at this place of the window
-    int arrived = 0;           // ranks 0 .. arrived - 1 have posted it
-    bool is_under_way = false;
+    enum class State : std::uint8_t { posted, running, confirming };
+    std::uint64_t number = 0;     // the next one at this place of the window
+    int arrived = 0;              // ranks 0 .. arrived - 1 have posted it
+    State state = State::posted;  // not yet, by all
     Descriptor what;
+    Confirmation confirmation;
     std::shared_ptr<const schedule::Compiled> compiled;
     std::vector<char> joined;
   };
@@ -42,7 +62,9 @@ class ChannelWork {
     std::uint32_t version = 0;
     std::shared_ptr<const schedule::Compiled> compiled;
   };
-  ChannelWork(Carrier& carrier, const ChannelMemory& memory, int place);
+  ChannelWork(Carrier& carrier, const CarrierGround& ground, const ChannelMemory& memory, int place);
+  bool go_on(Pending* operation, std::string* why);
+  bool is_again(std::uint64_t number) const { return std::ranges::find(again_, number) != again_.end(); }
   bool have_all_come(Pending* operation) const;
   void begin(Pending* operation);
   bool is_over(Pending* operation, std::string* why);
@@ -51,12 +73,21 @@ class ChannelWork {
   bool start(Pending* operation);
   const void* join(Pending* operation, std::size_t bytes);
   void answer(Pending* operation, int error);
+  void confirm(Pending* operation);
+  void pass(Pending* operation);
+  bool go_on_closing();
 
+  const CarrierGround ground_;
   ChannelMemory memory_;
   const ChannelShape shape_;
+  const int place_;
+  std::vector<int> agents_;
   std::unique_ptr<Team> team_;
   std::array<Pending, window> operations_;
   std::array<ReadSchedule, most_schedules> schedules_;
+  std::vector<std::uint64_t> again_;
+  Closing closing_ = Closing::no;
+  Confirmation closing_confirmation_;
   int under_way_ = 0;
 };
 

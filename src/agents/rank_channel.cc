@@ -20,6 +20,19 @@ ChannelMemory memory_at(const AgentSegment& segment, int place) {
   return {memory, shape.nodes, shape.ranks};
 }
 
+// A place keeps its memory for whoever takes it next. Ranks alone reserve and release: they do not die while
+// others live on.
+bool give_memory(const AgentSegment& segment, ChannelPlace* place, std::size_t bytes) {
+  if (place->bytes >= bytes) return true;
+  if (place->bytes != 0) segment.release(static_cast<std::int64_t>(place->offset));
+  place->bytes = 0;
+  const std::int64_t offset = segment.reserve(bytes);
+  if (offset < 0) return false;
+  place->offset = static_cast<std::uint64_t>(offset);
+  place->bytes = bytes;
+  return true;
+}
+
 }  // namespace
 
 std::size_t ChannelMemory::schedules_at(std::int32_t nodes) {
@@ -32,28 +45,27 @@ std::size_t ChannelMemory::answers_at(std::int32_t nodes, std::int32_t ranks) {
   return lines_at(nodes) + window * static_cast<std::size_t>(ranks) * sizeof(Line);
 }
 std::size_t ChannelMemory::areas_at(std::int32_t nodes, std::int32_t ranks) {
-  return up_to(answers_at(nodes, ranks) + window * sizeof(Answer), page_size);
+  return up_to(answers_at(nodes, ranks) + answers_kept * sizeof(Answer), page_size);
 }
 std::size_t ChannelMemory::bytes(std::int32_t nodes, std::int32_t ranks) {
-  return areas_at(nodes, ranks) + window * static_cast<std::size_t>(ranks + 1) * most_bytes;
+  return areas_at(nodes, ranks) + (window * static_cast<std::size_t>(ranks) + answers_kept) * most_bytes;
+}
+
+void ChannelMemory::clear() const {
+  std::memset(memory_, 0, schedules_at(nodes_));
+  std::memset(memory_ + lines_at(nodes_), 0, areas_at(nodes_, ranks_) - lines_at(nodes_));
 }
 
 bool RankChannel::make(const AgentSegment& segment, int place, const ChannelShape& shape,
                        const std::vector<std::int32_t>& agents) {
   ChannelPlace& taken = segment.header().places[static_cast<std::size_t>(place)];
-  const std::size_t bytes = ChannelMemory::bytes(shape.nodes, shape.ranks);
-  const std::int64_t offset = segment.reserve(bytes);
-  if (offset < 0) {
+  if (!give_memory(segment, &taken, ChannelMemory::bytes(shape.nodes, shape.ranks))) {
     taken.state.store(ChannelPlace::State::free, std::memory_order_release);
     return false;
   }
-  taken.offset = static_cast<std::uint64_t>(offset);
-  taken.bytes = bytes;
   taken.users.store(shape.ranks, std::memory_order_relaxed);
   const ChannelMemory memory(segment.at(taken.offset), shape.nodes, shape.ranks);
-  // What others have left: all numbers are 0 at the beginning, areas do not count.
-  std::memset(segment.at(taken.offset), 0,
-              static_cast<std::size_t>(memory.area(0, -1) - segment.at(taken.offset)));
+  memory.clear();
   memory.shape() = shape;
   std::memcpy(memory.agents(), agents.data(), agents.size() * sizeof agents[0]);
   taken.state.store(ChannelPlace::State::open, std::memory_order_release);
@@ -91,10 +103,6 @@ std::uint64_t RankChannel::post(Descriptor descriptor, const void* operand, std:
   line.number.store(number, std::memory_order_release);
   shm::ring(&segment_.header().bell);
   return number;
-}
-
-const void* RankChannel::result(std::uint64_t number, std::size_t bytes) const {
-  return bytes <= Answer::inline_bytes ? memory_.answer(number).data : memory_.area(number, -1);
 }
 
 int RankChannel::find(const ScheduleKey& key) const {

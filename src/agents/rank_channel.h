@@ -19,7 +19,10 @@
 
 namespace unisono::agents {
 
-inline constexpr int most_schedules = 8;  // that are kept; more than operations under way
+// What another node lacks may have to be made again, so it is kept: a node's answers may be ahead by two
+// windows. What its ranks post may be ahead by one more.
+inline constexpr int answers_kept = 2 * window;
+inline constexpr int most_schedules = 3 * window;
 inline constexpr std::size_t most_schedule_bytes = 32 * 1024;
 inline constexpr std::size_t most_bytes = 32 * 1024;  // of an operation
 
@@ -43,14 +46,18 @@ struct alignas(64) Line {
 };
 static_assert(sizeof(Line) == 64);
 
+// Ranks read its first line. Its data is the result, also where the node's ranks need none. A node that is
+// not the root of a reduce has what its own ranks bring: the root may need it again.
 struct alignas(64) Answer {
   static constexpr std::size_t inline_bytes = 48;
   std::atomic<std::uint64_t> number;
   std::int32_t error;    // the agent's MPI's
   std::uint8_t carrier;  // what went between nodes: its number among carriers()
   alignas(8) char data[inline_bytes];
+  alignas(64) Descriptor what;
+  std::int32_t root;  // a node
 };
-static_assert(sizeof(Answer) == 64);
+static_assert(sizeof(Answer) == 128);
 
 struct Schedule {
   std::uint32_t version, bytes;
@@ -81,16 +88,25 @@ class ChannelMemory {
         lines_at(nodes_))[number % window * static_cast<unsigned>(ranks_) + static_cast<unsigned>(rank)];
   }
   Answer& answer(std::uint64_t number) const {
-    return reinterpret_cast<Answer*>(memory_ + answers_at(nodes_, ranks_))[number % window];
+    return reinterpret_cast<Answer*>(memory_ + answers_at(nodes_, ranks_))[number % answers_kept];
   }
-  // Of a rank, and of the agent (rank -1).
+  bool is_answered(std::uint64_t number) const {
+    return answer(number).number.load(std::memory_order_acquire) == number;
+  }
   char* area(std::uint64_t number, int rank) const {
-    return memory_ + areas_at(nodes_, ranks_) +
-           (number % window * static_cast<unsigned>(ranks_ + 1) + static_cast<unsigned>(rank + 1)) *
-               most_bytes;
+    return areas() +
+           (number % window * static_cast<unsigned>(ranks_) + static_cast<unsigned>(rank)) * most_bytes;
   }
+  // Of an answer with so many bytes.
+  char* data(std::uint64_t number, std::size_t bytes) const {
+    if (bytes <= Answer::inline_bytes) return answer(number).data;
+    return areas() + (static_cast<unsigned>(window * ranks_) + number % answers_kept) * most_bytes;
+  }
+  // As nobody has used it. Schedules and areas do not count.
+  void clear() const;
 
  private:
+  char* areas() const { return memory_ + areas_at(nodes_, ranks_); }
   static std::size_t schedules_at(std::int32_t nodes);
   static std::size_t lines_at(std::int32_t nodes);
   static std::size_t answers_at(std::int32_t nodes, std::int32_t ranks);
@@ -128,13 +144,11 @@ class RankChannel {
   // first rank names a schedule.
   std::uint64_t post(Descriptor descriptor, const void* operand, std::size_t bytes);
   // Is the operation's result there?
-  bool is_answered(std::uint64_t number) const {
-    return memory_.answer(number).number.load(std::memory_order_acquire) == number;
-  }
+  bool is_answered(std::uint64_t number) const { return memory_.is_answered(number); }
   int error(std::uint64_t number) const { return memory_.answer(number).error; }
   // What carried it between nodes: its number among carriers().
   int carrier(std::uint64_t number) const { return memory_.answer(number).carrier; }
-  const void* result(std::uint64_t number, std::size_t bytes) const;
+  const void* result(std::uint64_t number, std::size_t bytes) const { return memory_.data(number, bytes); }
   // The operation is over for this rank. One after the other, in the order of numbers.
   void take(std::uint64_t number) { taken_ = number; }
 

@@ -101,6 +101,50 @@ TEST(Agent, vectors_come_from_every_root) {
   });
 }
 
+// A node that is not the root of a reduce may be ahead of the root by the window. Its ranks may write over
+// what they have brought. The agent keeps that for the root until all have begun.
+TEST(Agent, keeps_what_the_root_of_a_reduce_may_need) {
+  constexpr int nodes = 2;
+  const FakeAgents agents(nodes);
+  const auto made = make_nodes(agents.job, nodes, 2);
+  const auto post = [&](int node, int rank, double operand) {
+    RankChannel& channel = *made[static_cast<std::size_t>(node)]->channels[static_cast<std::size_t>(rank)];
+    return channel.post({.count = 1,
+                         .schedule = static_cast<std::uint8_t>(
+                             schedule_of(channel, Operation::reduce, "binomial", nodes, node, 0)),
+                         .operation = Operation::reduce,
+                         .element = ElementType::float64,
+                         .is_root = node == 0 && rank == 0},
+                        &operand, sizeof operand);
+  };
+  const ChannelPlace& place = made[1]->segment().header().places[0];
+  const ChannelMemory memory(made[1]->segment().at(place.offset), nodes, 2);
+  RankChannel& ahead = *made[1]->channels[0];
+  for (int i = 1; i <= window; ++i) {
+    const std::uint64_t number = post(1, 0, i);
+    post(1, 1, 10 * i);
+    await(ahead, number, 1);
+    made[1]->channels[1]->take(number);
+    const Answer& kept = memory.answer(number);
+    EXPECT_EQ(*reinterpret_cast<const double*>(kept.data), 11.0 * i);
+    EXPECT_EQ(kept.what.operation, Operation::reduce);
+    EXPECT_EQ(kept.root, 0);
+  }
+  const std::uint64_t next = post(1, 0, 5);
+  post(1, 1, 50);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(ahead.is_answered(next)) << "the root has not begun";
+  const std::uint64_t first = post(0, 0, 1);
+  post(0, 1, 1);
+  EXPECT_EQ(await(*made[0]->channels[0], first, 1), std::vector{13.0});
+  await(ahead, next, 1);
+  for (int i = 2; i <= window + 1; ++i) {
+    made[0]->channels[1]->take(post(0, 0, 0));
+    post(0, 1, 0);
+  }
+  EXPECT_EQ(await(*made[0]->channels[0], next, 1), std::vector{55.0});
+}
+
 // One communicator whose ranks come late holds up nobody else.
 TEST(Agent, channels_do_not_wait_for_each_other) {
   constexpr int nodes = 2;

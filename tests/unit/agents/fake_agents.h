@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agents/agent.h"
+#include "base/clock.h"
 #include "fake_host/fake_host.h"
 #include "shm/pool/segment.h"
 
@@ -42,6 +43,9 @@ class FakeAgents {
     });
   }
   ~FakeAgents() {
+    // In good order where their ranks have left.
+    const double deadline_s = now_s() + 2;
+    while (!must_end && !has_ended && now_s() < deadline_s) std::this_thread::yield();
     end();
     EXPECT_EQ(failures_, expected_failures);
   }

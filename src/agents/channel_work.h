@@ -36,7 +36,7 @@ class ChannelWork {
   static int channels_within(std::int64_t largest_tag);
   static int first_tag(int place);  // of the channel's team
 
-  // After agents have died (recovery.h).
+  // For agents that go on where others have died.
   const ChannelMemory& memory() const { return memory_; }
   const std::vector<int>& agents() const { return agents_; }
   int own_node() const { return shape_.own_node; }

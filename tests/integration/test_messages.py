@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,13 @@ from mpis import ALL, BY_NAME, Mpi
 
 CARRIED = {"UNISONO_MESSAGES": "node"}
 ALL_CARRIED = {"UNISONO_MESSAGES": "all"}
+PROGRAMS = ["messages.c", "message_requests.c", "message_ends.c", "message_floods.c"]
 # Nodes of an emulated cluster: one rank each, and some with several.
 LAYOUTS = {"1,1": 2, "2,2": 4, "1,2,1": 4, "3,1,2": 6}
 
 
 @pytest.mark.in_turns(10)
-@pytest.mark.parametrize("program", ["messages.c", "message_requests.c", "message_floods.c"])
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, program: str):
     result = runner.unisono(mpi, ranks, [compile_program(mpi, program)], CARRIED, timeout=90)
@@ -33,6 +35,18 @@ def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
     if result.output == "LEVEL\n":
         pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
     assert result.output == "OK\n", f"seed {seed}: {result}"
+
+
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("settings", [CARRIED, {**ALL_CARRIED, "UNISONO_NODES": "1,1"}], ids=["node", "all"])
+def test_threads_make_communicators_at_once(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    """None of them gets a message of another's."""
+    result = runner.unisono(
+        mpi, 2, [compile_program(mpi, "message_communicators.c")], settings, timeout=90
+    ).check()
+    if result.output == "LEVEL\n":
+        pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
+    assert result.output == "OK\n", str(result)
 
 
 @pytest.mark.in_turns(8)
@@ -54,7 +68,7 @@ def test_random_messages_come_as_natively(mpi: Mpi, runner: Runner, ranks: int, 
 
 @pytest.mark.in_turns(9)
 @pytest.mark.parametrize("nodes", LAYOUTS)
-@pytest.mark.parametrize("program", ["messages.c", "message_requests.c", "message_floods.c"])
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_what_mpi_promises_of_messages_between_nodes(mpi: Mpi, runner: Runner, nodes: str, program: str):
     settings = {**ALL_CARRIED, "UNISONO_NODES": nodes, "UNISONO_LOG": "warning"}
     result = runner.unisono(mpi, LAYOUTS[nodes], [compile_program(mpi, program)], settings, timeout=90)

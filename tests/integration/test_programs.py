@@ -43,13 +43,14 @@ def test_operators_and_threads_of_the_program(mpi: Mpi, runner: Runner, ranks: i
     assert result.output.splitlines()[-1] == "OK", str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("messages", ["off", "node"])
 @pytest.mark.parametrize(("ranks", "turns"), [(2, 700), (4, 120)])
-def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int, turns: int):
+def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int, turns: int, messages: str):
     """Thousands of random steps: communicators made, freed and used by three threads in every collective and form."""
     seed = seed_of_this_run()
     command = [compile_program(mpi, "thread_communicators.c"), seed, str(turns)]
-    result = runner.unisono(mpi, ranks, command, timeout=90)
+    result = runner.unisono(mpi, ranks, command, {"UNISONO_MESSAGES": messages}, timeout=90)
     if result.status != 0 or result.is_timed_out:
         native = runner.run(mpi, ranks, command, timeout=90)
         pytest.fail(f"under Unisono: {result}\nnatively: {native}")

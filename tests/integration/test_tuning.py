@@ -134,7 +134,6 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     assert layouts and all(one in expected.values() for one in layouts), f"{layouts}\n{said}"
 
 
-
 @pytest.mark.in_turns(10)
 def test_a_proof(mpi: Mpi, runner: Runner):
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))

@@ -140,6 +140,8 @@ int buffer_iflush(MPI_Request* request) {
 
 }  // namespace
 
+namespace {
+
 bool has_room_in_buffer(std::uint64_t bytes) {
   const LockGuard lock(mutex);
   if (!is_attached) return may_have_others();
@@ -152,6 +154,16 @@ void leave_to_buffer(runtime::MessageRequest* request, std::uint64_t bytes) {
   // Without MPI_BSEND_OVERHEAD: the program's MPI may have a smaller one than this header says.
   all_sent().push_back({request, bytes});
   used_bytes += bytes;
+}
+
+}  // namespace
+
+int send_buffered(const OwnComm& own, const Data& data, int to, int tag) {
+  if (!has_room_in_buffer(data.bytes)) return raise_on(own.comm, MPI_ERR_BUFFER);
+  int error = MPI_SUCCESS;
+  runtime::MessageRequest* request = new_send(own, data, to, tag, Mode::buffered, &error);
+  if (request != nullptr) leave_to_buffer(request, data.bytes);
+  return error;
 }
 
 void add_buffers(UnisonoFunction* functions) {

@@ -3,15 +3,12 @@
 // attached: who sends more gets MPI_ERR_BUFFER. MPI 4.1, section 3.6.
 #pragma once
 
-#include <cstdint>
-
-#include "runtime/messages/message.h"
+#include "adapter/messages/data.h"
+#include "adapter/messages/layer.h"
 
 namespace unisono::adapter::messages {
 
-// May a message of so many bytes be buffered now?
-bool has_room_in_buffer(std::uint64_t bytes);
-// A send that has begun, for which nobody waits. Its bytes count until it is done.
-void leave_to_buffer(runtime::MessageRequest* request, std::uint64_t bytes);
+// A send for which nobody waits. Its bytes count until it is done. Returns the error, after its handler.
+int send_buffered(const OwnComm& own, const Data& data, int to, int tag);
 
 }  // namespace unisono::adapter::messages

@@ -7,6 +7,7 @@
 #include "adapter/below/datatype.h"
 #include "adapter/below/held_types.h"
 #include "adapter/below/nesting.h"
+#include "adapter/messages/attached_buffers.h"
 #include "adapter/messages/message_arguments.h"
 #include "runtime/runtime.h"
 
@@ -31,6 +32,15 @@ void hold_type(CallersPart* callers, MPI_Datatype type) {
   auto types = std::make_shared<HeldTypes>();
   types->hold(type);
   callers->kept = std::move(types);
+}
+
+// Nobody holds its handle any more.
+void end_of_caller(MessageRequest* request) UNISONO_NOT_CHECKED {
+  if (request->is_left) {
+    layer->endpoint().abandon(request);
+  } else {
+    layer->endpoint().requests().give(request);
+  }
 }
 
 void begin(CallersPart* callers, MPI_Comm comm) {
@@ -194,21 +204,33 @@ MessageRequest* new_receive_of_nothing(const OwnComm& own, int* error) {
 void Ended::give_back() {
   if (count_ == 0) return;
   const BiasedGuard guard(layer->lock());
-  while (count_ != 0) layer->endpoint().requests().give(requests_[--count_]);
+  while (count_ != 0) end_of_caller(requests_[--count_]);
+}
+
+int finish_send(MessageRequest* request) {
+  if (request == done_send) return MPI_SUCCESS;
+  const int error = wait_for(request);
+  if (error != MPI_SUCCESS) return error;
+  const BiasedGuard guard(layer->lock());
+  end_of_caller(request);
+  return MPI_SUCCESS;
 }
 
 int wait_for(MessageRequest* request) {
   if (is_over(request)) return MPI_SUCCESS;
   return unless_peer_is_lost(narrow<MPI_Comm>(request->callers.comm), [request] {
     const Nested nested;
-    // What other MPIs send at once must go on though its receiver is elsewhere.
+    // What the MPI sends at once must go on though its receiver is elsewhere.
     constexpr int looks_before_buffering = 200;
     int looks = 0;
     layer->wait_until(
         [&]() UNISONO_NOT_CHECKED {
           if (is_over(request)) return true;
           if (request->kind != MessageRequest::Kind::send || ++looks != looks_before_buffering) return false;
+          looks = 0;
           layer->endpoint().buffer_held_back();
+          const bool is_of_table = layer->endpoint().requests().has(request);
+          if (is_of_table && request->callers.form == Form::once) layer->endpoint().leave(request);
           return is_over(request);
         },
         request);
@@ -238,7 +260,7 @@ int settle(MessageRequest* request, MPI_Status* status) {
       if (callers.copy != nullptr) callers.error = unpack(callers.copy.get(), bytes, data_of(*request));
       if (request->is_truncated()) callers.error = MPI_ERR_TRUNCATE;
     }
-    callers.copy.reset();
+    if (!request->is_left) callers.copy.reset();
     if (callers.form == Form::once) callers.kept.reset();
   }
   if (!is_receive) {
@@ -317,14 +339,21 @@ int start_own(MPI_Request* handle) {
                      narrow<MPI_Datatype>(callers.type), &data))
     return raise_on(comm, MPI_ERR_TYPE);
   const int partner = callers.partner, tag = callers.tag;
+  if (callers.form == Form::buffered_send) {
+    const int error = send_buffered(own, data, partner, tag);
+    if (error != MPI_SUCCESS) return error;
+    begin(&callers, comm);
+    request->kind = MessageRequest::Kind::send;
+    request->is_cancelled = false;
+    request->is_done = true;
+    return MPI_SUCCESS;
+  }
   callers.is_active = true;
   bool is_begun = false;
   if (callers.form == Form::receive) {
     is_begun = begin_receive(request, own, data, partner, tag);
   } else {
-    const Mode mode = callers.form == Form::synchronous_send ? Mode::synchronous
-                      : callers.form == Form::buffered_send  ? Mode::buffered
-                                                             : Mode::standard;
+    const Mode mode = callers.form == Form::synchronous_send ? Mode::synchronous : Mode::standard;
     is_begun = begin_send(request, own, data, partner, tag, mode);
   }
   if (is_begun) return MPI_SUCCESS;

@@ -60,6 +60,7 @@ int unless_peer_is_lost(MPI_Comm comm, Wait wait) {
 // Is it done, with what stands beside it?
 inline bool is_over(const runtime::MessageRequest* request) {
   const runtime::MessageRequest* beside = request->callers.beside;
+  if (request->is_left) return true;
   return request->is_done_by_now() && (beside == nullptr || beside->is_done_by_now());
 }
 // Waits until `has_ended` says so, which takes no lock for long.
@@ -96,6 +97,8 @@ class Ended {
 
 // Waits until it is over. A peer that has died ends the wait: its error is returned.
 int wait_for(runtime::MessageRequest* request);
+// Of a send of the table, which ends.
+int finish_send(runtime::MessageRequest* request);
 bool is_over_by_now(runtime::MessageRequest* request);
 // Of a call that asks and does not wait: the MPI, and Unisono's other work, go on at some of them.
 void let_others_go_on_now_and_then();

@@ -51,15 +51,6 @@ const OwnComm* taken(const void* buffer, Count count, MPI_Datatype type, int to,
   return is_right && describe_data(buffer, count, type, data) ? own : nullptr;
 }
 
-// Behind a buffered send nobody waits for it.
-int send_buffered(const OwnComm& own, const Data& data, int to, int tag) {
-  if (!has_room_in_buffer(data.bytes)) return raise_on(own.comm, MPI_ERR_BUFFER);
-  int error = MPI_SUCCESS;
-  runtime::MessageRequest* request = new_send(own, data, to, tag, Mode::buffered, &error);
-  if (request != nullptr) leave_to_buffer(request, data.bytes);
-  return error;
-}
-
 template <class As, class Count>
 int send(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   Data data;
@@ -67,6 +58,12 @@ int send(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MP
   if (own == nullptr) return call_host(pmpi.*As::blocking, buffer, count, type, to, tag, comm);
   if constexpr (As::mode == Mode::buffered) return send_buffered(*own, data, to, tag);
   if (As::mode == Mode::standard && has_gone_at_once(*own, data, to, tag)) return MPI_SUCCESS;
+  // One of the table may be left to itself.
+  if (As::mode == Mode::standard && data.bytes > runtime::usual_eager_bytes) {
+    int error = MPI_SUCCESS;
+    runtime::MessageRequest* request = new_send(*own, data, to, tag, As::mode, &error);
+    return request == nullptr ? error : finish_send(request);
+  }
   runtime::MessageRequest request;
   if (!begin_send(&request, *own, data, to, tag, As::mode)) return raise_on(comm, MPI_ERR_NO_MEM);
   return request.is_done ? MPI_SUCCESS : wait_for(&request);

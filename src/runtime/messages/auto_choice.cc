@@ -13,4 +13,9 @@ AutoChoice choose_messages(const std::string& mpi, bool shares_cores, bool takes
   return {.why = "nobody has compared them with this MPI's own"};
 }
 
+// Intel MPI 2021 does so inside a node: 64 MiB, and 40 MiB of forty messages, with nobody who receives.
+bool sends_all_at_once(const std::string& mpi) {
+  return mpi.starts_with("Intel MPI ");
+}
+
 }  // namespace unisono::runtime

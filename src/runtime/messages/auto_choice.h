@@ -14,5 +14,7 @@ struct AutoChoice {
 // By what docs/figures/messages.md has measured. `mpi`: as Host::library_name() says. `shares_cores`: some
 // node has more ranks than cores. `takes_device_memory`: the program uses GPUs.
 AutoChoice choose_messages(const std::string& mpi, bool shares_cores, bool takes_device_memory);
+// Does the MPI let a standard send of any length end before its receive begins?
+bool sends_all_at_once(const std::string& mpi);
 
 }  // namespace unisono::runtime

@@ -70,13 +70,15 @@ Endpoint::Communicator* Endpoint::find(std::uint32_t context) {
 void Endpoint::begin(MessageRequest* request, MessageRequest::Kind kind) {
   request->kind = kind;
   request->is_done = request->is_cancelled = false;
-  request->message_bytes = request->moved = 0;
+  request->is_synchronous = request->is_being_cancelled = request->is_left = false;
+  request->message_bytes = request->moved = request->peer_request = 0;
   ++unfinished_;
 }
 
 void Endpoint::finish(MessageRequest* request) {
   __atomic_store_n(&request->is_done, true, __ATOMIC_RELEASE);
   --unfinished_;
+  if (request->is_left) left_bytes_ -= request->bytes;
   if (request->is_abandoned) abandon(request);
 }
 
@@ -107,6 +109,7 @@ void Endpoint::send(MessageRequest* request, std::uint32_t context, const void* 
                     int to, int tag, bool waits) {
   const Communicator& comm = communicator(context);
   begin(request, MessageRequest::Kind::send);
+  request->is_synchronous = waits;
   ++totals_.sent;
   request->peer = comm.ranks[static_cast<std::size_t>(to)];
   request->envelope = {
@@ -170,6 +173,7 @@ void Endpoint::send_to_far(MessageRequest* request, bool waits) {
     return write(peer, {item(ItemKind::short_message), {}, request});
   const int tag = options_.link->take_tag(rank_of_far(peer));
   write(peer, {item(ItemKind::hosts_message), data_of(static_cast<std::uint64_t>(tag)), nullptr});
+  request->peer_request = static_cast<std::uint64_t>(tag);
   options_.link->send_data(rank_of_far(peer), request, tag, waits);
 }
 
@@ -270,6 +274,23 @@ void Endpoint::buffer_held_back() {
       finish(request);
     }
   }
+}
+
+void Endpoint::leave(MessageRequest* request) {
+  const bool may_leave = options_.leaves_long_sends && request->bytes > options_.eager_bytes &&
+                         !request->is_synchronous && !request->is_being_cancelled && !is_far(request->peer) &&
+                         request->peer_request == 0 &&
+                         left_bytes_ + request->bytes <= options_.most_unexpected_bytes;
+  if (request->is_done || !may_leave) return;
+  std::unique_ptr<std::byte[]>& copy = request->callers.copy;
+  if (copy == nullptr) {
+    copy.reset(new (std::nothrow) std::byte[request->bytes]);
+    if (copy == nullptr) return;
+    std::memcpy(copy.get(), request->buffer, request->bytes);
+    request->buffer = copy.get();
+  }
+  left_bytes_ += request->bytes;
+  request->is_left = true;
 }
 
 bool Endpoint::flush() {

@@ -25,11 +25,15 @@
 
 namespace unisono::runtime {
 
+inline constexpr std::uint64_t usual_eager_bytes = 64 << 10;
+
 struct EndpointOptions {
   // Longer messages wait for their receive. At least what MPIs send at once, so that programs which rely on
   // it go on.
-  std::uint64_t eager_bytes = 64 << 10;
+  std::uint64_t eager_bytes = usual_eager_bytes;
   std::uint64_t piece_bytes = 16 << 10;  // of longer messages
+  // Long sends may be left (leave()), since the MPI lets them end before their receive.
+  bool leaves_long_sends = false;
   // Messages that nobody has asked for may take so many bytes; from then on only headers are taken in.
   std::uint64_t most_unexpected_bytes = std::uint64_t{256} << 20;
   // Peers are known by numbers: the node's ranks, and behind them those of other nodes, which `link` reaches.
@@ -78,8 +82,12 @@ class Endpoint {
   // Messages that are sent at once, but had no room yet, are copied: their requests are done. Whoever waits
   // for one for long may be what its receiver waits for. As far as most_unexpected_bytes go.
   void buffer_held_back();
-  // Of a receive; true where no message had come for it. It is done then.
-  bool cancel(MessageRequest* request);
+  // A long standard send of the table whose receiver has not answered: its data is copied into its caller's
+  // part, and is_left set. Whoever has waited for it abandons it then. As far as most_unexpected_bytes go.
+  void leave(MessageRequest* request);
+  // Of a receive: it is done where no message had come for it. Of a send: at once where nothing of it has
+  // left; a long one once its receiver says whether a receive has got it. is_cancelled tells.
+  void cancel(MessageRequest* request);
 
   // Takes in what has come and sends what had no room, as far as it goes. True where something has moved.
   // `awaited`: no more than it takes until that one is done. What comes behind it may soon have its receive,
@@ -171,6 +179,12 @@ class Endpoint {
   void tell_at_once(int peer, const shm::RingItem& item);
   void close_what_has_ended();
 
+  void cancel_send(MessageRequest* request);
+  bool take_back(MessageRequest* request);
+  void send_cancelled(int from, std::uint64_t key, std::uint64_t request, bool is_with_host);
+  void send_ended(MessageRequest* request, bool is_cancelled);
+  WaitingMessage* drop(int from, std::uint64_t key, bool is_with_host);
+
   shm::Mailbox& mailbox_;
   EndpointOptions options_;
   std::unordered_map<std::uint32_t, Communicator> communicators_;
@@ -191,6 +205,7 @@ class Endpoint {
   WaitingMessage* next_waiting_ = waiting_.take();  // for what comes next
   std::uint64_t unexpected_bytes_ = 0;
   std::uint64_t buffered_bytes_ = 0;  // of messages that wait for room
+  std::uint64_t left_bytes_ = 0;      // of sends that were left and are not done
   MessageTotals totals_;              // depths: of communicators that are closed
   bool has_too_many_ = false;
 };

@@ -35,20 +35,35 @@ void Endpoint::receive(MessageRequest* request, std::uint32_t context, void* buf
   request->bytes = bytes;
   request->peer = from == matching::any_source ? -1 : comm.ranks[static_cast<std::size_t>(from)];
   auto* message = static_cast<WaitingMessage*>(comm.queues->post(request->envelope, request));
+  while (message != nullptr && message->is_cancelled) {
+    forget(message);
+    message = static_cast<WaitingMessage*>(comm.queues->post(request->envelope, request));
+  }
   if (message == nullptr) return;
   deliver(request, arrived(*message));
   forget(message);
 }
 
 const WaitingMessage* Endpoint::probe(std::uint32_t context, int from, int tag) {
-  return static_cast<WaitingMessage*>(
-      communicator(context).queues->probe({.source = from, .tag = tag, .context = context}));
+  const matching::Envelope envelope = {.source = from, .tag = tag, .context = context};
+  matching::Queues& queues = *communicator(context).queues;
+  for (;;) {
+    auto* message = static_cast<WaitingMessage*>(queues.probe(envelope));
+    if (message == nullptr || !message->is_cancelled) return message;
+    forget(static_cast<WaitingMessage*>(queues.take(envelope)));
+  }
 }
 
 WaitingMessage* Endpoint::take(std::uint32_t context, int from, int tag) {
-  auto* message = static_cast<WaitingMessage*>(
-      communicator(context).queues->take({.source = from, .tag = tag, .context = context}));
-  if (message != nullptr) message->is_in_queue = false;
+  const matching::Envelope envelope = {.source = from, .tag = tag, .context = context};
+  matching::Queues& queues = *communicator(context).queues;
+  auto* message = static_cast<WaitingMessage*>(queues.take(envelope));
+  while (message != nullptr && message->is_cancelled) {
+    forget(message);
+    message = static_cast<WaitingMessage*>(queues.take(envelope));
+  }
+  if (message == nullptr) return nullptr;
+  message->is_in_queue = false;
   return message;
 }
 
@@ -65,15 +80,6 @@ void Endpoint::receive_taken(MessageRequest* request, WaitingMessage* message, v
   request->bytes = bytes;
   deliver(request, arrived(*message));
   forget(message);
-}
-
-bool Endpoint::cancel(MessageRequest* request) {
-  if (request->kind != MessageRequest::Kind::receive || request->is_done) return false;
-  Communicator* comm = find(request->envelope.context);
-  if (comm == nullptr || !comm->queues->cancel(request->envelope, request)) return false;
-  request->is_cancelled = true;
-  finish(request);
-  return true;
 }
 
 Endpoint::Arrived Endpoint::arrived(const WaitingMessage& message) {
@@ -256,6 +262,12 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
     case ItemKind::piece:
       take(2);
       return piece_arrived(from, request_of(numbers[0]), numbers[1], item.words[1]);
+    case ItemKind::cancel_send:
+      take(2);
+      return send_cancelled(from, numbers[0], numbers[1], false);
+    case ItemKind::send_ended:
+      take(1);
+      return send_ended(request_of(numbers[0]), item.words[1] != 0);
     case ItemKind::hosts_message:
     case ItemKind::hosts_data:
     case ItemKind::headers_only:
@@ -282,6 +294,12 @@ void Endpoint::take_far_item(int from, const shm::RingItem& item, const void* da
       take(2);
       return options_.link->fetch_data(rank_of_far(from), request_of(numbers[0]),
                                        static_cast<int>(numbers[1]));
+    case ItemKind::cancel_send:
+      take(2);
+      return send_cancelled(from, numbers[0], numbers[1], item.words[1] != 0);
+    case ItemKind::send_ended:
+      take(1);
+      return send_ended(request_of(numbers[0]), item.words[1] != 0);
     case ItemKind::clear_to_send: {
       take(2);
       MessageRequest* request = request_of(numbers[0]);

@@ -57,13 +57,15 @@ int HostLink::take_tag(int rank) {
 }
 
 void HostLink::send_data(int rank, MessageRequest* request, int tag, bool waits) {
-  Move& move = moves_.emplace_back(Move{.request = request, .of_host = {}, .all = nullptr});
+  Move& move = moves_.emplace_back();
+  move.request = request;
   check(waits ? host_.issend(request->buffer, request->bytes, rank, tag, comm_, &move.of_host)
               : host_.isend(request->buffer, request->bytes, rank, tag, comm_, &move.of_host));
 }
 
 void HostLink::fetch_data(int rank, MessageRequest* request, int tag) {
-  Move& move = moves_.emplace_back(Move{.request = request, .of_host = {}, .all = nullptr});
+  Move& move = moves_.emplace_back();
+  move.request = request;
   void* into = request->buffer;
   if (request->is_truncated()) {
     move.all = std::make_unique_for_overwrite<std::byte[]>(request->message_bytes);
@@ -72,9 +74,27 @@ void HostLink::fetch_data(int rank, MessageRequest* request, int tag) {
   check(host_.irecv(into, request->message_bytes, rank, tag, comm_, &move.of_host));
 }
 
+HostLink::Move* HostLink::move_of(const MessageRequest* request) {
+  const auto found = std::ranges::find(moves_, request, &Move::request);
+  return found == moves_.end() ? nullptr : &*found;
+}
+
+bool HostLink::keep_from_ending(const MessageRequest* request) {
+  Move* move = move_of(request);
+  return move != nullptr && !std::exchange(move->is_kept, true);
+}
+
+bool HostLink::let_end(const MessageRequest* request) {
+  Move* move = move_of(request);
+  if (move != nullptr) move->is_kept = false;
+  return move != nullptr;
+}
+
 bool HostLink::has_ended(Move* move) {
+  if (move->has_moved) return true;
   bool is_done = false;
   check(host_.test(&move->of_host, &is_done));
+  move->has_moved = is_done;
   if (is_done && move->all != nullptr && move->request->bytes != 0)
     std::memcpy(move->request->buffer, move->all.get(), move->request->bytes);
   return is_done;

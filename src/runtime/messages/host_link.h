@@ -39,6 +39,11 @@ class HostLink {
   int take_tag(int rank);
   // Data whose item tells `tag`. `waits`: done once its receive has begun.
   void send_data(int rank, MessageRequest* request, int tag, bool waits);
+  // A request whose data is under way stays so, when it has gone too, until let_end(). False: it is not under
+  // way, or is kept already.
+  bool keep_from_ending(const MessageRequest* request);
+  // False: it is not under way.
+  bool let_end(const MessageRequest* request);
   // The data of the message that `request` has got, of which it may want the beginning alone.
   void fetch_data(int rank, MessageRequest* request, int tag);
 
@@ -55,7 +60,7 @@ class HostLink {
       if (!goes_on) break;
     }
     for (std::size_t i = 0; i < moves_.size();) {
-      if (!has_ended(&moves_[i])) {
+      if (!has_ended(&moves_[i]) || moves_[i].is_kept) {
         ++i;
         continue;
       }
@@ -88,9 +93,11 @@ class HostLink {
     host::Request request;
   };
   struct Move {
-    MessageRequest* request;
-    host::Request of_host;
+    MessageRequest* request = nullptr;
+    host::Request of_host{};
     std::unique_ptr<std::byte[]> all;  // of a message that is longer than its receive
+    bool is_kept = false;              // from ending
+    bool has_moved = false;            // all of it
   };
 
   void start(int rank, const Came& head, const void* data);
@@ -99,6 +106,7 @@ class HostLink {
   void post_again();
   void post(std::size_t number);
   bool has_ended(Move* move);
+  Move* move_of(const MessageRequest* request);
   void check(int error) const;
 
   host::Host& host_;

@@ -42,6 +42,10 @@ struct alignas(64) MessageRequest {
   bool is_done = false;
   bool is_cancelled = false;
   bool is_abandoned = false;        // nobody waits for it (MPI_Request_free)
+  bool is_synchronous = false;      // a send that is over once its receive is known
+  bool is_being_cancelled = false;  // a send whose receiver was asked
+  bool is_free = false;             // its place is nobody's
+  bool is_left = false;             // a send whose data was copied: its caller's part is over
   int peer = -1;                    // rank of the node, or one behind them (EndpointOptions)
   matching::Envelope envelope{};    // as it was asked for; of a receive that has matched: the message's
   void* buffer = nullptr;           // a send's is only read
@@ -66,6 +70,7 @@ struct WaitingMessage {
   bool is_long = false;
   bool is_with_host = false;  // a long one, whose data the host carries as soon as it is sent
   bool is_in_queue = true;
+  bool is_cancelled = false;  // by its sender: nobody gets it
   // The data, or who has it: of a long message the sender's request, or the tag of its data.
   std::uint64_t sender_request = 0;
   std::unique_ptr<std::byte[]> longer_data;

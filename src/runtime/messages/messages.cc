@@ -106,6 +106,7 @@ EndpointOptions Messages::options_of_endpoint() {
     return std::make_unique<RecordedQueues>(std::move(queues), events);
   };
   options.most_unexpected_bytes = static_cast<std::uint64_t>(world_.options.unexpected_bytes);
+  options.leaves_long_sends = sends_all_at_once(world_.host.library_name());
   if (link_ == nullptr) return options;
   options.link = link_.get();
   options.number_of_far = peer_of_;
@@ -248,14 +249,23 @@ std::optional<std::uint32_t> Messages::open(host::Comm comm) {
     on_node.push_back(place);
   }
   if (!is_here) return std::nullopt;
-  // Above every number that any of its members has: no two communicators with a member in common share one.
-  std::uint64_t number = next_context_ < matching::most_contexts >> 2 ? next_context_ : refused;
+  std::uint64_t number = world_.host.comm_rank(comm) == 0 ? next_number() : 0;
   if (world_.host.agree(&number, 1, host::AgreeOp::max, comm) != host::success || number == refused)
     return std::nullopt;
-  next_context_ = static_cast<std::uint32_t>(number) + 1;
   const BiasedGuard guard(lock_);
   endpoint_->open(static_cast<std::uint32_t>(number), std::move(on_node));
   return static_cast<std::uint32_t>(number);
+}
+
+// A communicator's first rank numbers it, and no two ranks have a number in common. So several threads may
+// make communicators of the same ranks at once.
+std::uint64_t Messages::next_number() {
+  const BiasedGuard guard(lock_);
+  const std::uint64_t number =
+      numbered_ * static_cast<std::uint64_t>(world_.size) + static_cast<std::uint64_t>(world_.rank);
+  if (number >= matching::most_contexts >> 2) return refused;
+  ++numbered_;
+  return number;
 }
 
 void Messages::close(std::uint32_t context) {

@@ -106,6 +106,7 @@ class Messages : public Progress::Source {
   bool link_nodes();       // the same
   EndpointOptions options_of_endpoint();
   std::vector<std::int64_t> offered(int windows);
+  std::uint64_t next_number();
 
   World& world_;
   Progress& progress_;
@@ -126,7 +127,7 @@ class Messages : public Progress::Source {
   std::unique_ptr<Peers> peers_;
   shm::WaitConfig wait_;
   void (*settle_)(MessageRequest*) = [](MessageRequest*) {};
-  std::uint32_t next_context_ = 1;
+  std::uint64_t numbered_ UNISONO_GUARDED_BY(lock_) = 1;  // communicators, by this rank, and one
   std::string auto_text_;
   std::optional<MessageTotals> totals_;
   bool is_looked_after_ UNISONO_GUARDED_BY(lock_) = false;

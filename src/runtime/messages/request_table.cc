@@ -32,6 +32,7 @@ MessageRequest* RequestTable::take() {
   if (!free_.empty()) {
     MessageRequest* request = free_.back();
     free_.pop_back();
+    request->is_free = false;
     return request;
   }
   if (made_ == most_) return nullptr;
@@ -39,6 +40,8 @@ MessageRequest* RequestTable::take() {
 }
 
 void RequestTable::give(MessageRequest* request) {
+  if (request->is_free) return;
+  request->is_free = true;
   if (request->callers.holds_something()) request->callers = {};
   request->is_abandoned = false;
   request->callers.form = CallersPart::Form::once;

@@ -26,12 +26,16 @@ class RequestTable {
 
   // Null where all places are taken.
   MessageRequest* take();
+  // One that is free already stays so.
   void give(MessageRequest* request);
   std::size_t live() const { return made_ - free_.size(); }
 
   // Where the places begin, and how many bytes they have all together. 0 bytes: there are none.
   std::uintptr_t begin() const { return begin_; }
   std::size_t bytes() const { return most_ * place_bytes; }
+  bool has(const MessageRequest* request) const {
+    return reinterpret_cast<std::uintptr_t>(request) - begin_ < bytes();
+  }
   MessageRequest* at(std::size_t number) const {
     return reinterpret_cast<MessageRequest*>(begin_ + number * place_bytes + front_bytes);
   }

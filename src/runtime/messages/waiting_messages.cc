@@ -17,6 +17,7 @@ WaitingMessage* WaitingMessages::take() {
   WaitingMessage* message = std::exchange(spare_, spare_->next);
   message->next = nullptr;
   message->is_in_queue = true;
+  message->is_cancelled = false;
   return message;
 }
 

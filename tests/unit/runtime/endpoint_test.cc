@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages inside a node: what MPI promises of order, matching, truncation, probes and cancelled receives,
-// with ranks as threads.
+// Messages inside a node: what MPI promises of order, matching, truncation and probes, with ranks as
+// threads.
 #include "runtime/messages/endpoint.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@
 
 #include "../seed.h"
 #include "endpoint_node.h"
+#include "endpoint_nodes.h"
 #include "fake_host/fake_host.h"
 
 namespace unisono::runtime::endpoint_test {
@@ -176,24 +177,6 @@ TEST(Endpoint, ProbedMessagesStayAndTakenOnesAreNobodyElses) {
     EXPECT_EQ(got_second, second);
   }
   EXPECT_EQ(node[1].unexpected_bytes(), 0u);
-}
-
-TEST(Endpoint, AReceiveIsCancelledWhereNothingHasCome) {
-  Node node(2, options_of(2));
-  node.open(1);
-  int got[2] = {-1, -1};
-  MessageRequest* receives[] = {node[1].receive(1, &got[0], sizeof(int), 0, 3),
-                                node[1].receive(1, &got[1], sizeof(int), 0, any_tag)};
-  EXPECT_TRUE(node[1].cancel(receives[0]));
-  EXPECT_TRUE(receives[0]->is_done && receives[0]->is_cancelled);
-  const int value = 42;
-  node[0].send(1, &value, sizeof value, 1, 3);
-  node.progress();
-  EXPECT_TRUE(receives[1]->is_done);
-  EXPECT_FALSE(node[1].cancel(receives[1]));
-  EXPECT_FALSE(receives[1]->is_cancelled);
-  EXPECT_EQ(got[0], -1);
-  EXPECT_EQ(got[1], 42);
 }
 
 TEST(Endpoint, CommunicatorsAreApartAndMayComeLateAndGoEarly) {
@@ -369,60 +352,6 @@ TEST(Endpoint, RandomTrafficOfThreads) {
     }
     for (std::thread& thread : threads) thread.join();
   }
-}
-
-// As Messages::end: others may still have something for this rank.
-void leave_together(fake_host::FakeHost& host, Endpoint* end) {
-  while (!end->is_idle()) end->progress();
-  const std::byte own{};
-  std::vector<std::byte> of_all(static_cast<std::size_t>(host.comm_size(host.world())));
-  host::Request request{};
-  ASSERT_EQ(host.start_allgather_bytes(&own, 1, of_all.data(), host.world(), &request), host::success);
-  for (bool is_done = false; !is_done;) {
-    end->progress();
-    ASSERT_EQ(host.test(&request, &is_done), host::success);
-  }
-}
-
-// Ranks of several nodes: inside a node by rings, between nodes by the host's messages, whose completions
-// come late. `use(end, rank)` is what each does; nothing is left in the end.
-template <class Use>
-void run_on_nodes(const std::vector<int>& nodes, bool is_synchronous, const EndpointOptions& like, Use use) {
-  const int ranks = static_cast<int>(nodes.size());
-  fake_host::Options options;
-  options.is_synchronous = is_synchronous;
-  options.seed = seed();
-  options.max_delay = 5;
-  fake_host::FakeWorld world(ranks, options);
-  const shm::MailboxShape most{.ranks = ranks, .arena_bytes = 256 << 10};
-  std::vector<std::unique_ptr<shm::SharedMemory>> memory;
-  for (int node = 0; node < ranks; ++node)
-    memory.push_back(std::make_unique<shm::SharedMemory>(most.bytes()));
-  world.run([&](fake_host::FakeHost& host, int rank) {
-    const int node = nodes[static_cast<std::size_t>(rank)];
-    host::Comm comm{};
-    ASSERT_EQ(host.comm_copy(host.world(), &comm), host::success);
-    HostLink link(host, comm);
-    EndpointOptions own = like;
-    own.link = &link;
-    int near = 0, place = 0;
-    for (int other = 0; other < ranks; ++other) {
-      const bool is_near = nodes[static_cast<std::size_t>(other)] == node;
-      if (other == rank) place = near;
-      own.number_of_far.push_back(is_near ? near++ : -1);
-      if (!is_near) own.far.push_back(other);
-    }
-    for (std::size_t i = 0; i < own.far.size(); ++i)
-      own.number_of_far[static_cast<std::size_t>(own.far[i])] = near + static_cast<int>(i);
-    const shm::MailboxShape shape{.ranks = near, .arena_bytes = 256 << 10};
-    shm::Mailbox mail(memory[static_cast<std::size_t>(node)]->get(), shape, place, shm::WaitPolicy::yield);
-    Endpoint end(&mail, own);
-    for (const std::uint32_t context : {0u, 1u}) end.open(context, own.number_of_far);
-    use(&end, rank);
-    leave_together(host, &end);
-    link.end();
-  });
-  EXPECT_EQ(world.leftovers(), "");
 }
 
 TEST(Endpoint, RandomTrafficBetweenNodes) {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What MPI promises of sends that nobody receives, and of requests that are over.
+#include "messages.inc"
+
+// MPI_Wait returns though nobody receives: a receiver answers while it waits for another message. A send that
+// is cancelled never comes; what is sent behind it does.
+static void cancelled_sends(void) {
+  enum { count = 1 << 18 };
+  int *out = calloc(count, sizeof(int)), *in = calloc(count, sizeof(int));
+  MPI_Request requests[4];
+  MPI_Status statuses[4];
+  MPI_Isend(out, count, MPI_INT, next_rank(), 34, MPI_COMM_WORLD, &requests[0]);
+  MPI_Issend(out, 1, MPI_INT, next_rank(), 34, MPI_COMM_WORLD, &requests[1]);
+  MPI_Send_init(out, count, MPI_INT, next_rank(), 34, MPI_COMM_WORLD, &requests[2]);
+  MPI_Start(&requests[2]);
+  MPI_Irecv(in, 1, MPI_INT, previous_rank(), 35, MPI_COMM_WORLD, &requests[3]);
+  for (int i = 0; i < 4; ++i) MPI_Cancel(&requests[i]);
+  MPI_Waitall(4, requests, statuses);
+  for (int i = 0; i < 4; ++i) {
+    int cancelled = 0;
+    MPI_Test_cancelled(&statuses[i], &cancelled);
+    CHECK(cancelled);
+  }
+  MPI_Sendrecv(&rank, 1, MPI_INT, next_rank(), 39, in, 1, MPI_INT, previous_rank(), 39, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  for (int i = 0; i < count; ++i) out[i] = 1000 * rank + i;
+  MPI_Start(&requests[2]);
+  int flag = 1;
+  MPI_Probe(previous_rank(), 34, MPI_COMM_WORLD, &statuses[0]);
+  check_status(&statuses[0], previous_rank(), 34, count * (int)sizeof(int));
+  MPI_Recv(in, count, MPI_INT, previous_rank(), 34, MPI_COMM_WORLD, &statuses[0]);
+  MPI_Wait(&requests[2], &statuses[2]);
+  int cancelled = 1;
+  MPI_Test_cancelled(&statuses[2], &cancelled);
+  CHECK(!cancelled);
+  for (int i = 0; i < count; ++i) CHECK(in[i] == 1000 * previous_rank() + i);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  CHECK(!flag);
+  MPI_Request_free(&requests[2]);
+  free(out);
+  free(in);
+}
+
+// Buffered sends end whatever their receiver does, of any length, and persistent ones too.
+static void buffered_behind_none(void) {
+  enum { bytes = 200000 };
+  int attached = 3 * (bytes + MPI_BSEND_OVERHEAD);
+  void* buffer = malloc((size_t)attached);
+  unsigned char* data = malloc(bytes);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Buffer_attach(buffer, attached);
+  MPI_Request again, once;
+  MPI_Bsend_init(data, bytes, MPI_BYTE, next_rank(), 2, comm, &again);
+  for (int turn = 0; turn < 2; ++turn) {
+    fill(data, bytes, rank + turn);
+    MPI_Start(&again);
+    MPI_Wait(&again, MPI_STATUS_IGNORE);
+  }
+  fill(data, bytes, rank + 2);
+  MPI_Ibsend(data, bytes, MPI_BYTE, next_rank(), 2, comm, &once);
+  MPI_Wait(&once, MPI_STATUS_IGNORE);
+  // No more than was attached.
+  int class = MPI_SUCCESS;
+  MPI_Error_class(MPI_Bsend(data, bytes, MPI_BYTE, next_rank(), 2, comm), &class);
+  CHECK(class == MPI_ERR_BUFFER);
+  MPI_Barrier(comm);
+  unsigned char* in = malloc(bytes);
+  for (int turn = 0; turn < 3; ++turn) {
+    MPI_Recv(in, bytes, MPI_BYTE, previous_rank(), 2, comm, MPI_STATUS_IGNORE);
+    CHECK(is_filled(in, bytes, previous_rank() + turn));
+  }
+  MPI_Request_free(&again);
+  void* detached = NULL;
+  MPI_Buffer_detach(&detached, &attached);
+  CHECK(detached == buffer);
+  MPI_Comm_free(&comm);
+  free(buffer);
+  free(data);
+  free(in);
+}
+
+// Programs rely on it that a send of some length ends before its receive, as far as their MPI does so.
+static void sends_before_receives(void) {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  const int most = strstr(version, "Intel(R) MPI") != NULL ? 16 << 20 : 4 << 10;
+  unsigned char* out = malloc((size_t)most);
+  unsigned char* in = malloc((size_t)most);
+  if (size > 1) {
+    fill(out, most, rank);
+    MPI_Send(out, most, MPI_BYTE, next_rank(), 36, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Isend(out, most, MPI_BYTE, next_rank(), 36, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    memset(out, 0, (size_t)most);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 2; ++i) {
+      MPI_Recv(in, most, MPI_BYTE, previous_rank(), 36, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(is_filled(in, most, previous_rank()));
+    }
+  }
+  free(out);
+  free(in);
+}
+
+// The copy of a handle whose request is over: an error, and no other request pays for it.
+static void stale(void) {
+  int value = 0, others[2];
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Request request, copy, two[2];
+  MPI_Irecv(&value, 1, MPI_INT, rank, 37, MPI_COMM_WORLD, &request);
+  copy = request;
+  MPI_Send(&rank, 1, MPI_INT, rank, 37, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  int class = MPI_SUCCESS;
+  MPI_Error_class(MPI_Wait(&copy, MPI_STATUS_IGNORE), &class);
+  CHECK(class == MPI_ERR_REQUEST);
+  for (int i = 0; i < 2; ++i) MPI_Irecv(&others[i], 1, MPI_INT, rank, 38, MPI_COMM_WORLD, &two[i]);
+  CHECK(two[0] != two[1]);
+  for (int i = 0; i < 2; ++i) MPI_Send(&i, 1, MPI_INT, rank, 38, MPI_COMM_WORLD);
+  MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+  CHECK(others[0] == 0 && others[1] == 1);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+int main(int argc, char** argv) {
+  static const struct Section sections[] = {{"cancelled_sends", cancelled_sends},
+                                            {"buffered_behind_none", buffered_behind_none},
+                                            {"sends_before_receives", sends_before_receives},
+                                            {"stale", stale},
+                                            {NULL, NULL}};
+  return run_sections(sections, argc, argv);
+}

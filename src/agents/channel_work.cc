@@ -89,7 +89,7 @@ bool ChannelWork::go_on(std::string* why) {
 bool ChannelWork::go_on(Pending* operation, std::string* why) {
   bool has_gone_on = false;
   if (operation->state == Pending::State::posted) {
-    if (!is_again(operation->number) && !have_all_come(operation)) return false;
+    if (!have_all_come(operation)) return false;
     begin(operation);
     has_gone_on = true;
   }
@@ -149,7 +149,7 @@ bool ChannelWork::read(Pending* operation) {
       what.element > ElementType::derived || what.op > ReduceOp::host)
     return false;
   if (what.count * element_bytes(what.element) > most_bytes) return false;
-  for (int rank = 1; rank < shape_.ranks && !is_again(operation->number); ++rank) {
+  for (int rank = 1; rank < shape_.ranks; ++rank) {
     const Descriptor& other = memory_.line(operation->number, rank).descriptor;
     if (other.operation != what.operation || other.count != what.count || other.element != what.element ||
         other.op != what.op)
@@ -169,12 +169,8 @@ bool ChannelWork::read(Pending* operation) {
 
 void ChannelWork::begin(Pending* operation) {
   const std::uint64_t number = operation->number;
-  const bool is_there = memory_.is_answered(number);
-  Answer& answer_here = memory_.answer(number);
-  if (!is_there) answer_here.what = memory_.line(number, 0).descriptor;
-  operation->what = answer_here.what;
+  operation->what = memory_.answer(number).what = memory_.line(number, 0).descriptor;
   ++under_way_;
-  if (is_there && !is_again(number)) return confirm(operation);
   bool is_started = false;
   try {
     is_started = read(operation) && start(operation);
@@ -192,7 +188,6 @@ const void* ChannelWork::operand(const Pending& operation, int rank, std::size_t
 // In the order of the node's ranks.
 const void* ChannelWork::join(Pending* operation, std::size_t bytes) {
   const Descriptor& what = operation->what;
-  if (is_again(operation->number)) return memory_.data(operation->number, bytes);
   const void* first = operand(*operation, 0, bytes);
   if (shape_.ranks == 1) return first;
   const Kernel kernel = reduce_kernel(what.op, what.element);
@@ -245,11 +240,9 @@ bool ChannelWork::start(Pending* operation) {
 
 void ChannelWork::answer(Pending* operation, int error) {
   Answer& answer = memory_.answer(operation->number);
-  if (std::erase(again_, operation->number) == 0) {
-    answer.error = error;
-    answer.carrier = carrier_number(team_->carrier_of(operation->number));
-    answer.number.store(operation->number, std::memory_order_release);
-  }
+  answer.error = error;
+  answer.carrier = carrier_number(team_->carrier_of(operation->number));
+  answer.number.store(operation->number, std::memory_order_release);
   confirm(operation);
 }
 

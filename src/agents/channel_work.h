@@ -36,15 +36,6 @@ class ChannelWork {
   static int channels_within(std::int64_t largest_tag);
   static int first_tag(int place);  // of the channel's team
 
-  // For agents that go on where others have died.
-  const ChannelMemory& memory() const { return memory_; }
-  const std::vector<int>& agents() const { return agents_; }
-  int own_node() const { return shape_.own_node; }
-  // What comes before `number` at its place of the window is done, on all nodes.
-  void go_on_at(std::uint64_t number) { operations_[number % window].number = number; }
-  // This node has answered it, and takes part once more.
-  void make_again(std::uint64_t number) { again_.push_back(number); }
-
  private:
   enum class Closing : std::uint8_t { no, wanted, under_way, done };
   struct Pending {
@@ -64,7 +55,6 @@ class ChannelWork {
   };
   ChannelWork(Carrier& carrier, const CarrierGround& ground, const ChannelMemory& memory, int place);
   bool go_on(Pending* operation, std::string* why);
-  bool is_again(std::uint64_t number) const { return std::ranges::find(again_, number) != again_.end(); }
   bool have_all_come(Pending* operation) const;
   void begin(Pending* operation);
   bool is_over(Pending* operation, std::string* why);
@@ -85,7 +75,6 @@ class ChannelWork {
   std::unique_ptr<Team> team_;
   std::array<Pending, window> operations_;
   std::array<ReadSchedule, most_schedules> schedules_;
-  std::vector<std::uint64_t> again_;
   Closing closing_ = Closing::no;
   Confirmation closing_confirmation_;
   int under_way_ = 0;

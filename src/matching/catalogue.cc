@@ -5,22 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/descriptors.h"
+
 namespace unisono::matching {
 namespace {
-
-using Make = Descriptor (*)();
-
-std::vector<Make>& makers() {
-  static std::vector<Make> all;
-  return all;
-}
-
-std::vector<Descriptor> collect() {
-  std::vector<Descriptor> all;
-  for (const Make make : makers()) all.push_back(make());
-  std::ranges::sort(all, {}, &Descriptor::name);
-  return all;
-}
 
 const std::int64_t* given(const Setup& setup, std::string_view name) {
   for (const auto& [known, value] : setup.values)
@@ -30,18 +18,16 @@ const std::int64_t* given(const Setup& setup, std::string_view name) {
 
 }  // namespace
 
-Registration::Registration(Make make) {
-  makers().push_back(make);
+Registration::Registration(Descriptor (*make)()) {
+  Descriptors<Descriptor>::add(make);
 }
 
 const std::vector<Descriptor>& registry() {
-  static const std::vector<Descriptor> all = collect();
-  return all;
+  return Descriptors<Descriptor>::all();
 }
 
 const Descriptor* find(std::string_view name) {
-  const auto found = std::ranges::find(registry(), name, &Descriptor::name);
-  return found == registry().end() ? nullptr : &*found;
+  return Descriptors<Descriptor>::find(name);
 }
 
 std::int64_t Setup::value(std::string_view name) const {

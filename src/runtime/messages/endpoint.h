@@ -183,6 +183,15 @@ class Endpoint {
   bool take_back(MessageRequest* request);
   void send_cancelled(int from, std::uint64_t key, std::uint64_t request, bool is_with_host);
   void send_ended(MessageRequest* request, bool is_cancelled);
+  // The first message that a queue gives out and that its sender has not cancelled; null: there is none.
+  template <class Get>
+  WaitingMessage* first_kept(Get get) {
+    for (;;) {
+      auto* message = static_cast<WaitingMessage*>(get());
+      if (message == nullptr || !message->is_cancelled) return message;
+      forget(message);
+    }
+  }
   WaitingMessage* drop(int from, std::uint64_t key, bool is_with_host);
 
   shm::Mailbox& mailbox_;

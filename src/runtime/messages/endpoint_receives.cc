@@ -34,11 +34,7 @@ void Endpoint::receive(MessageRequest* request, std::uint32_t context, void* buf
   request->buffer = buffer;
   request->bytes = bytes;
   request->peer = from == matching::any_source ? -1 : comm.ranks[static_cast<std::size_t>(from)];
-  auto* message = static_cast<WaitingMessage*>(comm.queues->post(request->envelope, request));
-  while (message != nullptr && message->is_cancelled) {
-    forget(message);
-    message = static_cast<WaitingMessage*>(comm.queues->post(request->envelope, request));
-  }
+  WaitingMessage* message = first_kept([&] { return comm.queues->post(request->envelope, request); });
   if (message == nullptr) return;
   deliver(request, arrived(*message));
   forget(message);
@@ -57,11 +53,7 @@ const WaitingMessage* Endpoint::probe(std::uint32_t context, int from, int tag) 
 WaitingMessage* Endpoint::take(std::uint32_t context, int from, int tag) {
   const matching::Envelope envelope = {.source = from, .tag = tag, .context = context};
   matching::Queues& queues = *communicator(context).queues;
-  auto* message = static_cast<WaitingMessage*>(queues.take(envelope));
-  while (message != nullptr && message->is_cancelled) {
-    forget(message);
-    message = static_cast<WaitingMessage*>(queues.take(envelope));
-  }
+  WaitingMessage* message = first_kept([&] { return queues.take(envelope); });
   if (message == nullptr) return nullptr;
   message->is_in_queue = false;
   return message;

@@ -20,8 +20,8 @@ enum class ItemKind : std::uint8_t {
   long_message,   // with the sender's request
   clear_to_send,  // with both requests
   piece,          // with the receiver's request and the place of its data
-  cancel_send,  // with what the long message was sent with, and its request; bytes: 1: the host has its data
-  send_ended,   // with that request; bytes: 1: it is cancelled
+  cancel_send,    // with what names a long message, and its request; bytes: 1: the host has its data
+  send_ended,     // with that request; bytes: 1: it is cancelled
   // Between nodes:
   hosts_message,  // with the tag of its data, which the host carries
   hosts_data,     // with the receiver's request and the tag of its data, which it has asked for

@@ -48,8 +48,9 @@ int wait(MPI_Request* request, MPI_Status* status, Ended* ended) {
 
 // The MPI's among them, with their places in the whole.
 struct HostPart {
-  HostPart(int count, const MPI_Request* all) {
-    for (int i = 0; i < count; ++i) {
+  HostPart(int count, const MPI_Request* all, int begin = 0) {
+    for (int k = 0; k < count; ++k) {
+      const int i = k < count - begin ? begin + k : begin + k - count;
       if (all[i] == MPI_REQUEST_NULL || is_own(all[i])) continue;
       places.push_back(i);
       requests.push_back(all[i]);
@@ -64,12 +65,13 @@ struct HostPart {
   std::vector<MPI_Request> requests;
 };
 
-// Which of ours are over now, the first one first: programs expect it as they know it of MPIs.
+// Which of ours are over now, from place `begin` on, and round to the one in front of it.
 template <class Take>
-void look_at_own(int count, const MPI_Request* requests, Take take) {
+void look_at_own(int count, const MPI_Request* requests, Take take, int begin = 0) {
   const BiasedGuard guard(layer->lock());
   layer->endpoint().progress();
-  for (int i = 0; i < count; ++i) {
+  for (int k = 0; k < count; ++k) {
+    const int i = k < count - begin ? begin + k : begin + k - count;
     if (is_own(requests[i]) && is_active(requests[i]) && is_over(request_of(requests[i])) && !take(i)) break;
   }
   layer->look_after_unfinished();
@@ -90,20 +92,39 @@ bool is_any_active(int count, const MPI_Request* requests) {
   return std::any_of(requests, requests + count, is_active);
 }
 
-// One try of Waitany. True: *index and *status are told, with *error.
-bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_asked, int* index,
-              MPI_Status* status, int* error) {
+// Where a look for any one begins. Mostly the first one is taken, ours before the MPI's: programs know it of
+// MPIs. Where the program starts that one again at once, those behind it would wait for ever. So some looks
+// begin anywhere, half of them with the MPI's. They come at random: a fixed turn could always meet the same
+// one of two arrays.
+struct Beginning {
+  int place = 0;
+  bool is_with_host = false;
+};
+Beginning next_beginning(int count) {
+  constexpr unsigned looks_per_turn = 32;
+  static thread_local std::uint64_t state = 0;
+  state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's
+  const std::uint64_t drawn = state >> 32;
+  if (drawn % looks_per_turn != 0) return {};
+  const std::uint64_t rest = drawn / looks_per_turn;
+  return {.place = static_cast<int>(rest / 2 % static_cast<unsigned>(count)), .is_with_host = rest % 2 != 0};
+}
+
+bool find_own(int count, MPI_Request* requests, int begin, int* index, MPI_Status* status, int* error) {
   int found = -1;
-  look_at_own(count, requests, [&](int i) {
+  const auto take = [&](int i) {
     found = i;
     return false;
-  });
-  if (found >= 0) {
-    *index = found;
-    *error = end_one(&requests[found], status);
-    return true;
-  }
-  if (host->is_empty() || !is_host_asked) return false;
+  };
+  look_at_own(count, requests, take, begin);
+  if (found < 0) return false;
+  *index = found;
+  *error = end_one(&requests[found], status);
+  return true;
+}
+
+bool find_host(int count, MPI_Request* requests, HostPart* host, int* index, MPI_Status* status, int* error) {
+  if (host->is_empty()) return false;
   int flag = 0, of_host = MPI_UNDEFINED;
   *error = adapter::testany(host->count(), host->requests.data(), &of_host, &flag, status);
   host->put_back(requests);
@@ -119,6 +140,19 @@ bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
   }
   *index = of_host == MPI_UNDEFINED ? MPI_UNDEFINED : host->places[static_cast<std::size_t>(of_host)];
   return true;
+}
+
+// One try of Waitany. True: *index and *status are told, with *error.
+bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_asked, int* index,
+              MPI_Status* status, int* error) {
+  const Beginning begin = next_beginning(count);
+  if (begin.is_with_host && !host->is_empty()) {
+    *host = HostPart(count, requests, begin.place);
+    if (find_host(count, requests, host, index, status, error)) return true;
+    is_host_asked = false;
+  }
+  return find_own(count, requests, begin.place, index, status, error) ||
+         (is_host_asked && find_host(count, requests, host, index, status, error));
 }
 
 // One try of Waitsome: how many were completed.

@@ -27,6 +27,23 @@ def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, pro
 
 
 @pytest.mark.in_turns(2)
+@pytest.mark.parametrize("settings", [CARRIED, {**ALL_CARRIED, "UNISONO_NODES": "1,1"}], ids=["node", "all"])
+def test_no_request_waits_for_ever_behind_others(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "message_fairness.c")], settings, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+
+
+def test_statuses_of_messages_that_are_too_long(mpi: Mpi, runner: Runner):
+    """They say what the MPI says, but for MPICH 4, which counts nothing between processes."""
+    command = [compile_program(mpi, "message_truncation.c"), *(["self"] if mpi.name == "mpich4" else [])]
+    natively = runner.run(mpi, 2, command).check().output
+    assert natively.count(": truncated, ") == natively.count("\n") > 0
+    for settings in (CARRIED, {**ALL_CARRIED, "UNISONO_NODES": "1,1"}):
+        result = runner.unisono(mpi, 2, command, settings)
+        assert result.check().output == natively, str(result)
+
+
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
     seed = seed_of_this_run()

@@ -36,6 +36,14 @@ inline constexpr bool rejects_aliases = false;
 inline constexpr bool rejects_aliases = true;
 #endif
 
+// Does a status count what was sent, where a message is longer than its receive? Others count what has come.
+// (MPICH 4 counts nothing between processes, MPICH 5 what has come.)
+#if defined(UNISONO_FAMILY_OPENMPI)
+inline constexpr bool counts_what_was_sent = true;
+#else
+inline constexpr bool counts_what_was_sent = false;
+#endif
+
 // Handles are pointers or ints, the core's are 64 bits wide.
 template <class Wide, class Handle>
 Wide widen(Handle handle) {

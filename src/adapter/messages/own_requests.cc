@@ -268,7 +268,8 @@ int settle(MessageRequest* request, MPI_Status* status) {
   } else if (request->is_cancelled) {
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
   } else {
-    set_status(status, request->envelope.source, request->envelope.tag, bytes);
+    set_status(status, request->envelope.source, request->envelope.tag,
+               counts_what_was_sent ? request->message_bytes : bytes);
   }
   return callers.error;
 }
